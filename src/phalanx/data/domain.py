@@ -1,0 +1,65 @@
+"""The ordered domain of an attribute: distinct values, their codes, and their positions on a line."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.data.hierarchy import Hierarchy
+from phalanx.data.schema import Type
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """Code ``c`` stands for ``values[c]``; codes grow with the attribute's order (numbers, dates, leaves left to right)."""
+
+    type: Type
+    values: pl.Series
+    """Distinct values in order; the first is null where a missing value counts as a value of its own."""
+    hierarchy: Hierarchy | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether code 0 stands for the missing value."""
+        return len(self.values) > 0 and self.values[0] is None
+
+    @cached_property
+    def positions(self) -> npt.NDArray[np.float64]:
+        """Real positions, shape (len,): the number, the day, or the leaf's place; missing lies one mean gap below the rest."""
+        first = int(self.has_missing)
+        present = self.values[first:]
+        if self.type == "categorical":
+            places = np.arange(len(present), dtype=np.float64)
+        else:
+            places = present.to_physical().cast(pl.Float64).to_numpy()
+        if not first:
+            return places
+        gap = (places[-1] - places[0]) / (len(places) - 1) if len(places) > 1 else 1.0
+        below = places[0] - gap if len(places) else 0.0
+        return np.concatenate([[below], places])
+
+    @cached_property
+    def normalised(self) -> npt.NDArray[np.float64]:
+        """Positions scaled to [0, 1], shape (len,); all zero where the domain is a point."""
+        if len(self) == 0:
+            return self.positions
+        low, high = self.positions[0], self.positions[-1]
+        scaled = np.zeros(len(self)) if high == low else (self.positions - low) / (high - low)
+        return np.asarray(scaled, dtype=np.float64)
+
+    @cached_property
+    def ancestors(self) -> pl.DataFrame | None:
+        """One text column per level of the hierarchy, one row per code; a missing value stands under the root alone."""
+        if self.hierarchy is None:
+            return None
+        first = int(self.has_missing)
+        table = self.hierarchy.ancestors(self.values[first:])
+        if not first:
+            return table
+        alone = pl.DataFrame({name: ["*" if name == table.columns[-1] else None] for name in table.columns}, schema=table.schema)
+        return pl.concat([alone, table])

@@ -1,0 +1,157 @@
+"""Hierarchies: trees over an attribute's values that order the leaves left to right and name every interval of leaves."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import polars as pl
+
+from phalanx.errors import SchemaError
+
+
+@runtime_checkable
+class Hierarchy(Protocol):
+    """A tree over values. Published values and declared trees are public; the rows are not."""
+
+    def leaves(self, values: pl.Series) -> pl.Series:
+        """All leaves, left to right, given the distinct values (no nulls) of a column; SchemaError where a value has no place."""
+
+    def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
+        """One text column per level ("0" the leaf itself, the last one the root ``*``), one row per leaf, in leaf order."""
+
+    def public(self) -> dict[str, Any]:
+        """What the manifest says about it; depends on the declaration only, never on the rows."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A tree written down leaf by leaf: each path runs from the leaf to the root.
+
+    Paths may differ in length: a short one repeats its last node below the root. Children stand together in the order
+    in which the paths first name them.
+
+    >>> tree = Tree.of_paths([["flu", "lung", "*"], ["gastritis", "stomach", "*"], ["asthma", "lung", "*"]])
+    >>> tree.leaves(pl.Series(["flu"])).to_list()
+    ['flu', 'asthma', 'gastritis']
+    """
+
+    paths: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of_paths(cls, paths: Sequence[Sequence[str]]) -> "Tree":
+        """Check the paths, level them, and put the leaves in order."""
+        if not paths:
+            raise SchemaError("a hierarchy has no leaves; write one line 'leaf;parent;…;*' per value.")
+        height = max(len(p) for p in paths)
+        levelled: list[tuple[str, ...]] = []
+        parent: dict[tuple[int, str], str] = {}
+        for path in paths:
+            if len(path) < 2:
+                raise SchemaError(f"the hierarchy line {';'.join(path)!r} has no parent; write 'leaf;parent;…;*'.")
+            if path[-1] != "*":
+                raise SchemaError(f"the hierarchy line that starts with {path[0]!r} does not end in the root '*'; append ';*'.")
+            levelled.append((*path[:-1], *[path[-2]] * (height - len(path)), "*"))
+        if len({p[0] for p in levelled}) < len(levelled):
+            twice = sorted({p[0] for p in levelled if sum(q[0] == p[0] for q in levelled) > 1})[0]
+            raise SchemaError(f"the hierarchy names the leaf {twice!r} twice; keep one of the lines.")
+        for path in levelled:
+            for level in range(height - 1):
+                above = parent.setdefault((level, path[level]), path[level + 1])
+                if above != path[level + 1]:
+                    raise SchemaError(f"the hierarchy puts {path[level]!r} under both {above!r} and {path[level + 1]!r}; a tree has one parent.")
+        first: dict[tuple[int, str], int] = {}
+        for i, path in enumerate(levelled):
+            for level, node in enumerate(path):
+                first.setdefault((level, node), i)
+        levelled.sort(key=lambda p: [first[level, p[level]] for level in range(height - 1, -1, -1)])
+        return cls(tuple(levelled))
+
+    @classmethod
+    def of_mapping(cls, tree: Mapping[str, Any]) -> "Tree":
+        """A tree as nested tables, leaves in lists: ``{lung = ["flu", "asthma"], stomach = ["gastritis"]}``."""
+
+        def walk(node: Any, above: list[str]) -> list[list[str]]:
+            if isinstance(node, Mapping):
+                return [path for name, child in node.items() for path in walk(child, [name, *above])]
+            return [[str(leaf), *above] for leaf in node]
+
+        return cls.of_paths(walk(tree, ["*"]))
+
+    def leaves(self, values: pl.Series) -> pl.Series:
+        leaves = pl.Series(values.name, [p[0] for p in self.paths], dtype=pl.String)
+        strangers = values.cast(pl.String).filter(~values.cast(pl.String).is_in(leaves.implode()))
+        if len(strangers):
+            raise SchemaError(
+                f"column {values.name!r} holds {len(strangers)} distinct value(s) that its hierarchy does not name; "
+                "add them as leaves, or map them to known ones at the source."
+            )
+        return leaves
+
+    def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
+        return pl.DataFrame({str(level): [p[level] for p in self.paths] for level in range(len(self.paths[0]))})
+
+    def public(self) -> dict[str, Any]:
+        return {"kind": "tree", "paths": [list(p) for p in self.paths]}
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """Codes that mean more the longer they are read, as zip codes do: level i keeps ``lengths[i]`` characters.
+
+    >>> Prefix((5, 3, 0)).ancestors(pl.Series(["47906", "47302"])).row(0)
+    ('47906', '479**', '*')
+    """
+
+    lengths: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        falling = all(a > b for a, b in zip(self.lengths, self.lengths[1:], strict=False))
+        if len(self.lengths) < 2 or not falling or self.lengths[-1] != 0:
+            raise SchemaError(f"prefix lengths must fall and end in 0, as in [5, 3, 0]; these are {list(self.lengths)}.")
+
+    def leaves(self, values: pl.Series) -> pl.Series:
+        text = values.cast(pl.String)
+        wrong = text.filter(text.str.len_chars() != self.lengths[0])
+        if len(wrong):
+            raise SchemaError(
+                f"column {values.name!r} holds {len(wrong)} distinct value(s) that are not {self.lengths[0]} characters long, "
+                "as its prefix hierarchy says; pad them at the source."
+            )
+        return text.sort()
+
+    def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
+        full = self.lengths[0]
+        levels = {str(i): leaves.str.slice(0, n) + "*" * (full - n) for i, n in enumerate(self.lengths[:-1])}
+        return pl.DataFrame(levels).with_columns(pl.lit("*").alias(str(len(self.lengths) - 1)))
+
+    def public(self) -> dict[str, Any]:
+        return {"kind": "prefix", "lengths": list(self.lengths)}
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Numbers in bands of growing width, all aligned at zero: ``widths = [5, 10, 20]``.
+
+    >>> Bands((10, 20)).ancestors(pl.Series([21.0, 34.0])).rows()
+    [('21', '20-30', '20-40', '*'), ('34', '30-40', '20-40', '*')]
+    """
+
+    widths: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        nested = all(b > a and (b / a).is_integer() for a, b in zip(self.widths, self.widths[1:], strict=False))
+        if not self.widths or self.widths[0] <= 0 or not nested:
+            raise SchemaError(f"each band width must be a multiple of the one before, as in [5, 10, 20]; these are {list(self.widths)}.")
+
+    def leaves(self, values: pl.Series) -> pl.Series:
+        return values.sort()
+
+    def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
+        numbers = leaves.cast(pl.Float64).to_list()
+        levels: dict[str, list[str]] = {"0": [f"{x:g}" for x in numbers]}
+        for i, width in enumerate(self.widths, 1):
+            levels[str(i)] = [f"{x // width * width:g}-{x // width * width + width:g}" for x in numbers]
+        return pl.DataFrame(levels).with_columns(pl.lit("*").alias(str(len(self.widths) + 1)))
+
+    def public(self) -> dict[str, Any]:
+        return {"kind": "bands", "widths": list(self.widths)}

@@ -1,0 +1,188 @@
+"""The microdata of one release: integer codes over ordered domains. Identifiers do not get past this door."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.data.domain import Domain
+from phalanx.data.persons import PersonKey
+from phalanx.data.schema import Schema, Type
+from phalanx.errors import SchemaError, SourceError, did_you_mean
+
+Codes = npt.NDArray[np.int32]
+
+_IDENTIFIER_UNIQUENESS: Final = 0.9
+"""A text or integer column with more distinct values per row than this is taken for an identifier."""
+_IDENTIFIER_ROWS: Final = 50
+"""Below this many rows uniqueness says nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One attribute: ``codes`` of shape (n,) into ``domain``."""
+
+    codes: Codes
+    domain: Domain
+
+
+@dataclass(frozen=True, eq=False)
+class Microdata:
+    """A table about people, encoded.
+
+    ``columns`` holds the quasi-identifiers and the sensitive attribute; ``kept`` the columns to publish as they are;
+    ``persons`` the keyed hashes (None where the schema declares no identifier, or no key was given).
+    """
+
+    schema: Schema
+    rows: int
+    columns: Mapping[str, Column]
+    kept: pl.DataFrame
+    persons: pl.Series | None
+
+    @classmethod
+    def encode(cls, frame: pl.DataFrame, schema: Schema, key: PersonKey | None = None) -> "Microdata":
+        """Encode a table; every column has a role, missing values follow the schema, nothing is silently dropped.
+
+        Raises SchemaError (a column without a role, or one that looks like an identifier and is not declared),
+        SourceError (an empty table, a missing value that the schema refuses, a person twice).
+        """
+        _check_columns(frame, schema)
+        if frame.height == 0:
+            raise SourceError("the table has no rows; there is nobody to publish.")
+        names = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
+        columns = {name: _encode_column(frame[name], schema) for name in names}
+        for name in schema.keep:
+            _check_missing(frame[name], schema)
+        for name in (*names, *schema.keep):
+            _check_identifying(frame[name], schema)
+        persons = None
+        if schema.identifier is not None and key is not None:
+            persons = key.hash(frame[schema.identifier]).alias("person")
+            if twice := frame.height - persons.n_unique():
+                raise SourceError(
+                    f"{twice} row(s) repeat a person in identifier column {schema.identifier!r}; a release holds one row per person, so keep one of them."
+                )
+        return cls(schema, frame.height, columns, frame.select(schema.keep), persons)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> "Microdata":
+        """The given rows, in the given order, over the same domains."""
+        columns = {name: replace(c, codes=c.codes[rows]) for name, c in self.columns.items()}
+        persons = None if self.persons is None else self.persons.gather(rows)
+        return replace(self, rows=len(rows), columns=columns, kept=self.kept[rows], persons=persons)
+
+    @property
+    def quasi(self) -> list[Column]:
+        """The quasi-identifiers, in the schema's order."""
+        return [self.columns[name] for name in self.schema.quasi]
+
+    @property
+    def sensitive(self) -> Column:
+        """The sensitive attribute; SchemaError where none is declared."""
+        if self.schema.sensitive is None:
+            raise SchemaError("no sensitive attribute is declared, and this promise is about one; name it in 'sensitive'.")
+        return self.columns[self.schema.sensitive]
+
+
+def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
+    for name in schema.columns:
+        if name not in frame.columns:
+            raise SchemaError(f"the {schema.role(name)} column {name!r} is not in the table{did_you_mean(name, frame.columns) or '; it has ' + _listed(frame.columns) + '.'}")
+    if without := [name for name in frame.columns if schema.role(name) is None]:
+        raise SchemaError(f"column(s) {_listed(without)} have no role; add each to identifier, quasi, sensitive, keep or drop.")
+
+
+def _listed(names: list[str], most: int = 8) -> str:
+    shown = ", ".join(repr(n) for n in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _check_missing(values: pl.Series, schema: Schema) -> None:
+    missing = values.null_count() + (int(values.is_nan().sum()) if values.dtype.is_float() else 0)
+    if missing and schema.missing_policy(values.name) == "refuse":
+        raise SourceError(
+            f"column {values.name!r} is missing in {missing} of {len(values)} rows; say missing = \"value\" in the schema to treat that as a value of its own, "
+            "or fill it at the source."
+        )
+
+
+def _check_identifying(values: pl.Series, schema: Schema) -> None:
+    """A whole-number or text column in which nearly every row differs names people, whatever its role says."""
+    name, rows = values.name, len(values)
+    vouched = schema.role(name) == "quasi" and (name in schema.hierarchies or name in schema.types)
+    if vouched or rows < _IDENTIFIER_ROWS or not (values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical)):
+        return
+    distinct = values.n_unique()
+    if distinct > _IDENTIFIER_UNIQUENESS * rows:
+        raise SchemaError(
+            f"column {name!r} looks like an identifier ({distinct} distinct values in {rows} rows) and is not declared as one; declare it identifier or drop it "
+            "(a quasi-identifier is believed once its type or hierarchy is declared)."
+        )
+
+
+def infer_type(dtype: pl.DataType) -> Type:
+    """Numbers are numeric, dates and timestamps date, all else categorical."""
+    if dtype.is_numeric():
+        return "numeric"
+    return "date" if dtype in (pl.Date, pl.Datetime) else "categorical"
+
+
+def _encode_column(values: pl.Series, schema: Schema) -> Column:
+    name = values.name
+    hierarchy = schema.hierarchies.get(name)
+    kind = schema.types.get(name) or infer_type(values.dtype)
+    values = _typed(values, kind)
+    _check_missing(values, schema)
+    if kind == "categorical" and hierarchy is None and name != schema.sensitive:
+        values = values.cast(pl.String)
+    if values.dtype.is_integer() and hierarchy is None and (encoded := _encode_integers(values, kind)) is not None:
+        return encoded
+    distinct = values.unique().drop_nulls()
+    leaves = distinct.sort() if hierarchy is None else hierarchy.leaves(distinct).cast(values.dtype)
+    domain = pl.concat([pl.Series(name, [None], dtype=values.dtype), leaves]) if values.null_count() else leaves
+    codes = pl.DataFrame({"value": values}).join(
+        pl.DataFrame({"value": domain, "code": np.arange(len(domain), dtype=np.int32)}), on="value", how="left", nulls_equal=True, maintain_order="left"
+    )["code"]
+    return Column(codes.to_numpy().astype(np.int32), Domain(kind, domain.alias(name), hierarchy))
+
+
+def _typed(values: pl.Series, kind: Type) -> pl.Series:
+    """The column in one canonical type: -0.0 is 0.0, NaN is missing, a timestamp is its day."""
+    name, dtype = values.name, values.dtype
+    if kind == "categorical":
+        return values.cast(pl.String) if not dtype.is_numeric() or dtype.is_float() else values
+    if kind == "date":
+        try:
+            return values.str.to_date() if dtype == pl.String else values.cast(pl.Date)
+        except pl.exceptions.PolarsError:
+            raise SchemaError(f"column {name!r} is declared date and is {dtype} with values that are not dates like 2026-01-31; convert it at the source.") from None
+    if not dtype.is_numeric():
+        try:
+            values = values.cast(pl.String).cast(pl.Float64)
+        except pl.exceptions.PolarsError:
+            raise SchemaError(f"column {name!r} is declared numeric and holds text that is not a number; declare it categorical or clean it at the source.") from None
+    if isinstance(values.dtype, pl.Decimal):
+        values = values.cast(pl.Float64)
+    if values.dtype.is_float():
+        values = (values.fill_nan(None) + 0.0).alias(name)
+        if infinite := int(values.is_infinite().sum()):
+            raise SourceError(f"column {name!r} is infinite in {infinite} of {len(values)} rows; a position on a line is needed, so replace it at the source.")
+    return values
+
+
+def _encode_integers(values: pl.Series, kind: Type) -> Column | None:
+    """Whole numbers of a small range are counted instead of sorted."""
+    if values.null_count():
+        return None
+    low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]
+    if high - low > 4 * len(values) + 1024 or kind == "date":
+        return None
+    offsets = values.cast(pl.Int64).to_numpy() - low
+    present = np.zeros(high - low + 1, dtype=bool)
+    present[offsets] = True
+    code_of = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    distinct = pl.Series(values.name, np.flatnonzero(present) + low).cast(values.dtype)
+    return Column(code_of[offsets], Domain(kind, distinct))

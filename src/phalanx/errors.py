@@ -1,0 +1,61 @@
+"""Every error that Phalanx raises on purpose; each message is one sentence: what, where, what to do.
+
+PhalanxError
+├── SourceError      what comes in cannot be read, or is not a table about people
+├── SchemaError      a column has no role, the wrong type, or looks like what it is not declared to be
+├── PlanError        the steward's file
+├── MethodError      a method cannot keep its promise on this table
+│   └── NotEligible  some sensitive value is too frequent for the promise
+├── ReleaseError     a release folder (or somebody's table) is not what it says it is
+├── GuaranteeError   the independent check refused the release: nothing was published
+└── LedgerError      the private record of series
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class PhalanxError(Exception):
+    """The base of all errors that tell the user what to do; the command line prints them without a traceback."""
+
+
+class SourceError(PhalanxError):
+    """What comes in cannot be read, or is not a table about people."""
+
+
+class SchemaError(PhalanxError):
+    """A column has no role, the wrong type, or looks like what it is not declared to be."""
+
+
+class PlanError(PhalanxError):
+    """The steward's file is wrong somewhere."""
+
+
+class MethodError(PhalanxError):
+    """A method cannot keep its promise on this table."""
+
+
+class NotEligible(MethodError):  # noqa: N818 - the papers' own word
+    """Some sensitive value is too frequent for the promise."""
+
+
+class ReleaseError(PhalanxError):
+    """A release folder, or somebody's table, is not what it says it is."""
+
+
+class GuaranteeError(PhalanxError):
+    """The independent check refused the release; nothing was published and nothing remembered."""
+
+
+class LedgerError(PhalanxError):
+    """The private record of series cannot be used."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint such as ``; did you mean 'age'?``, or an empty text where nothing is near.
+
+    >>> did_you_mean("qausi", ["quasi", "sensitive"])
+    "; did you mean 'quasi'?"
+    """
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""

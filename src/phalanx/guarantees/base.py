@@ -1,0 +1,56 @@
+"""What a guarantee is: it states a promise, and checks it from what was published. No code here comes from the makers of releases."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
+
+import polars as pl
+
+from phalanx.data.microdata import Microdata
+from phalanx.release.folder import Release
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What a check found. ``worst`` is compared with ``bound`` exactly, never with a tolerance."""
+
+    name: str
+    """The guarantee, or the part of it that was checked."""
+    bound: int | float | Fraction | str
+    worst: int | float | Fraction | str | None
+    """The worst figure found; None where there was nothing to look at."""
+    holds: bool
+    note: str = ""
+    """What was looked at, and what could not be checked and why."""
+    worst_cases: pl.DataFrame = field(default_factory=pl.DataFrame)
+    """The worst cases as rows of published values (groups), never of persons."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Stable keys: name, bound, worst, holds, note; fractions as text such as ``"1/2"``."""
+        plain = lambda x: str(x) if isinstance(x, Fraction) else x  # noqa: E731
+        return {"name": self.name, "bound": plain(self.bound), "worst": plain(self.worst), "holds": self.holds, "note": self.note}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a privacy officer may lay beside the published files.
+
+    ``groups``: release number -> (person, group): which group each person was published in, from the ledger (keyed hashes, private).
+    ``microdata``: release number -> the original table, for checks from the public view (boxes).
+    """
+
+    groups: Mapping[int, pl.DataFrame] = field(default_factory=dict)
+    microdata: Mapping[int, Microdata] = field(default_factory=dict)
+
+
+class Guarantee(Protocol):
+    """A frozen dataclass of the promise's parameters."""
+
+    name: ClassVar[str]
+
+    def check(self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
+        """Check a release, with the series before it and whatever evidence there is; one verdict per part of the promise."""
+
+    def public(self) -> dict[str, Any]:
+        """Name and parameters, as the manifest shows them."""

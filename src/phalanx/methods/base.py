@@ -1,0 +1,84 @@
+"""What a method is: parameters in, a draft of a release out. The registry finds methods by name, third parties' too."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.data.microdata import Microdata
+from phalanx.errors import PlanError, did_you_mean
+from phalanx.guarantees.base import Guarantee
+from phalanx.randomness import Randomness
+from phalanx.release.generalized import Generalized
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a method remembers about persons between releases, as tables it alone understands.
+
+    ``tables`` grow by what each draft appends; ``groups`` is the person-to-group mapping of the last release (person, group), None before the first.
+    """
+
+    releases: int = 0
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    groups: pl.DataFrame | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Draft:
+    """What a method proposes to publish; it leaves only if the independent check of its files holds."""
+
+    form: Generalized
+    groups: npt.NDArray[np.int64]
+    """The published group id of every microdata row, shape (n,); 0 for a row that is held back."""
+    remember: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    """Rows to append to the memory's tables."""
+    held_back: Mapping[str, int] = field(default_factory=dict)
+    """How many rows are not published, by reason."""
+    per: str = "person"
+    """Whom the promise covers: ``person`` or ``record``."""
+
+
+class Method(Protocol):
+    """A frozen, validated dataclass of parameters. ``name`` is the word in the plan."""
+
+    name: ClassVar[str]
+    needs_persons: ClassVar[bool]
+
+    @property
+    def guarantees(self) -> list[Guarantee]:
+        """What a release by this method promises."""
+
+    def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+        """Publish the microdata once; MethodError where the promise cannot be kept."""
+
+    def public(self) -> dict[str, Any]:
+        """The parameters that the manifest shows."""
+
+
+def registered() -> dict[str, Any]:
+    """Every installed method, by name (entry points of the group ``phalanx.methods``)."""
+    return {point.name: point for point in entry_points(group="phalanx.methods")}
+
+
+def make(name: str, parameters: Mapping[str, Any]) -> Method:
+    """The method of a name with parameters from a plan; PlanError where the name or a parameter is unknown or wrong."""
+    import dataclasses
+
+    known = registered()
+    if name not in known:
+        raise PlanError(f"[method] name = {name!r} is not a method{did_you_mean(name, known) or '; known are ' + ', '.join(sorted(known)) + '.'}")
+    cls = known[name].load()
+    fields = [f.name for f in dataclasses.fields(cls)]
+    for parameter in parameters:
+        if parameter not in fields:
+            raise PlanError(f"[method] has an unknown key {parameter!r} for {name}{did_you_mean(parameter, fields) or '; it takes ' + ', '.join(fields) + '.'}")
+    missing = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING and f.name not in parameters]
+    if missing:
+        raise PlanError(f"[method] name = {name!r} needs the key {missing[0]!r}; add it.")
+    method: Method = cls(**parameters)
+    return method

@@ -1,0 +1,97 @@
+"""The one door to randomness: a ChaCha20 keystream under a fresh key from the operating system, one independent stream per task.
+
+Nothing else in Phalanx draws random numbers. A seed is possible for tests and papers, and marks what it touches as not for publication.
+"""
+
+import os
+import struct
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from phalanx.errors import PhalanxError
+
+_KEY_BYTES: Final = 32
+
+
+@dataclass(frozen=True, repr=False)
+class Randomness:
+    """The randomness of one release: a 256-bit key from which every task gets a stream of its own.
+
+    ``repr`` and pickling never show the key. Made by :meth:`secure` for a release, by :meth:`seeded` for tests only.
+    """
+
+    _key: bytes
+    for_publication: bool
+
+    @classmethod
+    def secure(cls) -> "Randomness":
+        """A fresh key from the operating system's generator."""
+        return cls(os.urandom(_KEY_BYTES), for_publication=True)
+
+    @classmethod
+    def seeded(cls, seed: int) -> "Randomness":
+        """Reproducible, hence predictable: the release made with it is marked as not for publication."""
+        return cls(_derive(struct.pack(">Q", seed), b"phalanx seed"), for_publication=False)
+
+    def stream(self, task: str) -> "Stream":
+        """The stream of one task; the same name gives the same stream, so a name is used once.
+
+        >>> r = Randomness.seeded(1)
+        >>> (r.stream("a").words(4) == r.stream("b").words(4)).any()
+        np.False_
+        """
+        return Stream(_derive(self._key, task.encode()))
+
+    def __repr__(self) -> str:
+        return f"Randomness(for_publication={self.for_publication})"
+
+    def __reduce__(self) -> str:
+        raise PhalanxError("randomness is not passed between processes; give each task a stream of its own name instead.")
+
+
+@dataclass(repr=False)
+class Stream:
+    """Uniform draws from one keystream; refuses to be used in a forked child, where it would repeat its parent's draws."""
+
+    _key: bytes
+    _pid: int = field(default_factory=os.getpid, init=False)
+
+    def __post_init__(self) -> None:
+        self._keystream = Cipher(ChaCha20(self._key, bytes(16)), mode=None).encryptor()
+
+    def words(self, n: int) -> npt.NDArray[np.uint64]:
+        """``n`` independent 64-bit words, shape (n,)."""
+        if os.getpid() != self._pid:
+            raise PhalanxError("a random stream was carried into another process, where it would repeat itself; make it there.")
+        return np.frombuffer(self._keystream.update(bytes(8 * n)), dtype="<u8").astype(np.uint64, copy=False)
+
+    def permutation(self, n: int) -> npt.NDArray[np.int64]:
+        """A uniform permutation of ``0 .. n-1``, shape (n,)."""
+        while True:
+            keys = self.words(n)
+            order = np.argsort(keys)
+            drawn = keys[order]
+            if not (drawn[1:] == drawn[:-1]).any():  # equal keys would favour the order that argsort happens to give
+                return order
+
+    def integers(self, bound: int, n: int) -> npt.NDArray[np.int64]:
+        """``n`` independent uniform integers of ``0 .. bound-1``, shape (n,), without the bias of a plain remainder."""
+        if bound < 1:
+            raise ValueError(f"bound is {bound}, and nothing is below it")
+        limit = np.uint64((2**64 // bound) * bound - 1)
+        drawn = self.words(n)
+        while (over := drawn > limit).any():
+            drawn = drawn.copy()
+            drawn[over] = self.words(int(over.sum()))
+        return (drawn % np.uint64(bound)).astype(np.int64)
+
+
+def _derive(key: bytes, label: bytes) -> bytes:
+    return HKDF(hashes.SHA256(), _KEY_BYTES, salt=None, info=b"phalanx/" + label).derive(key)

@@ -1,0 +1,171 @@
+"""The generalized form: one row per tuple, the same interval for a whole group on every quasi-identifier."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.data.domain import Domain
+from phalanx.data.microdata import Microdata
+from phalanx.errors import SchemaError
+from phalanx.randomness import Stream
+from phalanx.release.manifest import PublishedAttribute
+
+GROUP = "group"
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Generalized:
+    """Published tables: ``table`` (group, intervals, sensitive and kept values) and ``counterfeits`` (group, count; None if the form has none)."""
+
+    table: pl.DataFrame
+    attributes: tuple[PublishedAttribute, ...]
+    counterfeits: pl.DataFrame | None = None
+
+    @property
+    def rows(self) -> int:
+        return self.table.height
+
+    @property
+    def groups(self) -> int:
+        return self.table[GROUP].n_unique()
+
+    @property
+    def counterfeit_rows(self) -> int:
+        return 0 if self.counterfeits is None else int(self.counterfeits["count"].sum())
+
+    def attribute(self, role: str) -> list[PublishedAttribute]:
+        """The attributes of one role, in order."""
+        return [a for a in self.attributes if a.role == role]
+
+    @property
+    def sensitive(self) -> str | None:
+        """The sensitive column, or None."""
+        return next((a.columns[0] for a in self.attributes if a.role == "sensitive"), None)
+
+
+def generalize(
+    microdata: Microdata,
+    source: Ints,
+    groups: Ints,
+    stream: Stream,
+    *,
+    values: pl.Series | None = None,
+    counterfeits: bool = False,
+    min_width: Mapping[str, float] | None = None,
+) -> tuple[Generalized, Ints]:
+    """Publish tuples in groups: minimum intervals, random group ids, random row order.
+
+    ``source`` (p,): the microdata row behind each published tuple, -1 for a counterfeit. ``groups`` (p,): its group, 0 .. g-1, every group with at
+    least one real tuple. ``values`` (p,): the sensitive values, if counterfeits need other ones than the rows'. ``min_width``: per attribute the least
+    width in its own unit (leaves for a categorical one); a narrower interval is snapped outward to the grid of that width, which depends on no data,
+    so that publishing again does not narrow it down.
+
+    Returns the form and, for every group, the id under which it was published, shape (g,).
+    """
+    schema = microdata.schema
+    order = stream.permutation(len(source))
+    g = int(groups.max()) + 1
+    published_id = stream.permutation(g) + 1
+    ids = published_id[groups]
+    order = order[np.argsort(ids[order], kind="stable")]
+    source, groups, ids = source[order], groups[order], ids[order]
+    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+    sizes = np.diff(np.append(starts, len(ids)))
+    real = source >= 0
+    attributes: list[PublishedAttribute] = []
+    table: dict[str, pl.Series] = {GROUP: pl.Series(ids)}
+    for name in schema.quasi:
+        column = microdata.columns[name]
+        codes = column.codes[source]
+        low = np.minimum.reduceat(np.where(real, codes, np.iinfo(np.int32).max), starts)
+        high = np.maximum.reduceat(np.where(real, codes, -1), starts)
+        series = _interval(name, column.domain, low, high, (min_width or {}).get(name))
+        public = None if column.domain.hierarchy is None else column.domain.hierarchy.public()
+        attributes.append(PublishedAttribute(name=name, role="quasi", type=column.domain.type, columns=[s.name for s in series], hierarchy=public))
+        for s in series:
+            _add(table, s.gather(np.repeat(np.arange(len(starts)), sizes)))
+    if schema.sensitive is not None:
+        domain = microdata.sensitive.domain
+        own = domain.values.gather(microdata.sensitive.codes[source]) if values is None else values.gather(order)
+        _add(table, own.alias(schema.sensitive))
+        attributes.append(PublishedAttribute(name=schema.sensitive, role="sensitive", type=domain.type, columns=[schema.sensitive], hierarchy=None))
+    if schema.keep:
+        donors = _donors(microdata, source, real, table.get(schema.sensitive or ""), stream)
+        for name in schema.keep:
+            kept = microdata.kept[name]
+            kept = kept.cast(pl.String) if kept.dtype in (pl.Categorical, pl.Enum) else kept
+            _add(table, kept.gather(donors))
+            numeric = kept.dtype.is_numeric()
+            attributes.append(PublishedAttribute(name=name, role="keep", type="numeric" if numeric else "date" if kept.dtype == pl.Date else "categorical", columns=[name]))
+    counts = None
+    if counterfeits:
+        invented = ids[~real]
+        group, count = np.unique(invented, return_counts=True)
+        counts = pl.DataFrame({GROUP: group.astype(np.int64), "count": count.astype(np.int64)})
+    return Generalized(pl.DataFrame(table), tuple(attributes), counts), published_id
+
+
+def _add(table: dict[str, pl.Series], series: pl.Series) -> None:
+    if series.name in table:
+        raise SchemaError(f"two published columns would be called {series.name!r} ('group', '<name>_low' and '<name>_high' are taken); rename the column at the source.")
+    table[series.name] = series
+
+
+def _interval(name: str, domain: Domain, low: npt.NDArray[np.int32], high: npt.NDArray[np.int32], width: float | None) -> list[pl.Series]:
+    """The columns of one attribute, one value per group."""
+    if width is not None and domain.type == "categorical":
+        low, high = _snap_leaves(domain, low, high, int(width))
+    low_values = domain.values.gather(low).alias(f"{name}_low")
+    high_values = domain.values.gather(high).alias(f"{name}_high")
+    if width is not None and domain.type != "categorical":
+        low_values, high_values = _snap(low_values, high_values, width)
+    ends = [low_values, high_values]
+    if (ancestors := domain.ancestors) is None:
+        return ends
+    node = pl.Series(name, ["*"] * len(low), dtype=pl.String)
+    for level in reversed(ancestors.columns):
+        at_low, at_high = ancestors[level].gather(low), ancestors[level].gather(high)
+        node = node.zip_with(~(at_low == at_high).fill_null(value=False), at_low.alias(name))
+    return [node, *ends]
+
+
+def _snap(low: pl.Series, high: pl.Series, width: float) -> tuple[pl.Series, pl.Series]:
+    """Ends of intervals narrower than ``width``, moved outward to multiples of it; an end that stands for missing (null) stays."""
+    place = (lambda s: s.to_physical()) if low.dtype == pl.Date else (lambda s: s)
+    a, b = place(low).cast(pl.Float64), place(high).cast(pl.Float64)
+    narrow = ((b - a) < width).fill_null(value=True)
+    down = (a / width).floor() * width
+    up = (b / width).ceil() * width
+    up = pl.select(pl.when(up <= down).then(down + width).otherwise(up)).to_series()
+    back = (lambda s: s.round().cast(pl.Int32).cast(pl.Date)) if low.dtype == pl.Date else (lambda s: s.cast(low.dtype))
+    return (
+        back(down.zip_with(narrow, a)).alias(low.name),
+        back(up.zip_with(narrow, b)).alias(high.name),
+    )
+
+
+def _snap_leaves(domain: Domain, low: npt.NDArray[np.int32], high: npt.NDArray[np.int32], width: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    first = int(domain.has_missing)
+    narrow = (high - low + 1 < width) & (low >= first)
+    down = (low - first) // width * width + first
+    up = np.minimum((high - first) // width * width + width - 1 + first, len(domain) - 1)
+    return np.where(narrow, down, low).astype(np.int32), np.where(narrow, up, high).astype(np.int32)
+
+
+def _donors(microdata: Microdata, source: Ints, real: npt.NDArray[np.bool_], values: pl.Series | None, stream: Stream) -> Ints:
+    """Whose kept values a published tuple shows: its own; a counterfeit those of a random real tuple, of its sensitive value where there is one."""
+    donors = source.copy()
+    invented = np.flatnonzero(~real)
+    if len(invented) == 0:
+        return donors
+    everybody = np.flatnonzero(real)
+    draws = stream.words(len(invented))
+    for i, draw in zip(invented, draws, strict=True):
+        alike = everybody if values is None else everybody[(values.gather(everybody) == values[int(i)]).to_numpy()]
+        pool = alike if len(alike) else everybody
+        donors[i] = source[pool[int(draw) % len(pool)]]
+    return donors

@@ -1,0 +1,72 @@
+"""The manifest of a release folder, ``release.json``: all that may be public about a release, and nothing else."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from phalanx.errors import ReleaseError
+
+NAME = "release.json"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class PublishedAttribute(_Strict):
+    """One attribute and the columns of ``data`` in which it stands."""
+
+    name: str
+    role: Literal["quasi", "sensitive", "keep"]
+    type: Literal["numeric", "categorical", "date"]
+    columns: list[str] = Field(description="quasi: [low, high], or [node, low, high] where there is a hierarchy; else the column itself")
+    hierarchy: dict[str, Any] | None = Field(default=None, description="the hierarchy as declared in the plan, which orders the leaves; without one, values are ordered by code point")
+
+
+class PublishedFile(_Strict):
+    """One file of the folder and its SHA-256."""
+
+    name: str
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Manifest(_Strict):
+    """What a release says about itself."""
+
+    format: Literal["phalanx-release-1"] = "phalanx-release-1"
+    series: str
+    number: int = Field(ge=1)
+    form: Literal["generalized"]
+    method: dict[str, Any] = Field(description="the method's name and public parameters")
+    guarantees: list[dict[str, Any]] = Field(description="what is promised: each guarantee's name and parameters")
+    attributes: list[PublishedAttribute]
+    rows: int = Field(ge=0)
+    groups: int = Field(ge=0)
+    counterfeits: int = Field(ge=0)
+    boxes: Literal["tight", "widened"] = Field(description="tight: an interval's ends are values of persons in the group; widened: narrow ones are snapped to a fixed grid")
+    per: Literal["person", "record"] = Field(default="person", description="whom the promise covers: a person, or each record of a person whose value changed")
+    not_for_publication: bool = Field(default=False, description="made with a seed: whoever guesses it can undo the random choices")
+    files: list[PublishedFile]
+    previous: str | None = Field(default=None, description="SHA-256 of the previous release's manifest; null for the first")
+
+    def to_bytes(self) -> bytes:
+        """The canonical bytes of the manifest: what is written, and what its digest is taken of."""
+        return (json.dumps(self.model_dump(), indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes, where: Path) -> "Manifest":
+        """Read and validate; ReleaseError names the first thing that is wrong."""
+        try:
+            return cls.model_validate_json(content)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"]) or "the file"
+            raise ReleaseError(f"{where}: the manifest is not valid at {place} ({first['msg'].lower()}); ask the publisher for the folder again.") from None
+
+
+def digest(content: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
