@@ -1,0 +1,127 @@
+"""The ledger's key: one file of 32 random bytes that only its owner may read, and the keys derived from it."""
+
+import hashlib
+import hmac
+import os
+import re
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from phalanx.data.persons import PersonKey
+from phalanx.errors import LedgerError
+from phalanx.randomness import Randomness
+
+VARIABLE: Final = "PHALANX_LEDGER_KEY"
+_BYTES: Final = 32
+
+
+@dataclass(frozen=True, repr=False)
+class Keyring:
+    """The root key and what is derived from it; ``repr`` shows nothing.
+
+    Every series has keys of its own, so that the same person has unrelated person keys in two series, and a segment of
+    one series is noise in another.
+    """
+
+    _root: bytes
+    origin: str
+    """Where the key came from, for error messages."""
+
+    @classmethod
+    def load(cls, file: Path) -> "Keyring":
+        """The key of a ledger that exists; LedgerError where it is missing, readable by others or not a key."""
+        if (given := os.environ.get(VARIABLE)) is not None:
+            return cls(_parse(given, f"the environment variable {VARIABLE}"), f"the environment variable {VARIABLE}")
+        try:
+            handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise LedgerError(f"the key file {file} is missing, and nothing in its ledger can be read without it; put it back, or set {VARIABLE}.") from None
+        except OSError as error:
+            raise LedgerError(f"the key file {file} of the ledger cannot be read ({error.strerror}); give it back to its owner with mode 0600.") from None
+        with os.fdopen(handle, "rb") as opened:
+            if os.name == "posix" and stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
+                raise LedgerError(f"the key file {file} of the ledger can be read by others than its owner; run: chmod 600 {file}")
+            try:
+                content = opened.read(1024)
+            except OSError as error:
+                raise LedgerError(f"the key file {file} of the ledger cannot be read ({error.strerror}); put the file back.") from None
+        return cls(_parse(content.decode("latin-1"), f"the key file {file}"), f"the key file {file}")
+
+    @classmethod
+    def create(cls, file: Path) -> "Keyring":
+        """A fresh key in a new file of mode 0600; a key that is there already is used and never overwritten."""
+        if VARIABLE in os.environ or file.exists():
+            return cls.load(file)
+        _write_new(file, _fresh(_BYTES).hex() + "\n")
+        return cls.load(file)
+
+    def person(self, series: str) -> PersonKey:
+        """The key that turns identifiers into person keys in one series."""
+        return PersonKey(self._derive("person", series))
+
+    def sealing(self, series: str) -> bytes:
+        """The key under which the segments of one series are sealed."""
+        return self._derive("sealing", series)
+
+    def check(self) -> bytes:
+        """The key of the ledger's check value."""
+        return self._derive("check", "")
+
+    def authenticate(self, series: str, content: bytes) -> bytes:
+        """HMAC-SHA256 of what the ledger says in plain about a release, 32 bytes."""
+        return hmac.digest(self._derive("entry", series), content, hashlib.sha256)
+
+    def _derive(self, purpose: str, series: str) -> bytes:
+        info = f"phalanx/ledger/{purpose}/{series}".encode()  # a purpose holds no slash, so no two pairs read the same
+        return HKDF(hashes.SHA256(), _BYTES, salt=None, info=info).derive(self._root)
+
+    def __repr__(self) -> str:
+        return "Keyring(…)"
+
+
+def _fresh(n: int) -> bytes:
+    return Randomness.secure().stream("ledger key").words((n + 7) // 8).tobytes()[:n]
+
+
+def _parse(text: str, origin: str) -> bytes:
+    if not re.fullmatch(rf"[0-9a-fA-F]{{{2 * _BYTES}}}", text.strip()):
+        raise LedgerError(f"{origin} does not hold a ledger key ({2 * _BYTES} hexadecimal digits); put the right key back.")
+    return bytes.fromhex(text.strip())
+
+
+def _write_new(file: Path, content: str) -> None:
+    """Nobody ever sees half a key: it is written beside, flushed, and linked into place unless another process was faster."""
+    beside = file.with_name(f"{file.name}.{_fresh(8).hex()}")
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(handle, "w", encoding="ascii") as opened:
+                if os.name == "posix":
+                    os.fchmod(handle, 0o600)  # a strict umask must not lock the owner out
+                opened.write(content)
+                opened.flush()
+                os.fsync(handle)
+            with suppress(FileExistsError):
+                os.link(beside, file)
+        finally:
+            beside.unlink()
+        flush_folder(file.parent)
+    except OSError as error:
+        raise LedgerError(f"the key file {file} of the ledger cannot be written ({error.strerror}); make its folder writable, or set {VARIABLE}.") from None
+
+
+def flush_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power failure."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

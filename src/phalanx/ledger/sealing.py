@@ -1,0 +1,96 @@
+"""Segments: tables about persons, sealed so that the ledger's bytes say nothing and cannot be changed unnoticed."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from phalanx.errors import LedgerError
+from phalanx.randomness import Randomness
+
+_NONCE: Final = 12
+_PERSON: Final = 16
+LARGEST: Final = 900_000_000  # below what SQLite (10^9) and PostgreSQL (2^30) take as one value
+
+
+def seal(key: bytes, content: bytes, *place: str | int) -> bytes:
+    """AES-256-GCM under a random nonce, which stands in front; the place is bound to it, so that a segment opens nowhere else."""
+    if len(content) > LARGEST:
+        raise LedgerError(f"a table to remember of one release has {len(content):,} bytes and the ledger takes {LARGEST:,}; publish fewer persons per series.")
+    nonce = Randomness.secure().stream("nonce").words(2).tobytes()[:_NONCE]
+    return nonce + AESGCM(key).encrypt(nonce, content, _bound(place))
+
+
+def unseal(key: bytes, sealed: bytes, *place: str | int) -> bytes | None:
+    """The content, or None where key, place or bytes are not those of the sealing."""
+    if len(sealed) < _NONCE:
+        return None
+    try:
+        return AESGCM(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], _bound(place))
+    except InvalidTag:
+        return None
+
+
+def _bound(place: Sequence[str | int]) -> bytes:
+    return json.dumps(list(place)).encode()  # unambiguous whatever the names hold
+
+
+def pack(frame: pl.DataFrame) -> bytes:
+    """A table as an Arrow IPC file of its rows and nothing else.
+
+    Rows are gathered first, since Arrow writes up to 63 bytes of the neighbours of a slice, and categories become text,
+    since a category list outlives the rows that used it. No compression: person keys are noise, and it would be the
+    slowest step of a commit.
+    """
+    text = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
+    own = frame.with_columns(pl.col(text).cast(pl.String)).select(pl.all().gather(pl.int_range(pl.len())))
+    return _to_bytes(own.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks())
+
+
+def unpack(content: bytes) -> pl.DataFrame:
+    """The table that was packed."""
+    return pl.DataFrame(pa.ipc.open_file(content).read_all())
+
+
+def pack_groups(groups: pl.DataFrame) -> bytes:
+    """A person-to-group mapping in the order of the person keys, which is as good as random and says nothing about the rows."""
+    if dict(groups.schema) != {"person": pl.Binary, "group": pl.Int64} or groups["person"].null_count() or groups["group"].null_count():
+        raise ValueError("groups is a table (person Binary, group Int64) without missing values")
+    lengths = groups["person"].bin.size()
+    if not bool((lengths == _PERSON).all()):
+        return pack(groups.sort("person"))
+    keys = groups["person"].to_arrow(compat_level=pl.CompatLevel.oldest())
+    start = int(np.frombuffer(keys.buffers()[1], dtype=np.int64, count=keys.offset + 1)[keys.offset]) if len(keys) else 0
+    words = np.frombuffer(keys.buffers()[2] or b"", dtype=np.uint64, count=2 * len(keys), offset=start).reshape(-1, 2)
+    order = _order(words)
+    persons = pa.FixedSizeBinaryArray.from_buffers(pa.binary(_PERSON), len(order), [None, pa.py_buffer(words[order].tobytes())])
+    return _to_bytes(pa.table({"person": persons, "group": pa.array(groups["group"].to_numpy()[order])}))
+
+
+def unpack_groups(content: bytes) -> pl.DataFrame:
+    """The mapping (person Binary, group Int64)."""
+    table = pa.ipc.open_file(content).read_all()
+    return pl.DataFrame(table.set_column(0, "person", table["person"].cast(pa.large_binary())))
+
+
+def _order(words: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The order of 16-byte keys; their first 8 bytes decide but for one pair in 2^64."""
+    first = words[:, 0].byteswap() if np.little_endian else words[:, 0]
+    order = np.argsort(first)
+    if bool((first[order][1:] == first[order][:-1]).any()):
+        second = words[:, 1].byteswap() if np.little_endian else words[:, 1]
+        order = np.lexsort((second, first))
+    return order
+
+
+def _to_bytes(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content

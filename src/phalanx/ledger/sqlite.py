@@ -1,0 +1,102 @@
+"""The ledger in an SQLite file: all that is particular to SQLite."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import adbc_driver_sqlite.dbapi
+from adbc_driver_manager import dbapi
+
+from phalanx.errors import LedgerError
+from phalanx.ledger.store import Store
+
+PREFIX: Final = "sqlite:///"
+busy_milliseconds = 5000
+"""How long to wait for another publisher, who needs the lock for milliseconds."""
+
+
+class Sqlite(Store):
+    """One SQLite file, private from its first byte.
+
+    A rollback journal rather than a write-ahead log: at rest the ledger is one file, which copies and network folders
+    keep whole, and nobody publishes so often that readers would have to be let through meanwhile. ``synchronous=EXTRA`` is
+    FULL plus a flush of the folder once the journal is gone, without which a power failure could take back a commit
+    whose release folder stands already. Deleted pages are overwritten (the SQLite inside ADBC does not by default).
+
+    The file is never opened by other means than SQLite while it exists: closing it would drop the locks of every
+    connection of this process.
+    """
+
+    blob = "BLOB"
+    table_end = " STRICT"
+    begin = "BEGIN IMMEDIATE"
+
+    @classmethod
+    def open(cls, url: str, *, create: bool) -> "Sqlite":
+        """Open, or create with mode 0600 whatever the umask; LedgerError where the file cannot be used."""
+        if not url.startswith(PREFIX) or not (name := url[len(PREFIX) :]) or "\0" in name:
+            raise LedgerError(f"the ledger url {url!r} names no file; write sqlite:///ledger.db for a file beside the plan, or sqlite:////folder/ledger.db.")
+        path = Path(os.path.realpath(name))  # one key file, by whatever link the ledger is opened
+        _make(path, create=create)
+        try:
+            connection = adbc_driver_sqlite.dbapi.connect(str(path), autocommit=True)
+        except dbapi.Error as error:
+            raise LedgerError(_sentence(str(path), str(error))) from None
+        store = cls(connection, str(path), path.with_name(path.name + ".key"))
+        try:
+            store.run(f"PRAGMA busy_timeout = {int(busy_milliseconds)}")
+            for setting in ("secure_delete = ON", "synchronous = EXTRA", "foreign_keys = ON", "temp_store = MEMORY"):
+                store.run(f"PRAGMA {setting}")
+            if store.run("PRAGMA journal_mode") != [("delete",)]:
+                store.run("PRAGMA journal_mode = DELETE")
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def tables(self) -> set[str]:
+        return {name for (name,) in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+    def explain(self, message: str) -> str:
+        return _sentence(self.where, message)
+
+
+def _make(path: Path, *, create: bool) -> None:
+    """The file must be there before SQLite looks: SQLite would give it the umask's mode, and its journals the file's mode."""
+    if path.is_dir():
+        raise LedgerError(f"the ledger {path} is a folder; name a file inside it.")
+    if path.exists():
+        return
+    if not create:
+        raise LedgerError(f"there is no ledger at {path}; 'publish' makes one, so check the name.")
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise LedgerError(f"the ledger {path} cannot be made ({error.strerror}); name a folder that exists and may be written.") from None
+    try:
+        if os.name == "posix":
+            os.fchmod(handle, 0o600)
+    finally:
+        os.close(handle)
+
+
+def _sentence(where: str, message: str) -> str:
+    """SQLite's words are stable and the driver hands on no code, so they are told apart by them."""
+    for words, sentence in _SENTENCES.items():
+        if words in message:
+            return f"the ledger {where} {sentence}"
+    return f"the ledger {where} could not be used, for a reason that SQLite calls {message.splitlines()[0].rsplit(': ', 1)[-1]!r}; nothing was changed."
+
+
+_SENTENCES: Final = {
+    "database is locked": "is locked by another publisher; try again when it has finished.",
+    "database or disk is full": "cannot grow because the disk is full; nothing was changed, so make room and publish again.",
+    "file is not a database": "is not a ledger but some other file; name another file, or remove this one.",
+    "malformed": "is damaged; put back a copy of it, together with its key file.",
+    "readonly database": "may not be written; make the file and its folder writable for you.",
+    "unable to open database file": "cannot be opened; make the file and its folder readable and writable for you.",
+    "failed to open": "cannot be opened; make the file and its folder readable and writable for you.",
+    "disk I/O error": "cannot be read or written because the disk reports an error; nothing was changed, so check the disk and publish again.",
+}

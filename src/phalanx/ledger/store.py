@@ -1,0 +1,78 @@
+"""A database behind the ledger, through ADBC: statements in, rows out, every failure one sentence."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, ClassVar
+
+from adbc_driver_manager import dbapi
+
+from phalanx.errors import LedgerError
+
+
+class Store:
+    """One open database in autocommit mode; a subclass per database says what differs.
+
+    Parameters are ``$1``, ``$2``, … and appear in that order in the statement, which SQLite and PostgreSQL both understand.
+    """
+
+    blob: ClassVar[str]
+    """The type of a column of bytes."""
+    table_end: ClassVar[str]
+    """What a table's definition ends in."""
+    begin: ClassVar[str]
+    """Begins a transaction in which nobody else can publish what this one publishes."""
+
+    def __init__(self, connection: dbapi.Connection, where: str, key_file: Path) -> None:
+        self._connection = connection
+        self.where = where
+        """The database as error messages name it; never with a password."""
+        self.key_file = key_file
+
+    def tables(self) -> set[str]:
+        """The names of the tables that exist."""
+        raise NotImplementedError
+
+    def explain(self, message: str) -> str:
+        """One sentence for a failure of the driver, whose own words may quote statements."""
+        raise NotImplementedError
+
+    def run(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """Run one statement to its end, so that no lock outlives it; LedgerError where it fails."""
+        try:
+            with self._connection.cursor() as cursor:
+                cursor.execute(statement, parameters or None)
+                return cursor.fetchall()
+        except dbapi.Error as error:
+            raise LedgerError(self.explain(str(error))) from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All statements inside, or none of them."""
+        self.run(self.begin)
+        try:
+            yield
+            self.run("COMMIT")
+        except BaseException:
+            with suppress(LedgerError):  # a failed COMMIT may have rolled back already
+                self.run("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        """Close the connection; an open transaction is rolled back."""
+        self._connection.close()
+
+
+def table_definitions(store: Store) -> Sequence[str]:
+    """The tables of a ledger. Everything about persons is in the sealed blobs of ``segments``."""
+    bytes_, end = store.blob, store.table_end
+    return (
+        f"CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value {bytes_} NOT NULL){end}",
+        f"CREATE TABLE series (name TEXT NOT NULL PRIMARY KEY, promise TEXT NOT NULL, created TEXT NOT NULL){end}",
+        f"""CREATE TABLE releases (
+            series TEXT NOT NULL REFERENCES series (name), number INTEGER NOT NULL, folder TEXT NOT NULL, staging TEXT NOT NULL,
+            digest TEXT NOT NULL, summary TEXT NOT NULL, authentic {bytes_} NOT NULL, PRIMARY KEY (series, number)){end}""",
+        f"""CREATE TABLE segments (
+            series TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, sealed {bytes_} NOT NULL,
+            PRIMARY KEY (series, number, name), FOREIGN KEY (series, number) REFERENCES releases (series, number)){end}""",
+    )
