@@ -1,0 +1,326 @@
+"""Mondrian's cuts over integer codes: in place, iterative, exact where a promise is tested.
+
+Source: LeFevre, DeWitt, Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006, section 4 (strict and relaxed cuts);
+closeness after Li, Li, Venkatasubramanian, "t-Closeness", ICDE 2007, section 4.
+
+How we differ from the paper: where cutting after the median value is not allowed, cutting before it is tried too, which matters on
+skewed attributes (the median is then often the maximum, and nothing would be left on the right); an attribute on which all tuples of a
+node agree is never cut, as that narrows nothing.
+
+Every function here releases the lock, so that disjoint parts of the table are cut by several threads at once.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+# What a group must meet, as one array of integers; fractions are kept as numerator and denominator, each below 2**31.
+K, DIVERSITY, L_NUM, L_DEN, C_NUM, C_DEN, DISTANCE, T_NUM, T_DEN, ROWS, RELAXED = range(11)
+RULE_LENGTH: Final = 11
+NONE: Final = 0
+FREQUENCY, DISTINCT, ENTROPY, RECURSIVE = 1, 2, 3, 4
+ORDERED, TREE = 1, 2
+ENTROPY_MARGIN: Final = 1e-9
+"""Rounding of the entropy's sum stays below this; a group nearer than this to the bound is declined, unless its values are equally frequent."""
+
+_kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
+
+
+@_kernel
+def _diverse(counts: Ints, values: Codes, distinct: int, size: int, rule: Ints, log_l: float, frequencies: Ints) -> bool:
+    """Whether ``size`` tuples with ``counts`` of the listed values are diverse; all but entropy is decided in integers."""
+    kind = rule[DIVERSITY]
+    if kind == NONE:
+        return True
+    present, most = 0, 0
+    for i in range(distinct):
+        r = counts[values[i]]
+        if r > 0:
+            frequencies[present] = r
+            present += 1
+            most = max(most, r)
+    if kind == FREQUENCY:
+        return bool(most * rule[L_NUM] <= size * rule[L_DEN])
+    if kind == DISTINCT or (kind == ENTROPY and most * present == size):  # equally frequent values: the entropy is ln(present)
+        return bool(present * rule[L_DEN] >= rule[L_NUM])
+    if kind == ENTROPY:
+        total = 0.0
+        for i in range(present):
+            total += frequencies[i] * np.log(frequencies[i])
+        return bool(np.log(size) - total / size >= log_l + ENTROPY_MARGIN)
+    if present < rule[L_NUM]:
+        return False
+    ascending = frequencies[:present]
+    ascending.sort()
+    tail = 0
+    for i in range(present - rule[L_NUM] + 1):
+        tail += ascending[i]
+    return bool(most * rule[C_DEN] < rule[C_NUM] * tail)
+
+
+@_kernel
+def _close(
+    counts: Ints, values: Codes, distinct: int, size: int, rule: Ints, totals: Ints, nodes: Codes, node_totals: Ints, scratch: Ints, reached: Codes
+) -> bool:
+    """Whether the counts are within t of the table's ``totals``, in integers: both sides are multiplied by size, rows and the distance's scale.
+
+    ``nodes`` (levels, values): the node above each value on each level below the root; the equal distance is a tree of one level. A tree's earth
+    mover's distance is half the sum, over all edges, of the mass that must cross the edge (each edge is 1/height long).
+    """
+    if rule[DISTANCE] == NONE:
+        return True
+    rows = rule[ROWS]
+    work = 0
+    if rule[DISTANCE] == ORDERED:
+        carried = 0
+        for v in range(len(totals)):
+            carried += counts[v] * rows - totals[v] * size
+            work += abs(carried)
+        unit = (len(totals) - 1) * size * rows
+    else:
+        for level in range(nodes.shape[0]):
+            met, missed = 0, rows
+            for i in range(distinct):
+                r = counts[values[i]]
+                if r > 0:
+                    node = nodes[level, values[i]]
+                    if scratch[node] == 0:
+                        reached[met] = node
+                        met += 1
+                    scratch[node] += r
+            for j in range(met):
+                node = reached[j]
+                work += abs(scratch[node] * rows - node_totals[level, node] * size)
+                missed -= node_totals[level, node]
+                scratch[node] = 0
+            work += missed * size
+        unit = 2 * nodes.shape[0] * size * rows
+    p, q = rule[T_NUM], rule[T_DEN]
+    return bool(work <= p * (unit // q) + p * (unit % q) // q)  # the floor of t * unit, without overflow as t <= 1
+
+
+@_kernel
+def meets(sensitive: Codes, rule: Ints, log_l: float, totals: Ints, nodes: Codes, node_totals: Ints) -> bool:
+    """Whether these tuples, as one group, meet the rule."""
+    m = len(totals)
+    counts = np.zeros(m, np.int64)
+    for v in sensitive:
+        counts[v] += 1
+    values = np.arange(m).astype(np.int32)
+    scratch = np.zeros(m, np.int64)
+    size = len(sensitive)
+    return bool(
+        size >= rule[K]
+        and _close(counts, values, m, size, rule, totals, nodes, node_totals, scratch, np.zeros(m, np.int32))
+        and _diverse(counts, values, m, size, rule, log_l, scratch)
+    )
+
+
+@_kernel
+def _median(column: Codes, low: int, high: int, histogram: Codes) -> tuple[int, int, int]:
+    """The lower median of a column with its ends known; and how many are below it, and at most it.
+
+    Counts into as many buckets as the node affords and narrows to the median's bucket until a bucket is one code.
+    """
+    rank = (len(column) - 1) // 2
+    afford = min(len(histogram), 2 * len(column) + 64)
+    below = 0
+    while True:
+        span = high - low
+        shift = 0
+        while (span >> shift) >= afford:
+            shift += 1
+        for b in range((span >> shift) + 1):
+            histogram[b] = 0
+        for v in column:
+            x = np.int64(v) - low
+            if 0 <= x <= span:
+                histogram[x >> shift] += 1
+        b = 0
+        while below + histogram[b] <= rank:
+            below += histogram[b]
+            b += 1
+        low += b << shift
+        if shift == 0:
+            return low, below, below + histogram[b]
+        high = min(high, low + (1 << shift) - 1)
+
+
+@_kernel
+def _tally_left(column: Codes, sensitive: Codes, last: int, dealt: int, counts: Ints) -> None:
+    """Count the sensitive values left of a cut: codes up to ``last``, and the first ``dealt`` tuples of the next code."""
+    for i in range(len(column)):
+        if column[i] <= last:
+            counts[sensitive[i]] += 1
+        elif dealt > 0 and column[i] == last + 1:
+            counts[sensitive[i]] += 1
+            dealt -= 1
+
+
+@_kernel
+def _divide(codes: Codes, rows: Codes, attribute: int, start: int, middle: int, end: int, last: int, wrong: Codes) -> None:
+    """Strict cut: exchange the tuples that stand on the wrong side of ``middle``."""
+    column = codes[attribute]
+    n = 0
+    for p in range(start, middle):
+        wrong[0, n] = p
+        n += column[p] > last
+    n = 0
+    for p in range(middle, end):
+        wrong[1, n] = p
+        n += column[p] <= last
+    for c in range(len(codes)):
+        column = codes[c]
+        for i in range(n):
+            p, q = wrong[0, i], wrong[1, i]
+            column[p], column[q] = column[q], column[p]
+    for i in range(n):
+        p, q = wrong[0, i], wrong[1, i]
+        rows[p], rows[q] = rows[q], rows[p]
+
+
+@_kernel
+def _deal(codes: Codes, rows: Codes, attribute: int, start: int, end: int, last: int, dealt: int, buffers: Codes) -> None:
+    """Relaxed cut: codes up to ``last`` and the first ``dealt`` tuples of the next code go left; both sides keep their order."""
+    column = codes[attribute]
+    left, right = 0, 0
+    order, moved = buffers[0], buffers[1]
+    for p in range(start, end):
+        goes = column[p] <= last
+        if not goes and dealt > 0 and column[p] == last + 1:
+            goes = True
+            dealt -= 1
+        if goes:
+            order[left] = p
+            left += 1
+        else:
+            moved[right] = p
+            right += 1
+    order[left : left + right] = moved[:right]
+    for c in range(len(codes)):
+        column = codes[c]
+        for i in range(left + right):
+            moved[i] = column[order[i]]
+        column[start:end] = moved[: left + right]
+    for i in range(left + right):
+        moved[i] = rows[order[i]]
+    rows[start:end] = moved[: left + right]
+
+
+@_kernel
+def cut(
+    codes: Codes,
+    rows: Codes,
+    positions: Floats,
+    offsets: Ints,
+    rule: Ints,
+    log_l: float,
+    totals: Ints,
+    nodes: Codes,
+    node_totals: Ints,
+    first: int,
+    end: int,
+    grain: int,
+    begins: npt.NDArray[np.bool_],
+) -> Ints:
+    """Cut the tuples ``first .. end-1`` into groups, in place (section 4, Anonymize).
+
+    ``codes`` (d, n), or (d + 1, n) with the sensitive attribute last where the rule is about it, and ``rows`` (n,) are reordered together so that
+    groups stand together; ``begins`` (n,) is set at each group's first place. ``positions``: each code's place in [0, 1], attribute ``a`` from
+    ``offsets[a]`` on. Nodes of at most ``grain`` tuples are not cut but returned, shape (p, 2), for other threads.
+    """
+    d = len(offsets) - 1
+    about = rule[DIVERSITY] != NONE or rule[DISTANCE] != NONE
+    m = len(totals)
+    domain = 64
+    for a in range(d):
+        domain = max(domain, offsets[a + 1] - offsets[a])
+    histogram = np.empty(min(domain, 2 * (end - first) + 64), np.int32)
+    buffers = np.empty((2, end - first + 1), np.int32)
+    low, high, width = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.float64)
+    here, counts, scratch = np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros(m, np.int64)
+    values, reached, frequencies = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int64)
+    stack = np.empty((128, 2), np.int64)  # the smaller part is cut first, so that 64 nodes at most wait
+    stack[0, 0], stack[0, 1] = first, end
+    waiting = 1
+    pending = np.empty(((end - first) // max(1, rule[K]) + 1 if grain > 0 else 0, 2), np.int64)
+    left_over = 0
+    while waiting > 0:
+        waiting -= 1
+        start, stop = stack[waiting, 0], stack[waiting, 1]
+        size = stop - start
+        if size <= grain:
+            pending[left_over, 0], pending[left_over, 1] = start, stop
+            left_over += 1
+            continue
+        begins[start] = True
+        if size < 2 * rule[K]:
+            continue
+        for a in range(d):
+            lo = codes[a, start]
+            hi = lo
+            for v in codes[a, start:stop]:
+                lo = min(lo, v)
+                hi = max(hi, v)
+            low[a], high[a] = lo, hi
+            width[a] = positions[offsets[a] + hi] - positions[offsets[a] + lo] if hi > lo else -1.0
+        distinct = 0
+        if about:
+            for v in codes[d, start:stop]:
+                if here[v] == 0:
+                    values[distinct] = v
+                    distinct += 1
+                here[v] += 1
+        middle = start
+        while middle == start:
+            a = 0
+            for b in range(1, d):
+                if width[b] > width[a]:
+                    a = b
+            if width[a] < 0:
+                break
+            width[a] = -1.0
+            median, below, at_most = _median(codes[a, start:stop], low[a], high[a], histogram)
+            for attempt in range(1 if rule[RELAXED] else 2):
+                if rule[RELAXED]:
+                    last, left = median - 1, size // 2
+                    dealt = left - below
+                elif attempt == 0:
+                    last, left, dealt = median, at_most, 0
+                else:
+                    last, left, dealt = median - 1, below, 0
+                allowed = left >= rule[K] and size - left >= rule[K]
+                if allowed and about:
+                    _tally_left(codes[a, start:stop], codes[d, start:stop], last, dealt, counts)
+                    for side in range(2):
+                        part = left if side == 0 else size - left
+                        allowed = (
+                            allowed
+                            and _close(counts, values, distinct, part, rule, totals, nodes, node_totals, scratch, reached)
+                            and _diverse(counts, values, distinct, part, rule, log_l, frequencies)
+                        )
+                        for i in range(distinct):
+                            counts[values[i]] = here[values[i]] - counts[values[i]] if side == 0 else 0
+                if allowed:
+                    middle = start + left
+                    if rule[RELAXED]:
+                        _deal(codes, rows, a, start, stop, last, dealt, buffers)
+                    else:
+                        _divide(codes, rows, a, start, middle, stop, last, buffers)
+                    break
+        for i in range(distinct):
+            here[values[i]] = 0
+        if middle > start:
+            small_first = middle - start < stop - middle
+            stack[waiting, 0] = middle if small_first else start
+            stack[waiting, 1] = stop if small_first else middle
+            stack[waiting + 1, 0] = start if small_first else middle
+            stack[waiting + 1, 1] = middle if small_first else stop
+            waiting += 2
+    return pending[:left_over]

@@ -1,0 +1,105 @@
+"""The slow, obvious Mondrian: lists, fractions, recursion. Shares no code with the kernel.
+
+A row is a tuple of codes; ``places[a][code]`` is where a code lies in [0, 1]; a principle says of a list of sensitive values whether they may stand
+together as a group.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import prod
+
+Principle = Callable[[list[int]], bool]
+
+
+def groups_of(
+    rows: Sequence[tuple[int, ...]], places: Sequence[Sequence[float]], sensitive: Sequence[int], principle: Principle, *, relaxed: bool = False
+) -> list[list[int]]:
+    """The groups, as lists of row numbers."""
+
+    def allowed(node: list[int]) -> bool:
+        return len(node) > 0 and principle([sensitive[i] for i in node])
+
+    def halves(node: list[int], a: int) -> list[tuple[list[int], list[int]]]:
+        """The cuts to try on an attribute, in order."""
+        values = sorted(rows[i][a] for i in node)
+        median = values[(len(values) - 1) // 2]
+        if relaxed:
+            smaller = [i for i in node if rows[i][a] < median]
+            equal = [i for i in node if rows[i][a] == median]
+            to_left = set(smaller) | set(equal[: len(node) // 2 - len(smaller)])
+            return [([i for i in node if i in to_left], [i for i in node if i not in to_left])]
+        return [
+            ([i for i in node if rows[i][a] <= median], [i for i in node if rows[i][a] > median]),
+            ([i for i in node if rows[i][a] < median], [i for i in node if rows[i][a] >= median]),
+        ]
+
+    def split(node: list[int]) -> list[list[int]]:
+        spread = []
+        for a in range(len(places)):
+            low, high = min(rows[i][a] for i in node), max(rows[i][a] for i in node)
+            if low < high:
+                spread.append((-(places[a][high] - places[a][low]), a))
+        for _, a in sorted(spread):
+            for left, right in halves(node, a):
+                if allowed(left) and allowed(right):
+                    return split(left) + split(right)
+        return [node]
+
+    return split(list(range(len(rows))))
+
+
+def at_least(k: int) -> Principle:
+    return lambda group: len(group) >= k
+
+
+def frequency(l: Fraction) -> Principle:
+    return lambda group: Fraction(max(Counter(group).values()), len(group)) <= 1 / l
+
+
+def distinct(l: Fraction) -> Principle:
+    return lambda group: len(set(group)) >= l
+
+
+def entropy(l: Fraction) -> Principle:
+    """-sum (r/n) ln(r/n) >= ln l, raised to the n-th power: l^n * prod r^r <= n^n, in whole numbers."""
+    return lambda group: l ** len(group) * prod(r**r for r in Counter(group).values()) <= len(group) ** len(group)
+
+
+def recursive(c: Fraction, l: int) -> Principle:
+    def holds(group: list[int]) -> bool:
+        falling = sorted(Counter(group).values(), reverse=True)
+        return falling[0] < c * sum(falling[l - 1 :])
+
+    return holds
+
+
+def closeness(t: Fraction, table: Sequence[int], distance: str, paths: Sequence[Sequence[str]] = ()) -> Principle:
+    """``paths[value]``: its nodes from the leaf to the root, for the hierarchical distance."""
+    return lambda group: apart(group, table, distance, paths) <= t
+
+
+def apart(group: Sequence[int], table: Sequence[int], distance: str, paths: Sequence[Sequence[str]] = ()) -> Fraction:
+    """The distance between the sensitive distributions of a group and the table; with ``paths``, all their leaves are values, used or not."""
+    values = list(range(len(paths))) if paths else sorted(set(table))
+    p = [Fraction(list(group).count(v), len(group)) for v in values]
+    q = [Fraction(list(table).count(v), len(table)) for v in values]
+    if distance == "equal":
+        return sum((abs(a - b) for a, b in zip(p, q, strict=True)), Fraction(0)) / 2
+    if distance == "ordered":
+        if len(values) == 1:
+            return Fraction(0)
+        return sum((abs(sum(p[: i + 1], Fraction(0)) - sum(q[: i + 1], Fraction(0))) for i in range(len(values))), Fraction(0)) / (len(values) - 1)
+    return _moved([a - b for a, b in zip(p, q, strict=True)], [paths[v] for v in values])
+
+
+def _moved(extra: list[Fraction], paths: list[Sequence[str]]) -> Fraction:
+    """t-Closeness paper, section 4.2.2: at each inner node, what its children must exchange, times the node's height over the tree's."""
+    height = len(paths[0]) - 1
+    cost = Fraction(0)
+    for level in range(1, height + 1):
+        for node in {path[level] for path in paths}:
+            below = [i for i, path in enumerate(paths) if path[level] == node]
+            children = [sum(extra[i] for i in below if paths[i][level - 1] == child) for child in {paths[i][level - 1] for i in below}]
+            cost += Fraction(level, height) * min(sum(x for x in children if x > 0), -sum(x for x in children if x < 0))
+    return cost
