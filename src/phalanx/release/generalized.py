@@ -92,7 +92,8 @@ def generalize(
         domain = microdata.sensitive.domain
         own = domain.values.gather(microdata.sensitive.codes[source]) if values is None else values.gather(order)
         _add(table, own.alias(schema.sensitive))
-        attributes.append(PublishedAttribute(name=schema.sensitive, role="sensitive", type=domain.type, columns=[schema.sensitive], hierarchy=None))
+        public = None if domain.hierarchy is None else domain.hierarchy.public()
+        attributes.append(PublishedAttribute(name=schema.sensitive, role="sensitive", type=domain.type, columns=[schema.sensitive], hierarchy=public))
     if schema.keep:
         donors = _donors(microdata, source, real, table.get(schema.sensitive or ""), stream)
         for name in schema.keep:
