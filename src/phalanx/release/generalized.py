@@ -27,14 +27,17 @@ class Generalized:
 
     @property
     def rows(self) -> int:
+        """How many tuples are published, counterfeits among them."""
         return self.table.height
 
     @property
     def groups(self) -> int:
+        """How many groups there are."""
         return self.table[GROUP].n_unique()
 
     @property
     def counterfeit_rows(self) -> int:
+        """How many of the rows stand for nobody, by the counts published beside them."""
         return 0 if self.counterfeits is None else int(self.counterfeits["count"].sum())
 
     def attribute(self, role: str) -> list[PublishedAttribute]:
@@ -92,6 +95,7 @@ def generalize(
         domain = microdata.sensitive.domain
         own = domain.values.gather(microdata.sensitive.codes[source]) if values is None else values.gather(order)
         _add(table, own.alias(schema.sensitive))
+        declared = None if domain.hierarchy is None else domain.hierarchy.public()
         public = None if domain.hierarchy is None else domain.hierarchy.public()
         attributes.append(PublishedAttribute(name=schema.sensitive, role="sensitive", type=domain.type, columns=[schema.sensitive], hierarchy=public))
     if schema.keep:

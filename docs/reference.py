@@ -1,0 +1,119 @@
+"""Writes docs/reference/ from the docstrings of the public names; `--check` says whether it is up to date.
+
+Reads the source and not the running objects, so that every Python version writes the same pages.
+"""
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import phalanx
+
+PAGES = Path(__file__).resolve().parent / "reference"
+Described = ast.FunctionDef | ast.ClassDef
+
+
+def pages() -> dict[str, str]:
+    """Every page by its file name: an index, and one page for each public name."""
+    names = [name for name in phalanx.__all__ if not name.startswith("__")]
+    found = {name: page(name) for name in names}
+    index = ["# Reference", "", "Written by `make docs-reference` from the docstrings; change those, not these pages.", ""]
+    index += [f"- [`phalanx.{name}`]({name}.md): {summary(name)}" for name in names]
+    return {"index.md": "\n".join(index) + "\n"} | {f"{name}.md": text for name, text in found.items()}
+
+
+def summary(name: str) -> str:
+    """The first paragraph of what a public name says about itself, on one line."""
+    said = prose(inspect.getdoc(getattr(phalanx, name)) or "")
+    return " ".join(said.split("\n\n")[0].split())
+
+
+def page(name: str) -> str:
+    """One public name: its signature, what it promises, and for a class its fields and methods."""
+    thing = getattr(phalanx, name)
+    if isinstance(thing, ModuleType):
+        return f"# `phalanx.{name}`\n\n{prose(inspect.getdoc(thing) or '')}\n"
+    source = Path(inspect.getsourcefile(thing) or "").read_text(encoding="utf-8")
+    node = next(n for n in ast.parse(source).body if isinstance(n, Described) and n.name == thing.__name__)
+    return "\n".join(lines(name, node)).rstrip() + "\n"
+
+
+def lines(name: str, node: Described) -> Iterator[str]:
+    """The lines of a page."""
+    yield f"# `phalanx.{name}`"
+    yield ""
+    if isinstance(node, ast.FunctionDef):
+        yield from signature(node, f"phalanx.{name}")
+    yield prose(ast.get_docstring(node) or "")
+    if isinstance(node, ast.ClassDef):
+        yield from fields(node)
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and not method.name.startswith("_") and ast.get_docstring(method):
+                yield f"\n## `{method.name}`\n"
+                if "property" not in {ast.unparse(d).split(".")[-1] for d in method.decorator_list}:
+                    yield from signature(method, f"{name}.{method.name}")
+                yield prose(ast.get_docstring(method) or "")
+
+
+def fields(node: ast.ClassDef) -> Iterator[str]:
+    """The fields of a dataclass, each with the text that stands under it."""
+    following = [*node.body[1:], None]
+    heading = "\n| field | type | default | |\n| --- | --- | --- | --- |"
+    for statement, below in zip(node.body, following, strict=True):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and not statement.target.id.startswith("_"):
+            if ast.unparse(statement.annotation).startswith("ClassVar"):
+                continue
+            text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
+            default = f"`{ast.unparse(statement.value)}`" if statement.value else ""
+            cells = [f"`{statement.target.id}`", f"`{ast.unparse(statement.annotation)}`", default, " ".join(prose(str(text)).split())]
+            if heading:
+                yield heading
+                heading = ""
+            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def signature(node: ast.FunctionDef, name: str) -> Iterator[str]:
+    """How it is called, as Python source."""
+    arguments = ast.unparse(node.args).removeprefix("self, ").removeprefix("cls, ").removeprefix("self").removeprefix("cls")
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    yield f"```python\n{name}({arguments}){returns}\n```\n"
+
+
+def prose(text: str) -> str:
+    """A docstring as Markdown: double backticks become single ones, examples stand in a fence."""
+    out: list[str] = []
+    example = False
+    for line in text.replace("``", "`").splitlines():
+        if line.startswith(">>> ") and not example:
+            out.append("```pycon")
+            example = True
+        elif example and not line.strip():
+            out.append("```")
+            example = False
+        out.append(line)
+    return "\n".join(out) + ("\n```" if example else "")
+
+
+def main() -> int:
+    """Write the pages and remove stale ones, or with `--check` only compare."""
+    written = pages()
+    present = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
+    if "--check" in sys.argv[1:]:
+        stale = sorted(name for name in written.keys() | present.keys() if written.get(name) != present.get(name))
+        if stale:
+            print(f"docs/reference is not up to date ({', '.join(stale)}); run: make docs-reference", file=sys.stderr)
+        return len(stale) > 0
+    PAGES.mkdir(exist_ok=True)
+    for name in present.keys() - written.keys():
+        (PAGES / name).unlink()
+    for name, text in written.items():
+        (PAGES / name).write_text(text, encoding="utf-8")
+    print(f"docs/reference: {len(written)} pages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

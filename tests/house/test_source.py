@@ -1,0 +1,296 @@
+"""What no linter sees: rules of this house, checked on the syntax tree of every source file.
+
+Why by hand: ruff bans imports and bare names, but not "every njit states its flags", "a Parquet file is written without
+statistics" or "guarantees see only what is published"; grep finds the words in comments too. Each rule is a function from a
+file to its offences, and has a broken twin, a snippet that it must reject: a rule that rejects nothing is no rule.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
+FILES = sorted((SOURCE / "phalanx").rglob("*.py"))
+MOST_LINES = 450
+
+
+@dataclass(frozen=True)
+class File:
+    """One source file: its place in the package (``methods/mondrian.py``), its text, its tree."""
+
+    place: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Parsed once, so that a node is the same node in every walk."""
+        return ast.parse(self.text)
+
+    @property
+    def room(self) -> str:
+        """The folder or top-level module that the file belongs to."""
+        return Path(self.place).parts[0].removesuffix(".py")
+
+    def calls(self) -> Iterator[ast.Call]:
+        return (node for node in ast.walk(self.tree) if isinstance(node, ast.Call))
+
+    def imports(self) -> Iterator[tuple[str, int]]:
+        """Every imported name with its module, dotted, wherever in the file; with its line."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from ((alias.name, node.lineno) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{self.place}:{node.lineno} imports relatively"
+                yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def word(node: ast.expr) -> str:
+    """The last word of a name or an attribute: ``njit`` for ``numba.njit``."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def dotted(node: ast.expr) -> str:
+    """``np.random`` for the attribute of that name; empty for anything else."""
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def stated(call: ast.Call) -> dict[str, ast.expr]:
+    """The keyword arguments of a call."""
+    return {k.arg: k.value for k in call.keywords if k.arg}
+
+
+def is_false(node: ast.expr | None) -> bool:
+    """Whether an argument is the word False."""
+    return isinstance(node, ast.Constant) and node.value is False
+
+
+def no_print(file: File) -> Iterator[str]:
+    """Only the command line speaks, and it does so through rich, which knows what a terminal is."""
+    for call in file.calls():
+        if dotted(call.func) in {"print", "sys.stdout.write", "sys.stderr.write"} and file.room != "cli":
+            yield f"{call.lineno}: {dotted(call.func)}"
+        elif dotted(call.func) == "print" and "rich.print" not in {name for name, _ in file.imports()}:
+            yield f"{call.lineno}: a bare print"
+
+
+def one_door_to_randomness(file: File) -> Iterator[str]:
+    """Predictable draws undo a release (seeds are found again by trying them), so only randomness.py draws."""
+    if file.place == "randomness.py":
+        return
+    for name, line in file.imports():
+        if name.split(".")[0] in {"random", "secrets", "uuid"} or name.startswith("numpy.random") or name == "os.urandom":
+            yield f"{line}: {name}"
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.Attribute) and dotted(node) in {"np.random", "numpy.random", "os.urandom"}:
+            yield f"{node.lineno}: {dotted(node)}"
+    for call in file.calls():
+        if isinstance(call.func, ast.Attribute) and call.func.attr in {"sample", "shuffle"}:
+            yield f"{call.lineno}: .{call.func.attr}() draws from a frame library's own generator"
+
+
+def njit_states_its_flags(file: File) -> Iterator[str]:
+    """Fastmath changes results and nogil changes what may run beside it: both are decisions, made in writing."""
+    called = {id(call.func): call for call in file.calls()}
+    for node in ast.walk(file.tree):
+        if isinstance(node, (ast.Name, ast.Attribute)) and word(node) in {"njit", "jit", "vectorize", "guvectorize"} and isinstance(node.ctx, ast.Load):
+            given = stated(called[id(node)]) if id(node) in called else {}
+            if missing := {"cache", "nogil", "fastmath"} - set(given):
+                yield f"{node.lineno}: {word(node)} does not state {', '.join(sorted(missing))}"
+
+
+def no_code_from_data(file: File) -> Iterator[str]:
+    """Reading somebody's file or plan must never run it."""
+    for name, line in file.imports():
+        if name.split(".")[0] in {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve", "yaml"}:
+            yield f"{line}: {name}"
+    for call in file.calls():
+        if isinstance(call.func, ast.Name) and call.func.id in {"__import__", "compile", "eval", "exec"}:
+            yield f"{call.lineno}: {call.func.id}"
+        if isinstance(call.func, ast.Attribute) and call.func.attr in {"eval", "query", "read_pickle", "to_pickle"}:
+            yield f"{call.lineno}: .{call.func.attr}() (pandas runs what it is given)"
+        if "allow_pickle" in stated(call) and not is_false(stated(call)["allow_pickle"]):
+            yield f"{call.lineno}: allow_pickle"
+
+
+def nothing_hidden_is_written(file: File) -> Iterator[str]:
+    """Dictionary pages, column statistics, IPC padding and a frame's index have all been seen to carry rows that were filtered out.
+
+    The ledger is private, and seals what it stores.
+    """
+    if file.room == "ledger":
+        return
+    for call in file.calls():
+        name, given = word(call.func), stated(call)
+        if name in {"write_parquet", "sink_parquet"} and not is_false(given.get("statistics")):
+            yield f"{call.lineno}: {name} without statistics=False"
+        if name in {"write_table", "ParquetWriter"} and not (is_false(given.get("use_dictionary")) and is_false(given.get("write_statistics"))):
+            yield f"{call.lineno}: {name} without use_dictionary=False, write_statistics=False"
+        if name in {"dictionary_encode", "new_file", "sink_ipc", "to_csv", "to_feather", "to_parquet", "write_feather", "write_ipc"}:
+            yield f"{call.lineno}: {name}"
+        if name == "cast" and any(word(part) in {"Categorical", "Enum"} for argument in call.args for part in ast.walk(argument) if isinstance(part, ast.expr)):
+            yield f"{call.lineno}: a cast to a type that carries its list of categories"
+
+
+def everything_public_is_described(file: File) -> Iterator[str]:
+    """A module, class or function says what it promises; a method may leave that to the protocol or base class it implements."""
+    tree = file.tree
+    if tree.body and ast.get_docstring(tree) is None:
+        yield "1: the module"
+    defined = (ast.FunctionDef, ast.ClassDef)
+    described = described_by_protocols()
+    for node in tree.body:
+        if isinstance(node, defined) and not node.name.startswith("_") and ast.get_docstring(node) is None:
+            yield f"{node.lineno}: {node.name}"
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            for method in node.body:
+                own = isinstance(method, defined) and not method.name.startswith("_") and method.name not in described
+                if own and ast.get_docstring(method) is None:
+                    yield f"{method.lineno}: {node.name}.{method.name}"
+
+
+@cache
+def described_by_protocols() -> set[str]:
+    """Methods that some protocol of the package describes, for all who implement it."""
+    names = set()
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and any(word(base) == "Protocol" for base in node.bases):
+                names |= {m.name for m in node.body if isinstance(m, ast.FunctionDef) and ast.get_docstring(m)}
+    return names
+
+
+def kernels_name_their_arguments(file: File) -> Iterator[str]:
+    """Arrays have no columns to read, so a kernel's docstring, or that of its module, names every argument."""
+    if file.room != "kernels":
+        return
+    for node in file.tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            said = f"{ast.get_docstring(file.tree)} {ast.get_docstring(node)}"
+            if unnamed := [a.arg for a in (*node.args.args, *node.args.kwonlyargs) if not re.search(rf"\b{re.escape(a.arg)}\b", said)]:
+                yield f"{node.lineno}: {node.name} does not name {', '.join(unnamed)}"
+
+
+def no_bare_except(file: File) -> Iterator[str]:
+    """A bare except swallows Ctrl-C and the bug behind it."""
+    yield from (f"{node.lineno}: except without a name" for node in ast.walk(file.tree) if isinstance(node, ast.ExceptHandler) and node.type is None)
+
+
+def small_files(file: File) -> Iterator[str]:
+    """What does not fit in a sitting is two things."""
+    if (lines := file.text.count("\n")) > MOST_LINES:
+        yield f"{lines} lines"
+
+
+def rooms_have_names(file: File) -> Iterator[str]:
+    """A module is called by the noun of what is in it; these words are called by nothing."""
+    parts = Path(file.place).with_suffix("").parts
+    yield from (f"called {part!r}" for part in parts if re.search(r"(^|_)(utils?|helpers?|common|misc|managers?)(_|$)", part))
+
+
+# Beside itself, a room sees only these. import-linter has the layers; this list is tighter, and covers imports inside functions.
+MAY_SEE = {
+    "adversaries": {"data", "errors", "guarantees", "release"},
+    "data": {"errors", "randomness"},
+    "errors": set(),
+    "guarantees": {"data", "errors", "release"},
+    "kernels": set(),
+    "ledger": {"data", "errors", "randomness"},
+    "randomness": {"errors"},
+    "release": {"data", "errors", "randomness"},
+}
+
+
+def rooms_see_only_what_they_may(file: File) -> Iterator[str]:
+    """Whoever checks shares nothing with whoever makes; whoever remembers knows no methods."""
+    for name, line in file.imports():
+        parts = name.split(".")
+        if file.room in MAY_SEE and parts[0] == "phalanx" and parts[1] not in MAY_SEE[file.room] | {file.room}:
+            yield f"{line}: {file.room} imports {name}"
+        if file.room == "kernels" and parts[0] in {"narwhals", "pandas", "polars", "pyarrow"}:
+            yield f"{line}: a kernel imports {name}; it takes and gives arrays"
+
+
+Rule = Callable[[File], Iterator[str]]
+
+BROKEN_TWINS: list[tuple[Rule, str, str]] = [
+    (no_print, "data/a.py", "print('x')"),
+    (no_print, "report/a.py", "import sys\nsys.stdout.write('x')"),
+    (no_print, "cli/a.py", "print('x')"),
+    (one_door_to_randomness, "methods/a.py", "import random"),
+    (one_door_to_randomness, "methods/a.py", "def f():\n    from numpy.random import default_rng"),
+    (one_door_to_randomness, "methods/a.py", "from numpy import random"),
+    (one_door_to_randomness, "methods/a.py", "import numpy as np\nx = np.random.default_rng(1)"),
+    (one_door_to_randomness, "ledger/a.py", "from secrets import token_bytes"),
+    (one_door_to_randomness, "ledger/a.py", "import os\nkey = os.urandom(32)"),
+    (one_door_to_randomness, "release/a.py", "t = t.sample(fraction=1.0, shuffle=True)"),
+    (njit_states_its_flags, "kernels/a.py", "from numba import njit\n@njit\ndef f(x): ..."),
+    (njit_states_its_flags, "kernels/a.py", "import numba\n@numba.njit(cache=True, nogil=True)\ndef f(x): ..."),
+    (no_code_from_data, "data/a.py", "import pickle"),
+    (no_code_from_data, "data/a.py", "from yaml import load"),
+    (no_code_from_data, "plan.py", "x = eval(text)"),
+    (no_code_from_data, "data/a.py", "np.load(path, allow_pickle=True)"),
+    (no_code_from_data, "data/a.py", "frame.query(text)"),
+    (nothing_hidden_is_written, "release/a.py", "t.write_parquet(f)"),
+    (nothing_hidden_is_written, "release/a.py", "pq.write_table(t, f, write_statistics=False)"),
+    (nothing_hidden_is_written, "release/a.py", "t.write_ipc(f)"),
+    (nothing_hidden_is_written, "release/a.py", "pandas_frame.to_csv(f)"),
+    (nothing_hidden_is_written, "release/a.py", "s.cast(pl.Enum(['a', 'b']))"),
+    (everything_public_is_described, "data/a.py", "x = 1"),
+    (everything_public_is_described, "data/a.py", '"""M."""\ndef f(): ...'),
+    (everything_public_is_described, "data/a.py", '"""M."""\nclass A:\n    """A."""\n    def nobody_describes_this(self): ...'),
+    (kernels_name_their_arguments, "kernels/a.py", 'def f(codes, k):\n    """Cut ``codes``."""'),
+    (no_bare_except, "data/a.py", "try:\n    f()\nexcept:\n    pass"),
+    (small_files, "data/a.py", "x = 1\n" * (MOST_LINES + 1)),
+    (rooms_have_names, "data/utils.py", ""),
+    (rooms_have_names, "release_helpers/a.py", ""),
+    (rooms_see_only_what_they_may, "guarantees/a.py", "from phalanx.methods.base import Memory"),
+    (rooms_see_only_what_they_may, "adversaries/a.py", "def f():\n    import phalanx.kernels.mondrian"),
+    (rooms_see_only_what_they_may, "ledger/a.py", "from phalanx import release"),
+    (rooms_see_only_what_they_may, "kernels/a.py", "import polars as pl"),
+]
+RULES = list(dict.fromkeys(rule for rule, _, _ in BROKEN_TWINS))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_source_keeps_the_rule(rule: Rule) -> None:
+    """Every source file keeps every rule of the house."""
+    files = [File(path.relative_to(SOURCE / "phalanx").as_posix(), path.read_text(encoding="utf-8")) for path in FILES]
+    offences = [f"src/phalanx/{file.place}:{offence}" for file in files for offence in rule(file)]
+    assert not offences, f"{rule.__doc__}\n" + "\n".join(offences)
+
+
+@pytest.mark.parametrize(("rule", "place", "text"), BROKEN_TWINS, ids=lambda part: getattr(part, "__name__", None))
+def test_rule_rejects_its_broken_twin(rule: Rule, place: str, text: str) -> None:
+    """Every rule rejects what it was written against."""
+    assert list(rule(File(place, text)))
+
+
+def test_rules_accept_good_source() -> None:
+    """No rule rejects a file that keeps them all, not even one that speaks of what is banned."""
+    good = '''"""Never np.random, never pickle."""
+from numba import njit
+@njit(cache=True, nogil=True, fastmath=False)
+def cut(codes):
+    """Halve ``codes``."""
+'''
+    assert [offence for rule in RULES for offence in rule(File("kernels/mondrian.py", good))] == []
+
+
+def test_there_is_source_to_check() -> None:
+    """The rules looked at the package, and not at an empty folder."""
+    assert len(FILES) > 20
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("test_*.py")), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_test_says_what_is_promised(path: Path) -> None:
+    """Every test has a docstring that says what it promises."""
+    tests = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
+    assert [test.name for test in tests if not ast.get_docstring(test)] == []
