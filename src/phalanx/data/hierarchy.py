@@ -1,7 +1,10 @@
 """Hierarchies: trees over an attribute's values that order the leaves left to right and name every interval of leaves."""
 
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
@@ -42,18 +45,12 @@ class Tree:
         """Check the paths, level them, and put the leaves in order."""
         if not paths:
             raise SchemaError("a hierarchy has no leaves; write one line 'leaf;parent;…;*' per value.")
-        height = max(len(p) for p in paths)
-        levelled: list[tuple[str, ...]] = []
+        plain = [_without_repeated_root(path) for path in paths]
+        height = max(len(p) for p in plain)
+        levelled = [(*path[:-1], *[path[-2]] * (height - len(path)), "*") for path in plain]
+        if twice := [leaf for leaf, count in Counter(p[0] for p in levelled).items() if count > 1]:
+            raise SchemaError(f"the hierarchy names the leaf {twice[0]!r} twice; keep one of the lines.")
         parent: dict[tuple[int, str], str] = {}
-        for path in paths:
-            if len(path) < 2:
-                raise SchemaError(f"the hierarchy line {';'.join(path)!r} has no parent; write 'leaf;parent;…;*'.")
-            if path[-1] != "*":
-                raise SchemaError(f"the hierarchy line that starts with {path[0]!r} does not end in the root '*'; append ';*'.")
-            levelled.append((*path[:-1], *[path[-2]] * (height - len(path)), "*"))
-        if len({p[0] for p in levelled}) < len(levelled):
-            twice = sorted({p[0] for p in levelled if sum(q[0] == p[0] for q in levelled) > 1})[0]
-            raise SchemaError(f"the hierarchy names the leaf {twice!r} twice; keep one of the lines.")
         for path in levelled:
             for level in range(height - 1):
                 above = parent.setdefault((level, path[level]), path[level + 1])
@@ -64,16 +61,21 @@ class Tree:
             for level, node in enumerate(path):
                 first.setdefault((level, node), i)
         levelled.sort(key=lambda p: [first[level, p[level]] for level in range(height - 1, -1, -1)])
+        _check_names(levelled)
         return cls(tuple(levelled))
 
     @classmethod
     def of_mapping(cls, tree: Mapping[str, Any]) -> "Tree":
-        """A tree as nested tables, leaves in lists: ``{lung = ["flu", "asthma"], stomach = ["gastritis"]}``."""
+        """A tree as nested tables, leaves in lists: ``{lung = ["flu", "asthma"], stomach = ["gastritis"]}``; an empty list makes its name a leaf."""
 
         def walk(node: Any, above: list[str]) -> list[list[str]]:
-            if isinstance(node, Mapping):
+            if isinstance(node, Mapping) and node:
                 return [path for name, child in node.items() for path in walk(child, [name, *above])]
-            return [[str(leaf), *above] for leaf in node]
+            if not isinstance(node, Mapping | list | tuple):
+                raise SchemaError(f"the hierarchy's node {above[0]!r} holds a single value; put its leaves in a list, as in {above[0]} = [\"…\", \"…\"].")
+            if any(isinstance(leaf, Mapping | list | tuple) for leaf in node):
+                raise SchemaError(f"the hierarchy's node {above[0]!r} holds a list inside its list of leaves; name the inner one, as a table.")
+            return [[_leaf_text(leaf), *above] for leaf in node] if node or len(above) == 1 else [above]
 
         return cls.of_paths(walk(tree, ["*"]))
 
@@ -92,6 +94,38 @@ class Tree:
 
     def public(self) -> dict[str, Any]:
         return {"kind": "tree", "paths": [list(p) for p in self.paths]}
+
+
+def _without_repeated_root(path: Sequence[str]) -> tuple[str, ...]:
+    """The path with one root at its end; tables made for other tools fill short lines up with roots."""
+    if len(path) < 2:
+        raise SchemaError(f"the hierarchy line {';'.join(path)!r} has no parent; write 'leaf;parent;…;*'.")
+    if path[-1] != "*":
+        raise SchemaError(f"the hierarchy line that starts with {path[0]!r} does not end in the root '*'; append ';*'.")
+    end = len(path)
+    while end > 2 and path[end - 2] == "*":
+        end -= 1
+    if "" in path[1:]:
+        raise SchemaError(f"the hierarchy line that starts with {path[0]!r} has an empty node; name it or leave it out.")
+    return tuple(path[:end])
+
+
+def _check_names(levelled: Sequence[tuple[str, ...]]) -> None:
+    """One name, one set of leaves: a published node must not be readable in two ways."""
+    spans: dict[str, tuple[int, int]] = {}
+    for level in range(len(levelled[0])):
+        of_level: dict[str, tuple[int, int]] = {}
+        for i, path in enumerate(levelled):
+            of_level[path[level]] = (of_level.get(path[level], (i, i))[0], i)
+        for name, span in of_level.items():
+            # A leaf under a parent of the same single leaf, or a padded line, covers the same leaves at each level.
+            if spans.setdefault(name, span) != span and not (name == "*" and len(levelled) == 1):
+                raise SchemaError(f"the hierarchy uses the name {name!r} for two different sets of leaves; rename one of the nodes.")
+
+
+def _leaf_text(leaf: Any) -> str:
+    """A TOML value as the text that the column has: true, not True."""
+    return str(leaf).lower() if isinstance(leaf, bool) else str(leaf)
 
 
 @dataclass(frozen=True)
@@ -139,19 +173,31 @@ class Bands:
     widths: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        nested = all(b > a and (b / a).is_integer() for a, b in zip(self.widths, self.widths[1:], strict=False))
-        if not self.widths or self.widths[0] <= 0 or not nested:
+        exact = self._exact
+        nested = all(b > a and b % a == 0 for a, b in zip(exact, exact[1:], strict=False))
+        if not exact or exact[0] <= 0 or not nested:
             raise SchemaError(f"each band width must be a multiple of the one before, as in [5, 10, 20]; these are {list(self.widths)}.")
+
+    @property
+    def _exact(self) -> list[Fraction]:
+        """The widths as written, so that bands of 0.1 nest in bands of 0.3; non-numbers become 0, which is no width."""
+        return [Fraction(str(w)) if math.isfinite(w) else Fraction(0) for w in self.widths]
 
     def leaves(self, values: pl.Series) -> pl.Series:
         return values.sort()
 
     def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
-        numbers = leaves.cast(pl.Float64).to_list()
-        levels: dict[str, list[str]] = {"0": [f"{x:g}" for x in numbers]}
-        for i, width in enumerate(self.widths, 1):
-            levels[str(i)] = [f"{x // width * width:g}-{x // width * width + width:g}" for x in numbers]
+        exact = [Fraction(str(x)) for x in leaves.to_list()]
+        levels: dict[str, list[str]] = {"0": [_number(x) for x in exact]}
+        for i, width in enumerate(self._exact, 1):
+            lows = [x // width * width for x in exact]
+            levels[str(i)] = [f"{_number(low)}-{_number(low + width)}" for low in lows]
         return pl.DataFrame(levels).with_columns(pl.lit("*").alias(str(len(self.widths) + 1)))
 
     def public(self) -> dict[str, Any]:
         return {"kind": "bands", "widths": list(self.widths)}
+
+
+def _number(x: Fraction) -> str:
+    """All digits, so that two numbers never share a name."""
+    return str(x.numerator) if x.denominator == 1 else repr(float(x))

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.data.domain import Domain
+from phalanx.data.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema, Type
 from phalanx.errors import SchemaError, SourceError, did_you_mean
@@ -57,7 +58,9 @@ class Microdata:
         columns = {name: _encode_column(frame[name], schema) for name in names}
         for name in schema.keep:
             _check_missing(frame[name], schema)
-        for name in (*names, *schema.keep):
+        for name in names:
+            _check_identifying(frame[name], schema, columns[name].domain)
+        for name in schema.keep:
             _check_identifying(frame[name], schema)
         persons = None
         if schema.identifier is not None and key is not None:
@@ -109,13 +112,14 @@ def _check_missing(values: pl.Series, schema: Schema) -> None:
         )
 
 
-def _check_identifying(values: pl.Series, schema: Schema) -> None:
+def _check_identifying(values: pl.Series, schema: Schema, domain: Domain | None = None) -> None:
     """A whole-number or text column in which nearly every row differs names people, whatever its role says."""
     name, rows = values.name, len(values)
     vouched = schema.role(name) == "quasi" and (name in schema.hierarchies or name in schema.types)
-    if vouched or rows < _IDENTIFIER_ROWS or not (values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical)):
+    if vouched or rows < _IDENTIFIER_ROWS or not (values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum)):
         return
-    distinct = values.n_unique()
+    # Without a hierarchy the domain is just the distinct values, counted already.
+    distinct = len(domain) if domain is not None and domain.hierarchy is None else values.n_unique()
     if distinct > _IDENTIFIER_UNIQUENESS * rows:
         raise SchemaError(
             f"column {name!r} looks like an identifier ({distinct} distinct values in {rows} rows) and is not declared as one; declare it identifier or drop it "
@@ -133,13 +137,13 @@ def infer_type(dtype: pl.DataType) -> Type:
 def _encode_column(values: pl.Series, schema: Schema) -> Column:
     name = values.name
     hierarchy = schema.hierarchies.get(name)
-    kind = schema.types.get(name) or infer_type(values.dtype)
+    kind = _kind(values, schema.types.get(name), hierarchy)
     values = _typed(values, kind)
     _check_missing(values, schema)
-    if kind == "categorical" and hierarchy is None and name != schema.sensitive:
+    if kind == "categorical" and (hierarchy is not None or name != schema.sensitive):
         values = values.cast(pl.String)
-    if values.dtype.is_integer() and hierarchy is None and (encoded := _encode_integers(values, kind)) is not None:
-        return encoded
+    if values.dtype.is_integer() and hierarchy is None and not values.null_count():
+        return _encode_integers(values, kind)
     distinct = values.unique().drop_nulls()
     leaves = distinct.sort() if hierarchy is None else hierarchy.leaves(distinct).cast(values.dtype)
     domain = pl.concat([pl.Series(name, [None], dtype=values.dtype), leaves]) if values.null_count() else leaves
@@ -149,40 +153,60 @@ def _encode_column(values: pl.Series, schema: Schema) -> Column:
     return Column(codes.to_numpy().astype(np.int32), Domain(kind, domain.alias(name), hierarchy))
 
 
+def _kind(values: pl.Series, declared: Type | None, hierarchy: Hierarchy | None) -> Type:
+    """The declared type, else what the hierarchy or the data suggests; bands are over numbers, trees and prefixes over text."""
+    name = values.name
+    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
+        raise SchemaError(f"column {name!r} is {values.dtype.base_type()}, which is neither a number, a date nor a category; drop it or flatten it at the source.")
+    if isinstance(hierarchy, Tree | Prefix):
+        if declared not in (None, "categorical"):
+            raise SchemaError(f"column {name!r} is declared {declared} and has a hierarchy over text; declare it categorical, or give it bands.")
+        return "categorical"
+    kind = declared or infer_type(values.dtype)
+    if isinstance(hierarchy, Bands) and kind != "numeric":
+        raise SchemaError(f"column {name!r} is {kind} and its hierarchy is in bands of numbers; declare it numeric, or give it a tree.")
+    return kind
+
+
 def _typed(values: pl.Series, kind: Type) -> pl.Series:
-    """The column in one canonical type: -0.0 is 0.0, NaN is missing, a timestamp is its day."""
+    """The column in one canonical type: -0.0 is 0.0, NaN is missing, a timestamp is its day, a decimal the nearest float."""
     name, dtype = values.name, values.dtype
+    if dtype.is_float():
+        values = (values.cast(pl.Float64).fill_nan(None) + 0.0).alias(name)
     if kind == "categorical":
-        return values.cast(pl.String) if not dtype.is_numeric() or dtype.is_float() else values
+        return values if dtype.is_integer() else values.cast(pl.String)
     if kind == "date":
         try:
-            return values.str.to_date() if dtype == pl.String else values.cast(pl.Date)
+            return values.str.to_date("%Y-%m-%d") if dtype == pl.String else values.dt.date() if dtype == pl.Datetime else values.cast(pl.Date)
         except pl.exceptions.PolarsError:
             raise SchemaError(f"column {name!r} is declared date and is {dtype} with values that are not dates like 2026-01-31; convert it at the source.") from None
-    if not dtype.is_numeric():
+    if dtype.is_decimal():
+        exact, values = values, values.cast(pl.Float64)
+        if values.n_unique() < exact.n_unique():
+            raise SourceError(f"column {name!r} has decimals that differ beyond the 15 digits that a number keeps; round them at the source.")
+    elif not dtype.is_numeric():
         try:
-            values = values.cast(pl.String).cast(pl.Float64)
+            values = values.cast(pl.Int64) if dtype == pl.Boolean else values.cast(pl.String).cast(pl.Float64)
         except pl.exceptions.PolarsError:
             raise SchemaError(f"column {name!r} is declared numeric and holds text that is not a number; declare it categorical or clean it at the source.") from None
-    if isinstance(values.dtype, pl.Decimal):
-        values = values.cast(pl.Float64)
-    if values.dtype.is_float():
-        values = (values.fill_nan(None) + 0.0).alias(name)
-        if infinite := int(values.is_infinite().sum()):
-            raise SourceError(f"column {name!r} is infinite in {infinite} of {len(values)} rows; a position on a line is needed, so replace it at the source.")
+        if values.dtype.is_float():
+            values = (values.fill_nan(None) + 0.0).alias(name)
+    if values.dtype.is_float() and (infinite := int(values.is_infinite().sum())):
+        raise SourceError(f"column {name!r} is infinite in {infinite} of {len(values)} rows; a position on a line is needed, so replace it at the source.")
     return values
 
 
-def _encode_integers(values: pl.Series, kind: Type) -> Column | None:
+def _encode_integers(values: pl.Series, kind: Type) -> Column:
     """Whole numbers of a small range are counted instead of sorted."""
-    if values.null_count():
-        return None
     low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]
-    if high - low > 4 * len(values) + 1024 or kind == "date":
-        return None
-    offsets = values.cast(pl.Int64).to_numpy() - low
+    if not -(2**63) <= low <= high < 2**63:
+        raise SourceError(f"column {values.name!r} holds whole numbers beyond 64 bits; declare it identifier, drop it, or make it text at the source.")
+    numbers = values.cast(pl.Int64).to_numpy()
+    if high - low > 4 * len(values) + 1024:
+        distinct, codes = np.unique(numbers, return_inverse=True)
+        return Column(codes.astype(np.int32), Domain(kind, pl.Series(values.name, distinct).cast(values.dtype)))
+    offsets = numbers - low
     present = np.zeros(high - low + 1, dtype=bool)
     present[offsets] = True
     code_of = np.cumsum(present, dtype=np.int32) - np.int32(1)
-    distinct = pl.Series(values.name, np.flatnonzero(present) + low).cast(values.dtype)
-    return Column(code_of[offsets], Domain(kind, distinct))
+    return Column(code_of[offsets], Domain(kind, pl.Series(values.name, np.flatnonzero(present) + low).cast(values.dtype)))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
@@ -27,33 +28,47 @@ class PersonKey:
 
     def hash(self, identifiers: pl.Series) -> pl.Series:
         """Person keys as 16-byte binary, same length; SourceError where an identifier is missing, empty or not text or integer."""
-        text = _canonical(identifiers)
-        lengths = text.str.len_bytes().to_numpy().astype(np.int64)
-        n, blocks = len(text), int((lengths.max(initial=0) + _BLOCK - 1) // _BLOCK)
-        data = np.zeros((n, blocks * _BLOCK), dtype=np.uint8)
-        within = np.arange(blocks * _BLOCK)[None, :] < lengths[:, None]
-        data[within] = np.frombuffer("".join(text.to_list()).encode(), dtype=np.uint8)
-        state = np.zeros((n, _BLOCK), dtype=np.uint8)
-        state[:, :8] = lengths.astype(">u8").view(np.uint8).reshape(n, 8)
+        data, lengths = _padded(_canonical(identifiers))
+        state = np.zeros((len(lengths), _BLOCK), dtype=np.uint8)
+        state[:, :8] = lengths.astype(">u8").view(np.uint8).reshape(-1, 8)
         state = self._encrypt(state)
-        for b in range(blocks):
-            live = lengths > b * _BLOCK
-            state[live] = self._encrypt(state[live] ^ data[live, b * _BLOCK : (b + 1) * _BLOCK])
+        for start in range(0, data.shape[1], _BLOCK):
+            live = lengths > start
+            block = data[:, start : start + _BLOCK]
+            if live.all():
+                state = self._encrypt(state ^ block)
+            else:
+                state[live] = self._encrypt(state[live] ^ block[live])
         return _binary(identifiers.name, state)
 
-    def _encrypt(self, blocks: np.ndarray) -> np.ndarray:
-        out = Cipher(AES(self.key), ECB()).encryptor().update(np.ascontiguousarray(blocks).tobytes())  # noqa: S305 - the block cipher itself
-        return np.frombuffer(out, dtype=np.uint8).reshape(-1, _BLOCK).copy()
+    def _encrypt(self, blocks: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        out = bytearray(blocks.nbytes + _BLOCK - 1)  # the cipher wants room for one block more
+        Cipher(AES(self.key), ECB()).encryptor().update_into(blocks.tobytes(), out)  # noqa: S305 - the block cipher itself; the chaining is in hash
+        return np.frombuffer(out, dtype=np.uint8, count=blocks.nbytes).reshape(-1, _BLOCK)
 
     def __repr__(self) -> str:
         return "PersonKey(…)"
 
 
-def _binary(name: str, state: np.ndarray) -> pl.Series:
+def _padded(text: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """The UTF-8 bytes of every text, zeros behind them up to whole blocks, shape (n, 16 b); and the lengths, shape (n,)."""
+    lengths = text.str.len_bytes().to_numpy().astype(np.int64)
+    longest = int(lengths.max(initial=0))
+    data = np.zeros((len(lengths), -(-longest // _BLOCK) * _BLOCK), dtype=np.uint8)
+    joined = np.frombuffer(text.str.join("")[0].encode(), dtype=np.uint8) if len(lengths) else np.zeros(0, dtype=np.uint8)
+    if len(lengths) and int(lengths.min()) == longest:
+        data[:, :longest] = joined.reshape(-1, longest)
+    else:
+        data[np.arange(data.shape[1]) < lengths[:, None]] = joined
+    return data, lengths
+
+
+def _binary(name: str, state: npt.NDArray[np.uint8]) -> pl.Series:
     import pyarrow as pa
 
-    fixed = pa.FixedSizeBinaryArray.from_buffers(pa.binary(_BLOCK), len(state), [None, pa.py_buffer(state.tobytes())])
-    return pl.Series(name, fixed.cast(pa.large_binary()), dtype=pl.Binary)
+    offsets = np.arange(len(state) + 1, dtype=np.int64) * _BLOCK
+    keys = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(state), [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(state))])
+    return pl.Series(name, keys, dtype=pl.Binary)
 
 
 def _canonical(identifiers: pl.Series) -> pl.Series:
@@ -65,7 +80,8 @@ def _canonical(identifiers: pl.Series) -> pl.Series:
     text = identifiers.cast(pl.String)
     if identifiers.dtype.is_integer():
         return text
-    text = text.str.normalize("NFC")
+    if text.str.len_bytes().sum() > text.str.len_chars().sum():  # plain ASCII is normal already
+        text = text.str.normalize("NFC")
     if empty := int((text == "").sum()):
         raise SourceError(f"identifier column {name!r} is empty in {empty} of {len(text)} rows; every row needs to say who it is about.")
     if padded := int((text != text.str.strip_chars()).sum()):

@@ -1,0 +1,83 @@
+"""SQL databases as sources, through ADBC: SQLite files and PostgreSQL, opened to read only."""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+from phalanx.errors import SourceError, did_you_mean
+
+_OUR_FAULT: Final = re.compile(r"(no such (table|column|function)|syntax error|does not exist|incomplete input)[^\n]*", re.IGNORECASE)
+"""What a database says about the query; all else it says may quote values and is not repeated."""
+
+
+def read_query(url: str, query: str | None) -> Any:
+    """The rows of a query as a PyArrow table; SourceError where the database cannot be opened or refuses the query."""
+    scheme = url.split("://", 1)[0]
+    if not query or not query.strip():
+        raise SourceError(f'a {scheme} source needs a query; add query = "select …".')
+    if scheme == "sqlite":
+        connect, batches = _sqlite(url), {"adbc.sqlite.query.batch_rows": "1048576"}
+    elif scheme in ("postgresql", "postgres"):
+        connect, batches = _postgresql(url), {}
+    else:
+        raise SourceError(f"a source of the kind {scheme!r} is not known; give a path, sqlite:///file.db or postgresql://….")
+    return _fetch(connect, query, scheme, batches)
+
+
+def sqlite_path(url: str) -> Path:
+    """The file of ``sqlite:///relative.db`` or ``sqlite:////absolute.db``."""
+    if not url.startswith("sqlite:///") or url == "sqlite:///":
+        raise SourceError(f"{url!r} names no SQLite file; write sqlite:///file.db, with three slashes.")
+    return Path(url.removeprefix("sqlite:///"))
+
+
+def _sqlite(url: str) -> Any:
+    import adbc_driver_sqlite.dbapi as sqlite
+
+    path = sqlite_path(url)
+    if not path.is_file():
+        siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        raise SourceError(f"there is no database {str(path)!r}{did_you_mean(path.name, siblings) or '; check the url of the source.'}")
+    return lambda: sqlite.connect(f"file:{quote(str(path.resolve()))}?mode=ro")
+
+
+def _postgresql(url: str) -> Any:
+    try:
+        import adbc_driver_postgresql.dbapi as postgresql
+    except ImportError:
+        raise SourceError("reading PostgreSQL needs its driver, which is not installed; run pip install 'phalanx[postgres]'.") from None
+    return lambda: postgresql.connect(url)
+
+
+def _fetch(connect: Any, query: str, scheme: str, options: dict[str, str]) -> Any:
+    import adbc_driver_manager as adbc
+    import pyarrow as pa
+
+    try:
+        connection = connect()
+    except adbc.Error:  # its message holds the url, and that the password
+        raise SourceError(f"the {scheme} database of the source cannot be opened; check its url and whether it is up.") from None
+    try:
+        with connection, connection.cursor() as cursor:
+            if scheme != "sqlite":
+                cursor.execute("SET TRANSACTION READ ONLY")
+            if options:
+                cursor.adbc_statement.set_options(**options)
+            cursor.execute(query)
+            return cursor.fetch_arrow_table()
+    except (adbc.Error, pa.ArrowException, OSError) as refused:
+        said = _OUR_FAULT.search(str(refused))
+        hint = f" ({said[0].strip()})" if said else ""
+        raise SourceError(f"the {scheme} database refuses the query of the source{hint}; try the query in the database's own shell, with one type per column.") from None
+
+
+def shown(url: str) -> str:
+    """The url without user and password, for messages.
+
+    >>> shown("postgresql://ann:secret@host/db")
+    'postgresql://host/db'
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
