@@ -74,28 +74,29 @@ def generalize(
     g = int(groups.max()) + 1
     published_id = stream.permutation(g) + 1
     ids = published_id[groups]
-    order = order[np.argsort(ids[order], kind="stable")]
+    order = order[_by_group(ids[order])]
     source, groups, ids = source[order], groups[order], ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
     sizes = np.diff(np.append(starts, len(ids)))
     real = source >= 0
+    all_real = bool(real.all())
     attributes: list[PublishedAttribute] = []
-    table: dict[str, pl.Series] = {GROUP: pl.Series(ids)}
+    boxes: dict[str, pl.Series] = {GROUP: pl.Series(ids[starts])}
     for name in schema.quasi:
         column = microdata.columns[name]
         codes = column.codes[source]
-        low = np.minimum.reduceat(np.where(real, codes, np.iinfo(np.int32).max), starts)
-        high = np.maximum.reduceat(np.where(real, codes, -1), starts)
+        low = np.minimum.reduceat(codes if all_real else np.where(real, codes, np.iinfo(np.int32).max), starts)
+        high = np.maximum.reduceat(codes if all_real else np.where(real, codes, -1), starts)
         series = _interval(name, column.domain, low, high, (min_width or {}).get(name))
         public = None if column.domain.hierarchy is None else column.domain.hierarchy.public()
         attributes.append(PublishedAttribute(name=name, role="quasi", type=column.domain.type, columns=[s.name for s in series], hierarchy=public))
         for s in series:
-            _add(table, s.gather(np.repeat(np.arange(len(starts)), sizes)))
+            _add(boxes, s)
+    table = pl.DataFrame(boxes)[pl.Series(np.repeat(np.arange(len(starts), dtype=np.uint32), sizes))].to_dict()
     if schema.sensitive is not None:
         domain = microdata.sensitive.domain
         own = domain.values.gather(microdata.sensitive.codes[source]) if values is None else values.gather(order)
         _add(table, own.alias(schema.sensitive))
-        declared = None if domain.hierarchy is None else domain.hierarchy.public()
         public = None if domain.hierarchy is None else domain.hierarchy.public()
         attributes.append(PublishedAttribute(name=schema.sensitive, role="sensitive", type=domain.type, columns=[schema.sensitive], hierarchy=public))
     if schema.keep:
@@ -112,6 +113,14 @@ def generalize(
         group, count = np.unique(invented, return_counts=True)
         counts = pl.DataFrame({GROUP: group.astype(np.int64), "count": count.astype(np.int64)})
     return Generalized(pl.DataFrame(table), tuple(attributes), counts), published_id
+
+
+def _by_group(ids: Ints) -> Ints:
+    """The stable order of rows by group; each row's place is packed below its group id, so that plain integers are sorted."""
+    bits = np.uint64(max(1, len(ids).bit_length()))
+    packed = (ids.astype(np.uint64) << bits) | np.arange(len(ids), dtype=np.uint64)
+    packed.sort()
+    return (packed & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
 
 
 def _add(table: dict[str, pl.Series], series: pl.Series) -> None:
