@@ -1,0 +1,1 @@
+"""What releases promise, and the checks of it from published files."""

@@ -28,8 +28,8 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: name, bound, worst, holds, note; fractions as text such as ``"1/2"``."""
-        plain = lambda x: str(x) if isinstance(x, Fraction) else x  # noqa: E731
-        return {"name": self.name, "bound": plain(self.bound), "worst": plain(self.worst), "holds": self.holds, "note": self.note}
+        bound, worst = (str(x) if isinstance(x, Fraction) else x for x in (self.bound, self.worst))
+        return {"name": self.name, "bound": bound, "worst": worst, "holds": self.holds, "note": self.note}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,165 @@
+"""Consistency: a release says one thing, in all its files, and follows on the one before it. Always checked."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from phalanx.data.hierarchy import Hierarchy, Tree
+from phalanx.errors import PlanError, ReleaseError
+from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.exact import exact
+from phalanx.guarantees.files import file_faults
+from phalanx.guarantees.hierarchies import hierarchy_of, leaves_of
+from phalanx.release.folder import Release
+from phalanx.release.generalized import GROUP
+from phalanx.release.manifest import PublishedAttribute
+
+NAME: Final = "consistency"
+
+
+def check(release: Release, earlier: Sequence[Release] = (), *, allow_seeded: bool = False) -> list[Verdict]:
+    """Faults in columns, groups, intervals, nodes, files, chain and promises; and whether the release may be published at all."""
+    faults = list(_column_faults(release)) or [*_group_faults(release), *_interval_faults(release)]
+    faults += [*file_faults(release), *_chain_faults(release, earlier), *_promise_faults(release)]
+    note = "; ".join(faults) or "columns, groups, intervals, files, chain"
+    if release.number > 1 and not earlier:
+        note += f"; not checked: whether it follows on release {release.number - 1}, which was not given"
+    seeded = release.manifest.not_for_publication
+    return [
+        Verdict(name=NAME, bound=0, worst=len(faults), holds=not faults, note=note, worst_cases=pl.DataFrame({"fault": pl.Series(faults, dtype=pl.String)})),
+        Verdict(
+            name="for publication",
+            bound="no seed",
+            worst="a seed" if seeded else "no seed",
+            holds=allow_seeded or not seeded,
+            note="it was made with a seed, and whoever guesses the seed undoes its random choices" if seeded else "random choices cannot be repeated",
+        ),
+    ]
+
+
+def _column_faults(release: Release) -> Iterator[str]:
+    table = release.form.table
+    expected = [GROUP, *(c for a in release.form.attributes for c in a.columns)]
+    if table.columns != expected:
+        yield "the columns of data are not those of the manifest"
+        return
+    if not table[GROUP].dtype.is_integer():
+        yield "the group column does not hold whole numbers"
+    for attribute in release.form.attributes:
+        wanted = 1 if attribute.role != "quasi" else 2 if attribute.hierarchy is None else 3
+        if len(attribute.columns) != wanted:
+            yield f"{attribute.name!r} stands in {len(attribute.columns)} column(s) instead of {wanted}"
+            continue
+        for column in attribute.columns[-2:]:
+            if not _fits(table[column], attribute):
+                yield f"column {column!r} holds {table[column].dtype} and is declared {attribute.type}"
+            elif table[column].dtype.is_float() and table[column].is_nan().any():
+                yield f"column {column!r} holds NaN, which is no published value; a missing value is null"
+
+
+def _fits(column: pl.Series, attribute: PublishedAttribute) -> bool:
+    dtype = column.dtype
+    if column.null_count() == len(column):
+        return True
+    if attribute.role == "keep":
+        return dtype not in (pl.Categorical, pl.Enum) and not dtype.is_nested()
+    if attribute.type == "numeric":
+        return dtype.is_numeric()
+    if attribute.type == "date":
+        return dtype == pl.Date
+    return dtype == pl.String or (attribute.role == "sensitive" and dtype.is_integer())
+
+
+def _group_faults(release: Release) -> Iterator[str]:
+    table = release.form.table
+    if missing := table[GROUP].null_count():
+        yield f"{missing} row(s) have no group"
+        return
+    ids = table[GROUP].unique().sort().cast(pl.Int64, strict=False).to_numpy()
+    if not np.array_equal(ids, np.arange(1, len(ids) + 1)):
+        yield f"the groups are not numbered 1 to {len(ids)}"
+    quasi = [c for a in release.form.attribute("quasi") for c in a.columns]
+    boxes = table.select(GROUP, *quasi).unique()
+    if boxes.height != len(ids):
+        uneven = boxes.group_by(GROUP).agg(pl.len().alias("boxes"), pl.col(quasi).n_unique()).filter(pl.col("boxes") > 1)
+        where = [c for c in quasi if (uneven[c] > 1).any()]
+        yield f"{uneven.height} group(s) differ in quasi-identifiers from row to row (column {where[0]!r})"
+
+
+def _interval_faults(release: Release) -> Iterator[str]:
+    quasi = release.form.attribute("quasi")
+    for attribute in quasi:
+        boxes = release.form.table.select(attribute.columns).unique()
+        low, high = boxes[attribute.columns[-2]], boxes[attribute.columns[-1]]
+        if half := int((high.is_null() & low.is_not_null()).sum()):
+            yield f"{half} interval(s) of {attribute.name!r} have a low end and no high end"
+        try:
+            if crossed := int((_order(attribute, low) > _order(attribute, high)).sum()):
+                yield f"{crossed} interval(s) of {attribute.name!r} end before they begin"
+            if attribute.hierarchy is not None and (outside := _uncovered(attribute, hierarchy_of(attribute.hierarchy, attribute.name), boxes)):
+                yield f"{outside} node(s) of {attribute.name!r} do not cover their interval"
+        except ReleaseError as error:
+            yield str(error)
+
+
+def _order(attribute: PublishedAttribute, ends: pl.Series) -> pl.Series:
+    """The ends as something that sorts in the attribute's order; missing stays missing."""
+    if attribute.hierarchy is None:
+        return ends
+    hierarchy = hierarchy_of(attribute.hierarchy, attribute.name)
+    if not isinstance(hierarchy, Tree):
+        return ends
+    leaves = leaves_of(hierarchy, ends.alias(attribute.name)).to_list()
+    return ends.replace_strict(leaves, range(len(leaves)), default=None, return_dtype=pl.Int64)
+
+
+def _uncovered(attribute: PublishedAttribute, hierarchy: Hierarchy, boxes: pl.DataFrame) -> int:
+    """How many published nodes are no common ancestor of both ends; a missing end stands under the root alone."""
+    node, low, high = (boxes[c] for c in attribute.columns)
+    ends = pl.concat([low, high.alias(low.name)]).drop_nulls().unique().sort()
+    leaves = leaves_of(hierarchy, ends.alias(attribute.name))
+    above = hierarchy.ancestors(leaves).rows()
+    paths: dict[Any, tuple[str, ...]] = dict(zip(leaves.to_list(), above, strict=True))
+
+    def covers(name: str | None, a: Any, b: Any) -> bool:
+        if a is None or b is None:
+            return name == "*"
+        return any(x == name == y for x, y in zip(paths[a], paths[b], strict=True))
+
+    return sum(not covers(*row) for row in zip(node.to_list(), low.to_list(), high.to_list(), strict=True))
+
+
+def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]:
+    manifest = release.manifest
+    if release.number == 1 and manifest.previous is not None:
+        yield "the first release names a release before it"
+    if release.number > 1 and manifest.previous is None:
+        yield f"release {release.number} does not name the release before it"
+    if not earlier:
+        return
+    before = earlier[-1]
+    if manifest.series != before.manifest.series:
+        yield f"it belongs to series {manifest.series!r} and the one before it to {before.manifest.series!r}"
+    if manifest.number != before.number + 1:
+        yield f"release {manifest.number} follows on release {before.number}; the releases between them are missing, or a number is taken twice"
+    elif manifest.previous != before.digest:
+        yield f"release {before.number} is not the one that release {manifest.number} was published after (its digest differs)"
+    if list(manifest.attributes) != list(before.manifest.attributes):
+        yield "its attributes are not those of the release before it"
+
+
+def _promise_faults(release: Release) -> Iterator[str]:
+    """A promise that says another number than the method's own parameter of that name."""
+    method = release.manifest.method
+    for promise in release.manifest.guarantees:
+        for parameter in sorted({"k", "l", "c", "t", "m"} & promise.keys() & method.keys()):
+            if method[parameter] is None:
+                continue
+            try:
+                differs = exact(promise[parameter], parameter) != exact(method[parameter], parameter)
+            except PlanError:
+                differs = True
+            if differs:
+                yield f"the method says {parameter} = {method[parameter]} and the promise {promise.get('name')} says {promise[parameter]}"

@@ -1,0 +1,62 @@
+"""Numbers as promises mean them: exact fractions in, exact comparisons out."""
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.errors import PlanError
+
+Number = int | float | Fraction | str
+"""A parameter: a whole number, a fraction, decimal text such as ``"0.2"`` or ``"1/6"``; a float stands for its shortest decimal text."""
+
+Ints = npt.NDArray[np.int64]
+
+
+def exact(value: Number, what: str) -> Fraction:
+    """The fraction that was meant; PlanError where it is no finite number.
+
+    >>> exact("1/6", "delta"), exact(0.2, "t")
+    (Fraction(1, 6), Fraction(1, 5))
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return Fraction(repr(float(value)) if isinstance(value, float) else value)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise PlanError(f'{what} must be a number such as 2, 0.5 or "1/6", and is {value!r}.') from None
+
+
+def bounded(value: Number, what: str, low: int, high: int | None = None) -> Fraction:
+    """The fraction that was meant, within [low, high]; PlanError otherwise."""
+    number = exact(value, what)
+    if number < low or (high is not None and number > high):
+        raise PlanError(f"{what} must be at least {low}{'' if high is None else f' and at most {high}'}, and is {value}.")
+    return number
+
+
+def whole(value: int, what: str, low: int = 1) -> int:
+    """The whole number, at least ``low``; PlanError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise PlanError(f"{what} must be a whole number of at least {low}, and is {value!r}.")
+    return value
+
+
+def plain(number: Number) -> int | str:
+    """A number as the manifest shows it: whole numbers as they are, fractions as text such as ``"1/6"``."""
+    fraction = Fraction(number)
+    return int(fraction) if fraction.denominator == 1 else str(fraction)
+
+
+def largest_ratio(above: npt.NDArray[np.generic], below: Ints) -> tuple[Fraction, int]:
+    """The largest of ``above[i] / below[i]`` as a fraction, and the first place where it stands; ``below`` is positive, nothing is rounded.
+
+    Floats only choose the candidates: each float ratio is within a few parts in 2**53 of the true one.
+    """
+    ratios = above.astype(np.float64) / below.astype(np.float64)
+    candidates = np.flatnonzero(ratios >= ratios.max() * (1 - 1e-12))
+    seen: dict[tuple[int, int], int] = {}
+    for i in candidates.tolist():
+        seen.setdefault((int(above[i]), int(below[i])), i)
+    best = max(seen, key=lambda pair: Fraction(*pair))
+    return Fraction(*best), seen[best]

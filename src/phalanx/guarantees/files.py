@@ -1,0 +1,70 @@
+"""What the files of a release hold beside their rows: the two formats say the same, and nothing more than the rows is in them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from phalanx.release.folder import Release
+
+_METADATA: Final = {b"ARROW:schema"}
+"""Key-value metadata that writers of plain columns add: the column types once more."""
+
+
+def file_faults(release: Release) -> Iterator[str]:
+    """What is wrong with the files that the manifest names; nothing where the form has no folder."""
+    names = [file.name for file in release.manifest.files if (release.path / file.name).is_file()]
+    if missing := sorted({file.name for file in release.manifest.files} - set(names)):
+        yield f"the file {missing[0]} is missing"
+    for name in names:
+        if name.endswith(".parquet"):
+            try:
+                yield from (f"{name}: {fault}" for fault in _parquet_faults(release.path / name))
+            except (pa.ArrowException, OSError):
+                yield f"{name} cannot be read as Parquet"
+    for stem in sorted({name.removesuffix(".parquet") for name in names if name.endswith(".parquet")}):
+        if f"{stem}.csv" in names and not _same_rows(release.path / f"{stem}.parquet", release.path / f"{stem}.csv"):
+            yield f"{stem}.parquet and {stem}.csv do not say the same"
+
+
+def _parquet_faults(path: Path) -> Iterator[str]:
+    with pq.ParquetFile(path) as file:
+        metadata = set((file.metadata.metadata or {}).keys()) - _METADATA
+        if metadata or file.schema_arrow.metadata:
+            yield "its footer holds metadata beside the column types"
+        for field in file.schema_arrow:
+            if pa.types.is_dictionary(field.type):
+                yield f"column {field.name!r} is dictionary-encoded, which keeps values that no row has"
+            elif pa.types.is_nested(field.type):
+                yield f"column {field.name!r} holds more than one value per row"
+            elif set(field.metadata or {}) - {b"PARQUET:field_id"}:
+                yield f"column {field.name!r} carries metadata of its own"
+        texts = [f.name for f in file.schema_arrow if pa.types.is_string(f.type) or pa.types.is_large_string(f.type) or pa.types.is_binary(f.type)]
+    yield from (f"column {name!r} holds values that no row has" for name in _unused_values(path, texts))
+
+
+def _unused_values(path: Path, texts: list[str]) -> list[str]:
+    """The text columns whose dictionary pages name a value that no row refers to."""
+    found: list[str] = []
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for part in range(file.metadata.num_row_groups):
+            for name, column in zip(texts, file.read_row_group(part, columns=texts).columns, strict=True):
+                for chunk in column.chunks:
+                    if isinstance(chunk, pa.DictionaryArray) and len(pc.unique(chunk.indices.drop_null())) < len(chunk.dictionary) and name not in found:
+                        found.append(name)
+    return found
+
+
+def _same_rows(parquet: Path, csv: Path) -> bool:
+    try:
+        table = pl.read_parquet(parquet, hive_partitioning=False)
+        typed = {name: dtype if dtype.is_numeric() or dtype in (pl.String, pl.Date, pl.Boolean) else pl.String for name, dtype in table.schema.items()}
+        written = pl.read_csv(csv, schema_overrides=typed, infer_schema=False)
+        beside = table.with_columns(pl.col(name).cast(pl.String) for name, dtype in table.schema.items() if typed[name] != dtype)
+        return beside.columns == written.columns and beside.equals(written)
+    except (pl.exceptions.PolarsError, OSError, ValueError):
+        return False

@@ -1,0 +1,148 @@
+"""How often each sensitive value stands in each group: the one view that all checks look through, of our releases and of foreign tables."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import polars as pl
+
+from phalanx.guarantees.exact import Ints
+from phalanx.release.folder import Release
+from phalanx.release.foreign import Foreign
+from phalanx.release.generalized import GROUP, Generalized
+from phalanx.release.manifest import PublishedAttribute
+
+Published = Release | Generalized | Foreign
+"""What a check can look at."""
+
+_DENSE = 4
+"""Up to this many integers per row are counted instead of sorted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The sensitive counts of every group, as cells ``(group, value, count)`` with count > 0, by group and value."""
+
+    ids: pl.Series
+    """The groups as they are named in the table, ascending, shape (g,)."""
+    sizes: Ints
+    """Published rows per group, shape (g,)."""
+    counterfeits: Ints
+    """How many of these rows stand for nobody, shape (g,)."""
+    values: pl.Series | None
+    """The distinct sensitive values in their order, missing first, shape (q,); None where no sensitive attribute is published."""
+    cell_group: Ints
+    """Shape (c,): a place in ``ids``."""
+    cell_value: Ints
+    """Shape (c,): a place in ``values``."""
+    cell_count: Ints
+    """Shape (c,)."""
+    attribute: PublishedAttribute | None = None
+    """What the manifest says about the sensitive attribute."""
+
+    @classmethod
+    def of(cls, published: Published) -> "Groups":
+        """The view of a release, a published form or a foreign table; computed once for each."""
+        form = published.form if isinstance(published, Release) else published
+        if form not in _seen:
+            _seen[form] = cls._of_foreign(form) if isinstance(form, Foreign) else cls._of_form(form)
+        return _seen[form]
+
+    @classmethod
+    def _of_form(cls, form: Generalized) -> "Groups":
+        sensitive = form.sensitive
+        attribute = next(iter(form.attribute("sensitive")), None)
+        return _count(form.table[GROUP], None if sensitive is None else form.table[sensitive], form.counterfeits, attribute)
+
+    @classmethod
+    def _of_foreign(cls, table: Foreign) -> "Groups":
+        return _count(table.groups, table.values, None, None)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def rows(self) -> int:
+        """All published rows."""
+        return int(self.sizes.sum())
+
+    @cached_property
+    def starts(self) -> Ints:
+        """The first cell of every group, shape (g,)."""
+        return np.searchsorted(self.cell_group, np.arange(len(self))).astype(np.int64)
+
+    @cached_property
+    def distinct(self) -> Ints:
+        """How many different sensitive values each group holds, shape (g,)."""
+        return np.bincount(self.cell_group, minlength=len(self)).astype(np.int64)
+
+    @cached_property
+    def largest(self) -> Ints:
+        """The count of the most frequent value of each group, shape (g,)."""
+        return np.maximum.reduceat(self.cell_count, self.starts) if len(self) else self.cell_count
+
+    @cached_property
+    def totals(self) -> Ints:
+        """How often each value stands in the whole table, shape (q,)."""
+        length = 0 if self.values is None else len(self.values)
+        return np.bincount(self.cell_value, weights=self.cell_count, minlength=length).astype(np.int64)
+
+    def signature(self, group: int) -> list[Any]:
+        """The set of sensitive values of a group, in their order."""
+        first = int(self.starts[group])
+        codes = self.cell_value[first : first + int(self.distinct[group])]
+        return [] if self.values is None else self.values.gather(codes).to_list()
+
+    def cases(self, which: Ints, **figures: Any) -> pl.DataFrame:
+        """Groups as the rows of a verdict: id, size, and a figure or more."""
+        shown = which[:10]
+        columns = {name: [str(x) for x in figure] if figure and not isinstance(figure[0], int | float) else figure for name, figure in figures.items()}
+        return pl.DataFrame({"group": self.ids.gather(shown), "size": self.sizes[shown]} | {name: column[:10] for name, column in columns.items()})
+
+
+_seen: WeakKeyDictionary[Generalized | Foreign, Groups] = WeakKeyDictionary()
+
+
+def _count(groups: pl.Series, values: pl.Series | None, counterfeits: pl.DataFrame | None, attribute: PublishedAttribute | None) -> Groups:
+    ids, group = places(groups)
+    sizes = np.bincount(group, minlength=len(ids)).astype(np.int64)
+    invented = np.zeros(len(ids), dtype=np.int64)
+    if counterfeits is not None and counterfeits.height:
+        counted = pl.DataFrame({"group": ids}).join(_summed(counterfeits, ids.dtype), on="group", how="left", maintain_order="left")
+        invented = counted["count"].fill_null(0).to_numpy().astype(np.int64)
+    if values is None:
+        none = np.zeros(0, dtype=np.int64)
+        return Groups(ids, sizes, invented, None, none, none, none, attribute)
+    distinct, value = places(values)
+    q = max(len(distinct), 1)
+    key = group * q + value
+    if len(ids) * q <= _DENSE * len(key) + 1024:
+        tally = np.bincount(key, minlength=1)
+        cells = np.flatnonzero(tally)
+        count = tally[cells]
+    else:
+        cells, count = np.unique(key, return_counts=True)
+    return Groups(ids, sizes, invented, distinct, (cells // q).astype(np.int64), (cells % q).astype(np.int64), count.astype(np.int64), attribute)
+
+
+def _summed(counterfeits: pl.DataFrame, dtype: pl.DataType) -> pl.DataFrame:
+    cast = counterfeits.select(pl.col(GROUP).cast(dtype, strict=False).alias("group"), pl.col("count").cast(pl.Int64, strict=False))
+    return cast.group_by("group").agg(pl.col("count").sum())
+
+
+def places(column: pl.Series) -> tuple[pl.Series, Ints]:
+    """The distinct values in order (missing first, NaN last), and the place of every row's value among them."""
+    if column.dtype.is_integer() and column.null_count() == 0 and len(column):
+        low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
+        if high - low <= _DENSE * len(column) + 1024 and high < 2**62 and low > -(2**62):
+            offsets = column.cast(pl.Int64).to_numpy() - low
+            present = np.zeros(high - low + 1, dtype=bool)
+            present[offsets] = True
+            place = np.cumsum(present, dtype=np.int64) - 1
+            return pl.Series(column.name, np.flatnonzero(present) + low, dtype=pl.Int64).cast(column.dtype), place[offsets]
+    distinct = column.unique().sort()
+    known = pl.DataFrame({"value": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
+    found = pl.DataFrame({"value": column}).join(known, on="value", how="left", nulls_equal=True, maintain_order="left")["place"]
+    return distinct, found.to_numpy().astype(np.int64)

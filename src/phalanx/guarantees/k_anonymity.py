@@ -1,0 +1,49 @@
+"""k-anonymity: every person is published among at least k."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from phalanx.guarantees.base import Evidence, Verdict
+from phalanx.guarantees.exact import whole
+from phalanx.guarantees.groups import Groups, Published
+from phalanx.release.folder import Release
+
+
+@dataclass(frozen=True)
+class KAnonymity:
+    """Every group holds at least ``k`` persons (Sweeney 2002); counterfeits cover nobody's identity and are not counted.
+
+    Missing quasi-identifiers are values like any other. PlanError where k is not a whole number of at least 1.
+    """
+
+    name: ClassVar[str] = "k-anonymity"
+    k: int
+
+    def __post_init__(self) -> None:
+        whole(self.k, "k")
+
+    def check(self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
+        """The smallest group, in persons."""
+        groups = Groups.of(release)
+        if not len(groups):
+            return [Verdict(name=self.name, bound=self.k, worst=None, holds=True, note="the table has no rows")]
+        persons = groups.sizes - groups.counterfeits
+        order = np.argsort(persons, kind="stable")
+        below = int((persons < self.k).sum())
+        return [
+            Verdict(
+                name=self.name,
+                bound=self.k,
+                worst=int(persons.min()),
+                holds=below == 0,
+                note=f"{below} of {len(groups)} groups hold fewer than {self.k} persons" if below else f"{len(groups)} groups",
+                worst_cases=groups.cases(order[:10], persons=persons[order[:10]].tolist()),
+            )
+        ]
+
+    def public(self) -> dict[str, Any]:
+        """Name and parameters, as the manifest shows them."""
+        return {"name": self.name, "k": self.k}

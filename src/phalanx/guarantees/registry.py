@@ -1,0 +1,39 @@
+"""Guarantees by the name under which a manifest lists them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from phalanx.errors import PlanError, ReleaseError, did_you_mean
+from phalanx.guarantees.base import Guarantee
+from phalanx.guarantees.closeness import Closeness
+from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
+from phalanx.guarantees.k_anonymity import KAnonymity
+from phalanx.guarantees.m_invariance import CONSECUTIVE, MInvariance
+from phalanx.guarantees.m_uniqueness import MUniqueness
+
+_ALL: tuple[type[Any], ...] = (KAnonymity, FrequencyDiversity, DistinctDiversity, EntropyDiversity, RecursiveDiversity, Closeness, MUniqueness, MInvariance)
+KNOWN: Mapping[str, Callable[..., Guarantee]] = {cls.name: cls for cls in _ALL}
+
+
+def from_public(public: Mapping[str, Any]) -> Guarantee:
+    """The guarantee that a manifest lists; ReleaseError where its name or a parameter is unknown, missing or wrong.
+
+    >>> from_public({"name": "k-anonymity", "k": 3})
+    KAnonymity(k=3)
+    """
+    name, parameters = public.get("name"), {key: value for key, value in public.items() if key != "name"}
+    if name == MInvariance.name + CONSECUTIVE:
+        name, parameters = MInvariance.name, parameters | {"consecutive": True}
+    if not isinstance(name, str) or name not in KNOWN:
+        hint = did_you_mean(str(name), KNOWN) or "; known are " + ", ".join(KNOWN) + "."
+        raise ReleaseError(f"the manifest promises {name!r}, which no check is known for{hint}")
+    takes = fields(KNOWN[name])  # type: ignore[arg-type]
+    if unknown := [key for key in parameters if key not in {f.name for f in takes}]:
+        raise ReleaseError(f"the manifest promises {name} with an unknown parameter {unknown[0]!r}; it takes {', '.join(f.name for f in takes)}.")
+    if missing := [f.name for f in takes if f.default is MISSING and f.name not in parameters]:
+        raise ReleaseError(f"the manifest promises {name} without its parameter {missing[0]!r}; ask the publisher for the folder again.")
+    try:
+        return KNOWN[name](**parameters)
+    except PlanError as error:
+        raise ReleaseError(f"the manifest promises {name} with a wrong parameter: {error}") from None

@@ -1,0 +1,30 @@
+"""The independent check of one release or of a whole series."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from phalanx.guarantees import consistency
+from phalanx.guarantees.base import Evidence, Verdict
+from phalanx.guarantees.registry import from_public
+from phalanx.release.folder import Release
+
+
+def verify(releases: Sequence[Release], evidence: Evidence | None = None, *, allow_seeded: bool = False, only_last: bool = False) -> list[Verdict]:
+    """Check every release: that it is consistent, and that it keeps each promise of its manifest, given those before it.
+
+    ``releases`` of one series, in any order; ``allow_seeded`` accepts a release that was made with a seed; ``only_last`` checks the last one alone,
+    against those before it. All hold where ``all(verdict.holds for verdict in verify(...))``. ReleaseError where a promise is unknown.
+    """
+    series = sorted(releases, key=lambda release: release.number)
+    verdicts: list[Verdict] = []
+    for i, release in enumerate(series):
+        if only_last and i < len(series) - 1:
+            continue
+        found = consistency.check(release, series[:i], allow_seeded=allow_seeded)
+        if not release.manifest.guarantees:
+            note = "the manifest promises nothing, so nothing protects anybody"
+            found.append(Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note))
+        for public in release.manifest.guarantees:
+            found += from_public(public).check(release, series[:i], evidence)
+        verdicts += [replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in found]
+    return verdicts

@@ -1,0 +1,118 @@
+"""Tables that somebody else published: their groups are the rows that share all quasi-identifiers, exactly as they are written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from phalanx.errors import ReleaseError, did_you_mean
+
+
+@dataclass(frozen=True, eq=False)
+class Foreign:
+    """Somebody's table as groups; ``groups`` and ``values`` have one entry per row."""
+
+    quasi: tuple[str, ...]
+    groups: pl.Series
+    """The group of every row: 1 .. g in order of first appearance, or the values of the group column that was named."""
+    sensitive: str | None
+    values: pl.Series | None
+    """The sensitive values; text from CSV is read as numbers where every cell is one, so that distances have an order."""
+
+    @classmethod
+    def read(cls, source: Any, *, quasi: Sequence[str], sensitive: str | None = None, group: str | None = None) -> "Foreign":
+        """Read a CSV or Parquet file, or a frame (Polars, pandas, Arrow, anything with the Arrow PyCapsule interface).
+
+        Two rows share a group where every quasi-identifier has the same text: ``1`` and ``1.0`` differ in a CSV file, null is a
+        value of its own and neither ``NaN`` nor the empty text. With ``group`` the groups are those of that column instead.
+        A pandas column of numbers writes both NaN and missing as NaN, so there they are one value.
+
+        Raises ReleaseError where the file cannot be read, has no rows, or lacks a column.
+
+        >>> table = Foreign.read(pl.DataFrame({"age": ["2*", "2*", None], "ill": ["flu", "gout", "flu"]}), quasi=["age"], sensitive="ill")
+        >>> table.groups.to_list()
+        [1, 1, 2]
+        """
+        where = str(source) if isinstance(source, str | Path) else "the table"
+        frame = _read_file(Path(source)) if isinstance(source, str | Path) else _of_frame(source)
+        for name in [*quasi, *([sensitive] if sensitive else []), *([group] if group else [])]:
+            if name not in frame.columns:
+                hint = did_you_mean(name, frame.columns) or "; it has " + ", ".join(map(repr, frame.columns[:8])) + "."
+                raise ReleaseError(f"{where} has no column {name!r}{hint}")
+        if not quasi and group is None:
+            raise ReleaseError(f"{where} needs at least one quasi-identifier, or a group column, to have groups; name them.")
+        if frame.height == 0:
+            raise ReleaseError(f"{where} has no rows; there is nothing to check.")
+        groups = _classes(frame.select(_text(frame[name]) for name in quasi)) if group is None else _text(frame[group]).alias("group")
+        values = None if sensitive is None else _ordered(frame[sensitive])
+        return cls(tuple(quasi), groups, sensitive, values)
+
+
+def _read_file(path: Path) -> pl.DataFrame:
+    if not path.is_file():
+        raise ReleaseError(f"{path} is not a file; name a CSV or Parquet file, or a release folder.")
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            return pl.read_parquet(path, hive_partitioning=False)
+        return _read_csv(path)
+    except (pl.exceptions.PolarsError, pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
+        kind = "Parquet" if path.suffix.lower() in (".parquet", ".pq") else "CSV in UTF-8 with the same number of cells in every row"
+        raise ReleaseError(f"{path} cannot be read as {kind} ({type(error).__name__}); convert it.") from None
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    """All cells as text; an empty cell is missing, a quoted empty one is the empty text; every row has as many cells as the header."""
+    parse = pa_csv.ParseOptions(newlines_in_values=True)
+    with pa_csv.open_csv(path, parse_options=parse) as head:
+        names = head.schema.names
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise ReleaseError(f"{path} has two columns called {twice!r}; rename one.")
+    convert = pa_csv.ConvertOptions(
+        column_types={name: pa.large_string() for name in names}, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
+    )
+    return pl.DataFrame(pa_csv.read_csv(path, parse_options=parse, convert_options=convert))
+
+
+def _of_frame(source: Any) -> pl.DataFrame:
+    if isinstance(source, pl.DataFrame):
+        return source
+    if isinstance(source, pl.LazyFrame):
+        return source.collect()
+    try:
+        if type(source).__module__.startswith("pandas"):
+            return pl.from_pandas(source, nan_to_null=False)
+        return pl.DataFrame(source)
+    except (TypeError, ValueError, pa.ArrowException, pl.exceptions.PolarsError):
+        raise ReleaseError(f"a {type(source).__name__} is not a table; give a Polars, pandas or Arrow frame, or a path.") from None
+
+
+def _text(column: pl.Series) -> pl.Series:
+    """Every cell as text, missing stays missing."""
+    if column.dtype == pl.Binary:
+        return column.bin.encode("hex")
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        raise ReleaseError(f"column {column.name!r} holds {column.dtype}, and one value per cell is needed; flatten it.")
+    return column.cast(pl.String)
+
+
+def _classes(quasi: pl.DataFrame) -> pl.Series:
+    """The equivalence class of every row, numbered from 1 in order of first appearance."""
+    distinct = quasi.unique(maintain_order=True)
+    numbered = distinct.with_columns(pl.Series("\0group", np.arange(1, distinct.height + 1)))
+    return quasi.join(numbered, on=quasi.columns, how="left", nulls_equal=True, maintain_order="left")["\0group"].alias("group")
+
+
+def _ordered(values: pl.Series) -> pl.Series:
+    """The sensitive column in a type whose order means something: numbers and dates as they are, else text."""
+    if values.dtype.is_numeric() or values.dtype.is_temporal():
+        return values
+    text = _text(values)
+    numbers = text.cast(pl.Float64, strict=False)
+    readable = numbers.null_count() == text.null_count() and not numbers.is_nan().any()
+    return numbers if readable and numbers.n_unique() == text.n_unique() else text
