@@ -102,7 +102,7 @@ class Ledger:
             for segment in segments:
                 if segment.startswith(_MEMORY):
                     parts.setdefault(segment.removeprefix(_MEMORY), []).append(unpack(self._segment(series, entry.number, segment)))
-        return {name: pl.concat(frames) for name, frames in sorted(parts.items())}
+        return {name: pl.concat(frames, how="vertical_relaxed") for name, frames in sorted(parts.items())}
 
     def groups(self, series: str, number: int) -> pl.DataFrame | None:
         """Which group each person was published in: (person Binary, group Int64), sorted by person; None where the release keeps none."""

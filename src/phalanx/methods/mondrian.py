@@ -278,4 +278,3 @@ def _above(value: Fraction) -> Fraction:
 
 def _scale(value: Fraction) -> int:
     return max(1, _LARGEST // (math.ceil(value) + 1))
-

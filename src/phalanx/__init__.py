@@ -1,0 +1,64 @@
+"""Phalanx: publish a table about people, once or again and again, so that everyone is covered by others to a stated, checked degree."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from phalanx.adversaries import Intersection
+    from phalanx.checking import Verification, verify
+    from phalanx.data.hierarchy import Bands, Prefix, Tree
+    from phalanx.data.schema import Schema
+    from phalanx.errors import PhalanxError
+    from phalanx.ledger import Ledger
+    from phalanx.methods.m_invariance import MInvariance
+    from phalanx.methods.mondrian import Mondrian
+    from phalanx.plan import Plan
+    from phalanx.publishing import Published, Series
+    from phalanx.release.folder import Release
+
+_WHERE = {
+    "Bands": "phalanx.data.hierarchy",
+    "Intersection": "phalanx.adversaries",
+    "Ledger": "phalanx.ledger",
+    "MInvariance": "phalanx.methods.m_invariance",
+    "Mondrian": "phalanx.methods.mondrian",
+    "PhalanxError": "phalanx.errors",
+    "Plan": "phalanx.plan",
+    "Prefix": "phalanx.data.hierarchy",
+    "Published": "phalanx.publishing",
+    "Release": "phalanx.release.folder",
+    "Schema": "phalanx.data.schema",
+    "Series": "phalanx.publishing",
+    "Tree": "phalanx.data.hierarchy",
+    "Verification": "phalanx.checking",
+    "verify": "phalanx.checking",
+}
+
+__all__ = [
+    "Bands",
+    "Intersection",
+    "Ledger",
+    "MInvariance",
+    "Mondrian",
+    "PhalanxError",
+    "Plan",
+    "Prefix",
+    "Published",
+    "Release",
+    "Schema",
+    "Series",
+    "Tree",
+    "Verification",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that ``import phalanx`` and ``phalanx --help`` take no time."""
+    if name not in _WHERE:
+        raise AttributeError(f"module 'phalanx' has no attribute {name!r}")
+    return getattr(import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,249 @@
+"""The way of the data: read, publish, check the very files, record, hand out. Whatever fails leaves nothing behind."""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phalanx import staging
+from phalanx.data.frames import like, to_polars
+from phalanx.data.microdata import Microdata
+from phalanx.data.schema import Schema
+from phalanx.errors import GuaranteeError, ReleaseError, SchemaError
+from phalanx.guarantees.base import Evidence, Verdict
+from phalanx.guarantees.verify import verify
+from phalanx.ledger import Ledger, ReleaseEntry
+from phalanx.methods.base import Draft, Memory, Method
+from phalanx.randomness import Randomness
+from phalanx.release.folder import FORMATS, Release, write_folder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Progress = Callable[[str], None]
+STEPS = ("read", "encode", "group", "write", "check", "record")
+"""The steps that ``progress`` is told about, in order."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Published:
+    """What ``publish`` did: the release, the checks it passed, and what was left out."""
+
+    release: Release
+    verdicts: Sequence[Verdict]
+    held_back: Mapping[str, int]
+    """Rows that were not published, by reason."""
+    seconds: float
+    report: Path | None
+    _like: Any = field(repr=False)
+
+    @property
+    def path(self) -> Path:
+        return self.release.path
+
+    @property
+    def number(self) -> int:
+        return self.release.number
+
+    @property
+    def rows(self) -> int:
+        return self.release.manifest.rows
+
+    @property
+    def groups(self) -> int:
+        return self.release.manifest.groups
+
+    @property
+    def counterfeits(self) -> int:
+        return self.release.manifest.counterfeits
+
+    @property
+    def suppressed(self) -> int:
+        return sum(self.held_back.values())
+
+    def table(self) -> Any:
+        """The published table, as the kind of frame that came in."""
+        return like(self._like, self.release.form.table)
+
+    def to_json(self) -> dict[str, Any]:
+        """Stable keys: release, number, rows, groups, counterfeits, suppressed, held_back, seconds, report, checks."""
+        return {
+            "release": str(self.path),
+            "number": self.number,
+            "rows": self.rows,
+            "groups": self.groups,
+            "counterfeits": self.counterfeits,
+            "suppressed": self.suppressed,
+            "held_back": dict(self.held_back),
+            "seconds": round(self.seconds, 3),
+            "report": None if self.report is None else str(self.report),
+            "checks": [v.to_json() for v in self.verdicts],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Settings:
+    schema: Schema
+    method: Method
+    to: Path
+    ledger: str
+    formats: tuple[str, ...]
+    seed: int | None
+    report: bool
+
+
+class Series:
+    """The releases of one changing table, and where they and their ledger live.
+
+    ``to`` is the folder that gets the releases ``NAME-1``, ``NAME-2``, …; ``ledger`` a URL, by default an SQLite file beside them;
+    ``seed`` makes releases predictable, hence marked as not for publication. Raises SchemaError for an unknown format.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        schema: Schema,
+        method: Method,
+        to: str | Path,
+        ledger: str | None = None,
+        formats: Sequence[str] = ("parquet",),
+        seed: int | None = None,
+        report: bool = True,
+    ) -> None:
+        for format in formats:
+            if format not in FORMATS:
+                raise SchemaError(f"format {format!r} is not one of {', '.join(FORMATS)}; correct 'formats'.")
+        if not name or Path(name).name != name or name.startswith("."):
+            raise SchemaError(f"the series name {name!r} cannot be a folder's name; use letters, digits, '-' and '_'.")
+        if method.needs_persons and schema.identifier is None:
+            raise SchemaError(f"{method.name} follows persons through the releases and no identifier is declared; name the identifier column in the schema.")
+        self.name = name
+        url = ledger or f"sqlite:///{Path(to) / (name + '.db')}"
+        self._is = _Settings(schema=schema, method=method, to=Path(to), ledger=url, formats=tuple(formats), seed=seed, report=report)
+
+    def publish(self, table: Any, *, progress: Progress = lambda _: None) -> Published:
+        """Publish a table once, as the next release of the series.
+
+        ``table``: pandas, Polars, Arrow, or anything with the Arrow PyCapsule interface, one row per person. The release leaves only if an
+        independent check of its files holds; otherwise, and at any error, nothing is published and nothing remembered.
+        """
+        began = time.perf_counter()
+        progress("read")
+        frame = to_polars(table, drop=self._is.schema.drop)
+        try:
+            self._is.to.mkdir(parents=True, exist_ok=True)
+            with Ledger.open(self._is.ledger) as ledger:
+                return self._publish(frame, table, ledger, began, progress)
+        except OSError as error:
+            raise ReleaseError(f"{self._is.to} cannot be written ({(error.strerror or 'input/output error').lower()}); nothing was published, so make room or choose another folder.") from None
+
+    def _publish(self, frame: "pl.DataFrame", table: Any, ledger: Ledger, began: float, progress: Progress) -> Published:
+        staging.recover(self._is.to, self.name, ledger.releases(self.name))
+        entries = ledger.releases(self.name)
+        earlier = [_read_earlier(self.name, entry) for entry in entries]
+        number = len(entries) + 1
+        final = self._is.to / f"{self.name}-{number}"
+        if final.exists():
+            raise ReleaseError(f"{final} exists and is not in the ledger; move it away, or use the ledger that knows it.")
+
+        progress("encode")
+        microdata = Microdata.encode(frame, self._is.schema, ledger.person_key(self.name))
+        progress("group")
+        rng = Randomness.secure() if self._is.seed is None else Randomness.seeded(self._is.seed + number)
+        groups = {entry.number: found for entry in entries if (found := ledger.groups(self.name, entry.number)) is not None}
+        draft = self._is.method.publish(microdata, Memory(len(entries), ledger.remembered(self.name), groups.get(number - 1)), rng)
+        own_groups = _person_to_group(microdata, draft)
+
+        with staging.Folder.new(self._is.to, self.name) as folder:
+            progress("write")
+            write_folder(folder.path, draft.form, self._is.formats, **self._said(draft, number, rng, earlier))
+            progress("check")
+            release = Release.read(folder.path)
+            evidence = Evidence(groups=groups | ({} if own_groups is None else {number: own_groups}))
+            verdicts = verify([*earlier, release], evidence, allow_seeded=self._is.seed is not None, only_last=True)
+            if broken := [v for v in verdicts if not v.holds]:
+                v = broken[0]
+                raise GuaranteeError(f"the check of the written files failed ({v.name}: bound {v.bound}, worst {v.worst}; {v.note}); nothing was published, please report this.")
+            progress("record")
+            entry = ReleaseEntry(
+                number=number, folder=str(final.resolve()), staging=folder.path.name, digest=release.digest, summary=self._summary(release, draft, began)
+            )
+            ledger.commit(self.name, entry, promise=self._promise(draft), remember=draft.remember, groups=own_groups)
+            folder.hand_out(final)
+        release = Release(release.manifest, release.form, final)
+        report = self._report(release, earlier, verdicts, entry.summary)
+        return Published(release=release, verdicts=verdicts, held_back=draft.held_back, seconds=time.perf_counter() - began, report=report, _like=table)
+
+    def _said(self, draft: Draft, number: int, rng: Randomness, earlier: Sequence[Release]) -> dict[str, Any]:
+        method = self._is.method.public()
+        return {
+            "series": self.name,
+            "number": number,
+            "method": method,
+            "guarantees": [g.public() for g in self._is.method.guarantees],
+            "boxes": "widened" if method.get("min_width") else "tight",
+            "per": draft.per,
+            "not_for_publication": not rng.for_publication,
+            "previous": earlier[-1].digest if earlier else None,
+        }
+
+    def _promise(self, draft: Draft) -> dict[str, Any]:
+        """What may not change within a series."""
+        schema = self._is.schema
+        return {
+            "method": self._is.method.name,
+            "guarantees": [g.public() for g in self._is.method.guarantees],
+            "per": draft.per,
+            "identifier": schema.identifier,
+            "quasi": list(schema.quasi),
+            "sensitive": schema.sensitive,
+        }
+
+    def _summary(self, release: Release, draft: Draft, began: float) -> dict[str, Any]:
+        m = release.manifest
+        return {
+            "rows": m.rows,
+            "groups": m.groups,
+            "counterfeits": m.counterfeits,
+            "suppressed": sum(draft.held_back.values()),
+            "held_back": dict(draft.held_back),
+            "seconds": round(time.perf_counter() - began, 3),
+        }
+
+    def _report(self, release: Release, earlier: Sequence[Release], verdicts: Sequence[Verdict], summary: Mapping[str, Any]) -> Path | None:
+        if not self._is.report:
+            return None
+        from phalanx.report import write_report
+
+        path = self._is.to / f"{self.name}-{release.number}.html"
+        write_report(path, [*earlier, release], verdicts, summary=summary)
+        return path
+
+
+def _read_earlier(series: str, entry: ReleaseEntry) -> Release:
+    release = Release.read(entry.folder)
+    if release.digest != entry.digest:
+        raise ReleaseError(f"{entry.folder} is not what the ledger recorded as release {entry.number} of {series!r}; put the published folder back.")
+    return release
+
+
+def _person_to_group(microdata: Microdata, draft: Draft) -> "pl.DataFrame | None":
+    import polars as pl
+
+    if microdata.persons is None:
+        return None
+    return pl.DataFrame({"person": microdata.persons, "group": draft.groups}).filter(pl.col("group") > 0)
+
+
+def open_ledger_evidence(ledger: Ledger, series: str) -> tuple[list[Release], Evidence]:
+    """The releases of a series and the evidence that the ledger holds about them; finishes what an interruption left half done."""
+    entries = ledger.releases(series)
+    for folder in {Path(entry.folder).parent for entry in entries}:
+        if folder.is_dir() and os.access(folder, os.W_OK):
+            staging.recover(folder, series, entries)
+    releases = [_read_earlier(series, entry) for entry in entries]
+    groups = {entry.number: found for entry in entries if (found := ledger.groups(series, entry.number)) is not None}
+    return releases, Evidence(groups=groups)
