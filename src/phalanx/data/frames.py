@@ -17,8 +17,8 @@ def to_polars(table: Any, *, drop: Collection[str] = ()) -> pl.DataFrame:
 
     Raises SourceError for what is no table, for two columns of one name, and for a column of lists, structs, bytes or times that is not in ``drop``.
 
-    >>> to_polars(pl.DataFrame({"sex": ["f", "m"]}, schema={"sex": pl.Categorical})).schema
-    Schema({'sex': String})
+    >>> to_polars(pl.DataFrame({"sex": ["f", "m"]}, schema={"sex": pl.Categorical})).dtypes
+    [String]
     """
     table = _native(table)
     if isinstance(table, pl.LazyFrame):

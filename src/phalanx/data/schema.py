@@ -47,22 +47,22 @@ class Schema:
         for role, names in self._by_role():
             for name in names:
                 if name in seen:
-                    raise SchemaError(f"column {name!r} is declared both {seen[name]} and {role}; give it one role.")
+                    twice = f"{role} twice; name it once" if seen[name] == role else f"both {seen[name]} and {role}; give it one role"
+                    raise SchemaError(f"column {name!r} is declared {twice}.")
                 seen[name] = role
         if not self.quasi:
             raise SchemaError("no quasi-identifier is declared; name in 'quasi' the columns that somebody may know about a person.")
         per_column = {} if isinstance(self.missing, str) else self.missing
-        for setting, names in (("types", self.types), ("hierarchies", self.hierarchies), ("missing", per_column)):
-            for name in names:
+        for setting, named in (("types", tuple(self.types)), ("hierarchies", tuple(self.hierarchies)), ("missing", tuple(per_column))):
+            for name in named:
                 if name not in seen:
                     raise SchemaError(f"'{setting}' names the column {name!r}, which has no role{did_you_mean(name, seen) or '; remove it or give it one.'}")
 
     def _by_role(self) -> list[tuple[str, tuple[str, ...]]]:
-        one = lambda name: () if name is None else (name,)  # noqa: E731
         return [
-            ("identifier", one(self.identifier)),
+            ("identifier", () if self.identifier is None else (self.identifier,)),
             ("quasi", tuple(self.quasi)),
-            ("sensitive", one(self.sensitive)),
+            ("sensitive", () if self.sensitive is None else (self.sensitive,)),
             ("keep", tuple(self.keep)),
             ("drop", tuple(self.drop)),
         ]
