@@ -107,7 +107,10 @@ def _close(
 
 @_kernel
 def meets(sensitive: Codes, rule: Ints, log_l: float, totals: Ints, nodes: Codes, node_totals: Ints) -> bool:
-    """Whether these tuples, as one group, meet the rule."""
+    """Whether the tuples with these ``sensitive`` codes, as one group, meet the ``rule``.
+
+    ``log_l``, ``totals``, ``nodes`` and ``node_totals`` are those of :func:`cut`.
+    """
     m = len(totals)
     counts = np.zeros(m, np.int64)
     for v in sensitive:
@@ -120,6 +123,29 @@ def meets(sensitive: Codes, rule: Ints, log_l: float, totals: Ints, nodes: Codes
         and _close(counts, values, m, size, rule, totals, nodes, node_totals, scratch, np.zeros(m, np.int32))
         and _diverse(counts, values, m, size, rule, log_l, scratch)
     )
+
+
+@_kernel
+def _measure(codes: Codes, start: int, stop: int, positions: Floats, offsets: Ints, low: Ints, high: Ints, width: Floats) -> None:
+    """A node's ends on every attribute, and its normalised width there; -1 where all its tuples agree."""
+    for a in range(len(low)):
+        lo = codes[a, start]
+        hi = lo
+        for v in codes[a, start:stop]:
+            lo = min(lo, v)
+            hi = max(hi, v)
+        low[a], high[a] = lo, hi
+        width[a] = positions[offsets[a] + hi] - positions[offsets[a] + lo] if hi > lo else -1.0
+
+
+@_kernel
+def _widest(width: Floats) -> int:
+    """The attribute with the greatest width, the first of equals."""
+    widest = 0
+    for a in range(1, len(width)):
+        if width[a] > width[widest]:
+            widest = a
+    return widest
 
 
 @_kernel
@@ -234,6 +260,10 @@ def cut(
     ``codes`` (d, n), or (d + 1, n) with the sensitive attribute last where the rule is about it, and ``rows`` (n,) are reordered together so that
     groups stand together; ``begins`` (n,) is set at each group's first place. ``positions``: each code's place in [0, 1], attribute ``a`` from
     ``offsets[a]`` on. Nodes of at most ``grain`` tuples are not cut but returned, shape (p, 2), for other threads.
+
+    ``rule`` (11,): what a group must meet, in the order of the constants above; ``log_l``: ln l. Of the m sensitive values, ``totals`` (m,) says how
+    often each stands in the table, ``nodes`` (levels, m) which node is above it on each level below the root of their hierarchy, from the leaf up,
+    and ``node_totals`` (levels, m) how often each node stands in the table; all of length 0 where the rule is about none.
     """
     d = len(offsets) - 1
     about = rule[DIVERSITY] != NONE or rule[DISTANCE] != NONE
@@ -262,14 +292,7 @@ def cut(
         begins[start] = True
         if size < 2 * rule[K]:
             continue
-        for a in range(d):
-            lo = codes[a, start]
-            hi = lo
-            for v in codes[a, start:stop]:
-                lo = min(lo, v)
-                hi = max(hi, v)
-            low[a], high[a] = lo, hi
-            width[a] = positions[offsets[a] + hi] - positions[offsets[a] + lo] if hi > lo else -1.0
+        _measure(codes, start, stop, positions, offsets, low, high, width)
         distinct = 0
         if about:
             for v in codes[d, start:stop]:
@@ -279,10 +302,7 @@ def cut(
                 here[v] += 1
         middle = start
         while middle == start:
-            a = 0
-            for b in range(1, d):
-                if width[b] > width[a]:
-                    a = b
+            a = _widest(width)
             if width[a] < 0:
                 break
             width[a] = -1.0
