@@ -51,7 +51,9 @@ class HierarchySection(_Section):
 
     prefix: list[StrictInt] | None = Field(default=None, description="Characters kept per level, falling to 0.")
     bands: list[Number] | None = Field(default=None, description="Widths of bands of numbers, each a multiple of the one before.")
-    tree: StrictStr | dict[str, Any] | list[list[Any]] | None = Field(default=None, description="A CSV or TOML file relative to the plan, nested tables, or paths.")
+    tree: StrictStr | dict[str, Any] | list[list[Any]] | None = Field(
+        default=None, description="A CSV or TOML file relative to the plan, nested tables, or paths."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -78,7 +80,9 @@ class SchemaSection(_Section):
     keep: list[Name] = Field(default=[], description="Published as they are.")
     drop: list[Name] = Field(default=[], description="Left out.")
     types: dict[str, Type] = Field(default={}, description="Types that differ from what the data suggest.")
-    missing: Missing | dict[str, Missing] = Field(default="refuse", description="'refuse' missing values, or take missing as a 'value'; one word, or one per column.")
+    missing: Missing | dict[str, Missing] = Field(
+        default="refuse", description="'refuse' missing values, or take missing as a 'value'; one word, or one per column."
+    )
     hierarchies: dict[str, HierarchySection] = Field(default={}, description="A hierarchy per column, or the path of one.")
 
 
@@ -134,7 +138,9 @@ class Plan:
             raise PlanError(f"the plan {str(path)!r} is not UTF-8; save it as UTF-8.") from None
         except OSError:
             siblings = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
-            raise PlanError(f"there is no plan {str(path)!r} that can be read{did_you_mean(path.name, siblings) or '; phalanx init SOURCE writes one.'}") from None
+            raise PlanError(
+                f"there is no plan {str(path)!r} that can be read{did_you_mean(path.name, siblings) or '; phalanx init SOURCE writes one.'}"
+            ) from None
         return cls.parse(text, path)
 
     @classmethod
@@ -200,7 +206,9 @@ class Plan:
         except PhalanxError as wrong:
             raise PlanError(f"in the plan {str(self.path)!r} {wrong}") from None
         except (TypeError, ValueError, ArithmeticError):
-            raise PlanError(f"in the plan {str(self.path)!r} a parameter of [method] {m.name} has a value of the wrong kind; see the method's reference.") from None
+            raise PlanError(
+                f"in the plan {str(self.path)!r} a parameter of [method] {m.name} has a value of the wrong kind; see the method's reference."
+            ) from None
 
     def source_path(self) -> str:
         """What ``read_source`` takes: the absolute path of the file, or the database's url with its path made absolute."""
@@ -243,7 +251,7 @@ _SECTIONS: dict[tuple[str, ...], type[BaseModel]] = {
 _EXPECTED = {
     "string_type": "must be text in quotes",
     "string_too_short": "must not be empty",
-    "list_type": "must be a list, as in [\"age\", \"zip\"]",
+    "list_type": 'must be a list, as in ["age", "zip"]',
     "too_short": "must not be empty; name at least one",
     "dict_type": "must be a table of columns",
     "model_type": "must be a section of its own",
@@ -254,7 +262,9 @@ _EXPECTED = {
 
 def _sentence(wrong: ValidationError) -> str:
     """The first unknown key, else the deepest error, as one sentence without the value (a plan may hold a password)."""
-    error = min(wrong.errors(include_url=False, include_input=False), key=lambda e: (e["type"] != "extra_forbidden", -len(_place(e["loc"])), e["type"] == "dict_type"))
+    error = min(
+        wrong.errors(include_url=False, include_input=False), key=lambda e: (e["type"] != "extra_forbidden", -len(_place(e["loc"])), e["type"] == "dict_type")
+    )
     *above, key = _place(error["loc"])
     section = f"[{'.'.join(above)}]" if above else "the top level"
     match error["type"]:

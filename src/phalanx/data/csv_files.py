@@ -116,7 +116,9 @@ def _header(data: bytes, file: str, separator: str) -> list[str]:
         raise SourceError(f"the file {file!r} seems to be separated by semicolons; save it with commas.")
     for i, name in enumerate(names, 1):
         if name == "":
-            raise SourceError(f"the header of {file!r} has no name for column {i}; name it (a table saved with its row numbers has such a column; save it without).")
+            raise SourceError(
+                f"the header of {file!r} has no name for column {i}; name it (a table saved with its row numbers has such a column; save it without)."
+            )
         if name in names[: i - 1]:
             raise SourceError(f"the header of {file!r} names {name!r} twice; rename one of the columns.")
     return names
@@ -150,7 +152,9 @@ def _explained(data: bytes, file: str, separator: str, width: int) -> SourceErro
     if wrong is None:
         return SourceError(f"the quotes in {file!r} do not pair up; quote fields that hold a quote, a comma or a line break, and double the quotes inside.")
     line, fields = wrong
-    return SourceError(f"line {line} of {file!r} has {fields} field(s) where the header has {width}; repair the line (a field with a comma in it needs quotes).")
+    return SourceError(
+        f"line {line} of {file!r} has {fields} field(s) where the header has {width}; repair the line (a field with a comma in it needs quotes)."
+    )
 
 
 def _not_utf8(data: bytes, file: str) -> SourceError | None:

@@ -69,7 +69,9 @@ def _fetch(connect: Any, query: str, scheme: str, options: dict[str, str]) -> An
     except (adbc.Error, pa.ArrowException, OSError) as refused:
         said = _OUR_FAULT.search(str(refused))
         hint = f" ({said[0].strip()})" if said else ""
-        raise SourceError(f"the {scheme} database refuses the query of the source{hint}; try the query in the database's own shell, with one type per column.") from None
+        raise SourceError(
+            f"the {scheme} database refuses the query of the source{hint}; try the query in the database's own shell, with one type per column."
+        ) from None
 
 
 def shown(url: str) -> str:

@@ -8,14 +8,15 @@ import polars as pl
 from phalanx.errors import SourceError
 
 
-def to_polars(table: Any, *, drop: Collection[str] = ()) -> pl.DataFrame:
+def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
     """The table as a Polars frame whose columns are numbers, texts, booleans, dates or timestamps.
 
     ``table`` is a pandas, Polars (eager or lazy), PyArrow or narwhals frame, or anything with ``__arrow_c_stream__``. A pandas index is not data and is
     ignored. Dictionary, categorical and enum columns become text, so that values which no row has stay behind. A missing value stays missing: pandas' NaN
     is one, NaN of the others is taken for one when the table is encoded.
 
-    Raises SourceError for what is no table, for two columns of one name, and for a column of lists, structs, bytes or times that is not in ``drop``.
+    Raises SourceError for what is no table, for two columns of one name, and for a column of lists, structs, bytes or times that is not in ``drop``
+    (``None``: none is refused).
 
     >>> to_polars(pl.DataFrame({"sex": ["f", "m"]}, schema={"sex": pl.Categorical})).dtypes
     [String]
@@ -94,9 +95,10 @@ def _from_arrow(table: Any) -> pl.DataFrame:
         _check_unique(read.column_names)
         frame = pl.from_arrow(read)
     except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError, NotImplementedError):
-        raise SourceError(f"{type(table).__name__} cannot be read as a table through the Arrow interface; convert it to a PyArrow table at the source.") from None
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+        raise SourceError(
+            f"{type(table).__name__} cannot be read as a table through the Arrow interface; convert it to a PyArrow table at the source."
+        ) from None
+    return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
 
 
 def _one_batch(table: Any) -> Any:
@@ -121,13 +123,15 @@ def _check_unique(names: list[str]) -> None:
         raise SourceError(f"the table has two columns called {twice!r}; rename one at the source.")
 
 
-def _plain(frame: pl.DataFrame, drop: Collection[str]) -> pl.DataFrame:
+def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
     casts = []
     for name, dtype in frame.schema.items():
         if name == "":
             raise SourceError("the table has a column without a name; name it at the source.")
         if dtype in (pl.Categorical, pl.Enum, pl.Null):
             casts.append(pl.col(name).cast(pl.String))
-        elif name not in drop and (dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Time, pl.Duration)):
-            raise SourceError(f"column {name!r} holds {dtype.base_type()} values, which are neither numbers, texts nor dates; drop it, or flatten it at the source.")
+        elif drop is not None and name not in drop and (dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Time, pl.Duration)):
+            raise SourceError(
+                f"column {name!r} holds {dtype.base_type()} values, which are neither numbers, texts nor dates; drop it, or flatten it at the source."
+            )
     return frame.with_columns(casts) if casts else frame

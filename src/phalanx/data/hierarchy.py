@@ -1,5 +1,6 @@
 """Hierarchies: trees over an attribute's values that order the leaves left to right and name every interval of leaves."""
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -72,7 +73,7 @@ class Tree:
             if isinstance(node, Mapping) and node:
                 return [path for name, child in node.items() for path in walk(child, [name, *above])]
             if not isinstance(node, Mapping | list | tuple):
-                raise SchemaError(f"the hierarchy's node {above[0]!r} holds a single value; put its leaves in a list, as in {above[0]} = [\"…\", \"…\"].")
+                raise SchemaError(f'the hierarchy\'s node {above[0]!r} holds a single value; put its leaves in a list, as in {above[0]} = ["…", "…"].')
             if any(isinstance(leaf, Mapping | list | tuple) for leaf in node):
                 raise SchemaError(f"the hierarchy's node {above[0]!r} holds a list inside its list of leaves; name the inner one, as a table.")
             return [[_leaf_text(leaf), *above] for leaf in node] if node or len(above) == 1 else [above]
@@ -174,7 +175,7 @@ class Bands:
 
     def __post_init__(self) -> None:
         exact = self._exact
-        nested = all(b > a and b % a == 0 for a, b in zip(exact, exact[1:], strict=False))
+        nested = all(b > a and b % a == 0 for a, b in itertools.pairwise(exact))
         if not exact or exact[0] <= 0 or not nested:
             raise SchemaError(f"each band width must be a multiple of the one before, as in [5, 10, 20]; these are {list(self.widths)}.")
 

@@ -52,7 +52,9 @@ def read_tree(path: Path) -> Tree:
         raise SchemaError(f"the hierarchy {str(path)!r} is not UTF-8; save it as UTF-8.") from None
     except OSError:
         siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise SchemaError(f"there is no hierarchy file {str(path)!r}{did_you_mean(path.name, siblings) or '; check its path, which is relative to the plan.'}") from None
+        raise SchemaError(
+            f"there is no hierarchy file {str(path)!r}{did_you_mean(path.name, siblings) or '; check its path, which is relative to the plan.'}"
+        ) from None
     try:
         if path.suffix.lower() == ".toml":
             return Tree.of_mapping(tomllib.loads(text))
@@ -80,7 +82,9 @@ def _paths(text: str) -> list[list[str]]:
 def _numbers(value: Any, *, whole: bool = False) -> list[Any]:
     kinds = int if whole else int | float
     if not isinstance(value, list) or any(isinstance(x, bool) or not isinstance(x, kinds) for x in value):
-        raise SchemaError(f"{'prefix' if whole else 'bands'} takes a list of {'whole ' if whole else ''}numbers, as in {'[5, 3, 0]' if whole else '[5, 10, 20]'}.")
+        raise SchemaError(
+            f"{'prefix' if whole else 'bands'} takes a list of {'whole ' if whole else ''}numbers, as in {'[5, 3, 0]' if whole else '[5, 10, 20]'}."
+        )
     return value
 
 

@@ -93,7 +93,9 @@ class Microdata:
 def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
     for name in schema.columns:
         if name not in frame.columns:
-            raise SchemaError(f"the {schema.role(name)} column {name!r} is not in the table{did_you_mean(name, frame.columns) or '; it has ' + _listed(frame.columns) + '.'}")
+            raise SchemaError(
+                f"the {schema.role(name)} column {name!r} is not in the table{did_you_mean(name, frame.columns) or '; it has ' + _listed(frame.columns) + '.'}"
+            )
     if without := [name for name in frame.columns if schema.role(name) is None]:
         raise SchemaError(f"column(s) {_listed(without)} have no role; add each to identifier, quasi, sensitive, keep or drop.")
 
@@ -107,7 +109,7 @@ def _check_missing(values: pl.Series, schema: Schema) -> None:
     missing = values.null_count() + (int(values.is_nan().sum()) if values.dtype.is_float() else 0)
     if missing and schema.missing_policy(values.name) == "refuse":
         raise SourceError(
-            f"column {values.name!r} is missing in {missing} of {len(values)} rows; say missing = \"value\" in the schema to treat that as a value of its own, "
+            f'column {values.name!r} is missing in {missing} of {len(values)} rows; say missing = "value" in the schema to treat that as a value of its own, '
             "or fill it at the source."
         )
 
@@ -122,8 +124,8 @@ def _check_identifying(values: pl.Series, schema: Schema, domain: Domain | None 
     distinct = len(domain) if domain is not None and domain.hierarchy is None else values.n_unique()
     if distinct > _IDENTIFIER_UNIQUENESS * rows:
         raise SchemaError(
-            f"column {name!r} looks like an identifier ({distinct} distinct values in {rows} rows) and is not declared as one; declare it identifier or drop it "
-            "(a quasi-identifier is believed once its type or hierarchy is declared)."
+            f"column {name!r} looks like an identifier ({distinct} distinct values in {rows} rows) and is not declared as one; "
+            "declare it identifier or drop it (a quasi-identifier is believed once its type or hierarchy is declared)."
         )
 
 
@@ -157,7 +159,9 @@ def _kind(values: pl.Series, declared: Type | None, hierarchy: Hierarchy | None)
     """The declared type, else what the hierarchy or the data suggests; bands are over numbers, trees and prefixes over text."""
     name = values.name
     if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
-        raise SchemaError(f"column {name!r} is {values.dtype.base_type()}, which is neither a number, a date nor a category; drop it or flatten it at the source.")
+        raise SchemaError(
+            f"column {name!r} is {values.dtype.base_type()}, which is neither a number, a date nor a category; drop it or flatten it at the source."
+        )
     if isinstance(hierarchy, Tree | Prefix):
         if declared not in (None, "categorical"):
             raise SchemaError(f"column {name!r} is declared {declared} and has a hierarchy over text; declare it categorical, or give it bands.")
@@ -179,7 +183,9 @@ def _typed(values: pl.Series, kind: Type) -> pl.Series:
         try:
             return values.str.to_date("%Y-%m-%d") if dtype == pl.String else values.dt.date() if dtype == pl.Datetime else values.cast(pl.Date)
         except pl.exceptions.PolarsError:
-            raise SchemaError(f"column {name!r} is declared date and is {dtype} with values that are not dates like 2026-01-31; convert it at the source.") from None
+            raise SchemaError(
+                f"column {name!r} is declared date and is {dtype} with values that are not dates like 2026-01-31; convert it at the source."
+            ) from None
     if dtype.is_decimal():
         exact, values = values, values.cast(pl.Float64)
         if values.n_unique() < exact.n_unique():
@@ -188,7 +194,9 @@ def _typed(values: pl.Series, kind: Type) -> pl.Series:
         try:
             values = values.cast(pl.Int64) if dtype == pl.Boolean else values.cast(pl.String).cast(pl.Float64)
         except pl.exceptions.PolarsError:
-            raise SchemaError(f"column {name!r} is declared numeric and holds text that is not a number; declare it categorical or clean it at the source.") from None
+            raise SchemaError(
+                f"column {name!r} is declared numeric and holds text that is not a number; declare it categorical or clean it at the source."
+            ) from None
         if values.dtype.is_float():
             values = (values.fill_nan(None) + 0.0).alias(name)
     if values.dtype.is_float() and (infinite := int(values.is_infinite().sum())):

@@ -85,5 +85,7 @@ def _canonical(identifiers: pl.Series) -> pl.Series:
     if empty := int((text == "").sum()):
         raise SourceError(f"identifier column {name!r} is empty in {empty} of {len(text)} rows; every row needs to say who it is about.")
     if padded := int((text != text.str.strip_chars()).sum()):
-        raise SourceError(f"identifier column {name!r} has blanks around it in {padded} of {len(text)} rows, which would hide that a person returns; strip them.")
+        raise SourceError(
+            f"identifier column {name!r} has blanks around it in {padded} of {len(text)} rows, which would hide that a person returns; strip them."
+        )
     return text

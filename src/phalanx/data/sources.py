@@ -23,11 +23,11 @@ _PARQUET: Final = (".parquet", ".pq")
 _IPC: Final = (".arrow", ".feather", ".ipc")
 
 
-def read_source(source: str | Path, *, query: str | None = None, drop: Collection[str] = ()) -> pl.DataFrame:
+def read_source(source: str | Path, *, query: str | None = None, drop: Collection[str] | None = ()) -> pl.DataFrame:
     """Read a table whole: a CSV, TSV (also ``.gz``), Parquet or Arrow/Feather file, or the rows of a query.
 
     ``source`` is a path, or a URL ``sqlite:///file.db`` or ``postgresql://…`` with a ``query``. Types of a CSV are inferred from all of its rows (see
-    ``phalanx.data.csv_files``); an empty field is missing. Categories become text. Columns in ``drop`` may have any type.
+    ``phalanx.data.csv_files``); an empty field is missing. Categories become text. Columns in ``drop`` may have any type; ``None`` lets all do, for profiling.
 
     Raises SourceError where there is no such file, where it is malformed, or declares more than a file of its size can hold, and where the database
     refuses the query.
@@ -67,7 +67,9 @@ def _check_declared(path: Path, cells: int, size: int) -> None:
     """Refuse a file whose header promises more than its bytes can hold, before anything is allocated for it."""
     weight = max(path.stat().st_size, 1)
     if (cells > ALWAYS_CELLS and cells > MAX_CELLS_PER_BYTE * weight) or (size > ALWAYS_BYTES and size > MAX_EXPANSION * weight):
-        raise SourceError(f"the file {path.name!r} declares {cells} values in {weight} bytes, more than a file of this size holds; it is damaged or hostile, so get it anew.")
+        raise SourceError(
+            f"the file {path.name!r} declares {cells} values in {weight} bytes, more than a file of this size holds; it is damaged or hostile, so get it anew."
+        )
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:

@@ -1,0 +1,86 @@
+"""One column of a table, as counts; no values."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+import polars as pl
+
+from phalanx.data.microdata import infer_type
+from phalanx.data.schema import Type
+
+NEAR_UNIQUE: Final = 0.9
+UNIQUE_ROWS: Final = 50
+"""Below this many rows uniqueness says nothing (as when the table is encoded)."""
+
+_POSTAL: Final = frozenset({"zip", "zipcode", "postcode", "postal", "plz"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnProfile:
+    """One column, as counts; ``role`` is a proposal that errs on the safe side, ``reason`` says why."""
+
+    name: str
+    type: Type
+    rows: int
+    distinct: int
+    """Distinct values, missing not among them."""
+    missing: int
+    """Rows without a value: null or NaN."""
+    most_frequent: int
+    """Rows of the most frequent value, a missing one counted as a value."""
+    near_unique: bool
+    """Whether it names people by its mere values: whole numbers or text, nearly as many as rows."""
+    prefix: tuple[int, ...] = ()
+    """Lengths of a prefix hierarchy for codes of one length, as zip codes are; empty for all else."""
+    role: str = "quasi"
+    reason: str = "nothing says that it is harmless"
+
+    @property
+    def uniqueness(self) -> float:
+        """Distinct values per row."""
+        return self.distinct / self.rows
+
+    @property
+    def largest_m(self) -> int:
+        """The largest m for which no value has more than 1/m of the rows, at most the number of values."""
+        return min(self.rows // self.most_frequent, self.distinct + (self.missing > 0))
+
+
+def words(name: str) -> set[str]:
+    """The words of a column's name, small, without digits: ``PatientNbr2`` says patient and nbr."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return {word for word in re.split(r"[^a-z]+", apart.lower()) if word}
+
+
+def counted(values: pl.Series) -> ColumnProfile:
+    """The counts of a column; a date or number in its own order, all else as text."""
+    name, rows = values.name, len(values)
+    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object, pl.Time, pl.Duration):
+        blank = ColumnProfile(name=name, type="categorical", rows=rows, distinct=rows, missing=values.null_count(), most_frequent=rows, near_unique=False)
+        return replace(blank, role="drop", reason="lists, bytes and times cannot be published")
+    kind = infer_type(values.dtype)
+    values = values.fill_nan(None) if values.dtype.is_float() else values
+    if kind == "categorical":
+        values = values.cast(pl.String)
+    counts = values.value_counts()
+    missing = values.null_count()
+    distinct = counts.height - (missing > 0)
+    discrete = values.dtype.is_integer() or values.dtype == pl.String
+    return ColumnProfile(
+        name=name,
+        type=kind,
+        rows=rows,
+        distinct=distinct,
+        missing=missing,
+        most_frequent=int(counts["count"].max()),  # type: ignore[arg-type]
+        near_unique=discrete and rows >= UNIQUE_ROWS and distinct > NEAR_UNIQUE * rows,
+        prefix=_prefix(values) if words(name) & _POSTAL and discrete else (),
+    )
+
+
+def _prefix(values: pl.Series) -> tuple[int, ...]:
+    lengths = values.drop_nulls().cast(pl.String).str.len_chars().unique().to_list()
+    if len(lengths) != 1 or not 3 <= lengths[0] <= 10:
+        return ()
+    return (*range(lengths[0], 1, -1), 0)
