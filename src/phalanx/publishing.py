@@ -1,5 +1,6 @@
 """The way of the data: read, publish, check the very files, record, hand out. Whatever fails leaves nothing behind."""
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,7 @@ from phalanx import staging
 from phalanx.data.frames import like, to_polars
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.errors import GuaranteeError, ReleaseError, SchemaError
+from phalanx.errors import GuaranteeError, PhalanxError, ReleaseError, SchemaError
 from phalanx.guarantees.base import Evidence, Verdict
 from phalanx.guarantees.verify import verify
 from phalanx.ledger import Ledger, ReleaseEntry
@@ -136,7 +137,12 @@ class Series:
         try:
             self._is.to.mkdir(parents=True, exist_ok=True)
             with Ledger.open(self._is.ledger) as ledger:
-                return self._publish(frame, table, ledger, began, progress)
+                try:
+                    return self._publish(frame, table, ledger, began, progress)
+                except BaseException:
+                    with contextlib.suppress(PhalanxError, OSError):
+                        staging.recover(self._is.to, self.name, ledger.releases(self.name))
+                    raise
         except OSError as error:
             raise ReleaseError(f"{self._is.to} cannot be written ({(error.strerror or 'input/output error').lower()}); nothing was published, so make room or choose another folder.") from None
 
@@ -171,6 +177,7 @@ class Series:
             entry = ReleaseEntry(
                 number=number, folder=str(final.resolve()), staging=folder.path.name, digest=release.digest, summary=self._summary(release, draft, began)
             )
+            folder.recording = True
             ledger.commit(self.name, entry, promise=self._promise(draft), remember=draft.remember, groups=own_groups)
             folder.hand_out(final)
         release = Release(release.manifest, release.form, final)

@@ -27,6 +27,8 @@ class Folder:
 
     path: Path
     _lock: int
+    recording: bool = False
+    """From here on the ledger may know the folder, so that only :func:`recover` may remove it."""
 
     @classmethod
     def new(cls, to: Path, series: str) -> "Folder":
@@ -48,7 +50,8 @@ class Folder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        if not self.recording:
+            shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
 

@@ -1,0 +1,168 @@
+"""Checking what was published: releases of ours with whatever evidence there is, or anybody's table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from phalanx.data.frames import to_polars
+from phalanx.data.hierarchy import Bands, Hierarchy, Prefix, Tree
+from phalanx.data.microdata import Microdata
+from phalanx.data.persons import PersonKey
+from phalanx.data.schema import Schema
+from phalanx.data.sources import read_source
+from phalanx.errors import LedgerError, ReleaseError
+from phalanx.guarantees.base import Evidence, Verdict
+from phalanx.guarantees.closeness import Closeness
+from phalanx.guarantees.diversity import DistinctDiversity, FrequencyDiversity
+from phalanx.guarantees.k_anonymity import KAnonymity
+from phalanx.guarantees.levels import levels
+from phalanx.guarantees.verify import verify as verify_releases
+from phalanx.ledger import Ledger
+from phalanx.release.folder import Release
+from phalanx.release.foreign import Foreign
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a check found; ``holds`` only if every single check holds."""
+
+    checks: Sequence[Verdict]
+
+    @property
+    def holds(self) -> bool:
+        return all(v.holds for v in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Stable keys: holds, checks (each name, bound, worst, holds, note)."""
+        return {"holds": self.holds, "checks": [v.to_json() for v in self.checks]}
+
+
+def verify(
+    releases: Sequence[str | Path | Release],
+    *,
+    ledger: str | None = None,
+    originals: Sequence[Any] = (),
+    identifier: str | None = None,
+    allow_seeded: bool = False,
+) -> Verification:
+    """Check release folders of one series from their files, and against whatever evidence is laid beside them.
+
+    ``ledger`` (a URL) adds the private person-to-group mapping and the digests it recorded; ``originals`` (one table or path per release, with the
+    ``identifier`` column) adds the public view, in which an adversary knows everybody's quasi-identifiers. What could not be checked is said.
+    """
+    read = read_releases(releases)
+    evidence, recorded = gather_evidence(read, ledger=ledger, originals=originals, identifier=identifier)
+    return Verification([*verify_releases(read, evidence, allow_seeded=allow_seeded), *recorded])
+
+
+def verify_table(
+    source: Any, *, quasi: Sequence[str], sensitive: str | None = None, group: str | None = None, k: int | None = None, l: float | None = None, t: float | str | None = None
+) -> Verification:
+    """Which k, l and t anybody's table has; with bounds given, whether it keeps them."""
+    table = Foreign.read(source, quasi=quasi, sensitive=sensitive, group=group)
+    if sensitive is None and (l is not None or t is not None):
+        raise ReleaseError("l-diversity and t-closeness are about a sensitive attribute; name it with --sensitive.")
+    asked: list[Verdict] = []
+    if k is not None:
+        asked += KAnonymity(k=k).check(table)
+    if l is not None:
+        asked += FrequencyDiversity(l=l).check(table)
+        asked += DistinctDiversity(l=int(l)).check(table) if float(l).is_integer() else []
+    if t is not None:
+        asked += Closeness(t=t).check(table)
+    found = levels(table)
+    told = [Verdict(name=name, bound="none asked", worst=_figure(value), holds=True, note=_NOTES.get(name, "")) for name, value in found.items()]
+    return Verification([*asked, *told])
+
+
+_NOTES = {
+    "k": "the smallest group",
+    "distinct_l": "the fewest different sensitive values of a group",
+    "frequency_l": "1 / the largest share of one value in a group",
+    "entropy_l": "exp of the smallest entropy of a group, rounded down",
+    "recursive": "(c, l)-diverse for every c above the figure beside each l",
+    "t_equal": "the largest distance between a group's values and the table's",
+    "t_ordered": "the same, by how far apart ordered values are",
+}
+
+
+def _figure(value: Any) -> Any:
+    return ", ".join(f"l={l}: {c}" for l, c in value.items()) or None if isinstance(value, dict) else value
+
+
+def read_releases(releases: Sequence[str | Path | Release]) -> list[Release]:
+    """The folders as releases, in the order of their numbers; ReleaseError where they are of several series, or one is given twice."""
+    if not releases:
+        raise ReleaseError("no release is named; give the folders that 'publish' made.")
+    read = sorted((r if isinstance(r, Release) else Release.read(r) for r in releases), key=lambda r: r.number)
+    if len(names := sorted({r.manifest.series for r in read})) > 1:
+        raise ReleaseError(f"the releases are of different series ({', '.join(names)}); check one series at a time.")
+    if len({r.number for r in read}) < len(read):
+        raise ReleaseError("one release is given twice; name each folder once.")
+    return read
+
+
+def gather_evidence(
+    releases: Sequence[Release], *, ledger: str | None, originals: Sequence[Any] = (), identifier: str | None = None
+) -> tuple[Evidence, list[Verdict]]:
+    """The evidence that a ledger and original tables give, and whether the folders are those that the ledger recorded."""
+    if originals and len(originals) != len(releases):
+        raise ReleaseError(f"{len(originals)} original table(s) are given for {len(releases)} release(s); give one for each, in order.")
+    if originals and identifier is None:
+        raise ReleaseError("an original table needs its identifier column, so that a person is followed through the releases; name it with --identifier.")
+    groups: dict[int, pl.DataFrame] = {}
+    recorded: list[Verdict] = []
+    key = PersonKey(bytes(32))  # without a ledger persons are told apart only inside this process
+    if ledger is not None:
+        series = releases[0].manifest.series
+        with Ledger.open(ledger, create=False) as opened:
+            entries = {entry.number: entry for entry in opened.releases(series)}
+            if not entries:
+                raise LedgerError(f"the ledger knows no series {series!r}; use the ledger that it was published with.")
+            key = opened.person_key(series)
+            for release in releases:
+                entry = entries.get(release.number)
+                same = entry is not None and entry.digest == release.digest
+                note = "the manifest is the one that the ledger recorded" if same else "the manifest is not the one that the ledger recorded"
+                recorded.append(Verdict(name=f"release {release.number}: recorded in the ledger", bound=entry.digest if entry else "a record", worst=release.digest, holds=same, note=note))
+                if (mapping := opened.groups(series, release.number)) is not None:
+                    groups[release.number] = mapping
+    microdata = {
+        release.number: Microdata.encode(frame, schema_of(release, identifier, frame.columns), key)
+        for release, frame in zip(releases, (_frame(original) for original in originals), strict=False)
+    }
+    return Evidence(groups=groups, microdata=microdata), recorded
+
+
+def _frame(original: Any) -> pl.DataFrame:
+    return read_source(original) if isinstance(original, str | Path) else to_polars(original)
+
+
+def schema_of(release: Release, identifier: str | None, columns: Sequence[str]) -> Schema:
+    """The schema under which an original table was published, as far as the manifest tells; other columns are dropped."""
+    quasi = release.form.attribute("quasi")
+    sensitive = next((a.name for a in release.form.attribute("sensitive")), None)
+    used = {identifier, sensitive, *(a.name for a in quasi)}
+    return Schema(
+        identifier=identifier,
+        quasi=[a.name for a in quasi],
+        sensitive=sensitive,
+        drop=[c for c in columns if c not in used],
+        types={a.name: a.type for a in (*quasi, *release.form.attribute("sensitive"))},
+        hierarchies={a.name: _hierarchy(a.hierarchy) for a in quasi if a.hierarchy is not None},
+        missing="value",
+    )
+
+
+def _hierarchy(public: dict[str, Any]) -> Hierarchy:
+    if public["kind"] == "tree":
+        return Tree.of_paths(public["paths"])
+    if public["kind"] == "prefix":
+        return Prefix(tuple(public["lengths"]))
+    return Bands(tuple(public["widths"]))
+
+
+__all__ = ["Verification", "gather_evidence", "read_releases", "verify", "verify_table"]

@@ -1,0 +1,42 @@
+"""``phalanx publish``: the next release of a series, by its plan."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from phalanx.cli.output import JSON, QUIET, show_json, show_table, steps
+
+
+def publish(
+    plan: Annotated[Path, typer.Argument(help="The plan (TOML) that 'init' wrote and you edited.")],
+    source: Annotated[str | None, typer.Option(help="Publish this file instead of the plan's source.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Make the release predictable, for tests only: it is marked as not for publication.")] = None,
+    json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Publish the plan's table as the next release of its series.
+
+    The release leaves only if an independent check of its very files holds; at any error nothing is published and nothing remembered. JSON keys:
+    release, number, rows, groups, counterfeits, suppressed, held_back, seconds, report, checks.
+    """
+    from phalanx.plan import Plan
+    from phalanx.publishing import STEPS, series_of
+
+    with steps(STEPS, quiet=quiet or json) as progress:
+        read = Plan.read(plan)
+        published = series_of(read, seed=seed).publish(read.table(source), progress=progress)
+    if json:
+        show_json(published.to_json())
+        return
+    show_table(
+        f"Release {published.number} of {read.series.name}",
+        ["rows", "groups", "counterfeits", "held back", "seconds"],
+        [[published.rows, published.groups, published.counterfeits, published.suppressed, f"{published.seconds:.2f}"]],
+        right=range(5),
+    )
+    for reason, rows in published.held_back.items():
+        typer.echo(f"held back: {rows} row(s), {reason}")
+    typer.echo(f"checked:   {len(published.verdicts)} checks of the written files hold")
+    typer.echo(f"hand out:  {published.path}")
+    typer.echo(f"report:    {published.report}")

