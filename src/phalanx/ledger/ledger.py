@@ -81,9 +81,7 @@ class Ledger:
 
     def series(self) -> list[SeriesEntry]:
         """All series, by name."""
-        rows = self._store.run(
-            "SELECT name, promise, created, (SELECT count(*) FROM releases WHERE releases.series = series.name) FROM series ORDER BY name"
-        )
+        rows = self._store.run("SELECT name, promise, created, (SELECT count(*) FROM releases WHERE releases.series = series.name) FROM series ORDER BY name")
         return [SeriesEntry(name=name, promise=json.loads(promise), created=created, releases=releases) for name, promise, created, releases in rows]
 
     def promise(self, series: str) -> Mapping[str, Any] | None:

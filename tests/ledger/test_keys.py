@@ -1,0 +1,145 @@
+"""The key file is private, made once, never overwritten, and everything that is wrong with it is one sentence."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from phalanx.errors import LedgerError
+from phalanx.ledger import Ledger
+from phalanx.ledger.keys import VARIABLE, Keyring
+
+
+@pytest.fixture
+def key_file(file: Path) -> Path:
+    return file.with_name(file.name + ".key")
+
+
+def test_a_key_is_made_with_the_ledger(url: str, key_file: Path) -> None:
+    """A new ledger has a key file of 64 hexadecimal digits, mode 0600, with nothing left beside it; opening again changes nothing."""
+    Ledger.open(url).close()
+    content = key_file.read_bytes()
+    assert len(bytes.fromhex(content.decode())) == 32
+    assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
+    assert sorted(p.name for p in key_file.parent.iterdir()) == ["ledger.db", "ledger.db.key"]
+    Ledger.open(url).close()
+    assert key_file.read_bytes() == content
+
+
+def test_two_ledgers_have_two_keys(tmp_path: Path) -> None:
+    """No two ledgers share a key."""
+    for name in ("a", "b"):
+        Ledger.open(f"sqlite:///{tmp_path}/{name}").close()
+    assert (tmp_path / "a.key").read_bytes() != (tmp_path / "b.key").read_bytes()
+
+
+def test_a_missing_key(url: str, key_file: Path) -> None:
+    """Without its key a ledger does not open, and no new key is made that would hide the loss."""
+    Ledger.open(url).close()
+    key_file.unlink()
+    with pytest.raises(LedgerError, match="is missing, and nothing in its ledger can be read without it"):
+        Ledger.open(url)
+    assert not key_file.exists()
+
+
+def test_a_wrong_key(url: str, key_file: Path) -> None:
+    """Another ledger's key is recognised before anything is read or written."""
+    Ledger.open(url).close()
+    right = key_file.read_text()
+    key_file.write_text("0" * 64)
+    with pytest.raises(LedgerError, match="does not hold the key of the ledger"):
+        Ledger.open(url)
+    key_file.write_text(right)
+    Ledger.open(url).close()
+
+
+@pytest.mark.parametrize("content", [b"", b"0" * 63, b"0" * 65, b"g" * 64, b"\xff" * 64, b"0x" + b"0" * 62, b"0" * 32 + b" " + b"0" * 31, b"1" * 5000])
+def test_something_else_than_a_key(url: str, key_file: Path, content: bytes) -> None:
+    """A file that holds no key is named, and its content is not shown."""
+    Ledger.open(url).close()
+    key_file.write_bytes(content)
+    with pytest.raises(LedgerError, match="does not hold a ledger key") as told:
+        Ledger.open(url)
+    assert not content or content.decode("latin-1") not in str(told.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o660, 0o601, 0o777])
+def test_a_key_that_others_may_read(url: str, key_file: Path, mode: int) -> None:
+    """A key that others could have read is refused until its mode is put right, with the command that does it."""
+    Ledger.open(url).close()
+    key_file.chmod(mode)
+    with pytest.raises(LedgerError, match="chmod 600"):
+        Ledger.open(url)
+    key_file.chmod(0o400)
+    Ledger.open(url).close()
+
+
+def test_the_environment_wins(url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the variable set no key file is made or read; a wrong or malformed value is refused without showing it."""
+    monkeypatch.setenv(VARIABLE, "ab" * 32)
+    with Ledger.open(url) as ledger:
+        person = ledger.person_key("s").hash(pl.Series([1]))[0]
+    assert not key_file.exists()
+    monkeypatch.setenv(VARIABLE, "AB" * 32)
+    with Ledger.open(url) as ledger:
+        assert ledger.person_key("s").hash(pl.Series([1]))[0] == person
+    for wrong, words in (("ac" * 32, "does not hold the key of the ledger"), ("secret", "does not hold a ledger key"), ("", "does not hold a ledger key")):
+        monkeypatch.setenv(VARIABLE, wrong)
+        with pytest.raises(LedgerError, match=f"{VARIABLE} {words}") as told:
+            Ledger.open(url)
+        assert not wrong or wrong not in str(told.value)
+
+
+def test_an_interrupted_beginning_is_resumed(url: str, file: Path, key_file: Path) -> None:
+    """A key without a ledger, as a crash between the two leaves it, is used and not replaced."""
+    Ledger.open(url).close()
+    content = key_file.read_bytes()
+    file.unlink()
+    file.touch(0o600)
+    Ledger.open(url).close()
+    assert key_file.read_bytes() == content
+
+
+def test_a_full_disk_leaves_no_half_key(url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that could not be written leaves nothing behind, and the ledger begins when there is room."""
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(LedgerError, match=r"cannot be written \(No space left on device\)"):
+            Ledger.open(url)
+    assert [p.name for p in key_file.parent.iterdir()] == ["ledger.db"]
+    Ledger.open(url).close()
+
+
+def test_another_process_was_faster(key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where two make the key at once, both use the one that stands."""
+    real = os.link
+
+    def late(source: Path, target: Path) -> None:
+        Path(target).touch(0o600)
+        Path(target).write_text("cd" * 32)
+        real(source, target)
+
+    monkeypatch.setattr(os, "link", late)
+    keys = Keyring.create(key_file)
+    assert key_file.read_text() == "cd" * 32
+    assert keys.sealing("s") == Keyring.load(key_file).sealing("s")
+    assert [p.name for p in key_file.parent.iterdir()] == [key_file.name]
+
+
+def test_keys_are_never_shown(ledger: Ledger, key_file: Path) -> None:
+    """No repr holds a key, and every purpose and series has a key of its own."""
+    root = key_file.read_text().strip()
+    keys = Keyring.load(key_file)
+    for thing in (keys, ledger, ledger.person_key("s")):
+        assert root not in repr(thing)
+        assert "\\x" not in repr(thing)
+    derived = [keys.sealing("a"), keys.sealing("b"), keys.person("a").key, keys.person("b").key, keys.check(), bytes.fromhex(root)]
+    assert len(set(derived)) == len(derived)

@@ -1,0 +1,257 @@
+"""The ledger gives back what was committed, refuses what does not follow, and notices every change by others."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from phalanx.errors import LedgerError
+from phalanx.ledger import Ledger, ReleaseEntry, SeriesEntry
+from phalanx.ledger.store import Store
+
+PROMISE = {"method": "m-invariance", "m": 2}
+
+
+def entry_of(number: int, **changes: Any) -> ReleaseEntry:
+    said: dict[str, Any] = {"number": number, "folder": f"releases/{number}", "staging": f"releases/.{number}", "digest": "0" * 64}
+    return ReleaseEntry(**(said | {"summary": {"rows": number}} | changes))
+
+
+def mapping_of(ledger: Ledger, series: str, persons: list[int]) -> pl.DataFrame:
+    return pl.DataFrame({"person": ledger.person_key(series).hash(pl.Series(persons)), "group": pl.Series([p % 7 for p in persons], dtype=pl.Int64)})
+
+
+def put(ledger: Ledger, series: str, number: int, **tables: pl.DataFrame) -> None:
+    ledger.commit(series, entry_of(number), promise=PROMISE, remember=tables, groups=mapping_of(ledger, series, [3, 1, 2]))
+
+
+NAMES = ["visits", "Besuche Köln 2026", "患者", "👩🏽‍⚕️"]
+NAMES += ['it\'s "quoted" `x`', "'; DROP TABLE releases; --", "$1", "?", "%s {0}", "a\nb", " ", "series" * 50, "null"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name_goes_round(url: str, name: str) -> None:
+    """Whatever a series, a folder or a table of the memory is called, it comes back as it was, also after reopening."""
+    memory = pl.DataFrame({"person": [b"\x01" * 16], "signature": ["flu"]})
+    entry = entry_of(1, folder=name, staging=name + "~", summary={name: [1, None, {"held_back": {name: 2}}]})
+    with Ledger.open(url) as ledger:
+        ledger.commit(name, entry, promise={name: name}, remember={name: memory}, groups=None)
+    with Ledger.open(url, create=False) as ledger:
+        assert [(s.name, s.releases) for s in ledger.series()] == [(name, 1)]
+        assert ledger.promise(name) == {name: name}
+        assert ledger.releases(name) == [entry]
+        assert_frame_equal(ledger.remembered(name)[name], memory)
+
+
+def test_nothing_before_the_first_release(ledger: Ledger) -> None:
+    """A series that has not begun has no promise, no releases, no memory and no groups."""
+    assert ledger.series() == []
+    assert ledger.promise("visits") is None
+    assert ledger.releases("visits") == []
+    assert ledger.remembered("visits") == {}
+    assert ledger.groups("visits", 1) is None
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "\ud800"])
+def test_an_impossible_name_is_refused(ledger: Ledger, name: str) -> None:
+    """A name that some database cannot hold is refused in one sentence, by every door."""
+    for use in (ledger.promise, ledger.releases, ledger.remembered, ledger.person_key, lambda s: put(ledger, s, 1)):
+        with pytest.raises(LedgerError, match="needs a name that is text"):
+            use(name)
+
+
+def test_memory_is_in_release_order(ledger: Ledger) -> None:
+    """Tables of one name are put together in the order of the releases (ten comes after nine); an empty table keeps its types."""
+    for number in range(1, 12):
+        put(ledger, "visits", number, first=pl.DataFrame({"n": [number], "value": [str(number)]}))
+    put(ledger, "visits", 12, second=pl.DataFrame(schema={"x": pl.Date, "y": pl.List(pl.Int32)}))
+    memory = ledger.remembered("visits")
+    assert list(memory) == ["first", "second"]
+    assert memory["first"]["n"].to_list() == list(range(1, 12))
+    assert memory["second"].schema == {"x": pl.Date, "y": pl.List(pl.Int32)}
+    assert [e.number for e in ledger.releases("visits")] == list(range(1, 13))
+
+
+def test_groups_are_sorted_by_person(ledger: Ledger) -> None:
+    """The mapping of a release is the one that was committed, in the order of the person keys whatever the order of the rows."""
+    mapping = mapping_of(ledger, "visits", list(range(500)))
+    ledger.commit("visits", entry_of(1), promise=PROMISE, remember={}, groups=mapping.reverse())
+    ledger.commit("visits", entry_of(2), promise=PROMISE, remember={}, groups=mapping.clear())
+    ledger.commit("visits", entry_of(3), promise=PROMISE, remember={}, groups=None)
+    assert_frame_equal(ledger.groups("visits", 1), mapping.sort("person"))
+    assert_frame_equal(ledger.groups("visits", 2), mapping.clear())
+    assert ledger.groups("visits", 3) is None
+    assert ledger.groups("visits", 4) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pl.DataFrame({"person": ["x"], "group": [1]}),
+        pl.DataFrame({"person": [b"x" * 16], "group": [None]}, schema={"person": pl.Binary, "group": pl.Int64}),
+        pl.DataFrame({"group": [1], "person": [b"x" * 16]}),
+        pl.DataFrame({"person": [b"x" * 16], "group": [1], "name": ["Bob"]}),
+    ],
+)
+def test_other_columns_are_no_groups(ledger: Ledger, wrong: pl.DataFrame) -> None:
+    """A mapping is (person Binary, group Int64), complete and nothing more, and a wrong one leaves nothing."""
+    if wrong.columns == ["group", "person"]:
+        ledger.commit("visits", entry_of(1), promise=PROMISE, remember={}, groups=wrong)
+        assert ledger.groups("visits", 1).columns == ["person", "group"]
+        return
+    with pytest.raises(ValueError, match="person Binary, group Int64"):
+        ledger.commit("visits", entry_of(1), promise=PROMISE, remember={}, groups=wrong)
+    assert ledger.series() == []
+
+
+def test_persons_differ_between_series_only(url: str) -> None:
+    """The same person has the same person key in a series for ever, and an unrelated one in another series."""
+    with Ledger.open(url) as ledger:
+        first = ledger.person_key("a").hash(pl.Series([1, 2]))
+        other = ledger.person_key("b").hash(pl.Series([1, 2]))
+    with Ledger.open(url) as ledger:
+        again = ledger.person_key("a").hash(pl.Series(["1", "2"]))
+    assert first.to_list() == again.to_list()
+    assert not set(first) & set(other)
+
+
+def test_series_are_listed(ledger: Ledger) -> None:
+    """Series stand by name with their promise, the day they began and how many releases they have."""
+    put(ledger, "b", 1)
+    put(ledger, "b", 2)
+    put(ledger, "a", 1)
+    listed = ledger.series()
+    day = listed[0].created
+    assert listed == [SeriesEntry(name="a", promise=PROMISE, created=day, releases=1), SeriesEntry(name="b", promise=PROMISE, created=day, releases=2)]
+    assert len(day) == len("2026-01-31")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"), [(0, "somebody else meanwhile"), (1, "somebody else meanwhile"), (2, "somebody else meanwhile"), (4, "cannot follow")]
+)
+def test_only_the_next_release_is_taken(ledger: Ledger, number: int, words: str) -> None:
+    """A number that is taken or not the next one is refused, and the ledger stays as it was."""
+    put(ledger, "visits", 1)
+    put(ledger, "visits", 2)
+    before = ledger.releases("visits")
+    with pytest.raises(LedgerError, match=words):
+        put(ledger, "visits", number)
+    assert ledger.releases("visits") == before
+    put(ledger, "visits", 3)
+
+
+def test_a_series_keeps_its_promise(ledger: Ledger) -> None:
+    """A release under another promise is refused; the same promise in another order of keys is the same."""
+    ledger.commit("visits", entry_of(1), promise={"m": 2, "per": "person"}, remember={}, groups=None)
+    ledger.commit("visits", entry_of(2), promise={"per": "person", "m": 2}, remember={}, groups=None)
+    with pytest.raises(LedgerError, match="promises something else"):
+        ledger.commit("visits", entry_of(3), promise={"m": 3, "per": "person"}, remember={}, groups=None)
+    assert len(ledger.releases("visits")) == 2
+    assert ledger.promise("visits") == {"m": 2, "per": "person"}
+
+
+@pytest.mark.parametrize("after", range(1, 9))
+def test_a_failure_in_mid_commit_leaves_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """Whichever statement of a commit fails, the ledger is as before, and the commit can be made again."""
+    real, count = Store.run, 0
+
+    def failing(self: Store, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        nonlocal count
+        count += 1
+        if statement != "ROLLBACK" and count == after:
+            raise KeyboardInterrupt
+        return real(self, statement, *parameters)
+
+    tables = {"t": pl.DataFrame({"n": [1]})}
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "run", failing)
+        with pytest.raises(KeyboardInterrupt):
+            put(ledger, "visits", 1, **tables)
+    assert ledger.series() == []
+    assert ledger._store.run("SELECT count(*) FROM segments") == [(0,)]
+    put(ledger, "visits", 1, **tables)
+    assert len(ledger.releases("visits")) == 1
+
+
+def test_without_a_transaction_a_failure_would_be_seen(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broken twin of the test above: statements that are not held together leave a series and a release behind."""
+    monkeypatch.setattr(Store, "transaction", lambda _: nullcontext())
+    ledger._store.run("CREATE TRIGGER full_disk BEFORE INSERT ON segments BEGIN SELECT raise(ABORT, 'x'); END")
+    with pytest.raises(LedgerError):
+        put(ledger, "visits", 1)
+    assert [s.releases for s in ledger.series()] == [1]
+
+
+def test_a_commit_has_as_many_statements_as_the_failures_tried(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above tries every statement: BEGIN, number, promise, series, release, two segments, COMMIT."""
+    real, seen = Store.run, []
+
+    def counting(self: Store, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        seen.append(statement)
+        return real(self, statement, *parameters)
+
+    monkeypatch.setattr(Store, "run", counting)
+    put(ledger, "visits", 1, t=pl.DataFrame({"n": [1]}))
+    assert len(seen) == 8
+    assert (seen[0], seen[-1]) == ("BEGIN IMMEDIATE", "COMMIT")
+
+
+def flip(ledger: Ledger, name: str, place: int) -> None:
+    sealed = bytearray(ledger._store.run("SELECT sealed FROM segments WHERE name = $1 AND series = $2 AND number = 1", name, "visits")[0][0])
+    sealed[place] ^= 1
+    ledger._store.run("UPDATE segments SET sealed = $1 WHERE name = $2 AND series = $3 AND number = 1", bytes(sealed), name, "visits")
+
+
+def swap(ledger: Ledger, first: tuple[str, int, str], second: tuple[str, int, str]) -> None:
+    read = "SELECT sealed FROM segments WHERE series = $1 AND number = $2 AND name = $3"
+    write = "UPDATE segments SET sealed = $1 WHERE series = $2 AND number = $3 AND name = $4"
+    a, b = ledger._store.run(read, *first)[0][0], ledger._store.run(read, *second)[0][0]
+    ledger._store.run(write, b, *first)
+    ledger._store.run(write, a, *second)
+
+
+def statement(text: str) -> Callable[[Ledger], None]:
+    return lambda ledger: (ledger._store.run("PRAGMA foreign_keys = OFF"), ledger._store.run(text))[0] and None
+
+
+TAMPERING: dict[str, Callable[[Ledger], None]] = {
+    "first byte of a nonce": lambda ledger: flip(ledger, "memory/t", 0),
+    "last byte of a tag": lambda ledger: flip(ledger, "memory/t", -1),
+    "a byte in the middle": lambda ledger: flip(ledger, "memory/t", 100),
+    "a byte of the groups": lambda ledger: flip(ledger, "groups", 100),
+    "two releases swapped": lambda ledger: swap(ledger, ("visits", 1, "memory/t"), ("visits", 2, "memory/t")),
+    "two tables swapped": lambda ledger: swap(ledger, ("visits", 1, "memory/t"), ("visits", 1, "memory/u")),
+    "memory and groups swapped": lambda ledger: swap(ledger, ("visits", 1, "memory/t"), ("visits", 1, "groups")),
+    "two series swapped": lambda ledger: swap(ledger, ("visits", 1, "memory/t"), ("other", 1, "memory/t")),
+    "a segment emptied": statement("UPDATE segments SET sealed = x'' WHERE series = 'visits'"),
+    "a segment removed": statement("DELETE FROM segments WHERE series = 'visits' AND number = 2 AND name = 'memory/t'"),
+    "a segment renamed": statement("UPDATE segments SET name = 'memory/z' WHERE series = 'visits' AND number = 2 AND name = 'memory/t'"),
+    "a segment added": statement("INSERT INTO segments VALUES ('visits', 1, 'memory/v', x'00')"),
+    "a digest changed": statement("UPDATE releases SET digest = 'f' WHERE series = 'visits' AND number = 1"),
+    "a summary changed": statement("""UPDATE releases SET summary = '{"rows": 9}' WHERE series = 'visits' AND number = 1"""),
+    "a summary broken": statement("UPDATE releases SET summary = '{' WHERE series = 'visits' AND number = 1"),
+    "a folder changed": statement("UPDATE releases SET folder = 'elsewhere' WHERE series = 'visits' AND number = 2"),
+    "a promise changed": statement("""UPDATE series SET promise = '{"m": 1}' WHERE name = 'visits'"""),
+    "a release removed": statement("DELETE FROM releases WHERE series = 'visits' AND number = 1"),
+    "two releases renumbered": statement("UPDATE releases SET number = number + 10 WHERE series = 'visits'"),
+}
+
+
+@pytest.mark.parametrize("kind", TAMPERING)
+def test_a_change_by_others_is_noticed(ledger: Ledger, kind: str) -> None:
+    """Whoever writes into the ledger without its key is found out when the series is read, in a sentence that names release and series."""
+    for series in ("visits", "other"):
+        for number in (1, 2):
+            put(ledger, series, number, t=pl.DataFrame({"n": [number]}), u=pl.DataFrame({"n": [number]}))
+
+    def read() -> None:
+        ledger.remembered("visits")
+        ledger.groups("visits", 1)
+
+    read()
+    TAMPERING[kind](ledger)
+    with pytest.raises(LedgerError, match=r"changed by others than Phalanx at release \d of series 'visits'"):
+        read()
