@@ -31,7 +31,7 @@ def test_whole_refuses(bad):
 
 
 def test_bounded_refuses():
-    """t beyond 1 is no distance."""
+    """Beyond 1 there is no distance."""
     with pytest.raises(PlanError, match="at most 1"):
         bounded("1.1", "t", 0, 1)
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import guarantees as naive
 
+from naive import guarantees as naive
 from phalanx.data.hierarchy import Tree
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.guarantees.closeness import Closeness
@@ -199,7 +199,10 @@ def test_huge_products_stay_exact(monkeypatch):
 
 @pytest.mark.parametrize(
     "guarantee",
-    [KAnonymity(3), FrequencyDiversity("5/2"), DistinctDiversity(2), EntropyDiversity(2.5), RecursiveDiversity("0.1", 2), Closeness(0.2, "ordered"), MUniqueness(4), MInvariance(2), MInvariance(2, consecutive=True)],
+    [
+        *(KAnonymity(3), FrequencyDiversity("5/2"), DistinctDiversity(2), EntropyDiversity(2.5), RecursiveDiversity("0.1", 2)),
+        *(Closeness(0.2, "ordered"), MUniqueness(4), MInvariance(2), MInvariance(2, consecutive=True)),
+    ],
     ids=str,
 )
 def test_manifest_and_back(guarantee):
@@ -227,7 +230,10 @@ def test_unknown_promises(public, what):
     assert len(KNOWN) == 8
 
 
-@pytest.mark.parametrize("make", [lambda: KAnonymity(0), lambda: Closeness(2), lambda: RecursiveDiversity(-1, 2), lambda: EntropyDiversity(0.5), lambda: MInvariance(0)])
+WRONG = [lambda: KAnonymity(0), lambda: Closeness(2), lambda: RecursiveDiversity(-1, 2), lambda: EntropyDiversity(0.5), lambda: MInvariance(0)]
+
+
+@pytest.mark.parametrize("make", WRONG)
 def test_wrong_parameters(make):
     """Parameters are checked when a promise is made."""
     with pytest.raises(PlanError):

@@ -133,12 +133,12 @@ class MInvariance:
         signatures = Signatures.of_series(given)
         numbers = [signatures.values(Groups.of(r).values.to_list()) for r in given]  # type: ignore[union-attr]
         rows = [_published_rows(evidence, r.number) for r in given]
-        whose = _whose([evidence.microdata[r.number].take(kept) for r, kept in zip(given, rows, strict=True)], signatures, records=records)
+        whose = _whose([evidence.microdata[r.number] for r in given], rows, signatures, records=records)
         left = np.ones((int(max((w.max(initial=-1) for w in whose), default=-1)) + 1, signatures.number_of_values), dtype=bool)
         seen = np.zeros(len(left), dtype=bool)
         fewest, cases = None, left[:0]
         for release, kept, everybody, number in zip(given, rows, whose, numbers, strict=True):
-            local = candidate_sets(evidence.microdata[release.number].take(kept), release.form)
+            local = candidate_sets(evidence.microdata[release.number], release.form)[kept]
             boxed = local.any(axis=1)
             who, now = everybody[boxed], np.zeros((int(boxed.sum()), signatures.number_of_values), dtype=bool)
             now[:, number] = local[boxed]
@@ -267,14 +267,14 @@ def _published_rows(evidence: Evidence, number: int) -> Ints:
     return rows.join(mapping.filter(pl.col("group") != 0), on="person", how="semi")["row"].sort().to_numpy().astype(np.int64)
 
 
-def _whose(tables: Sequence[Microdata], signatures: Signatures, *, records: bool) -> list[Ints]:
-    """A number per row for the person, or with ``records`` for the person and value, the same in all tables."""
-    persons = pl.concat([t.persons.rename("person") for t in tables])  # type: ignore[union-attr]
+def _whose(tables: Sequence[Microdata], rows: Sequence[Ints], signatures: Signatures, *, records: bool) -> list[Ints]:
+    """A number per chosen row for the person, or with ``records`` for the person and value, the same in all tables."""
+    persons = pl.concat([t.persons.rename("person").gather(kept) for t, kept in zip(tables, rows, strict=True) if t.persons is not None])
     _, who = places(persons)
     if records:
-        values = np.concatenate([_values_of(t, signatures) for t in tables])
+        values = np.concatenate([_values_of(t, signatures)[kept] for t, kept in zip(tables, rows, strict=True)])
         _, who = np.unique(who * (int(values.max(initial=0)) + 1) + values, return_inverse=True)
-    return np.split(who, np.cumsum([t.rows for t in tables])[:-1])
+    return np.split(who, np.cumsum([len(kept) for kept in rows])[:-1])
 
 
 def _remaining(sets: Bools, signatures: Signatures) -> pl.DataFrame:

@@ -1,0 +1,100 @@
+"""Somebody else's table: groups by exact text, and the kinds of missing kept apart."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from phalanx.errors import ReleaseError
+from phalanx.guarantees.levels import levels
+from phalanx.release.foreign import Foreign
+
+
+def test_csv_keeps_missing_kinds_apart(tmp_path):
+    """An empty cell, a quoted empty cell, NaN, nan, null and NA are six groups; 1 and 1.0 are two."""
+    path = tmp_path / "t.csv"
+    path.write_text('q,s\n,a\n"",a\nNaN,a\nnan,a\nnull,a\nNA,a\n1,a\n1.0,a\n,b\n')
+    table = Foreign.read(path, quasi=["q"], sensitive="s")
+    assert table.groups.to_list() == [1, 2, 3, 4, 5, 6, 7, 8, 1]
+
+
+def test_frames_of_every_kind():
+    """Polars, lazy, pandas and Arrow frames give the same groups."""
+    data = {"age": ["2*", "2*", "3*"], "ill": ["flu", "gout", "flu"]}
+    for frame in (pl.DataFrame(data), pl.LazyFrame(data), pd.DataFrame(data), pa.table(data)):
+        table = Foreign.read(frame, quasi=["age"], sensitive="ill")
+        assert table.groups.to_list() == [1, 1, 2]
+        assert levels(table)["k"] == 1
+
+
+def test_types_in_frames():
+    """NaN and null differ in Polars; -0.0 and 0.0 differ as text; categories, dates and bytes are read as text; pandas has one missing number."""
+    nan = float("nan")
+    assert Foreign.read(pl.DataFrame({"q": [nan, None, nan, 0.0, -0.0]}), quasi=["q"]).groups.to_list() == [1, 2, 1, 3, 4]
+    assert Foreign.read(pd.DataFrame({"q": [nan, None, 1.0]}), quasi=["q"]).groups.to_list() == [1, 1, 2]
+    frame = pl.DataFrame({"c": pl.Series(["x", "y", "x"], dtype=pl.Categorical), "d": pl.Series([1, 2, 1]).cast(pl.Date), "b": [b"\xff", b"", b"\xff"]})
+    assert Foreign.read(frame, quasi=["c", "d", "b"]).groups.to_list() == [1, 2, 1]
+
+
+def test_parquet(tmp_path):
+    """A Parquet file is read with its types."""
+    pl.DataFrame({"q": [1, 1, None], "s": [3, 1, 2]}).write_parquet(tmp_path / "t.parquet")
+    assert levels(Foreign.read(tmp_path / "t.parquet", quasi=["q"], sensitive="s"))["distinct_l"] == 1
+
+
+def test_sensitive_numbers_have_an_order(tmp_path):
+    """Text that is numbers throughout is ordered as numbers, unless two texts would become one value."""
+    (tmp_path / "t.csv").write_text("q,s,u\n1,10,1\n1,9,1.0\n2,2,2\n")
+    numbers, texts = (Foreign.read(tmp_path / "t.csv", quasi=["q"], sensitive=name) for name in "su")
+    assert list(numbers.values) == [10.0, 9.0, 2.0]
+    assert list(texts.values) == ["1", "1.0", "2"]
+
+
+def test_a_group_column():
+    """With a group column the groups are those that the table names."""
+    frame = pl.DataFrame({"g": [7, 7, 9, 9], "q": [1, 2, 3, 4], "s": ["a", "b", "a", "a"]})
+    found = levels(Foreign.read(frame, quasi=["q"], sensitive="s", group="g"))
+    assert (found["k"], found["distinct_l"]) == (2, 1)
+
+
+def test_group_sizes_add_up():
+    """No row is dropped, whatever is missing."""
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame({c: [[None, "", "NaN", "x"][i] for i in rng.integers(0, 4, 200)] for c in "abs"})
+    assert levels(Foreign.read(frame, quasi=["a", "b"], sensitive="s"))["rows"] == 200
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"age,ill\n", "has no rows"),
+        (b"", "cannot be read as CSV"),
+        (b"age,ill\n1,flu\n2\n", "cannot be read as CSV"),
+        (b"age,ill\n1,flu,x\n", "cannot be read as CSV"),
+        (b"age,ill\n1,\xff\xfe\n", "cannot be read as CSV"),
+        (b"age,ill,age\n1,2,3\n", "two columns called 'age'"),
+        (b"agee,ill\n1,2\n", "did you mean 'agee'"),
+    ],
+)
+def test_bad_csv(tmp_path, content, what):
+    """A file that cannot be read is refused in one sentence."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(content)
+    with pytest.raises(ReleaseError, match=what):
+        Foreign.read(path, quasi=["age"], sensitive="ill")
+
+
+def test_other_refusals(tmp_path):
+    """No file, no table, no quasi-identifier, more than a value in a cell, a Parquet file that is none."""
+    with pytest.raises(ReleaseError, match="is not a file"):
+        Foreign.read(tmp_path / "none.csv", quasi=["a"])
+    with pytest.raises(ReleaseError, match="is not a table"):
+        Foreign.read(object(), quasi=["a"])
+    with pytest.raises(ReleaseError, match="at least one quasi-identifier"):
+        Foreign.read(pl.DataFrame({"a": [1]}), quasi=[])
+    with pytest.raises(ReleaseError, match="one value per cell"):
+        Foreign.read(pl.DataFrame({"a": [[1]]}), quasi=["a"])
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    with pytest.raises(ReleaseError, match="cannot be read as Parquet"):
+        Foreign.read(tmp_path / "t.parquet", quasi=["a"])
