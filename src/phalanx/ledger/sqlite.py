@@ -55,9 +55,11 @@ class Sqlite(Store):
         return store
 
     def tables(self) -> set[str]:
+        """The names of the tables that exist."""
         return {name for (name,) in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
     def explain(self, message: str) -> str:
+        """One sentence for a failure, told apart by SQLite's own words."""
         return _sentence(self.where, message)
 
 
