@@ -124,7 +124,8 @@ def _read_table(path: Path, manifest: Manifest, name: str) -> pl.DataFrame:
         if f"{name}.parquet" in names:
             return pl.read_parquet(path / f"{name}.parquet", hive_partitioning=False)
         if f"{name}.csv" in names:
-            return pl.read_csv(path / f"{name}.csv", infer_schema_length=None, missing_utf8_is_empty_string=False, schema_overrides=_csv_types(manifest), try_parse_dates=False)
+            # an empty field is missing and a quoted one is the empty text, as write_csv wrote them
+            return pl.read_csv(path / f"{name}.csv", infer_schema_length=None, schema_overrides=_csv_types(manifest), try_parse_dates=False)
     except (pl.exceptions.PolarsError, OSError):
         raise ReleaseError(f"{path}: the {name} file cannot be read as the manifest describes it; ask the publisher for it again.") from None
     raise ReleaseError(f"{path}: the manifest names no {name} file; ask the publisher for the folder again.")
