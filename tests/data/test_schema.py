@@ -1,0 +1,37 @@
+"""Every column has one role."""
+
+import pytest
+from phalanx.data.schema import Schema
+from phalanx.errors import SchemaError
+
+
+def test_each_column_has_its_role():
+    """The role of a column is what the schema says, and None for a stranger."""
+    schema = Schema(identifier="p", quasi=["a", "b"], sensitive="s", keep=["k"], drop=["d"])
+
+    assert {"p": "identifier", "a": "quasi", "b": "quasi", "s": "sensitive", "k": "keep", "d": "drop", "x": None} == {c: schema.role(c) for c in "pabskdx"}
+    assert schema.columns == ("p", "a", "b", "s", "k", "d")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"quasi": []}, "no quasi-identifier"),
+        ({"quasi": ["a", "a"]}, "'a' is declared quasi twice"),
+        ({"quasi": ["a"], "sensitive": "a"}, "both quasi and sensitive"),
+        ({"quasi": ["a"], "identifier": "b", "drop": ["b"]}, "both identifier and drop"),
+        ({"quasi": ["age"], "types": {"agee": "numeric"}}, "did you mean 'age'"),
+        ({"quasi": ["age"], "missing": {"x": "value"}}, "'missing' names the column 'x'"),
+        ({"quasi": ["age"], "hierarchies": {"x": None}}, "'hierarchies' names the column 'x'"),
+    ],
+)
+def test_refuses_contradictions(settings, said):
+    """Two roles for a column, or a setting for a column without one, are refused by name."""
+    with pytest.raises(SchemaError, match=said):
+        Schema(**settings)
+
+
+def test_missing_policy():
+    """One word holds for all columns; a table for those that it names, and all others refuse."""
+    assert Schema(quasi=["a"], missing="value").missing_policy("a") == "value"
+    assert Schema(quasi=["a", "b"], missing={"a": "value"}).missing_policy("b") == "refuse"
