@@ -75,7 +75,8 @@ class Microdata:
         """The given rows, in the given order, over the same domains."""
         columns = {name: replace(c, codes=c.codes[rows]) for name, c in self.columns.items()}
         persons = None if self.persons is None else self.persons.gather(rows)
-        return replace(self, rows=len(rows), columns=columns, kept=self.kept[rows], persons=persons)
+        kept = self.kept[rows] if self.kept.width else self.kept  # a frame without columns has no rows to take
+        return replace(self, rows=len(rows), columns=columns, kept=kept, persons=persons)
 
     @property
     def quasi(self) -> list[Column]:
