@@ -33,6 +33,7 @@ class Verification:
 
     @property
     def holds(self) -> bool:
+        """Whether every single check holds."""
         return all(v.holds for v in self.checks)
 
     def to_json(self) -> dict[str, Any]:

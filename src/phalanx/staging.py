@@ -8,7 +8,6 @@ holds a lock on its folder, so that nobody mends what is not broken.
 import contextlib
 import fcntl
 import os
-import secrets
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from phalanx.ledger import ReleaseEntry
+from phalanx.randomness import Randomness
 
 _SUFFIX = ".staging"
 
@@ -34,7 +34,7 @@ class Folder:
     def new(cls, to: Path, series: str) -> "Folder":
         """Make and lock a folder that only its owner may read."""
         while True:
-            path = to / f".{series}.{secrets.token_hex(8)}{_SUFFIX}"
+            path = to / f".{series}.{_fresh_name()}{_SUFFIX}"
             path.mkdir(mode=0o700)
             lock = os.open(path, os.O_RDONLY)
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -73,6 +73,10 @@ def recover(to: Path, series: str, entries: Sequence[ReleaseEntry]) -> None:
                     shutil.rmtree(path, ignore_errors=True)
             finally:
                 os.close(lock)
+
+
+def _fresh_name() -> str:
+    return Randomness.secure().stream("staging folder").words(1).tobytes().hex()
 
 
 def _rename(path: Path, final: Path) -> None:

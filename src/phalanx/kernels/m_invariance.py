@@ -99,7 +99,10 @@ def assignment(counts: Ints, m: int) -> tuple[Ints, Ints, Ints]:
 
 @njit(cache=True, nogil=True, fastmath=False)
 def sorted_lists(entries: Ints, codes: Ints, n_entries: int, n_codes: int) -> Ints:
-    """Slots ordered by entry, within an entry by code (-1, a counterfeit, first), within equal codes as they stand; shape (p,)."""
+    """Slots ordered by entry, within an entry by code (-1, a counterfeit, first), within equal codes as they stand; shape (p,).
+
+    ``entries`` are below ``n_entries`` and ``codes`` below ``n_codes``, both of shape (p,).
+    """
     p = len(entries)
     by_code = np.zeros(n_codes + 2, dtype=np.int64)
     for slot in range(p):
