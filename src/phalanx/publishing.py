@@ -17,6 +17,7 @@ from phalanx.guarantees.base import Evidence, Verdict
 from phalanx.guarantees.verify import verify
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.methods.base import Draft, Memory, Method
+from phalanx.plan import Plan
 from phalanx.randomness import Randomness
 from phalanx.release.folder import FORMATS, Release, write_folder
 
@@ -125,6 +126,18 @@ class Series:
         url = ledger or f"sqlite:///{Path(to) / (name + '.db')}"
         self._is = _Settings(schema=schema, method=method, to=Path(to), ledger=url, formats=tuple(formats), seed=seed, report=report)
 
+    @classmethod
+    def of_plan(cls, plan: Plan, *, seed: int | None = None) -> "Series":
+        """The series that a plan describes."""
+        return cls(
+            plan.name, schema=plan.schema(), method=plan.method(), to=plan.publish_to(), ledger=plan.ledger_url(), formats=plan.formats, seed=seed
+        )
+
+    @property
+    def schema(self) -> Schema:
+        """The roles of the columns."""
+        return self._is.schema
+
     def publish(self, table: Any, *, progress: Progress = lambda _: None) -> Published:
         """Publish a table once, as the next release of the series.
 
@@ -132,7 +145,6 @@ class Series:
         independent check of its files holds; otherwise, and at any error, nothing is published and nothing remembered.
         """
         began = time.perf_counter()
-        progress("read")
         frame = to_polars(table, drop=self._is.schema.drop)
         try:
             self._is.to.mkdir(parents=True, exist_ok=True)

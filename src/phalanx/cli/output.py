@@ -4,11 +4,12 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from phalanx.guarantees.base import Verdict
+if TYPE_CHECKING:
+    from phalanx.guarantees.base import Verdict
 
 JSON = typer.Option(False, "--json", help="Print one JSON object with stable keys instead of text.")
 QUIET = typer.Option(False, "--quiet", "-q", help="No progress on the terminal.")
@@ -41,7 +42,7 @@ def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]],
     Console().print(table)
 
 
-def show_verdicts(verdicts: Sequence[Verdict]) -> None:
+def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
     """The checks as a table, one line each."""
     mark = lambda v: "not checked" if v.worst is None and v.note.startswith("not checked") else "holds" if v.holds else "FAILS"  # noqa: E731
     plain = lambda x: "" if x is None else str(x) if len(str(x)) <= 24 else str(x)[:12] + "…"  # noqa: E731

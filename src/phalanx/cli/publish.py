@@ -20,17 +20,21 @@ def publish(
     The release leaves only if an independent check of its very files holds; at any error nothing is published and nothing remembered. JSON keys:
     release, number, rows, groups, counterfeits, suppressed, held_back, seconds, report, checks.
     """
+    from phalanx.data.sources import read_source
     from phalanx.plan import Plan
-    from phalanx.publishing import STEPS, series_of
+    from phalanx.publishing import STEPS, Series
 
     with steps(STEPS, quiet=quiet or json) as progress:
         read = Plan.read(plan)
-        published = series_of(read, seed=seed).publish(read.table(source), progress=progress)
+        series = Series.of_plan(read, seed=seed)
+        progress("read")
+        table = read_source(source or read.source_path(), query=None if source else read.query, drop=series.schema.drop)
+        published = series.publish(table, progress=progress)
     if json:
         show_json(published.to_json())
         return
     show_table(
-        f"Release {published.number} of {read.series.name}",
+        f"Release {published.number} of {read.name}",
         ["rows", "groups", "counterfeits", "held back", "seconds"],
         [[published.rows, published.groups, published.counterfeits, published.suppressed, f"{published.seconds:.2f}"]],
         right=range(5),

@@ -120,7 +120,7 @@ class Signatures:
         signature_of_entry = np.repeat(self.ids, np.diff(self.offsets))
         return {
             _SIGNATURES: pl.DataFrame({"signature": new, "value": self.domain.gather(self.values[first:]).alias("value")}),
-            _PERSONS: pl.DataFrame({"person": persons.gather(rows), "value": self.domain.gather(self.codes[rows]).alias("value"), "signature": signature_of_entry[entries]}).sort("person"),
+            _PERSONS: pl.DataFrame({"person": persons.gather(rows), "value": self.domain.gather(self.codes[rows]).alias("value"), "signature": signature_of_entry[entries]}),
         }
 
 

@@ -1,0 +1,90 @@
+"""Slow, obvious twins of the m-invariance kernels: lists, dictionaries, one tuple at a time."""
+
+from collections import Counter
+
+
+def eligible(counts, m):
+    """No value in more than 1/m of the tuples."""
+    return all(m * n <= sum(counts.values()) for n in counts.values())
+
+
+def balancing(buckets, left, m):
+    """Fill one missing tuple at a time; ``buckets``: list of {value: owned}; ``left``: Counter, changed in place. Returns (filled, invented) per bucket."""
+    filled, invented = [], []
+    for bucket in buckets:
+        most = max(bucket.values())
+        took, made = Counter(), Counter()
+        for value in sorted(bucket):
+            for _ in range(most - bucket[value]):
+                trial = Counter(left)
+                trial[value] -= 1
+                # once a removal is refused, later removals of the same value are refused too, as in the paper's "as long as"
+                if left[value] > 0 and not made[value] and eligible(+trial, m):
+                    left[value] -= 1
+                    took[value] += 1
+                else:
+                    made[value] += 1
+        filled.append(took)
+        invented.append(made)
+    return filled, invented
+
+
+def assignment(counts, m):
+    """Figure 3, with alpha found by trying. Returns [(alpha, values most frequent first)]."""
+    counts = Counter({v: n for v, n in counts.items() if n})
+    moves = []
+    while sum(counts.values()):
+        ranked = sorted(counts, key=lambda v: (-counts[v], v))
+        n = [counts[v] for v in ranked] + [0]
+        gamma = sum(n)
+        for beta in range(m, len(ranked) + 1):
+            fits = [
+                alpha
+                for alpha in range(1, n[beta - 1] + 1)
+                if m * (n[0] - alpha) <= gamma - alpha * beta and m * n[beta] <= gamma - alpha * beta
+            ]
+            if fits:
+                break
+        alpha = max(fits)
+        moves.append((alpha, ranked[:beta]))
+        for value in ranked[:beta]:
+            counts[value] -= alpha
+        counts = +counts
+    return moves
+
+
+def perimeter(lists, positions):
+    """|B| times the sum of side lengths of the box around the real tuples of the lists."""
+    tuples = [positions[slot] for column in lists for slot in column if positions[slot] is not None]
+    sides = [max(t[i] for t in tuples) - min(t[i] for t in tuples) for i in range(len(tuples[0]))]
+    total = 0.0
+    for side in sides:
+        total += side
+    return sum(len(column) for column in lists) * total
+
+
+def best_scheme(lists, positions, dimensions):
+    """The least perimeter sum of all schemes; counterfeits (position None) sort first."""
+    length = len(lists[0])
+    best = None
+    for a in range(dimensions):
+        ordered = [sorted(column, key=lambda slot: -1.0 if positions[slot] is None else positions[slot][a]) for column in lists]
+        for x in range(1, length):
+            cost = perimeter([c[:x] for c in ordered], positions) + perimeter([c[x:] for c in ordered], positions)
+            best = cost if best is None else min(best, cost)
+    return best
+
+
+def total_perimeter(groups, positions):
+    """The perimeters of finished groups, added up."""
+    return sum(perimeter([[slot] for slot in group], positions) for group in groups)
+
+
+def largest_eligible(counts, m):
+    """The largest cap that leaves an m-eligible rest, by trying."""
+    best = 0
+    for cap in range(1, max(counts, default=0) + 1):
+        kept = Counter({i: min(n, cap) for i, n in enumerate(counts)})
+        if eligible(kept, m):
+            best = cap
+    return best
