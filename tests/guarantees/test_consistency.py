@@ -38,10 +38,12 @@ FRAME = pl.DataFrame({
 })  # fmt: skip
 
 
-def made(path, number=1, previous=None, change: Callable[[pl.DataFrame], pl.DataFrame] = lambda t: t, *, formats=("parquet", "csv"), seeded=False, **said):
+def made(
+    path, number=1, previous=None, change: Callable[[pl.DataFrame], pl.DataFrame] = lambda t: t, *, formats=("parquet", "csv"), seeded=False, width=None, **said
+):
     """A release of six people in three groups; ``change`` is done to the table before it is written."""
     stream = (Randomness.seeded(number) if seeded else Randomness.secure()).stream("test")
-    form, _ = generalize(Microdata.encode(FRAME, SCHEMA), np.arange(6), np.array([0, 0, 1, 1, 2, 2]), stream)
+    form, _ = generalize(Microdata.encode(FRAME, SCHEMA), np.arange(6), np.array([0, 0, 1, 1, 2, 2]), stream, min_width=width)
     form = Generalized(change(form.table), form.attributes, form.counterfeits)
     path.mkdir()
     manifest = {"series": "s", "method": {"name": "mondrian", "k": 2}, "guarantees": [{"name": "k-anonymity", "k": 2}], "boxes": "tight"} | said
@@ -73,6 +75,14 @@ def test_a_good_release_holds(tmp_path, formats):
     release = Release.read(made(tmp_path / "r", formats=formats))
     found = [(v.name, v.holds) for v in verify([release])]
     assert found == [(f"release 1: {name}", True) for name in ("consistency", "for publication", "k-anonymity")], notes([release])
+
+
+def test_widened_intervals_have_widened_nodes(tmp_path):
+    """A node says no more than the interval beside it, also where the interval was widened to a least width."""
+    release = Release.read(made(tmp_path / "r", width={"age": 15, "job": 2, "town": 3, "born": 400}))
+    assert notes([release]) == ""
+    table = release.form.table.filter(pl.col("age_high") == 30)
+    assert table["age"].unique().to_list() == ["*"]
 
 
 def set_where(column, value, *, whole_group=False):

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.data.domain import Domain
+from phalanx.data.hierarchy import Hierarchy
 from phalanx.data.microdata import Microdata
 from phalanx.errors import SchemaError
 from phalanx.randomness import Stream
@@ -138,13 +139,25 @@ def _interval(name: str, domain: Domain, low: npt.NDArray[np.int32], high: npt.N
     if width is not None and domain.type != "categorical":
         low_values, high_values = _snap(low_values, high_values, width)
     ends = [low_values, high_values]
-    if (ancestors := domain.ancestors) is None:
+    if (ancestors := domain.ancestors) is None or domain.hierarchy is None:
         return ends
+    if width is not None and domain.type != "categorical":
+        # a node of the ends before widening would tell what widening hides
+        above_low, above_high = (_ancestors(domain.hierarchy, end) for end in ends)
+    else:
+        above_low, above_high = (ancestors.select(pl.all().gather(codes)) for codes in (low, high))
     node = pl.Series(name, ["*"] * len(low), dtype=pl.String)
     for level in reversed(ancestors.columns):
-        at_low, at_high = ancestors[level].gather(low), ancestors[level].gather(high)
+        at_low, at_high = above_low[level], above_high[level]
         node = node.zip_with(~(at_low == at_high).fill_null(value=False), at_low.alias(name))
     return [node, *ends]
+
+
+def _ancestors(hierarchy: Hierarchy, ends: pl.Series) -> pl.DataFrame:
+    """The nodes above ends that need not be values of the domain, one text column per level; nothing above a missing end."""
+    distinct = ends.drop_nulls().unique()
+    table = hierarchy.ancestors(distinct).with_columns(distinct.alias("end"))
+    return pl.DataFrame({"end": ends}).join(table, on="end", how="left", maintain_order="left").drop("end")
 
 
 def _snap(low: pl.Series, high: pl.Series, width: float) -> tuple[pl.Series, pl.Series]:
