@@ -4,6 +4,7 @@ import datetime as dt
 
 import polars as pl
 import pytest
+
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchy import Tree
 

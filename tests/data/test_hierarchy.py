@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from phalanx.data.hierarchy import Bands, Prefix, Tree
 from phalanx.data.hierarchy_files import hierarchy_of, read_tree
 from phalanx.errors import SchemaError

@@ -1,6 +1,7 @@
 """Every column has one role."""
 
 import pytest
+
 from phalanx.data.schema import Schema
 from phalanx.errors import SchemaError
 
@@ -9,7 +10,7 @@ def test_each_column_has_its_role():
     """The role of a column is what the schema says, and None for a stranger."""
     schema = Schema(identifier="p", quasi=["a", "b"], sensitive="s", keep=["k"], drop=["d"])
 
-    assert {"p": "identifier", "a": "quasi", "b": "quasi", "s": "sensitive", "k": "keep", "d": "drop", "x": None} == {c: schema.role(c) for c in "pabskdx"}
+    assert {c: schema.role(c) for c in "pabskdx"} == {"p": "identifier", "a": "quasi", "b": "quasi", "s": "sensitive", "k": "keep", "d": "drop", "x": None}
     assert schema.columns == ("p", "a", "b", "s", "k", "d")
 
 

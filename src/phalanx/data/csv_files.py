@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import zlib
 from pathlib import Path
 from typing import Final
 
@@ -93,7 +94,7 @@ def _unpacked(path: Path) -> bytes:
     try:
         with gzip.open(path) as packed:
             data = packed.read(limit + 1)
-    except (OSError, EOFError, ValueError):
+    except (OSError, EOFError, ValueError, zlib.error):
         raise SourceError(f"the file {path.name!r} is not a whole gzip file; save it again.") from None
     if len(data) > limit:
         raise SourceError(f"the file {path.name!r} unpacks to more than {limit} bytes; it is damaged or hostile, so unpack it by hand if you trust it.")

@@ -1,0 +1,207 @@
+"""A plan is read whole, with its paths resolved, or refused in one sentence that names file and key."""
+
+from pathlib import Path
+
+import pytest
+
+from phalanx.errors import PlanError
+from phalanx.plan import Plan
+
+PLAN = """\
+[series]
+name = "discharges"
+[source]
+path = "in/discharges.parquet"
+[schema]
+identifier = "patient"
+quasi = ["age", "zip"]
+sensitive = "diagnosis"
+drop = ["notes"]
+[schema.hierarchies]
+zip = { prefix = [5, 3, 0] }
+[method]
+name = "m-invariance"
+m = 10
+[publish]
+to = "releases/"
+"""
+
+
+def planned(tmp_path, text=PLAN):
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    return Plan.read(tmp_path / "plan.toml")
+
+
+def test_the_example_of_the_design(tmp_path):
+    """Every part of a plan arrives where it belongs; paths are absolute, the ledger stands beside the plan."""
+    plan = planned(tmp_path)
+    schema = plan.schema()
+
+    assert plan.name == "discharges"
+    assert schema.columns == ("patient", "age", "zip", "diagnosis", "notes")
+    assert schema.hierarchies["zip"].public() == {"kind": "prefix", "lengths": [5, 3, 0]}
+    assert (schema.missing, schema.keep, schema.types) == ("refuse", (), {})
+    assert plan.source_path() == str(tmp_path / "in" / "discharges.parquet")
+    assert plan.query is None
+    assert plan.publish_to() == tmp_path / "releases"
+    assert plan.ledger_url() == f"sqlite:///{tmp_path / 'discharges.db'}"
+    assert plan.formats == ("parquet",)
+
+
+def test_paths_are_relative_to_the_plan_not_to_the_caller(tmp_path, monkeypatch):
+    """Wherever the command runs, the plan means the same files."""
+    (tmp_path / "sub").mkdir()
+    planned(tmp_path)
+    monkeypatch.chdir(tmp_path / "sub")
+    plan = Plan.read("../plan.toml")
+
+    assert plan.publish_to() == tmp_path / "releases"
+    assert plan.ledger_url() == f"sqlite:///{tmp_path / 'discharges.db'}"
+
+
+def test_databases(tmp_path):
+    """A relative SQLite path is relative to the plan, an absolute one and a server's url stay as they are."""
+    text = PLAN.replace('path = "in/discharges.parquet"', 'url = "sqlite:///in/x.db"\nquery = "select 1"')
+
+    assert planned(tmp_path, text).source_path() == f"sqlite:///{tmp_path / 'in' / 'x.db'}"
+    assert planned(tmp_path, text).query == "select 1"
+    assert planned(tmp_path, text + '[ledger]\nurl = "sqlite:////srv/l.db"\n').ledger_url() == "sqlite:////srv/l.db"
+    assert planned(tmp_path, text + '[ledger]\nurl = "postgresql://u:p@h/d"\n').ledger_url() == "postgresql://u:p@h/d"
+
+
+def test_hierarchies_of_every_kind(tmp_path):
+    """Prefix, bands, files and inline tables; files stand beside the plan."""
+    (tmp_path / "tree.csv").write_text("flu;lung;*\nulcer;stomach;*\n", encoding="utf-8")
+    plan = planned(
+        tmp_path,
+        PLAN.replace(
+            "zip = { prefix = [5, 3, 0] }",
+            'zip = { prefix = [5, 0] }\nage = { bands = [5, 10.0] }\ndiagnosis = "tree.csv"\npatient = { tree = "tree.csv" }\nnotes = { tree = { a = ["x", 1, true] } }',
+        ),
+    )
+
+    kinds = {name: h.public()["kind"] for name, h in plan.schema().hierarchies.items()}
+    assert kinds == {"zip": "prefix", "age": "bands", "diagnosis": "tree", "patient": "tree", "notes": "tree"}
+    assert plan.schema().hierarchies["notes"].public()["paths"] == [["x", "a", "*"], ["1", "a", "*"], ["true", "a", "*"]]
+
+
+WRONG = [
+    ("quasi =", "qausi =", r"\[schema\] has an unknown key 'qausi'; did you mean 'quasi'"),
+    ("[publish]", "[publsh]", r"unknown key 'publsh'; did you mean 'publish'"),
+    ('name = "discharges"', 'nmae = "discharges"', r"\[series\] has an unknown key 'nmae'; did you mean 'name'"),
+    ("path =", "pth =", r"\[source\] has an unknown key 'pth'; did you mean 'path'"),
+    ("to =", "too =", r"\[publish\] has an unknown key 'too'; did you mean 'to'"),
+    ("prefix", "prefx", r"\[schema.hierarchies.zip\] has an unknown key 'prefx'; did you mean 'prefix'"),
+    ("[publish]", "[ledger]\nurI = 1\n[publish]", r"\[ledger\] has an unknown key 'urI'; did you mean 'url'"),
+    ("to =", "xyzzy = 1\nto =", r"'xyzzy'; it takes to, formats"),
+    ('[series]\nname = "discharges"', "", r"there is no section \[series\]"),
+    ('to = "releases/"', "", r"\[publish\] needs the key 'to'"),
+    ('"discharges"', '"../up"', r"\[series\] name may hold letters"),
+    ('"discharges"', '".hidden"', r"\[series\] name may hold letters"),
+    ('"discharges"', '"a/b"', r"\[series\] name may hold letters"),
+    ('"discharges"', '"x\\n"', r"\[series\] name may hold letters"),
+    ('"discharges"', "5", r"\[series\] name must be text"),
+    ('["age", "zip"]', '"age"', r"\[schema\] quasi must be a list"),
+    ('["age", "zip"]', "[]", r"\[schema\] quasi must not be empty"),
+    ('["age", "zip"]', '["age", 5]', r"\[schema\] quasi must be text"),
+    ('["age", "zip"]', '["age"', r"not TOML.*line \d+"),
+    ('to = "releases/"', 'to = "releases', r"not TOML.*line 16"),
+    ('to = "releases/"', "to = " + "[" * 5000, r"not TOML"),
+    ('path = "in/discharges.parquet"', "", r"\[source\] needs either path, or url with query"),
+    ("path =", 'query = "select 1"\npath =', r"\[source\] needs url and query together"),
+    ("path =", 'url = "sqlite:///x"\npath =', r"\[source\] needs either path, or url"),
+    ("to =", 'formats = ["xlsx"]\nto =', r"\[publish\] formats must be 'parquet' or 'csv'"),
+    ("to =", "formats = []\nto =", r"\[publish\] formats must not be empty"),
+    ("drop =", 'missing = "ignore"\ndrop =', r"\[schema\] missing must be 'refuse' or 'value'"),
+    ("drop =", 'missing = { age = "ignore" }\ndrop =', r"\[schema.missing\] age must be 'refuse' or 'value'"),
+    ("drop =", 'types = { age = "number" }\ndrop =', r"\[schema.types\] age must be 'numeric', 'categorical' or 'date'"),
+    ("{ prefix = [5, 3, 0] }", "{ prefix = [5, 0], bands = [5] }", r"needs exactly one of prefix, bands and tree"),
+    ("{ prefix = [5, 3, 0] }", "5", r"\[schema.hierarchies.zip\] must be a table"),
+    ("{ prefix = [5, 3, 0] }", '{ prefix = "5" }', r"\[schema.hierarchies.zip\] prefix must be a list"),
+    ("[publish]", "publish = 5\n[x]", r"the top level has an unknown key 'x'"),
+]
+
+
+@pytest.mark.parametrize(("good", "bad", "said"), WRONG)
+def test_a_wrong_plan_is_one_sentence(tmp_path, good, bad, said):
+    """Every fault that the file shows is refused when it is read, with the file's name and the key."""
+    assert good in PLAN
+    with pytest.raises(PlanError, match=said) as refused:
+        planned(tmp_path, PLAN.replace(good, bad, 1))
+    assert "plan.toml" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "said"),
+    [
+        ('["age", "zip"]', '["age", "zip", "age"]', "'age' is declared quasi twice"),
+        ('["age", "zip"]', '["age", "patient", "zip"]', "both identifier and quasi"),
+        ("drop =", 'types = { agee = "numeric" }\ndrop =', "did you mean 'age'"),
+        ("[5, 3, 0]", "[0, 3]", r"\[schema.hierarchies\] zip: prefix lengths must fall"),
+        ("{ prefix = [5, 3, 0] }", '"zip.csv"', "there is no hierarchy file"),
+    ],
+)
+def test_a_wrong_schema_is_a_plan_error(tmp_path, good, bad, said):
+    """What only shows when the roles and hierarchies are put together names the plan too."""
+    with pytest.raises(PlanError, match=r"plan\.toml.*" + said):
+        planned(tmp_path, PLAN.replace(good, bad, 1)).schema()
+
+
+def test_an_unknown_method_is_a_plan_error(tmp_path):
+    """A method nobody installed is refused with the nearest known name."""
+    with pytest.raises(PlanError, match=r"plan\.toml.*did you mean 'm-invariance'"):
+        planned(tmp_path, PLAN.replace('"m-invariance"', '"m-invarance"')).method()
+
+
+def test_no_password_in_an_error(tmp_path):
+    """A plan may hold a password; what is wrong with it is said without."""
+    text = PLAN.replace('path = "in/discharges.parquet"', 'url = "mysql://u:PASSWORD@h/d"\nquery = 5')
+
+    with pytest.raises(PlanError) as refused:
+        planned(tmp_path, text)
+    assert "PASSWORD" not in str(refused.value)
+    with pytest.raises(PlanError, match="neither sqlite") as refused:
+        planned(tmp_path, text.replace("query = 5", 'query = "select 1"')).source_path()
+    assert "PASSWORD" not in str(refused.value)
+
+
+def test_a_missing_plan_names_its_neighbour(tmp_path):
+    """A mistyped plan gets the nearest one; bytes that are not UTF-8 are named."""
+    planned(tmp_path)
+    (tmp_path / "bad.toml").write_bytes(b"\xff")
+
+    with pytest.raises(PlanError, match=r"did you mean 'plan\.toml'"):
+        Plan.read(tmp_path / "plans.toml")
+    with pytest.raises(PlanError, match="not UTF-8"):
+        Plan.read(tmp_path / "bad.toml")
+    with pytest.raises(PlanError, match="no plan"):
+        Plan.read(tmp_path / "nowhere" / "x.toml")
+
+
+def test_strange_columns(tmp_path):
+    """Column names that are words of the validator, or hold dots and spaces, are just names."""
+    text = PLAN.replace("zip = {", 'str = { bands = [1] }\n"a b.c" = {').replace('["age", "zip"]', '["str", "a b.c", "🙂"]')
+
+    assert list(planned(tmp_path, text).schema().hierarchies) == ["str", "a b.c"]
+    with pytest.raises(PlanError, match=r"\[schema.hierarchies.str\] bands must be a list"):
+        planned(tmp_path, text.replace("bands = [1]", "bands = 1"))
+
+
+def test_json_schema():
+    """The published schema names every section and forbids unknown keys."""
+    schema = Plan.json_schema()
+
+    assert set(schema["properties"]) == {"series", "source", "schema", "method", "publish", "ledger"}
+    assert schema["additionalProperties"] is False
+    assert schema["required"] == ["series", "source", "schema", "method", "publish"]
+
+
+def test_a_plan_does_not_change(tmp_path):
+    """What was validated stays as it was."""
+    plan = planned(tmp_path)
+
+    with pytest.raises(AttributeError):
+        plan.path = Path()
+    with pytest.raises(ValueError, match="frozen"):
+        plan.sections.series.name = "other"
