@@ -13,7 +13,8 @@ from phalanx.data.frames import like, to_polars
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import GuaranteeError, PhalanxError, ReleaseError, SchemaError
-from phalanx.guarantees.base import Evidence, Verdict
+from phalanx.guarantees.base import Verdict
+from phalanx.release.evidence import Evidence
 from phalanx.guarantees.verify import verify
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.methods.base import Draft, Memory, Method
@@ -43,26 +44,32 @@ class Published:
 
     @property
     def path(self) -> Path:
+        """The release folder, which may be handed out."""
         return self.release.path
 
     @property
     def number(self) -> int:
+        """Its place in the series, from 1."""
         return self.release.number
 
     @property
     def rows(self) -> int:
+        """Published rows, counterfeits among them."""
         return self.release.manifest.rows
 
     @property
     def groups(self) -> int:
+        """How many groups there are."""
         return self.release.manifest.groups
 
     @property
     def counterfeits(self) -> int:
+        """Rows that stand for nobody."""
         return self.release.manifest.counterfeits
 
     @property
     def suppressed(self) -> int:
+        """Rows of the table that were not published."""
         return sum(self.held_back.values())
 
     def table(self) -> Any:

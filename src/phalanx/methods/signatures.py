@@ -46,6 +46,7 @@ class Signatures:
 
     @property
     def n_values(self) -> int:
+        """How many sensitive values there are."""
         return len(self.domain)
 
     @classmethod
