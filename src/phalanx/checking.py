@@ -14,7 +14,8 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.data.sources import read_source
 from phalanx.errors import LedgerError, ReleaseError
-from phalanx.guarantees.base import Evidence, Verdict
+from phalanx.guarantees.base import Verdict
+from phalanx.release.evidence import Evidence
 from phalanx.guarantees.closeness import Closeness
 from phalanx.guarantees.diversity import DistinctDiversity, FrequencyDiversity
 from phalanx.guarantees.k_anonymity import KAnonymity

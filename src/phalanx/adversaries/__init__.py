@@ -1,0 +1,6 @@
+"""Adversaries: one file each, each stating what it knows."""
+
+from phalanx.adversaries.base import Adversary, Attack
+from phalanx.adversaries.intersection import Intersection
+
+__all__ = ["Adversary", "Attack", "Intersection"]

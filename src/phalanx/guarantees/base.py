@@ -1,13 +1,13 @@
 """What a guarantee is: it states a promise, and checks it from what was published. No code here comes from the makers of releases."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol
 
 import polars as pl
 
-from phalanx.data.microdata import Microdata
+from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
 
@@ -30,18 +30,6 @@ class Verdict:
         """Stable keys: name, bound, worst, holds, note; fractions as text such as ``"1/2"``."""
         bound, worst = (str(x) if isinstance(x, Fraction) else x for x in (self.bound, self.worst))
         return {"name": self.name, "bound": bound, "worst": worst, "holds": self.holds, "note": self.note}
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a privacy officer may lay beside the published files.
-
-    ``groups``: release number -> (person, group): which group each person was published in, from the ledger (keyed hashes, private).
-    ``microdata``: release number -> the original table, for checks from the public view (boxes).
-    """
-
-    groups: Mapping[int, pl.DataFrame] = field(default_factory=dict)
-    microdata: Mapping[int, Microdata] = field(default_factory=dict)
 
 
 class Guarantee(Protocol):

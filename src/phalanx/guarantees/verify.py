@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from phalanx.guarantees import consistency
-from phalanx.guarantees.base import Evidence, Verdict
+from phalanx.guarantees.base import Verdict
+from phalanx.release.evidence import Evidence
 from phalanx.guarantees.registry import from_public
 from phalanx.release.folder import Release
 
