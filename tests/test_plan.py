@@ -76,7 +76,8 @@ def test_hierarchies_of_every_kind(tmp_path):
         tmp_path,
         PLAN.replace(
             "zip = { prefix = [5, 3, 0] }",
-            'zip = { prefix = [5, 0] }\nage = { bands = [5, 10.0] }\ndiagnosis = "tree.csv"\npatient = { tree = "tree.csv" }\nnotes = { tree = { a = ["x", 1, true] } }',
+            "zip = { prefix = [5, 0] }\nage = { bands = [5, 10.0] }\n"
+            'diagnosis = "tree.csv"\npatient = { tree = "tree.csv" }\nnotes = { tree = { a = ["x", 1, true] } }',
         ),
     )
 
@@ -161,6 +162,7 @@ def test_no_password_in_an_error(tmp_path):
     with pytest.raises(PlanError) as refused:
         planned(tmp_path, text)
     assert "PASSWORD" not in str(refused.value)
+    assert "PASSWORD" not in repr(planned(tmp_path, text.replace("query = 5", 'query = "select 1"')))
     with pytest.raises(PlanError, match="neither sqlite") as refused:
         planned(tmp_path, text.replace("query = 5", 'query = "select 1"')).source_path()
     assert "PASSWORD" not in str(refused.value)

@@ -1,7 +1,7 @@
 """The plan: the steward's file, read once, validated whole, every path resolved against its folder."""
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -126,7 +126,8 @@ class Plan:
 
     path: Path
     """The plan's file; what it names is relative to its folder."""
-    sections: PlanFile
+    sections: PlanFile = field(repr=False)
+    """What the file says; not shown, because a url may hold a password."""
 
     @classmethod
     def read(cls, path: str | Path) -> "Plan":

@@ -112,6 +112,9 @@ def test_a_dropped_column_may_hold_anything():
 
 def test_pandas_is_not_imported_for_others():
     """Reading a Polars frame imports neither pandas nor narwhals."""
-    script = "import sys, polars as pl; from phalanx.data.frames import like, to_polars; f = pl.DataFrame({'a': [1]}); like(f, to_polars(f)); print({'pandas', 'narwhals'} & set(sys.modules))"
+    script = (
+        "import sys, polars as pl; from phalanx.data.frames import like, to_polars; "
+        "f = pl.DataFrame({'a': [1]}); like(f, to_polars(f)); print({'pandas', 'narwhals'} & set(sys.modules))"
+    )
 
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "set()"

@@ -78,7 +78,8 @@ def test_any_nested_tables_make_a_tree_or_one_sentence(tables):
     try:
         tree = Tree.of_mapping(tables)
     except SchemaError as refused:
-        assert any(word in str(refused) for word in ("twice", "under both", "two different"))
+        if not any(word in str(refused) for word in ("twice", "under both", "two different")):
+            raise
         return
 
     table = tree.ancestors(tree.leaves(pl.Series("x", [], dtype=pl.String)))
@@ -123,8 +124,14 @@ def test_tree_files_that_cannot_be_read(tmp_path):
 
 @pytest.mark.parametrize(
     "declared",
-    [{"prefx": [5, 0]}, {"prefix": [0, 5]}, {"prefix": [5.0, 0]}, {"prefix": [True, 0]}, {"bands": [5, 12]}, {"bands": []}, {"bands": [0]}, {"bands": "5"}]
-    + [{"bands": [float("nan")]}, {"tree": 5}, {"tree": {"a": "flu"}}, {"tree": {"a": [["flu"]]}}, {"tree": {}}, {"tree": ["flu"]}, {}, 5],
+    [
+        *({"prefix": wrong} for wrong in ([0, 5], [5.0, 0], [True, 0], "5")),
+        *({"bands": wrong} for wrong in ([5, 12], [], [0], "5", [float("nan")])),
+        *({"tree": wrong} for wrong in (5, {"a": "flu"}, {"a": [["flu"]]}, {}, ["flu"])),
+        {"prefx": [5, 0]},
+        {},
+        5,
+    ],
 )
 def test_wrong_declarations_are_one_sentence(tmp_path, declared):
     """A hierarchy that the plan declares wrongly is refused in a sentence."""
