@@ -15,13 +15,13 @@ from phalanx.data.schema import Schema
 from phalanx.data.sources import read_source
 from phalanx.errors import LedgerError, ReleaseError
 from phalanx.guarantees.base import Verdict
-from phalanx.release.evidence import Evidence
 from phalanx.guarantees.closeness import Closeness
 from phalanx.guarantees.diversity import DistinctDiversity, FrequencyDiversity
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.levels import levels
 from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.ledger import Ledger
+from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.foreign import Foreign
 

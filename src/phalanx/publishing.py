@@ -14,12 +14,12 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import GuaranteeError, PhalanxError, ReleaseError, SchemaError
 from phalanx.guarantees.base import Verdict
-from phalanx.release.evidence import Evidence
 from phalanx.guarantees.verify import verify
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.methods.base import Draft, Memory, Method
 from phalanx.plan import Plan
 from phalanx.randomness import Randomness
+from phalanx.release.evidence import Evidence
 from phalanx.release.folder import FORMATS, Release, write_folder
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from naive import guarantees as naive
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
-from phalanx.guarantees.base import Evidence
 from phalanx.guarantees.boxes import candidate_sets
 from phalanx.guarantees.groups import Groups
 from phalanx.guarantees.m_invariance import MInvariance
+from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.generalized import Generalized
 from phalanx.release.manifest import Manifest, PublishedAttribute

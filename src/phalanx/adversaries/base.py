@@ -33,14 +33,13 @@ class Attack:
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: adversary, knows, persons, exposed, success, baseline, candidates, note."""
-        rounded = lambda x: None if x is None else round(x, 6)  # noqa: E731 - one use, one line
         return {
             "adversary": self.adversary,
             "knows": self.knows,
             "persons": self.persons,
             "exposed": self.exposed,
-            "success": rounded(self.success),
-            "baseline": rounded(self.baseline),
+            "success": _rounded(self.success),
+            "baseline": _rounded(self.baseline),
             "candidates": {str(size): persons for size, persons in sorted(self.histogram.items())},
             "note": self.note,
         }
@@ -59,3 +58,7 @@ class Adversary(Protocol):
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Attack:
         """Attack all persons of a series; ReleaseError where it lacks what it needs to know."""
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 6)

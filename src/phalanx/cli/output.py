@@ -11,6 +11,8 @@ import typer
 if TYPE_CHECKING:
     from phalanx.guarantees.base import Verdict
 
+_FIGURE = 24  # a digest is longer, and its beginning says enough
+
 JSON = typer.Option(False, "--json", help="Print one JSON object with stable keys instead of text.")
 QUIET = typer.Option(False, "--quiet", "-q", help="No progress on the terminal.")
 
@@ -44,9 +46,19 @@ def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]],
 
 def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
     """The checks as a table, one line each."""
-    mark = lambda v: "not checked" if v.worst is None and v.note.startswith("not checked") else "holds" if v.holds else "FAILS"  # noqa: E731
-    plain = lambda x: "" if x is None else str(x) if len(str(x)) <= 24 else str(x)[:12] + "…"  # noqa: E731
-    show_table("Checks", ["check", "bound", "worst", "result", "note"], [[v.name, plain(v.bound), plain(v.worst), mark(v), v.note] for v in verdicts], right=(1, 2))
+    rows = [[v.name, _short(v.bound), _short(v.worst), _mark(v), v.note] for v in verdicts]
+    show_table("Checks", ["check", "bound", "worst", "result", "note"], rows, right=(1, 2))
+
+
+def _mark(verdict: "Verdict") -> str:
+    if verdict.worst is None and verdict.note.startswith("not checked"):
+        return "not checked"
+    return "holds" if verdict.holds else "FAILS"
+
+
+def _short(figure: object) -> str:
+    text = "" if figure is None else str(figure)
+    return text if len(text) <= _FIGURE else text[: _FIGURE // 2] + "…"
 
 
 @contextmanager

@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 from phalanx.errors import PlanError, ReleaseError
-from phalanx.guarantees.base import Evidence, Verdict
+from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.diversity import nothing_to_check, verdict
 from phalanx.guarantees.exact import Ints, Number, bounded, exact, largest_ratio, plain
 from phalanx.guarantees.groups import Groups, Published, places
 from phalanx.guarantees.hierarchies import hierarchy_of, leaves_of, nodes_of
+from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
 Distance = Literal["equal", "ordered", "hierarchical"]

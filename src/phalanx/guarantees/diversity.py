@@ -10,10 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from phalanx.guarantees.base import Evidence, Verdict
+from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.entropy import effective_numbers, entropy_fails
 from phalanx.guarantees.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
 from phalanx.guarantees.groups import Groups, Published
+from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
 

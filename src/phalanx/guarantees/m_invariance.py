@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from phalanx.data.microdata import Microdata
-from phalanx.guarantees.base import Evidence, Verdict
+from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.boxes import Bools, candidate_sets
 from phalanx.guarantees.exact import Ints, whole
 from phalanx.guarantees.groups import Groups, places
 from phalanx.guarantees.m_uniqueness import MUniqueness
 from phalanx.guarantees.signatures import Signatures
+from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
 CONSECUTIVE = " (consecutive releases)"

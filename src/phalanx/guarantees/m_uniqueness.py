@@ -6,10 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from phalanx.guarantees.base import Evidence, Verdict
+from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.diversity import nothing_to_check
 from phalanx.guarantees.exact import whole
 from phalanx.guarantees.groups import Groups, Published
+from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
 

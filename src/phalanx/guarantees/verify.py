@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from phalanx.guarantees import consistency
 from phalanx.guarantees.base import Verdict
-from phalanx.release.evidence import Evidence
 from phalanx.guarantees.registry import from_public
+from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
 

@@ -162,17 +162,15 @@ def _ancestors(hierarchy: Hierarchy, ends: pl.Series) -> pl.DataFrame:
 
 def _snap(low: pl.Series, high: pl.Series, width: float) -> tuple[pl.Series, pl.Series]:
     """Ends of intervals narrower than ``width``, moved outward to multiples of it; an end that stands for missing (null) stays."""
-    place = (lambda s: s.to_physical()) if low.dtype == pl.Date else (lambda s: s)
-    a, b = place(low).cast(pl.Float64), place(high).cast(pl.Float64)
+    days = low.dtype == pl.Date
+    a, b = ((end.to_physical() if days else end).cast(pl.Float64) for end in (low, high))
     narrow = ((b - a) < width).fill_null(value=True)
     down = (a / width).floor() * width
     up = (b / width).ceil() * width
     up = pl.select(pl.when(up <= down).then(down + width).otherwise(up)).to_series()
-    back = (lambda s: s.round().cast(pl.Int32).cast(pl.Date)) if low.dtype == pl.Date else (lambda s: s.cast(low.dtype))
-    return (
-        back(down.zip_with(narrow, a)).alias(low.name),
-        back(up.zip_with(narrow, b)).alias(high.name),
-    )
+    ends = (down.zip_with(narrow, a), up.zip_with(narrow, b))
+    first, last = (end.round().cast(pl.Int32).cast(pl.Date) if days else end.cast(low.dtype) for end in ends)
+    return first.alias(low.name), last.alias(high.name)
 
 
 def _snap_leaves(domain: Domain, low: npt.NDArray[np.int32], high: npt.NDArray[np.int32], width: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
