@@ -45,8 +45,8 @@ def lines(name: str, node: Described) -> Iterator[str]:
     """The lines of a page."""
     yield f"# `phalanx.{name}`"
     yield ""
-    if isinstance(node, ast.FunctionDef):
-        yield from signature(node, f"phalanx.{name}")
+    for maker in [node] if isinstance(node, ast.FunctionDef) else [m for m in node.body if isinstance(m, ast.FunctionDef) and m.name == "__init__"]:
+        yield from signature(maker, f"phalanx.{name}")
     yield prose(ast.get_docstring(node) or "")
     if isinstance(node, ast.ClassDef):
         yield from fields(node)
@@ -67,7 +67,7 @@ def fields(node: ast.ClassDef) -> Iterator[str]:
             if ast.unparse(statement.annotation).startswith("ClassVar"):
                 continue
             text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
-            default = f"`{ast.unparse(statement.value)}`" if statement.value else ""
+            default = f"`{ast.unparse(statement.value)}`".replace("field(default_factory=dict)", "{}") if statement.value else ""
             cells = [f"`{statement.target.id}`", f"`{ast.unparse(statement.annotation)}`", default, " ".join(prose(str(text)).split())]
             if heading:
                 yield heading
@@ -78,7 +78,7 @@ def fields(node: ast.ClassDef) -> Iterator[str]:
 def signature(node: ast.FunctionDef, name: str) -> Iterator[str]:
     """How it is called, as Python source."""
     arguments = ast.unparse(node.args).removeprefix("self, ").removeprefix("cls, ").removeprefix("self").removeprefix("cls")
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    returns = f" -> {ast.unparse(node.returns)}" if node.returns and node.name != "__init__" else ""
     yield f"```python\n{name}({arguments}){returns}\n```\n"
 
 
