@@ -1,0 +1,134 @@
+"""The m-invariance paper's own series (Section 5) on the census extract ``acs2018_occsal``: Figures 4 to 9, beside the paper's figures.
+
+    PHALANX_DATA=FOLDER python experiments/m_invariance/acs.py [--releases 20] [--first 150000] [--replaced 5000] [--quick]
+
+Prints Markdown tables; progress goes to the standard error. ``--quick``: fewer values of m and l, and no workload.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import series as common
+
+from phalanx.data.schema import Schema
+from phalanx.methods.m_invariance import MInvariance
+from phalanx.methods.mondrian import Mondrian
+
+QUASI = ("age", "sex", "education17", "birthplace57")
+SENSITIVE = ("occupation50", "income50")
+PAPER = {"occupation50": "OCC", "income50": "SAL"}
+THETA, QUERIES = 0.1, 500
+CHECKED_BY_BOX = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What to run."""
+
+    first: int
+    replaced: int
+    releases: int
+    m: int
+    other_m: Sequence[int]
+    l: Sequence[int]
+    queries: int
+
+
+def schema_of(sensitive: str) -> Schema:
+    return Schema(identifier="row_id", quasi=QUASI, sensitive=sensitive)
+
+
+def experiment(pool: pl.DataFrame, sensitive: str, asked: Asked, to: Path) -> None:
+    """All tables for one sensitive attribute."""
+    began = time.perf_counter()
+    schema = schema_of(sensitive)
+    tables = list(common.replaced(pool.select("row_id", *QUASI, sensitive), asked.first, asked.replaced, asked.releases, seed=2007))
+    print(f"\n## {sensitive} (the paper's {PAPER.get(sensitive, 'table')})")
+    run = common.publish(tables, name=f"m{asked.m}", schema=schema, method=MInvariance(m=asked.m), to=to)
+    print(f"\n|T(1)| = {asked.first}, r = {asked.replaced}, m = {asked.m}\n")
+    print(per_release(run, tables, schema, asked))
+    print("\n" + summary(run, asked))
+    print("\n### Counterfeits per release, by m (Figure 6)\n")
+    runs = {asked.m: run} | {m: common.publish(tables, name=f"m{m}", schema=schema, method=MInvariance(m=m), to=to) for m in asked.other_m}
+    print(counterfeits_by_m(runs))
+    print("\n### Vulnerable tuples (Figure 4)\n")
+    print(vulnerable_tuples(runs, tables, schema, asked, to))
+    common.tell(f"{sensitive}: {time.perf_counter() - began:.0f} s")
+
+
+def per_release(run: common.Run, tables: Sequence[pl.DataFrame], schema: Schema, asked: Asked) -> str:
+    """Figures 5, 7 and 9 as a table."""
+    rows = []
+    for p, table in zip(run.published, tables, strict=True):
+        error = "-"
+        if asked.queries:
+            error = f"{common.workload_error(p.release, run.microdata(table, schema), theta=THETA, queries=asked.queries, seed=p.number):.1%}"
+        rows.append((p.number, p.rows, p.groups, p.counterfeits, p.suppressed, f"{p.seconds:.2f}", error))
+    return common.table_of(("release", "rows", "groups", "counterfeits", "held back", "seconds", "workload error"), rows)
+
+
+def summary(run: common.Run, asked: Asked) -> str:
+    """The averages in one paragraph."""
+    made = [p.counterfeits for p in run.published]
+    seconds = [p.seconds for p in run.published]
+    return (
+        f"Counterfeits: {statistics.mean(made):.2f} per release on average (the paper: at most 2.5), at most {max(made)}, "
+        f"none in {made.count(0)} of {len(made)} releases. Seconds per release: {statistics.mean(seconds):.2f} on average, at most {max(seconds):.2f} "
+        f"(the paper: at most 12). Vulnerable tuples: {common.vulnerable(run)}."
+    )
+
+
+def counterfeits_by_m(runs: dict[int, common.Run]) -> str:
+    rows = []
+    for m, run in sorted(runs.items()):
+        made = [p.counterfeits for p in run.published]
+        seconds = statistics.mean(p.seconds for p in run.published)
+        rows.append((m, f"{statistics.mean(made):.2f}", max(made), f"{made.count(0)} of {len(made)}", f"{seconds:.2f}"))
+    return common.table_of(("m", "counterfeits on average", "at most", "releases without", "seconds on average"), rows)
+
+
+def vulnerable_tuples(runs: dict[int, common.Run], tables: Sequence[pl.DataFrame], schema: Schema, asked: Asked, to: Path) -> str:
+    """Lemma 1 over series of l-diverse Mondrian releases, and over the m-invariant ones."""
+    persons = len({person for table in tables for person in table["row_id"].to_list()})
+    rows: list[tuple[str, int, int, str]] = []
+    for l in asked.l:
+        run = common.publish(tables, name=f"l{l}", schema=schema, method=Mondrian(k=l, l=l), to=to)
+        boxed, of = common.vulnerable_by_box(run, tables, schema, at_most=CHECKED_BY_BOX)
+        rows.append((f"Mondrian, l = {l}", persons, common.vulnerable(run), f"{boxed} of {of} looked at"))
+    for m, run in sorted(runs.items()):
+        rows.append((f"m-invariance, m = {m}", persons, common.vulnerable(run), "0 (those by group are no fewer)"))
+    return common.table_of(("published by", "persons", "vulnerable by group", "of these, by box"), rows)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--releases", type=int, default=20)
+    arguments.add_argument("--first", type=int, default=150_000, help="|T(1)|")
+    arguments.add_argument("--replaced", type=int, default=5_000, help="r")
+    arguments.add_argument("--m", type=int, default=10)
+    arguments.add_argument("--sensitive", choices=SENSITIVE, action="append")
+    arguments.add_argument("--quick", action="store_true")
+    given = arguments.parse_args()
+    asked = Asked(
+        first=given.first,
+        replaced=given.replaced,
+        releases=given.releases,
+        m=given.m,
+        other_m=[m for m in ((2,) if given.quick else (2, 4, 6, 8)) if m != given.m],
+        l=(2,) if given.quick else (2, 5, 10),
+        queries=0 if given.quick else QUERIES,
+    )
+    pool = pl.read_parquet(common.data_file("acs2018_occsal.parquet"))
+    for sensitive in given.sensitive or SENSITIVE:
+        with tempfile.TemporaryDirectory() as place:
+            experiment(pool, sensitive, asked, Path(place))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""What the two experiments share: where the data is, publishing a list of tables as a series, attacking it, and asking it for counts."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.adversaries import Intersection
+from phalanx.data.microdata import Microdata
+from phalanx.data.schema import Schema
+from phalanx.guarantees.boxes import box_ends
+from phalanx.guarantees.groups import Groups
+from phalanx.ledger import Ledger
+from phalanx.methods.base import Method
+from phalanx.publishing import Published, Series
+from phalanx.release.evidence import Evidence
+from phalanx.release.folder import Release
+
+Ints = npt.NDArray[np.int64]
+
+
+def data_file(name: str) -> Path:
+    """A file of the data folder; ends the script with one sentence and code 2 where there is none."""
+    folder = os.environ.get("PHALANX_DATA")
+    if folder is None or not (path := Path(folder, name)).is_file():
+        print(f"this experiment needs {name}: set PHALANX_DATA to the folder that holds it.", file=sys.stderr)
+        raise SystemExit(2)
+    return path
+
+
+def replaced(pool: pl.DataFrame, first: int, each: int, releases: int, seed: int) -> Iterator[pl.DataFrame]:
+    """The paper's series: ``first`` random rows; then ``each`` random rows leave for good at every release and as many arrive for the first time."""
+    rng = np.random.default_rng(seed)
+    shuffled = rng.permutation(pool.height)
+    present, waiting = shuffled[:first], shuffled[first:]
+    for number in range(releases):
+        if number:
+            if len(waiting) < each:
+                raise ValueError(f"the pool of {pool.height} rows ends after {number} releases")
+            stay = rng.permutation(len(present))[each:]
+            present, waiting = np.concatenate([present[stay], waiting[:each]]), waiting[each:]
+        yield pool[present]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A published series: its releases in order, and where its ledger is."""
+
+    name: str
+    ledger: str
+    published: Sequence[Published]
+
+    @property
+    def releases(self) -> list[Release]:
+        return [p.release for p in self.published]
+
+    def groups(self) -> Evidence:
+        """Who was published in which group, as the ledger has it."""
+        with Ledger.open(self.ledger, create=False) as ledger:
+            found = {p.number: mapping for p in self.published if (mapping := ledger.groups(self.name, p.number)) is not None}
+        return Evidence(groups=found)
+
+    def microdata(self, table: pl.DataFrame, schema: Schema) -> Microdata:
+        """A table of the series, encoded with the persons as the ledger knows them."""
+        with Ledger.open(self.ledger, create=False) as ledger:
+            return Microdata.encode(table, schema, ledger.person_key(self.name))
+
+
+def publish(tables: Sequence[pl.DataFrame], *, name: str, schema: Schema, method: Method, to: Path) -> Run:
+    """Publish tables in order, each checked as ``publish`` always does; a line per release goes to the standard error."""
+    ledger = f"sqlite:///{to / name}.db"
+    series = Series(name, schema=schema, method=method, to=to, ledger=ledger, report=False)
+    published = []
+    for table in tables:
+        published.append(series.publish(table))
+        tell(f"{name}: release {published[-1].number} in {published[-1].seconds:.1f} s")
+    return Run(name=name, ledger=ledger, published=published)
+
+
+def vulnerable(run: Run) -> int:
+    """Persons with one candidate left for whoever knows everybody's group in every release; no fewer are vulnerable by Lemma 1, which knows boxes only."""
+    return Intersection(view="person").attack(run.releases, run.groups()).exposed
+
+
+def vulnerable_by_box(run: Run, tables: Sequence[pl.DataFrame], schema: Schema, *, at_most: int) -> tuple[int, int]:
+    """Lemma 1 itself, among (at most so many of) those with one candidate by group, the only ones who can have one by box: (vulnerable, of how many)."""
+    evidence = run.groups()
+    by_person = Intersection(view="person").attack(run.releases, evidence).per_person
+    suspects = by_person.filter(pl.col("exposed")).sort("person").head(at_most).select("person")
+    encoded = {p.number: run.microdata(table, schema) for p, table in zip(run.published, tables, strict=True)}
+    some = {number: m.take(_rows(m, suspects)) for number, m in encoded.items()}
+    present = [r for r in run.releases if some[r.number].rows]
+    few = {n: g.join(suspects, on="person", how="semi") for n, g in evidence.groups.items()}
+    return (Intersection(view="box").attack(present, Evidence(groups=few, microdata=some)).exposed if present else 0), suspects.height
+
+
+def _rows(microdata: Microdata, persons: pl.DataFrame) -> Ints:
+    everybody = pl.DataFrame({"person": microdata.persons}).with_row_index("row")
+    return everybody.join(persons, on="person", how="semi")["row"].to_numpy().astype(np.int64)
+
+
+def workload_error(release: Release, microdata: Microdata, *, theta: float, queries: int, seed: int) -> float:
+    """The median of |actual - estimate| / actual over random COUNT queries, whose ranges are |A| theta^(1/(d+1)) values long on every attribute (Section 5.3).
+
+    A group contributes (rows - counterfeits) * share of its box inside the query's box * share of its rows whose sensitive value qualifies. Boxes are
+    measured in values of the domain; a range is at least one value. Queries that nobody meets are drawn again.
+    """
+    rng = np.random.default_rng(seed)
+    groups = Groups.of(release)
+    assert groups.values is not None
+    ends, columns = box_ends(microdata, release.form), [*microdata.quasi, microdata.sensitive]
+    domain = microdata.sensitive.domain.values
+    code_of = {value: code for code, value in enumerate(domain.to_list())}
+    sensitive = np.array([code_of.get(value, -1) for value in groups.values.to_list()])[groups.cell_value]
+    lengths = [max(1, round(len(c.domain) * theta ** (1 / len(columns)))) for c in columns]
+    errors: list[float] = []
+    while len(errors) < queries:
+        ranges = [(low := int(rng.integers(0, len(c.domain) - n + 1)), low + n - 1) for c, n in zip(columns, lengths, strict=True)]
+        met = np.ones(microdata.rows, dtype=bool)
+        for column, (low, high) in zip(columns, ranges, strict=True):
+            met &= (column.codes >= low) & (column.codes <= high)
+        if not (actual := int(met.sum())):
+            continue
+        share = (groups.sizes - groups.counterfeits).astype(np.float64)
+        for (first, last), (low, high) in zip(ends, ranges, strict=False):
+            share *= np.maximum(np.minimum(last, high) - np.maximum(first, low) + 1, 0) / (last - first + 1)
+        low, high = ranges[-1]
+        qualify = np.bincount(groups.cell_group, weights=groups.cell_count * ((sensitive >= low) & (sensitive <= high)), minlength=len(groups))
+        errors.append(abs(actual - float((share * qualify / groups.sizes).sum())) / actual)
+    return float(np.median(errors))
+
+
+def table_of(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---:"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def tell(what: str) -> None:
+    """Progress, apart from the results."""
+    print(time.strftime("%H:%M:%S"), what, file=sys.stderr, flush=True)
