@@ -106,7 +106,7 @@ class _Settings:
 class Series:
     """The releases of one changing table, and where they and their ledger live.
 
-    ``to`` is the folder that gets the releases ``NAME-1``, ``NAME-2``, …; ``ledger`` a URL, by default an SQLite file beside them;
+    ``to`` is the folder that gets the releases ``NAME-1``, ``NAME-2``, …; ``ledger`` a URL, by default an SQLite file beside that folder;
     ``seed`` makes releases predictable, hence marked as not for publication. Raises SchemaError for an unknown format.
     """
 
@@ -130,7 +130,7 @@ class Series:
         if method.needs_persons and schema.identifier is None:
             raise SchemaError(f"{method.name} follows persons through the releases and no identifier is declared; name the identifier column in the schema.")
         self.name = name
-        url = ledger or f"sqlite:///{Path(to) / (name + '.db')}"
+        url = ledger or f"sqlite:///{Path(to).absolute().parent / (name + '.db')}"  # not in the folder whose contents are handed out
         self._is = _Settings(schema=schema, method=method, to=Path(to), ledger=url, formats=tuple(formats), seed=seed, report=report)
 
     @classmethod

@@ -1,0 +1,40 @@
+"""A private PostgreSQL server for tests, from whatever server binaries the machine has; as another user when run as root, which it refuses."""
+
+import os
+import shutil
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def binaries():
+    """The folder of initdb and pg_ctl of the newest installed version; None where there is none."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[4]) if p.parts[4].isdigit() else 0)
+    on_path = shutil.which("initdb")
+    return found[-1].parent if found else Path(on_path).parent if on_path else None
+
+
+def _as_user():
+    """Words before a command that make it run as somebody who is not root."""
+    if os.geteuid() != 0:
+        return []
+    return ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
+
+
+@contextmanager
+def server(folder):
+    """A server whose socket is in ``folder``; yields its URL, and stops it on leaving."""
+    folder, bin_, user = Path(folder), binaries(), _as_user()
+    for parent in [folder, *folder.parents][: 4 if user else 0]:
+        if parent.owner() != "nobody" and parent.stat().st_uid == os.geteuid() and len(parent.parts) > 2:
+            parent.chmod(0o755)
+    if user:
+        shutil.chown(folder, "nobody", "nogroup")
+    clean = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+    run = lambda *words: subprocess.run([*user, *words], check=True, env=clean, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: E731
+    run(bin_ / "initdb", "-D", folder / "data", "-A", "trust", "-U", "phalanx", "-E", "UTF8", "--no-sync")
+    run(bin_ / "pg_ctl", "-D", folder / "data", "-w", "-l", folder / "log", "-o", f"-c listen_addresses='' -k {folder} -F", "start")
+    try:
+        yield f"postgresql://phalanx@/postgres?host={folder}"
+    finally:
+        run(bin_ / "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop")
