@@ -5,12 +5,14 @@ Reads the source and not the running objects, so that every Python version write
 
 import ast
 import inspect
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import phalanx
+from phalanx.release.manifest import Manifest
 
 PAGES = Path(__file__).resolve().parent / "reference"
 Described = ast.FunctionDef | ast.ClassDef
@@ -22,7 +24,10 @@ def pages() -> dict[str, str]:
     found = {name: page(name) for name in names}
     index = ["# Reference", "", "Written by `make docs-reference` from the docstrings; change those, not these pages.", ""]
     index += [f"- [`phalanx.{name}`]({name}.md): {summary(name)}" for name in names]
-    return {"index.md": "\n".join(index) + "\n"} | {f"{name}.md": text for name, text in found.items()}
+    schemas = {"release.schema.json": Manifest.model_json_schema(), "plan.schema.json": phalanx.Plan.json_schema()}
+    index += ["", "JSON Schemas, for editors and other programs: [the manifest of a release](release.schema.json), [the plan](plan.schema.json)."]
+    texts = {name: json.dumps(schema, indent=1, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
+    return {"index.md": "\n".join(index) + "\n"} | {f"{name}.md": text for name, text in found.items()} | texts
 
 
 def summary(name: str) -> str:
@@ -100,7 +105,7 @@ def prose(text: str) -> str:
 def main() -> int:
     """Write the pages and remove stale ones, or with `--check` only compare."""
     written = pages()
-    present = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
+    present = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.*")}
     if "--check" in sys.argv[1:]:
         stale = sorted(name for name in written.keys() | present.keys() if written.get(name) != present.get(name))
         if stale:
