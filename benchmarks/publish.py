@@ -16,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def publish(source: Path, folder: Path, m: int, seconds: Seconds, *, report: boo
         published = series.publish(frame, progress=lambda step: steps.append((step, time.perf_counter())))
         steps.append(("", time.perf_counter()))
     if not report:
-        for (step, start), (_, end) in zip(steps, steps[1:], strict=False):
+        for (step, start), (_, end) in pairwise(steps):
             seconds[f"  {step}"].append(end - start)
     return f"{published.groups} groups, {published.counterfeits} counterfeits"
 

@@ -53,7 +53,7 @@ def experiment(pool: pl.DataFrame, sensitive: str, asked: Asked, to: Path) -> No
     run = common.publish(tables, name=f"m{asked.m}", schema=schema, method=MInvariance(m=asked.m), to=to)
     print(f"\n|T(1)| = {asked.first}, r = {asked.replaced}, m = {asked.m}\n")
     print(per_release(run, tables, schema, asked))
-    print("\n" + summary(run, asked))
+    print("\n" + summary(run))
     print("\n### Counterfeits per release, by m (Figure 6)\n")
     runs = {asked.m: run} | {m: common.publish(tables, name=f"m{m}", schema=schema, method=MInvariance(m=m), to=to) for m in asked.other_m}
     print(counterfeits_by_m(runs))
@@ -73,7 +73,7 @@ def per_release(run: common.Run, tables: Sequence[pl.DataFrame], schema: Schema,
     return common.table_of(("release", "rows", "groups", "counterfeits", "held back", "seconds", "workload error"), rows)
 
 
-def summary(run: common.Run, asked: Asked) -> str:
+def summary(run: common.Run) -> str:
     """The averages in one paragraph."""
     made = [p.counterfeits for p in run.published]
     seconds = [p.seconds for p in run.published]

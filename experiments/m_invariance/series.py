@@ -114,11 +114,10 @@ def workload_error(release: Release, microdata: Microdata, *, theta: float, quer
     """
     rng = np.random.default_rng(seed)
     groups = Groups.of(release)
-    assert groups.values is not None
     ends, columns = box_ends(microdata, release.form), [*microdata.quasi, microdata.sensitive]
     domain = microdata.sensitive.domain.values
     code_of = {value: code for code, value in enumerate(domain.to_list())}
-    sensitive = np.array([code_of.get(value, -1) for value in groups.values.to_list()])[groups.cell_value]
+    sensitive = np.array([code_of.get(value, -1) for value in ([] if groups.values is None else groups.values.to_list())])[groups.cell_value]
     lengths = [max(1, round(len(c.domain) * theta ** (1 / len(columns)))) for c in columns]
     errors: list[float] = []
     while len(errors) < queries:
