@@ -134,74 +134,94 @@ def split(orders: Ints, positions: Floats, real: npt.NDArray[np.bool_], starts: 
     each list sorted by that attribute; ``positions`` (p, d) in [0, 1]; ``real`` (p,): False for a counterfeit, whose position does not count.
     On return the g-th slots of a bucket's lists, in ``orders[0]`` (as in every other row), are its g-th group.
     Of schemes with equal perimeter the most even one is taken, so that equal tuples do not make the recursion deep.
+
+    The x-th slots of all lists lie side by side (a *row*), so that a row's extent is measured once, four attributes at a time, and a scheme is a run of
+    rows; a counterfeit lies at NaN, which is neither less nor more than anything.
     """
     d = orders.shape[0]
-    marked = np.zeros(orders.shape[1], dtype=np.bool_)
-    low, high = np.empty(d), np.empty(d)
+    lanes = (d + 3) // 4 * 4
     for b in range(first, last):
         s, length, start = sizes[b], lengths[b], starts[b]
         if length < 2:
             continue
+        place = np.zeros((s * length, lanes))
+        for slot in range(s * length):
+            for i in range(d):
+                place[slot, i] = positions[start + slot, i] if real[start + slot] else np.nan
+        rows = np.empty((d, s * length), dtype=np.uint32)
+        for a in range(d):
+            for j in range(s):
+                for x in range(length):
+                    rows[a, x * s + j] = orders[a, start + j * length + x] - start
+        side = np.zeros(s * length, dtype=np.int64)
+        low, high = np.empty((length, lanes)), np.empty((length, lanes))
+        lowest, highest = np.empty(d), np.empty(d)
         perimeter = np.empty(length)
-        moved = np.empty(length, dtype=np.int64)
+        moved = np.empty(length, dtype=np.uint32)
         stack = np.empty((length + 1, 2), dtype=np.int64)
         stack[0, 0], stack[0, 1] = 0, length
-        depth = 1
+        depth, cut = 1, 0
         while depth > 0:
             depth -= 1
             begin, end = stack[depth, 0], stack[depth, 1]
             n = end - begin
             best, best_a, best_x = np.inf, 0, 0
             for a in range(d):
-                low[:], high[:] = np.inf, -np.inf
+                for i in range(0, lanes, 4):
+                    for x in range(n):
+                        l0 = l1 = l2 = l3 = np.inf
+                        h0 = h1 = h2 = h3 = -np.inf
+                        for r in range((begin + x) * s, (begin + x + 1) * s):
+                            slot = rows[a, r]
+                            v0, v1, v2, v3 = place[slot, i], place[slot, i + 1], place[slot, i + 2], place[slot, i + 3]
+                            l0, h0 = v0 if v0 < l0 else l0, v0 if v0 > h0 else h0
+                            l1, h1 = v1 if v1 < l1 else l1, v1 if v1 > h1 else h1
+                            l2, h2 = v2 if v2 < l2 else l2, v2 if v2 > h2 else h2
+                            l3, h3 = v3 if v3 < l3 else l3, v3 if v3 > h3 else h3
+                        low[x, i], low[x, i + 1], low[x, i + 2], low[x, i + 3] = l0, l1, l2, l3
+                        high[x, i], high[x, i + 1], high[x, i + 2], high[x, i + 3] = h0, h1, h2, h3
+                lowest[:], highest[:] = np.inf, -np.inf
                 for x in range(1, n):
-                    for j in range(s):
-                        slot = orders[a, start + j * length + begin + x - 1]
-                        if real[slot]:
-                            for i in range(d):
-                                low[i] = min(low[i], positions[slot, i])
-                                high[i] = max(high[i], positions[slot, i])
                     span = 0.0
                     for i in range(d):
-                        span += high[i] - low[i]
+                        lowest[i] = min(lowest[i], low[x - 1, i])
+                        highest[i] = max(highest[i], high[x - 1, i])
+                        span += highest[i] - lowest[i]
                     perimeter[x] = x * s * span
-                low[:], high[:] = np.inf, -np.inf
+                lowest[:], highest[:] = np.inf, -np.inf
                 for x in range(n - 1, 0, -1):
-                    for j in range(s):
-                        slot = orders[a, start + j * length + begin + x]
-                        if real[slot]:
-                            for i in range(d):
-                                low[i] = min(low[i], positions[slot, i])
-                                high[i] = max(high[i], positions[slot, i])
                     span = 0.0
                     for i in range(d):
-                        span += high[i] - low[i]
+                        lowest[i] = min(lowest[i], low[x, i])
+                        highest[i] = max(highest[i], high[x, i])
+                        span += highest[i] - lowest[i]
                     cost = perimeter[x] + (n - x) * s * span
                     if cost < best or (cost == best and abs(2 * x - n) < abs(2 * best_x - n)):
                         best, best_a, best_x = cost, a, x
-            for j in range(s):
-                head = start + j * length + begin
-                for x in range(best_x):
-                    marked[orders[best_a, head + x]] = True
-                for a in range(d):
-                    if a == best_a:
-                        continue
-                    left, right = 0, 0
-                    for x in range(n):  # a stable partition keeps both halves sorted
-                        slot = orders[a, head + x]
-                        if marked[slot]:
-                            orders[a, head + left] = slot
-                            left += 1
-                        else:
-                            moved[right] = slot
-                            right += 1
+            cut += 1
+            for r in range(begin * s, (begin + best_x) * s):
+                side[rows[best_a, r]] = cut  # in the first half of this cut
+            for a in range(d):
+                if a == best_a:
+                    continue
+                for j in range(s):
+                    left, right = begin * s + j, 0
+                    for r in range(begin * s + j, end * s, s):  # a stable partition keeps both halves sorted; without a branch, which nobody could foresee
+                        slot = rows[a, r]
+                        inside = side[slot] == cut
+                        rows[a, left] = slot
+                        moved[right] = slot
+                        left += s if inside else 0
+                        right += 0 if inside else 1
                     for x in range(right):
-                        orders[a, head + left + x] = moved[x]
-                for x in range(best_x):
-                    marked[orders[best_a, head + x]] = False
+                        rows[a, left + x * s] = moved[x]
             if best_x > 1:
                 stack[depth, 0], stack[depth, 1] = begin, begin + best_x
                 depth += 1
             if n - best_x > 1:
                 stack[depth, 0], stack[depth, 1] = begin + best_x, end
                 depth += 1
+        for a in range(d):
+            for j in range(s):
+                for x in range(length):
+                    orders[a, start + j * length + x] = rows[a, x * s + j] + start
