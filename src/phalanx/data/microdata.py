@@ -130,6 +130,13 @@ def _check_identifying(values: pl.Series, schema: Schema, domain: Domain | None 
         )
 
 
+def plain_float(values: pl.Series) -> pl.Series:
+    """The column with -0.0 as 0.0 and NaN as missing; adding 0.0 would not do, as Polars takes that for nothing to do."""
+    filled = values.fill_nan(None)
+    zero = (filled == 0).fill_null(value=False)
+    return filled.set(zero, 0.0) if zero.any() else filled
+
+
 def infer_type(dtype: pl.DataType) -> Type:
     """Numbers are numeric, dates and timestamps date, all else categorical."""
     if dtype.is_numeric():
@@ -177,7 +184,7 @@ def _typed(values: pl.Series, kind: Type) -> pl.Series:
     """The column in one canonical type: -0.0 is 0.0, NaN is missing, a timestamp is its day, a decimal the nearest float."""
     name, dtype = values.name, values.dtype
     if dtype.is_float():
-        values = (values.cast(pl.Float64).fill_nan(None) + 0.0).alias(name)
+        values = plain_float(values.cast(pl.Float64))
     if kind == "categorical":
         return values if dtype.is_integer() else values.cast(pl.String)
     if kind == "date":
@@ -199,7 +206,7 @@ def _typed(values: pl.Series, kind: Type) -> pl.Series:
                 f"column {name!r} is declared numeric and holds text that is not a number; declare it categorical or clean it at the source."
             ) from None
         if values.dtype.is_float():
-            values = (values.fill_nan(None) + 0.0).alias(name)
+            values = plain_float(values)
     if values.dtype.is_float() and (infinite := int(values.is_infinite().sum())):
         raise SourceError(f"column {name!r} is infinite in {infinite} of {len(values)} rows; a position on a line is needed, so replace it at the source.")
     return values

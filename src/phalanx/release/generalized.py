@@ -1,7 +1,12 @@
 """The generalized form: one row per tuple, the same interval for a whole group on every quasi-identifier."""
 
+import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -9,13 +14,16 @@ import polars as pl
 
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchy import Hierarchy
-from phalanx.data.microdata import Microdata
+from phalanx.data.microdata import Microdata, plain_float
 from phalanx.errors import SchemaError
 from phalanx.randomness import Stream
 from phalanx.release.manifest import PublishedAttribute
 
 GROUP = "group"
 Ints = npt.NDArray[np.int64]
+
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+_FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +112,7 @@ def generalize(
         donors = _donors(microdata, source, real, table.get(schema.sensitive or ""), stream)
         for name in schema.keep:
             kept = microdata.kept[name]
-            kept = kept.cast(pl.String) if kept.dtype in (pl.Categorical, pl.Enum) else kept
+            kept = kept.cast(pl.String) if kept.dtype in (pl.Categorical, pl.Enum) else plain_float(kept) if kept.dtype.is_float() else kept
             _add(table, kept.gather(donors))
             numeric = kept.dtype.is_numeric()
             attributes.append(PublishedAttribute(name=name, role="keep", type="numeric" if numeric else "date" if kept.dtype == pl.Date else "categorical", columns=[name]))
@@ -133,7 +141,7 @@ def _add(table: dict[str, pl.Series], series: pl.Series) -> None:
 def _interval(name: str, domain: Domain, low: npt.NDArray[np.int32], high: npt.NDArray[np.int32], width: float | None) -> list[pl.Series]:
     """The columns of one attribute, one value per group."""
     if width is not None and domain.type == "categorical":
-        low, high = _snap_leaves(domain, low, high, int(width))
+        low, high = _snap_leaves(domain, low, high, math.ceil(width))
     low_values = domain.values.gather(low).alias(f"{name}_low")
     high_values = domain.values.gather(high).alias(f"{name}_high")
     if width is not None and domain.type != "categorical":
@@ -161,24 +169,54 @@ def _ancestors(hierarchy: Hierarchy, ends: pl.Series) -> pl.DataFrame:
 
 
 def _snap(low: pl.Series, high: pl.Series, width: float) -> tuple[pl.Series, pl.Series]:
-    """Ends of intervals narrower than ``width``, moved outward to multiples of it; an end that stands for missing (null) stays."""
-    days = low.dtype == pl.Date
-    a, b = ((end.to_physical() if days else end).cast(pl.Float64) for end in (low, high))
-    narrow = ((b - a) < width).fill_null(value=True)
-    down = (a / width).floor() * width
-    up = (b / width).ceil() * width
-    up = pl.select(pl.when(up <= down).then(down + width).otherwise(up)).to_series()
-    ends = (down.zip_with(narrow, a), up.zip_with(narrow, b))
-    first, last = (end.round().cast(pl.Int32).cast(pl.Date) if days else end.cast(low.dtype) for end in ends)
+    """Ends of intervals narrower than ``width``, moved outward to multiples of it; an end that stands for missing (null) stays.
+
+    Whole numbers become 64-bit ones whatever their type was, since the grid may lie outside of a narrow type.
+    """
+    days, floats = low.dtype == pl.Date, low.dtype.is_float()
+    kind = pl.Float64 if floats else pl.Int64
+    step = Fraction(str(width))
+    ends = pl.DataFrame({"a": (low.to_physical() if days else low).cast(kind), "b": (high.to_physical() if days else high).cast(kind)})
+    distinct = ends.unique()
+    least, most = (_FIRST_DAY, _LAST_DAY) if days else (-sys.float_info.max, sys.float_info.max) if floats else (-(2**63), 2**63 - 1)
+    widened = [_widened(a, b, step, Fraction(least), Fraction(most)) for a, b in distinct.iter_rows()]
+    down = pl.Series("low", [None if x is None else float(x) if floats else math.floor(x) for x, _ in widened], dtype=kind)
+    up = pl.Series("high", [None if x is None else float(x) if floats else math.ceil(x) for _, x in widened], dtype=kind)
+    table = distinct.with_columns(down, up)
+    moved = ends.join(table, on=["a", "b"], how="left", nulls_equal=True, maintain_order="left")
+    first, last = (moved[name].cast(pl.Int32).cast(pl.Date) if days else moved[name] for name in ("low", "high"))
     return first.alias(low.name), last.alias(high.name)
 
 
+def _widened(a: float | None, b: float | None, step: Fraction, least: Fraction, most: Fraction) -> tuple[Fraction | None, Fraction | None]:
+    """One interval, exactly; numbers mean their decimal text, so that 1.7 is on the grid of 0.1."""
+    if b is None:
+        return None, None
+    top = Fraction(str(b))
+    up = math.ceil(top / step) * step
+    if a is None:
+        return None, min(up, most)
+    bottom = Fraction(str(a))
+    if top - bottom >= step:
+        return bottom, top
+    down = math.floor(bottom / step) * step
+    up = max(up, down + step)
+    if up > most:  # dates such as 9999-12-31 stand at the end of what can be written
+        down, up = down - step, most
+    elif down < least:
+        down, up = least, up + step
+    return max(down, least), min(up, most)
+
+
 def _snap_leaves(domain: Domain, low: npt.NDArray[np.int32], high: npt.NDArray[np.int32], width: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Intervals of fewer than ``width`` leaves, moved outward to cells of that many leaves; the last cell takes the leaves that are left over."""
     first = int(domain.has_missing)
-    narrow = (high - low + 1 < width) & (low >= first)
-    down = (low - first) // width * width + first
-    up = np.minimum((high - first) // width * width + width - 1 + first, len(domain) - 1)
-    return np.where(narrow, down, low).astype(np.int32), np.where(narrow, up, high).astype(np.int32)
+    cells = max(1, (len(domain) - first) // width)
+    narrow = (high >= first) & (high - np.maximum(low, first) + 1 < width)
+    down = np.minimum((low - first) // width, cells - 1) * width + first
+    cell = np.minimum((high - first) // width, cells - 1)
+    up = np.where(cell == cells - 1, len(domain) - 1, cell * width + width - 1 + first)
+    return np.where(narrow & (low >= first), down, low).astype(np.int32), np.where(narrow, up, high).astype(np.int32)
 
 
 def _donors(microdata: Microdata, source: Ints, real: npt.NDArray[np.bool_], values: pl.Series | None, stream: Stream) -> Ints:
