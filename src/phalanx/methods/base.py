@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.data.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.guarantees.base import Guarantee
@@ -58,6 +59,18 @@ class Method(Protocol):
 
     def public(self) -> dict[str, Any]:
         """The parameters that the manifest shows."""
+
+
+def check_min_width(widths: Mapping[str, float], microdata: Microdata) -> None:
+    """PlanError where a least width is of no quasi-identifier, or of one whose leaves only the rows tell: there is no grid that depends on no data."""
+    for name in widths:
+        if name not in microdata.schema.quasi:
+            raise PlanError(f"[method] min_width names {name!r}, which is no quasi-identifier{did_you_mean(name, microdata.schema.quasi) or '; remove it.'}")
+        domain = microdata.columns[name].domain
+        if domain.type == "categorical" and not isinstance(domain.hierarchy, Tree):
+            raise PlanError(
+                f"[method] min_width names {name!r}, a categorical attribute whose values are not declared; give it a hierarchy that names all leaves, or remove it."
+            )
 
 
 def registered() -> dict[str, Any]:

@@ -21,7 +21,7 @@ from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.m_invariance import MInvariance as MInvarianceGuarantee
 from phalanx.kernels import m_invariance as kernels
-from phalanx.methods.base import Draft, Memory
+from phalanx.methods.base import Draft, Memory, check_min_width
 from phalanx.methods.signatures import Signatures
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.generalized import generalize
@@ -79,9 +79,7 @@ class MInvariance:
         """Division, balancing, assignment, split; MethodError or NotEligible where the promise cannot be kept."""
         if microdata.persons is None:
             raise SchemaError("m-invariance follows persons through the releases and no identifier is declared; name the identifier column in the schema.")
-        for name in self.min_width:
-            if name not in microdata.schema.quasi:
-                raise PlanError(f"[method] min_width names {name!r}, which is not a quasi-identifier; remove it.")
+        check_min_width(self.min_width, microdata)
         stream = rng.stream("m-invariance")
         signatures = Signatures.recall(microdata, memory, everyone=self.remember, per_record=self.changed == "new-record")
         held_back: dict[str, int] = {}

@@ -19,7 +19,7 @@ from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, Fr
 from phalanx.guarantees.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.kernels import mondrian as kernel
-from phalanx.methods.base import Draft, Memory
+from phalanx.methods.base import Draft, Memory, check_min_width
 from phalanx.randomness import Randomness
 from phalanx.release.generalized import generalize
 
@@ -113,11 +113,12 @@ class Mondrian:
         return promised
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
-        for attribute in self.min_width:
-            if attribute not in microdata.schema.quasi:
-                hint = did_you_mean(attribute, microdata.schema.quasi) or "; remove it."
-                raise PlanError(f"[method] min_width names {attribute!r}, which is no quasi-identifier{hint}")
-        groups = partition(self, microdata.quasi, microdata.sensitive if self._about_sensitive else None, of=microdata.schema.sensitive)
+        check_min_width(self.min_width, microdata)
+        # Relaxed cuts deal persons with the median value out in the order in which they stand, which must not be that of the source.
+        order = rng.stream("deal").permutation(microdata.rows) if self.cuts == "relaxed" else np.arange(microdata.rows)
+        dealt = microdata.take(order) if self.cuts == "relaxed" else microdata
+        groups = np.empty(microdata.rows, dtype=np.int64)
+        groups[order] = partition(self, dealt.quasi, dealt.sensitive if self._about_sensitive else None, of=microdata.schema.sensitive)
         form, published = generalize(microdata, np.arange(microdata.rows), groups, rng.stream("mondrian"), min_width=self.min_width)
         return Draft(form=form, groups=published[groups])
 
