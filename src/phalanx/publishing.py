@@ -125,13 +125,15 @@ class Series:
         for format in formats:
             if format not in FORMATS:
                 raise SchemaError(f"format {format!r} is not one of {', '.join(FORMATS)}; correct 'formats'.")
+        if not formats:
+            raise SchemaError(f"no format is named, so there would be no table to publish; name one or more of {', '.join(FORMATS)} in 'formats'.")
         if not name or Path(name).name != name or name.startswith("."):
             raise SchemaError(f"the series name {name!r} cannot be a folder's name; use letters, digits, '-' and '_'.")
         if method.needs_persons and schema.identifier is None:
             raise SchemaError(f"{method.name} follows persons through the releases and no identifier is declared; name the identifier column in the schema.")
         self.name = name
         url = ledger or f"sqlite:///{Path(to).absolute().parent / (name + '.db')}"  # not in the folder whose contents are handed out
-        self._is = _Settings(schema=schema, method=method, to=Path(to), ledger=url, formats=tuple(formats), seed=seed, report=report)
+        self._is = _Settings(schema=schema, method=method, to=Path(to), ledger=url, formats=tuple(dict.fromkeys(formats)), seed=seed, report=report)
 
     @classmethod
     def of_plan(cls, plan: Plan, *, seed: int | None = None) -> "Series":
@@ -160,13 +162,13 @@ class Series:
                     return self._publish(frame, table, ledger, began, progress)
                 except BaseException:
                     with contextlib.suppress(PhalanxError, OSError):
-                        staging.recover(self._is.to, self.name, ledger.releases(self.name))
+                        staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name))
                     raise
         except OSError as error:
-            raise ReleaseError(f"{self._is.to} cannot be written ({(error.strerror or 'input/output error').lower()}); nothing was published, so make room or choose another folder.") from None
+            raise ReleaseError(f"{self._is.to} cannot be written ({_reason(error)}); nothing was published, so make room or choose another folder.") from None
 
     def _publish(self, frame: "pl.DataFrame", table: Any, ledger: Ledger, began: float, progress: Progress) -> Published:
-        staging.recover(self._is.to, self.name, ledger.releases(self.name))
+        staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name))
         entries = ledger.releases(self.name)
         earlier = [_read_earlier(self.name, entry) for entry in entries]
         number = len(entries) + 1
@@ -198,9 +200,18 @@ class Series:
             )
             folder.recording = True
             ledger.commit(self.name, entry, promise=self._promise(draft), remember=draft.remember, groups=own_groups)
-            folder.hand_out(final)
+            try:
+                folder.hand_out(final)
+            except OSError as error:
+                raise ReleaseError(
+                    f"release {number} is recorded and cannot be named {final} ({_reason(error)}); make room for that name, and the next publish puts it there."
+                ) from None
         release = Release(release.manifest, release.form, final)
-        report = self._report(release, earlier, verdicts, entry.summary)
+        try:
+            report = self._report(release, earlier, verdicts, entry.summary)
+        except OSError as error:
+            why = f"its report cannot be written ({_reason(error)})"
+            raise ReleaseError(f"release {number} is published as {final}, but {why}; do not publish it again.") from None
         return Published(release=release, verdicts=verdicts, held_back=draft.held_back, seconds=time.perf_counter() - began, report=report, _like=table)
 
     def _said(self, draft: Draft, number: int, rng: Randomness, earlier: Sequence[Release]) -> dict[str, Any]:
@@ -249,6 +260,10 @@ class Series:
         return path
 
 
+def _reason(error: OSError) -> str:
+    return (error.strerror or "input/output error").lower()
+
+
 def _read_earlier(series: str, entry: ReleaseEntry) -> Release:
     release = Release.read(entry.folder)
     if release.digest != entry.digest:
@@ -269,7 +284,7 @@ def open_ledger_evidence(ledger: Ledger, series: str) -> tuple[list[Release], Ev
     entries = ledger.releases(series)
     for folder in {Path(entry.folder).parent for entry in entries}:
         if folder.is_dir() and os.access(folder, os.W_OK):
-            staging.recover(folder, series, entries)
+            staging.recover(folder, series, lambda: ledger.releases(series))
     releases = [_read_earlier(series, entry) for entry in entries]
     groups = {entry.number: found for entry in entries if (found := ledger.groups(series, entry.number)) is not None}
     return releases, Evidence(groups=groups)

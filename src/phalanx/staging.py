@@ -8,8 +8,9 @@ holds a lock on its folder, so that nobody mends what is not broken.
 import contextlib
 import fcntl
 import os
+import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -36,11 +37,12 @@ class Folder:
         while True:
             path = to / f".{series}.{_fresh_name()}{_SUFFIX}"
             path.mkdir(mode=0o700)
-            lock = os.open(path, os.O_RDONLY)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if path.exists():  # another publisher may have mended it away between the two calls
-                return cls(path, lock)
-            os.close(lock)
+            with contextlib.suppress(FileNotFoundError):  # another publisher may have mended it away meanwhile
+                lock = os.open(path, os.O_RDONLY)
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if path.exists():
+                    return cls(path, lock)
+                os.close(lock)
 
     def hand_out(self, final: Path) -> None:
         """Give the folder its published name, durably."""
@@ -55,24 +57,41 @@ class Folder:
         os.close(self._lock)
 
 
-def recover(to: Path, series: str, entries: Sequence[ReleaseEntry]) -> None:
-    """Finish or remove what interrupted publishers of a series left in a folder."""
-    by_staging = {entry.staging: entry for entry in entries}
-    for path in sorted(to.glob(f".{_escaped(series)}.*{_SUFFIX}")):
-        with contextlib.suppress(FileNotFoundError):
-            lock = os.open(path, os.O_RDONLY)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue  # its publisher is alive
-            else:
-                entry = by_staging.get(path.name)
-                if entry is not None and not Path(entry.folder).exists():
-                    _rename(path, Path(entry.folder))
-                else:
-                    shutil.rmtree(path, ignore_errors=True)
-            finally:
-                os.close(lock)
+def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]) -> None:
+    """Finish or remove what interrupted publishers of a series left in a folder.
+
+    ``entries`` reads the ledger. It is asked once the folders are locked: a publisher may commit until the moment it dies.
+    """
+    with contextlib.ExitStack() as locks:
+        left, busy = [], []
+        for path in _staged(to, series):
+            with contextlib.suppress(FileNotFoundError):
+                lock = os.open(path, os.O_RDONLY)
+                locks.callback(os.close, lock)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    left.append(path)
+                except BlockingIOError:
+                    busy.append((path, lock))
+        if not left and not busy:
+            return
+        known = {entry.staging: Path(entry.folder) for entry in entries()}
+        for path, lock in busy:  # its publisher is alive; once the ledger knows the folder, all that is left to do is the rename, so wait for it
+            if path.name in known:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                left.append(path)
+        for path in left:
+            final = known.get(path.name)
+            if final is None:
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.exists() and not final.exists():  # where the name is taken, the release stays here until it is free
+                _rename(path, final)
+
+
+def _staged(to: Path, series: str) -> list[Path]:
+    """The staging folders of this series; those of a series whose name begins with this one's are not ours."""
+    name = re.compile(rf"\.{re.escape(series)}\.[0-9a-f]{{16}}{re.escape(_SUFFIX)}")
+    return sorted(path for path in to.iterdir() if name.fullmatch(path.name)) if to.is_dir() else []
 
 
 def _fresh_name() -> str:
@@ -89,7 +108,3 @@ def _rename(path: Path, final: Path) -> None:
         os.fsync(parent)
     finally:
         os.close(parent)
-
-
-def _escaped(series: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in series)
