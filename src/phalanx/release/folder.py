@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
+import polars.selectors as cs
 
 from phalanx.errors import ReleaseError
 from phalanx.release.generalized import Generalized
@@ -81,7 +82,7 @@ def _write_table(table: pl.DataFrame, target: Path, format: str) -> None:
     """Plain columns, no dictionary of unused values, no statistics, no metadata beyond the schema."""
     with target.open("wb") as file:
         if format == "csv":
-            table.write_csv(file)
+            table.with_columns(cs.datetime().cast(pl.String)).write_csv(file)  # written as the text that a reader of the other format sees
         else:
             table.write_parquet(file, compression="zstd", compression_level=1, statistics=False)
         file.flush()
@@ -112,6 +113,8 @@ def _check_files(path: Path, manifest: Manifest) -> None:
         raise ReleaseError(f"{path}: the file {missing[0]} is missing; ask the publisher for the folder again.")
     if added := sorted(present - set(declared)):
         raise ReleaseError(f"{path}: the file {added[0]} is not part of the release; remove it or ask the publisher.")
+    if unfit := [name for name in sorted(present) if not (path / name).is_file()]:
+        raise ReleaseError(f"{path}: {unfit[0]} is not a file; ask the publisher for the folder again.")
     for file in manifest.files:
         if digest((path / file.name).read_bytes()) != file.sha256:
             raise ReleaseError(f"{path}: the file {file.name} was changed after it was published (its digest differs); ask the publisher for it again.")
@@ -122,11 +125,11 @@ def _read_table(path: Path, manifest: Manifest, name: str) -> pl.DataFrame:
     names = {f.name for f in manifest.files}
     try:
         if f"{name}.parquet" in names:
-            return pl.read_parquet(path / f"{name}.parquet", hive_partitioning=False)
+            return pl.read_parquet(path / f"{name}.parquet", hive_partitioning=False, glob=False)
         if f"{name}.csv" in names:
             # an empty field is missing and a quoted one is the empty text, as write_csv wrote them
-            return pl.read_csv(path / f"{name}.csv", infer_schema_length=None, schema_overrides=_csv_types(manifest), try_parse_dates=False)
-    except (pl.exceptions.PolarsError, OSError):
+            return pl.read_csv(path / f"{name}.csv", infer_schema_length=None, schema_overrides=_csv_types(manifest), try_parse_dates=False, glob=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise ReleaseError(f"{path}: the {name} file cannot be read as the manifest describes it; ask the publisher for it again.") from None
     raise ReleaseError(f"{path}: the manifest names no {name} file; ask the publisher for the folder again.")
 
@@ -134,11 +137,12 @@ def _read_table(path: Path, manifest: Manifest, name: str) -> pl.DataFrame:
 def _csv_types(manifest: Manifest) -> dict[str, Any]:
     types: dict[str, Any] = {}
     for attribute in manifest.attributes:
+        *node, _, _ = attribute.columns if attribute.role == "quasi" and len(attribute.columns) > 1 else (None, None)
         for column in attribute.columns:
-            if attribute.type == "date" and column != attribute.name:
-                types[column] = pl.Date
-            elif attribute.type == "categorical":
+            if attribute.type == "categorical" or column in node:
                 types[column] = pl.String
+            elif attribute.type == "date":
+                types[column] = pl.Date
     return types
 
 
