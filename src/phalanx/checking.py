@@ -140,7 +140,8 @@ def gather_evidence(
 
 
 def _frame(original: Any) -> pl.DataFrame:
-    return read_source(original) if isinstance(original, str | Path) else to_polars(original)
+    """All columns, whatever they hold: those that were not published are dropped, once the names are known."""
+    return read_source(original, drop=None) if isinstance(original, str | Path) else to_polars(original, drop=None)
 
 
 def schema_of(release: Release, identifier: str | None, columns: Sequence[str]) -> Schema:

@@ -38,6 +38,8 @@ class Randomness:
     @classmethod
     def seeded(cls, seed: int) -> "Randomness":
         """Reproducible, hence predictable: the release made with it is marked as not for publication."""
+        if not 0 <= seed < 2**64:
+            raise PhalanxError("a seed is a whole number from 0 to 2^64 - 1; choose another.")
         return cls(_derive(struct.pack(">Q", seed), b"phalanx seed"), for_publication=False)
 
     def stream(self, task: str) -> "Stream":
@@ -72,6 +74,9 @@ class Stream:
             raise PhalanxError("a random stream was carried into another process, where it would repeat itself; make it there.")
         return np.frombuffer(self._keystream.update(bytes(8 * n)), dtype="<u8").astype(np.uint64, copy=False)
 
+    def __reduce__(self) -> str:
+        raise PhalanxError("a random stream is neither copied nor passed between processes, where it would repeat itself; make it there.")
+
     def permutation(self, n: int) -> npt.NDArray[np.int64]:
         """A uniform permutation of ``0 .. n-1``, shape (n,)."""
         while True:
@@ -82,9 +87,9 @@ class Stream:
                 return order
 
     def integers(self, bound: int, n: int) -> npt.NDArray[np.int64]:
-        """``n`` independent uniform integers of ``0 .. bound-1``, shape (n,), without the bias of a plain remainder."""
-        if bound < 1:
-            raise ValueError(f"bound is {bound}, and nothing is below it")
+        """``n`` independent uniform integers of ``0 .. bound-1``, shape (n,), without the bias of a plain remainder; bound at most 2^63."""
+        if not 1 <= bound <= 2**63:
+            raise ValueError(f"bound is {bound} and must be from 1 to 2^63")
         limit = np.uint64((2**64 // bound) * bound - 1)
         drawn = self.words(n)
         while (over := drawn > limit).any():
