@@ -1,7 +1,6 @@
 """The way of the data: read, publish, check the very files, record, hand out. Whatever fails leaves nothing behind."""
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -277,14 +276,3 @@ def _person_to_group(microdata: Microdata, draft: Draft) -> "pl.DataFrame | None
     if microdata.persons is None:
         return None
     return pl.DataFrame({"person": microdata.persons, "group": draft.groups}).filter(pl.col("group") > 0)
-
-
-def open_ledger_evidence(ledger: Ledger, series: str) -> tuple[list[Release], Evidence]:
-    """The releases of a series and the evidence that the ledger holds about them; finishes what an interruption left half done."""
-    entries = ledger.releases(series)
-    for folder in {Path(entry.folder).parent for entry in entries}:
-        if folder.is_dir() and os.access(folder, os.W_OK):
-            staging.recover(folder, series, lambda: ledger.releases(series))
-    releases = [_read_earlier(series, entry) for entry in entries]
-    groups = {entry.number: found for entry in entries if (found := ledger.groups(series, entry.number)) is not None}
-    return releases, Evidence(groups=groups)
