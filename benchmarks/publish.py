@@ -71,7 +71,7 @@ def publish(source: Path, folder: Path, m: int, seconds: Seconds, *, report: boo
         frame = pl.read_parquet(source)
         steps.append(("read and open", began))
         schema = Schema(identifier="row_id", quasi=list(CARDINALITIES), sensitive="occupation50")
-        series = Series("benchmark", schema=schema, method=MInvariance(m=m), to=folder, report=report)
+        series = Series("benchmark", schema=schema, method=MInvariance(m=m), to=folder / "releases", report=report)
         published = series.publish(frame, progress=lambda step: steps.append((step, time.perf_counter())))
         steps.append(("", time.perf_counter()))
     if not report:
