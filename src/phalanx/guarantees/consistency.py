@@ -21,7 +21,7 @@ NAME: Final = "consistency"
 
 def check(release: Release, earlier: Sequence[Release] = (), *, allow_seeded: bool = False) -> list[Verdict]:
     """Faults in columns, groups, intervals, nodes, files, chain and promises; and whether the release may be published at all."""
-    faults = list(_column_faults(release)) or [*_group_faults(release), *_interval_faults(release)]
+    faults = list(_column_faults(release)) or list(_box_faults(release))
     faults += [*file_faults(release), *_chain_faults(release, earlier), *_promise_faults(release)]
     note = "; ".join(faults) or "columns, groups, intervals, files, chain"
     if release.number > 1 and not earlier:
@@ -72,7 +72,15 @@ def _fits(column: pl.Series, attribute: PublishedAttribute) -> bool:
     return dtype == pl.String or (attribute.role == "sensitive" and dtype.is_integer())
 
 
-def _group_faults(release: Release) -> Iterator[str]:
+def _box_faults(release: Release) -> Iterator[str]:
+    """Faults of groups, and of the boxes that they have."""
+    quasi = [c for a in release.form.attribute("quasi") for c in a.columns]
+    boxes = release.form.table.select(GROUP, *quasi).unique()
+    yield from _group_faults(release, boxes)
+    yield from _interval_faults(release, boxes)
+
+
+def _group_faults(release: Release, boxes: pl.DataFrame) -> Iterator[str]:
     table = release.form.table
     if missing := table[GROUP].null_count():
         yield f"{missing} row(s) have no group"
@@ -80,18 +88,16 @@ def _group_faults(release: Release) -> Iterator[str]:
     ids = table[GROUP].unique().sort().cast(pl.Int64, strict=False).to_numpy()
     if not np.array_equal(ids, np.arange(1, len(ids) + 1)):
         yield f"the groups are not numbered 1 to {len(ids)}"
-    quasi = [c for a in release.form.attribute("quasi") for c in a.columns]
-    boxes = table.select(GROUP, *quasi).unique()
     if boxes.height != len(ids):
+        quasi = boxes.columns[1:]
         uneven = boxes.group_by(GROUP).agg(pl.len().alias("boxes"), pl.col(quasi).n_unique()).filter(pl.col("boxes") > 1)
         where = [c for c in quasi if (uneven[c] > 1).any()]
         yield f"{uneven.height} group(s) differ in quasi-identifiers from row to row (column {where[0]!r})"
 
 
-def _interval_faults(release: Release) -> Iterator[str]:
-    quasi = release.form.attribute("quasi")
-    for attribute in quasi:
-        boxes = release.form.table.select(attribute.columns).unique()
+def _interval_faults(release: Release, all_boxes: pl.DataFrame) -> Iterator[str]:
+    for attribute in release.form.attribute("quasi"):
+        boxes = all_boxes.select(attribute.columns).unique()
         low, high = boxes[attribute.columns[-2]], boxes[attribute.columns[-1]]
         if half := int((high.is_null() & low.is_not_null()).sum()):
             yield f"{half} interval(s) of {attribute.name!r} have a low end and no high end"

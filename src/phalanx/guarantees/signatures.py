@@ -52,7 +52,8 @@ class Signatures:
 
     def _number(self, groups: Groups) -> Ints:
         shared = self.values([] if groups.values is None else groups.values.to_list())[groups.cell_value]
-        shared = shared[np.lexsort((shared, groups.cell_group))]
+        q = max(self.number_of_values, 1)
+        shared = np.sort(groups.cell_group * q + shared) % q  # by group, then by number
         numbers = np.zeros(len(groups), dtype=np.int64)
         for size in np.unique(groups.distinct).tolist():
             alike = np.flatnonzero(groups.distinct == size)
