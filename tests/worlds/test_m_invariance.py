@@ -107,16 +107,14 @@ def test_one_wrong_signature_is_caught():
     """A broken twin that swaps one remembered person's signature is found at more risk than 1/m."""
 
     def spoil(memory):
-        persons = memory.tables["persons"]
-        if persons["signature"].n_unique() < 2:
+        persons, entries = memory.tables["persons"], memory.tables["signatures"]
+        own = entries.row(by_predicate=pl.col("entry") == persons["entry"][0], named=True)
+        last = entries.row(by_predicate=pl.col("entry") == persons["entry"][-1], named=True)
+        other = entries.filter((pl.col("signature") == last["signature"]) & (pl.col("value") == own["value"]))["entry"]
+        if last["signature"] == own["signature"] or not len(other):
             return memory
-        wrong = persons.with_row_index().with_columns(
-            signature=pl.when(pl.col("index") == 0).then(pl.col("signature").reverse()).otherwise("signature")
-        )
-        values = memory.tables["signatures"].filter(pl.col("signature") == wrong["signature"][0])["value"]
-        if wrong["value"][0] not in values or wrong["signature"][0] == persons["signature"][0]:
-            return memory
-        return replace(memory, tables={**memory.tables, "persons": wrong.drop("index")})
+        wrong = persons.with_columns(entry=pl.concat([other.cast(persons["entry"].dtype), persons["entry"][1:]]))
+        return replace(memory, tables={**memory.tables, "persons": wrong})
 
     case = find(small_series(), lambda c: exceeds(publish_all(c[0], c[1], c[3], spoil=spoil), c[2], c[0]), settings=FIND)
 

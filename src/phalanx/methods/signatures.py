@@ -13,9 +13,9 @@ from phalanx.methods.base import Memory
 Ints = npt.NDArray[np.int64]
 
 _SIGNATURES: Final = "signatures"
-"""Memory table (signature, value): one row per value of a signature."""
+"""Memory table (entry, signature, value): one row per value of a signature; entries are numbered through."""
 _PERSONS: Final = "persons"
-"""Memory table (person, value, signature): the value and the signature first published for a person (or for a record of theirs)."""
+"""Memory table (person, entry): the signature and the value in it that were first published for a person (or for a record of theirs)."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,10 +35,12 @@ class Signatures:
     """(e,) the value code of each entry."""
     ids: Ints
     """(q,) the number by which memory knows each signature."""
+    entries: Ints
+    """(e,) the number by which memory knows each entry."""
     of_row: Ints
     """(n,) the signature of each row; -1 for a new tuple."""
     entry_of_row: Ints
-    """(n,) the entry of each row; meaningless for a new tuple."""
+    """(n,) the entry of each row; -1 for a new tuple."""
     changed: npt.NDArray[np.bool_]
     """(n,) whether the person is known with another value only."""
     known: int
@@ -63,34 +65,53 @@ class Signatures:
             none = np.zeros(0, dtype=np.int64)
             unchanged = np.zeros(microdata.rows, dtype=bool)
             return cls(
-                domain=column.domain.values, codes=codes, offsets=np.zeros(1, dtype=np.int64), values=none, ids=none, of_row=nobody, entry_of_row=nobody, changed=unchanged, known=0
+                domain=column.domain.values,
+                codes=codes,
+                offsets=np.zeros(1, dtype=np.int64),
+                values=none,
+                ids=none,
+                entries=none,
+                of_row=nobody,
+                entry_of_row=nobody,
+                changed=unchanged,
+                known=0,
             )
         domain = _with_remembered(column.domain.values, table["value"])
         coded = pl.DataFrame({"value": domain, "code": np.arange(len(domain), dtype=np.int64)})
         table = _join_value(table, coded).sort("signature", "code")
         ids, sizes = np.unique(table["signature"].to_numpy(), return_counts=True)
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        values = table["code"].to_numpy().astype(np.int64)
+        values, entries = (table[name].to_numpy().astype(np.int64) for name in ("code", "entry"))
 
         if not everyone:
             last = memory.groups if memory.groups is not None else pl.DataFrame(schema={"person": pl.Binary})
             persons = persons.join(last.select("person"), on="person", how="semi", maintain_order="left")
-        if not (everyone and per_record):
-            persons = persons.unique("person", keep="last", maintain_order=True)
-        records = _join_value(persons, coded).select("person", pl.col("code").alias("recorded"), "signature")
+        place_of = np.zeros(int(entries.max()) + 1, dtype=np.int64)
+        place_of[entries] = np.arange(len(entries))
+        place = place_of[persons["entry"].to_numpy()]
+        records = pl.DataFrame({"person": persons["person"], "place": place, "code": values[place]})
         rows = pl.DataFrame({"person": microdata.persons, "code": codes})
         if everyone and per_record:
-            seen = rows.join(records.unique("person"), on="person", how="left", maintain_order="left")["recorded"].is_not_null()
-            found = rows.join(records, left_on=["person", "code"], right_on=["person", "recorded"], how="left", maintain_order="left")["signature"]
+            seen = rows.join(records.unique("person"), on="person", how="left", maintain_order="left")["place"].is_not_null().to_numpy()
+            found = rows.join(records, on=["person", "code"], how="left", maintain_order="left")["place"]
+            entry_of_row = found.fill_null(-1).to_numpy()
         else:
-            joined = rows.join(records, on="person", how="left", maintain_order="left")
-            seen = joined["recorded"].is_not_null()
-            found = joined.select(pl.when(pl.col("recorded") == pl.col("code")).then(pl.col("signature")))["signature"]
-        changed = (seen & found.is_null()).to_numpy()
-        of_row = np.where(found.is_null().to_numpy(), -1, np.searchsorted(ids, found.fill_null(int(ids[0])).to_numpy()))
-        keys = np.repeat(np.arange(len(ids)), sizes) * len(domain) + values
-        entry_of_row = np.searchsorted(keys, of_row * len(domain) + codes)
-        return cls(domain=domain, codes=codes, offsets=offsets, values=values, ids=ids, of_row=of_row, entry_of_row=entry_of_row, changed=changed, known=len(ids))
+            found = _last(rows, records)
+            seen = found.is_not_null().to_numpy()
+            entry_of_row = found.fill_null(-1).to_numpy()
+            entry_of_row = np.where(values[entry_of_row] == codes, entry_of_row, -1)
+        known = entry_of_row >= 0
+        return cls(
+            domain=domain,
+            codes=codes,
+            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            values=values,
+            ids=ids,
+            entries=entries,
+            of_row=np.where(known, np.repeat(np.arange(len(ids)), sizes)[entry_of_row], -1),
+            entry_of_row=entry_of_row,
+            changed=seen & ~known,
+            known=len(ids),
+        )
 
     def extended(self, alphas: Ints, betas: Ints, chosen: Ints) -> tuple["Signatures", Ints]:
         """With the signatures that the assignment phase made; also how many new tuples it assigned to each entry, shape (e,)."""
@@ -112,16 +133,17 @@ class Signatures:
             assigned[offsets[index] : offsets[index + 1]] += alpha
         first_new = int(self.ids.max(initial=0)) + 1
         ids = np.concatenate([self.ids, np.arange(first_new, first_new + len(created))])
-        return replace(self, offsets=offsets, values=np.concatenate([self.values, *created]), ids=ids), assigned
+        new_entries = int(self.entries.max(initial=-1)) + 1 + np.arange(int(offsets[-1]) - len(self.entries))
+        entries = np.concatenate([self.entries, new_entries])
+        return replace(self, offsets=offsets, values=np.concatenate([self.values, *created]), ids=ids, entries=entries), assigned
 
     def to_remember(self, persons: pl.Series, rows: Ints, entries: Ints) -> dict[str, pl.DataFrame]:
         """What to append to memory: the signatures that are new, and the new persons (or records) under theirs."""
         first = self.offsets[self.known]
         new = np.repeat(self.ids, np.diff(self.offsets))[first:]
-        signature_of_entry = np.repeat(self.ids, np.diff(self.offsets))
         return {
-            _SIGNATURES: pl.DataFrame({"signature": new, "value": self.domain.gather(self.values[first:]).alias("value")}),
-            _PERSONS: pl.DataFrame({"person": persons.gather(rows), "value": self.domain.gather(self.codes[rows]).alias("value"), "signature": signature_of_entry[entries]}),
+            _SIGNATURES: pl.DataFrame({"entry": self.entries[first:], "signature": new, "value": self.domain.gather(self.values[first:])}),
+            _PERSONS: pl.DataFrame({"person": persons.gather(rows), "entry": self.entries[entries].astype(np.int32)}),
         }
 
 
@@ -129,6 +151,15 @@ def _with_remembered(values: pl.Series, remembered: pl.Series) -> pl.Series:
     """The table's sensitive values, followed by those that only signatures hold: a counterfeit may need one of them."""
     both = pl.concat([values.to_frame("value"), remembered.unique().sort().to_frame("value")], how="vertical_relaxed")["value"]
     return both.unique(maintain_order=True)
+
+
+def _last(rows: pl.DataFrame, records: pl.DataFrame) -> pl.Series:
+    """The place of the last record of each row's person, shape (n,); null for who has none."""
+    found = rows.join(records, on="person", how="left", maintain_order="left")["place"]
+    if len(found) > rows.height:  # some have several records
+        latest = records.unique("person", keep="last", maintain_order=True)
+        found = rows.join(latest, on="person", how="left", maintain_order="left")["place"]
+    return found
 
 
 def _join_value(table: pl.DataFrame, coded: pl.DataFrame) -> pl.DataFrame:
