@@ -143,3 +143,10 @@ def test_the_first_split_is_a_best_scheme(bucket):
     assert naive.total_perimeter(groups, positions) == naive.best_scheme(lists, positions, codes.shape[1])
     worst = [[lists[j][g] for j in range(s)] for g in range(length)]
     assert naive.total_perimeter(worst, positions) >= naive.best_scheme(lists, positions, codes.shape[1]) - 1e-12 or not real.all()
+
+
+@given(st.lists(st.integers(0, 9)))
+@settings(deadline=None)  # the first call compiles
+def test_counting_orders_as_a_stable_sort_does(codes):
+    """The same order as sorting places by code, equal codes as they stand."""
+    assert kernels.counted_order(np.array(codes, dtype=np.int64), 10).tolist() == sorted(range(len(codes)), key=codes.__getitem__)

@@ -98,32 +98,28 @@ def assignment(counts: Ints, m: int) -> tuple[Ints, Ints, Ints]:
 
 
 @njit(cache=True, nogil=True, fastmath=False)
+def counted_order(codes: Ints, n_codes: int) -> Ints:
+    """The stable order of whole numbers from 0 to ``n_codes - 1``, shape (p,), by counting them."""
+    place = np.zeros(n_codes + 1, dtype=np.int64)
+    for code in codes:
+        place[code + 1] += 1
+    for code in range(1, n_codes + 1):
+        place[code] += place[code - 1]
+    order = np.empty(len(codes), dtype=np.int64)
+    for slot in range(len(codes)):
+        order[place[codes[slot]]] = slot
+        place[codes[slot]] += 1
+    return order
+
+
+@njit(cache=True, nogil=True, fastmath=False)
 def sorted_lists(entries: Ints, codes: Ints, n_entries: int, n_codes: int) -> Ints:
     """Slots ordered by entry, within an entry by code (-1, a counterfeit, first), within equal codes as they stand; shape (p,).
 
     ``entries`` are below ``n_entries`` and ``codes`` below ``n_codes``, both of shape (p,).
     """
-    p = len(entries)
-    by_code = np.zeros(n_codes + 2, dtype=np.int64)
-    for slot in range(p):
-        by_code[codes[slot] + 2] += 1
-    for c in range(1, len(by_code)):
-        by_code[c] += by_code[c - 1]
-    first = np.empty(p, dtype=np.int64)
-    for slot in range(p):
-        first[by_code[codes[slot] + 1]] = slot
-        by_code[codes[slot] + 1] += 1
-    by_entry = np.zeros(n_entries + 1, dtype=np.int64)
-    for slot in range(p):
-        by_entry[entries[slot] + 1] += 1
-    for e in range(1, len(by_entry)):
-        by_entry[e] += by_entry[e - 1]
-    order = np.empty(p, dtype=np.int64)
-    for i in range(p):
-        slot = first[i]
-        order[by_entry[entries[slot]]] = slot
-        by_entry[entries[slot]] += 1
-    return order
+    by_code = counted_order(codes + 1, n_codes + 1)
+    return by_code[counted_order(entries[by_code], n_entries)]
 
 
 @njit(cache=True, nogil=True, fastmath=False)

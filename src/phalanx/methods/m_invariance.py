@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
@@ -23,7 +23,7 @@ from phalanx.guarantees.m_invariance import MInvariance as MInvarianceGuarantee
 from phalanx.kernels import m_invariance as kernels
 from phalanx.methods.base import Draft, Memory, check_min_width
 from phalanx.methods.signatures import Signatures
-from phalanx.randomness import Randomness, Stream
+from phalanx.randomness import Randomness
 from phalanx.release.generalized import generalize
 
 Ints = npt.NDArray[np.int64]
@@ -73,7 +73,14 @@ class MInvariance:
         return [MInvarianceGuarantee(m=self.m, consecutive=not self.remember)]
 
     def public(self) -> dict[str, Any]:
-        return {"name": self.name, "m": self.m, "remember": self.remember, "changed": self.changed, "not_eligible": self.not_eligible, "min_width": dict(self.min_width)}
+        return {
+            "name": self.name,
+            "m": self.m,
+            "remember": self.remember,
+            "changed": self.changed,
+            "not_eligible": self.not_eligible,
+            "min_width": dict(self.min_width),
+        }
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         """Division, balancing, assignment, split; MethodError or NotEligible where the promise cannot be kept."""
@@ -87,8 +94,8 @@ class MInvariance:
         if changed := int(signatures.changed.sum()):
             if self.changed == "refuse":
                 raise MethodError(
-                    f"{changed} person(s) come with another value of {microdata.schema.sensitive!r} than the one published for them, and m-invariance is about values that "
-                    "persist; set changed = \"hold-back\" or \"new-record\" in [method], or use a method for values that change."
+                    f"{changed} person(s) come with another value of {microdata.schema.sensitive!r} than the one published for them, and m-invariance "
+                    'is about values that persist; set changed = "hold-back" or "new-record" in [method], or use a method for values that change.'
                 )
             if self.changed == "hold-back":
                 published[signatures.changed] = False
@@ -113,10 +120,9 @@ class MInvariance:
         filled, invented = (np.pad(x, (0, len(assigned) - len(x))) for x in (filled, invented))
 
         entries, source = _move(s_cap, s_minus, signatures, filled + assigned, invented)
-        groups = _split(entries, source, signatures, microdata, stream)
-        form, published_id = generalize(
-            microdata, source, groups, rng.stream("generalize"), values=signatures.domain.gather(signatures.values[entries]), counterfeits=True, min_width=self.min_width
-        )
+        groups = _split(entries, source, signatures, microdata)
+        values = signatures.domain.gather(signatures.values[entries])
+        form, published_id = generalize(microdata, source, groups, rng.stream("generalize"), values=values, counterfeits=True, min_width=self.min_width)
         group_of_row = np.zeros(microdata.rows, dtype=np.int64)
         real = source >= 0
         group_of_row[source[real]] = published_id[groups[real]]
@@ -140,9 +146,9 @@ class MInvariance:
         if self.not_eligible == "refuse":
             most = int(counts.max())
             raise NotEligible(
-                f"{most} of the {len(s_minus)} new rows ({most / len(s_minus):.1%}) share one value of {microdata.schema.sensitive!r} (they hold {int((counts > 0).sum())} different values) and "
-                f"m = {self.m} allows 1/{self.m} ({1 / self.m:.1%}); lower m to at most {Fraction(len(s_minus), most).__floor__()}, or set not_eligible = \"hold-back\" in [method] "
-                f"to leave out {surplus} row(s)."
+                f"{most} of the {len(s_minus)} new rows ({most / len(s_minus):.1%}) share one value of {microdata.schema.sensitive!r} "
+                f"(they hold {int((counts > 0).sum())} different values) and m = {self.m} allows 1/{self.m} ({1 / self.m:.1%}); lower m to at most "
+                f'{Fraction(len(s_minus), most).__floor__()}, or set not_eligible = "hold-back" in [method] to leave out {surplus} row(s).'
             )
         by_value = np.argsort(codes, kind="stable")
         rank = np.empty(len(s_minus), dtype=np.int64)
@@ -181,17 +187,17 @@ def _count(codes: Ints, n: int) -> Ints:
 def _move(s_cap: Ints, s_minus: Ints, signatures: Signatures, taken: Ints, invented: Ints) -> tuple[Ints, Ints]:
     """Put tuples where the counts say: returns the entry and the microdata row (-1: counterfeit) of every published tuple, ordered by entry."""
     codes = signatures.codes[s_minus]
-    by_value = np.argsort(codes, kind="stable")
+    by_value = kernels.counted_order(codes, signatures.n_values)
     entries_by_value = np.argsort(signatures.values, kind="stable")
     entry_of_new = np.repeat(entries_by_value, taken[entries_by_value])
     entry_of_invented = np.repeat(np.arange(len(invented)), invented)
     entries = np.concatenate([signatures.entry_of_row[s_cap], entry_of_new, entry_of_invented])
     source = np.concatenate([s_cap, s_minus[by_value], np.full(len(entry_of_invented), -1, dtype=np.int64)])
-    order = np.argsort(entries, kind="stable")
+    order = kernels.counted_order(entries, len(signatures.values))
     return entries[order], source[order]
 
 
-def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Microdata, stream: Stream) -> Ints:
+def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Microdata) -> Ints:
     """Phase 4: the group of every published tuple, shape (p,), 0 .. g-1."""
     per_entry = _count(entries, len(signatures.values))
     sizes = np.diff(signatures.offsets)
@@ -201,7 +207,8 @@ def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Micro
     orders = np.empty((len(columns), len(source)), dtype=np.int64)
     positions = np.empty((len(source), len(columns)))
     for i, column in enumerate(columns):
-        codes = np.where(real, column.codes[source], -1).astype(np.int64)
+        codes = column.codes[source].astype(np.int64)
+        codes[~real] = -1
         orders[i] = kernels.sorted_lists(entries, codes, len(per_entry), len(column.domain))
         positions[:, i] = column.domain.normalised[codes]
     live = np.flatnonzero(lengths)
@@ -211,7 +218,7 @@ def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Micro
     parts = min(os.cpu_count() or 1, 8, len(live))
     cuts = [0, *(int(np.searchsorted(work, work[-1] * (i + 1) / parts)) for i in range(parts - 1)), len(live)]
     with ThreadPoolExecutor(parts) as pool:  # the kernel holds no lock, and no two parts touch the same slot
-        for done in [pool.submit(kernels.split, orders, positions, real, starts, sizes, lengths, a, b) for a, b in zip(cuts, cuts[1:], strict=False)]:
+        for done in [pool.submit(kernels.split, orders, positions, real, starts, sizes, lengths, a, b) for a, b in pairwise(cuts)]:
             done.result()
     first_group = np.concatenate([[0], np.cumsum(lengths)])[:-1]
     slots = np.arange(len(source))
