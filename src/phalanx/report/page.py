@@ -1,0 +1,75 @@
+"""The page of one release: what was promised, the check, the groups, and the series so far."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from phalanx.guarantees.base import Verdict
+from phalanx.release.folder import Release
+from phalanx.report import charts, promises
+from phalanx.report.figures import Figures, histogram, size_histogram
+
+
+def write_report(path: Path, releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary: Mapping[str, Any]) -> None:
+    """Write the page of the newest of ``releases``; the earlier ones give the series so far.
+
+    ``verdicts``: the checks it passed; ``summary``: counts that are not in the release (``held_back`` by reason, ``seconds``). Shows released
+    values and these counts only; loads nothing and runs nothing. OSError where it cannot be written; an older page is replaced whole or not at all.
+    """
+    page = render(releases, verdicts, summary=summary)
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        temporary.write_text(page, encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary: Mapping[str, Any]) -> str:
+    """The page as text."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    ordered = sorted(releases, key=lambda r: r.number)
+    series = [Figures.of(release) for release in ordered]
+    manifest, figures = ordered[-1].manifest, series[-1]
+    sizes = size_histogram(figures.sizes)
+    numbers = [str(f.number) for f in series]
+    widths = []
+    for width in figures.widths:
+        bins = histogram(width.shares)
+        chart = charts.bars(f"Interval widths of {width.name}", [f"{a:.0%}" for a, _, _ in bins], [n for _, _, n in bins], unit="rows")
+        widths.append({"name": width.name, "mean": width.mean, "median": width.median, "domain": width.domain, "chart": Markup(chart)})  # noqa: S704 - charts escape what they show
+    environment = Environment(loader=PackageLoader("phalanx.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template("release.html").render(
+        manifest=manifest,
+        promises=[promises.in_words(g) for g in manifest.guarantees],
+        warnings=promises.warnings(manifest.model_dump()),
+        checks=[_check(v) for v in verdicts],
+        figures=figures,
+        held_back=dict(summary.get("held_back", {})),
+        seconds=summary.get("seconds"),
+        sensitive=[a.name for a in manifest.attributes if a.role == "sensitive"],
+        kept=[a.name for a in manifest.attributes if a.role == "keep"],
+        smallest=int(figures.sizes.min(initial=0)) if len(figures.sizes) == 0 else int(figures.sizes.min()),
+        largest=int(figures.sizes.max(initial=0)),
+        size_chart=Markup(charts.bars("Groups by size", [label for label, _ in sizes], [n for _, n in sizes], unit="groups")),  # noqa: S704
+        widths=widths,
+        series=series,
+        counterfeit_chart=Markup(charts.bars("Counterfeits per release", numbers, [f.counterfeits for f in series], unit="counterfeits") if len(series) > 1 else ""),  # noqa: S704
+        loss_chart=Markup(charts.line("Mean interval width per release", numbers, [f.loss for f in series], percent=True)),  # noqa: S704
+    )
+
+
+def _check(verdict: Verdict) -> dict[str, str]:
+    said = verdict.to_json()
+    unchecked = verdict.worst is None and verdict.note.startswith("not checked")
+    short = lambda x: "" if x is None else str(x) if len(str(x)) <= 20 else str(x)[:12] + "…"  # noqa: E731
+    return {
+        "name": verdict.name.split(": ", 1)[-1] if verdict.name.startswith("release ") else verdict.name,
+        "bound": short(said["bound"]),
+        "worst": short(said["worst"]),
+        "result": "not checked" if unchecked else "holds" if verdict.holds else "fails",
+        "note": verdict.note.removeprefix("not checked: "),
+    }
