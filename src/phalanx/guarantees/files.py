@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from phalanx.release.folder import Release
+from phalanx.release.folder import Release, read_csv
 
 _METADATA: Final = {b"ARROW:schema"}
 """Key-value metadata that writers of plain columns add: the column types once more."""
@@ -61,9 +61,9 @@ def _unused_values(path: Path, texts: list[str]) -> list[str]:
 
 def _same_rows(parquet: Path, csv: Path) -> bool:
     try:
-        table = pl.read_parquet(parquet, hive_partitioning=False)
+        table = pl.read_parquet(parquet, hive_partitioning=False, glob=False)
         typed = {name: dtype if dtype.is_numeric() or dtype in (pl.String, pl.Date, pl.Boolean) else pl.String for name, dtype in table.schema.items()}
-        written = pl.read_csv(csv, schema_overrides=typed, infer_schema=False)
+        written = read_csv(csv, typed, infer=False)
         beside = table.with_columns(pl.col(name).cast(pl.String) for name, dtype in table.schema.items() if typed[name] != dtype)
         return beside.columns == written.columns and beside.equals(written)
     except (pl.exceptions.PolarsError, OSError, ValueError):

@@ -1,7 +1,7 @@
 """A release as a folder of files: writing it, and reading it back without believing it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -127,11 +127,22 @@ def _read_table(path: Path, manifest: Manifest, name: str) -> pl.DataFrame:
         if f"{name}.parquet" in names:
             return pl.read_parquet(path / f"{name}.parquet", hive_partitioning=False, glob=False)
         if f"{name}.csv" in names:
-            # an empty field is missing and a quoted one is the empty text, as write_csv wrote them
-            return pl.read_csv(path / f"{name}.csv", infer_schema_length=None, schema_overrides=_csv_types(manifest), try_parse_dates=False, glob=False)
+            return read_csv(path / f"{name}.csv", _csv_types(manifest))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise ReleaseError(f"{path}: the {name} file cannot be read as the manifest describes it; ask the publisher for it again.") from None
     raise ReleaseError(f"{path}: the manifest names no {name} file; ask the publisher for the folder again.")
+
+
+def read_csv(path: Path, types: Mapping[str, Any], *, infer: bool = True) -> pl.DataFrame:
+    """A published CSV file; an empty field is missing and a quoted one is the empty text, as they were written.
+
+    Other columns than those in ``types`` have the type that all of their values suggest, or are text. Polars leaves the doubled quotes of a header as
+    they are, so names are undoubled here.
+    """
+    doubled = {name.replace('"', '""'): dtype for name, dtype in types.items()}
+    frame = pl.read_csv(path, infer_schema=infer, infer_schema_length=None, schema_overrides=doubled, try_parse_dates=False, glob=False)
+    frame.columns = [name.replace('""', '"') for name in frame.columns]
+    return frame
 
 
 def _csv_types(manifest: Manifest) -> dict[str, Any]:
