@@ -1,0 +1,140 @@
+"""The worked example of Xiao & Tao (SIGMOD 2007): Tables 1 to 3."""
+
+from dataclasses import dataclass, field
+
+import polars as pl
+import pytest
+
+from phalanx.adversaries import Intersection
+from phalanx.data.microdata import Microdata
+from phalanx.data.persons import PersonKey
+from phalanx.data.schema import Schema
+from phalanx.methods.base import Memory
+from phalanx.methods.m_invariance import MInvariance
+from phalanx.randomness import Randomness
+from phalanx.release.evidence import Evidence
+from phalanx.release.generalized import Generalized
+from phalanx.release.manifest import PublishedAttribute
+
+T1 = [
+    ("Bob", 21, 12000, "dyspepsia"),
+    ("Alice", 22, 14000, "bronchitis"),
+    ("Andy", 24, 18000, "flu"),
+    ("David", 23, 25000, "gastritis"),
+    ("Gary", 41, 20000, "flu"),
+    ("Helen", 36, 27000, "gastritis"),
+    ("Jane", 37, 33000, "dyspepsia"),
+    ("Ken", 40, 35000, "flu"),
+    ("Linda", 43, 26000, "gastritis"),
+    ("Paul", 52, 33000, "dyspepsia"),
+    ("Steve", 56, 34000, "gastritis"),
+]
+STAY = {"Bob", "David", "Jane", "Linda", "Gary", "Steve"}
+T2 = [row for row in T1 if row[0] in STAY] + [
+    ("Emily", 25, 21000, "flu"),
+    ("Mary", 46, 30000, "gastritis"),
+    ("Ray", 54, 31000, "dyspepsia"),
+    ("Tom", 60, 44000, "gastritis"),
+    ("Vince", 65, 36000, "flu"),
+]
+GROUPS_1 = [["Bob", "Alice"], ["Andy", "David"], ["Gary", "Helen"], ["Jane", "Ken", "Linda"], ["Paul", "Steve"]]
+GROUPS_2 = [["Bob"], ["David", "Emily"], ["Jane", "Linda"], ["Gary", "Mary"], ["Ray", "Steve"], ["Tom", "Vince"]]
+COUNTERFEITS_2 = {1: "bronchitis", 3: "flu"}
+DIVERSE_2 = [["Bob", "David"], ["Emily", "Jane", "Linda"], ["Gary", "Mary"], ["Ray", "Steve"], ["Tom", "Vince"]]
+
+SCHEMA = Schema(identifier="name", quasi=["age", "zip"], sensitive="disease")
+KEY = PersonKey(bytes(32))
+
+
+def microdata(table):
+    return Microdata.encode(pl.DataFrame(table, schema=["name", "age", "zip", "disease"], orient="row"), SCHEMA, KEY)
+
+
+def key(name):
+    return KEY.hash(pl.Series("name", [name]))[0]
+
+
+def signatures(groups, table):
+    disease = {name: d for name, _, _, d in table}
+    return {name: frozenset(disease[n] for n in group) for group in groups for name in group}
+
+
+def memory_of_release_1():
+    """What a ledger would hold after the paper's T*(1)."""
+    by_person = signatures(GROUPS_1, T1)
+    disease = {name: d for name, _, _, d in T1}
+    distinct = sorted(set(by_person.values()), key=sorted)
+    entry_of = {(s, v): e for e, (s, v) in enumerate((s, v) for s in distinct for v in sorted(s))}
+    table = pl.DataFrame({"entry": list(entry_of.values()), "signature": [distinct.index(s) + 1 for s, _ in entry_of], "value": [v for _, v in entry_of]})
+    persons = pl.DataFrame(
+        {"person": [key(n) for n in by_person], "entry": [entry_of[s, disease[n]] for n, s in by_person.items()]}, schema={"person": pl.Binary, "entry": pl.Int32}
+    )
+    groups = pl.DataFrame({"person": [key(n) for g in GROUPS_1 for n in g], "group": [i for i, g in enumerate(GROUPS_1, 1) for _ in g]})
+    return Memory(1, {"persons": persons, "signatures": table}, groups)
+
+
+@dataclass(frozen=True)
+class ByHand:
+    """A release as far as an adversary sees it."""
+
+    number: int
+    form: Generalized
+    groups: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+
+def by_hand(number, table, groups, counterfeits=None):
+    """The groups of the paper with minimum intervals."""
+    rows, who = [], []
+    row_of = {row[0]: row for row in table}
+    for g, names in enumerate(groups, 1):
+        ages, zips = [row_of[n][1] for n in names], [row_of[n][2] for n in names]
+        box = (min(ages), max(ages), min(zips), max(zips))
+        values = [row_of[n][3] for n in names] + ([counterfeits[g]] if counterfeits and g in counterfeits else [])
+        rows += [(g, *box, v) for v in values]
+        who += [(key(n), g) for n in names]
+    attributes = (
+        PublishedAttribute(name="age", role="quasi", type="numeric", columns=["age_low", "age_high"]),
+        PublishedAttribute(name="zip", role="quasi", type="numeric", columns=["zip_low", "zip_high"]),
+        PublishedAttribute(name="disease", role="sensitive", type="categorical", columns=["disease"]),
+    )
+    table = pl.DataFrame(rows, schema=["group", "age_low", "age_high", "zip_low", "zip_high", "disease"], orient="row")
+    counts = None if counterfeits is None else pl.DataFrame({"group": list(counterfeits), "count": [1] * len(counterfeits)})
+    return ByHand(number, Generalized(table, attributes, counts), pl.DataFrame(who, schema={"person": pl.Binary, "group": pl.Int64}, orient="row"))
+
+
+def attack(releases, view):
+    tables = {1: T1, 2: T2}
+    evidence = Evidence(groups={r.number: r.groups for r in releases}, microdata={r.number: microdata(tables[r.number]) for r in releases})
+    found = Intersection(view=view).attack(releases, evidence)
+    exposed = set(found.per_person.filter("exposed")["person"])
+    return {name for name in {row[0] for row in T1 + T2} if key(name) in exposed}
+
+
+@pytest.mark.parametrize("attempt", range(20))
+def test_release_2_needs_exactly_two_counterfeits(attempt):
+    """Whatever the random choices: two counterfeits, m-unique groups, and everybody who stayed keeps the signature of T*(1)."""
+    draft = MInvariance(m=2).publish(microdata(T2), memory_of_release_1(), Randomness.secure())
+
+    assert draft.form.counterfeit_rows == 2, attempt
+    values = {g: v for g, v in draft.form.table.group_by("group").agg("disease").iter_rows()}
+    assert all(len(v) == len(set(v)) >= 2 for v in values.values())
+    before = signatures(GROUPS_1, T1)
+    now = {row[0]: frozenset(values[g]) for row, g in zip(T2, draft.groups.tolist(), strict=True)}
+    assert all(now[name] == before[name] for name in STAY)
+    assert now["Bob"] == {"dyspepsia", "bronchitis"}
+
+
+@pytest.mark.parametrize("view", ["box", "person"])
+def test_the_papers_releases_expose_nobody(view):
+    """Tables 1b and 3a: no vulnerable tuple."""
+    releases = [by_hand(1, T1, GROUPS_1), by_hand(2, T2, GROUPS_2, COUNTERFEITS_2)]
+
+    assert attack(releases, view) == set()
+
+
+def test_two_diverse_releases_expose_bob():
+    """Tables 1b and 2b: {dyspepsia, bronchitis} and {dyspepsia, gastritis} leave Bob's dyspepsia."""
+    releases = [by_hand(1, T1, GROUPS_1), by_hand(2, T2, DIVERSE_2)]
+
+    assert "Bob" in attack(releases, "box")
+    assert "Bob" in attack(releases, "person")
