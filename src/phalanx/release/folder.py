@@ -1,5 +1,6 @@
 """A release as a folder of files: writing it, and reading it back without believing it."""
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -80,13 +81,16 @@ def write_folder(path: Path, form: Generalized, formats: Sequence[str], **said: 
 
 def _write_table(table: pl.DataFrame, target: Path, format: str) -> None:
     """Plain columns, no dictionary of unused values, no statistics, no metadata beyond the schema."""
-    with target.open("wb") as file:
-        if format == "csv":
-            table.with_columns(cs.datetime().cast(pl.String)).write_csv(file)  # written as the text that a reader of the other format sees
-        else:
-            table.write_parquet(file, compression="zstd", compression_level=1, statistics=False)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with target.open("wb") as file:
+            if format == "csv":
+                table.with_columns(cs.datetime().cast(pl.String)).write_csv(file)  # written as the text that a reader of the other format sees
+            else:
+                table.write_parquet(file, compression="zstd", compression_level=1, statistics=False)
+            file.flush()
+            os.fsync(file.fileno())
+    except pl.exceptions.PolarsError:  # how its writers tell that the disk is full, in words that differ by format
+        raise OSError(errno.EIO, f"{target.name} does not fit, or its disk fails") from None
 
 
 def _write_bytes(target: Path, content: bytes) -> None:
