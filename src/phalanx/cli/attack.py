@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from phalanx.cli.output import JSON, show_json, show_table
+from phalanx.cli.output import JSON, show_json, show_table, show_text
 
 
 def attack(
@@ -12,7 +12,9 @@ def attack(
     original: Annotated[list[str], typer.Option(help="The original table of each release, in order.")],
     identifier: Annotated[str, typer.Option(help="The identifier column of the original tables.")],
     ledger: Annotated[str | None, typer.Option(help="The ledger's URL or SQLite file; the worst case needs its person-to-group mapping.")] = None,
-    adversary: Annotated[str, typer.Option(help="intersection (knows quasi-identifiers) or intersection-by-person (worst case: knows everybody's group).")] = "intersection",
+    adversary: Annotated[
+        str, typer.Option(help="intersection (knows quasi-identifiers) or intersection-by-person (worst case: knows everybody's group).")
+    ] = "intersection",
     json: bool = JSON,
 ) -> None:
     """Attack a series as an adversary would, and count the persons exposed.
@@ -35,10 +37,13 @@ def attack(
     if json:
         show_json(found.to_json())
         return
-    typer.echo(f"{found.adversary}: {found.knows}")
+    show_text(f"{found.adversary} knows {found.knows}")
     show_table(
-        "", ["persons", "exposed", "success", "without the release"], [[found.persons, found.exposed, f"{found.success:.1%}", f"{found.baseline:.1%}"]], right=range(4)
+        "",
+        ["persons", "exposed", "success", "without the release"],
+        [[found.persons, found.exposed, f"{found.success:.1%}", f"{found.baseline:.1%}"]],
+        right=range(4),
     )
     show_table("", ["candidates left", "persons"], sorted(found.histogram.items()), right=(0, 1))
     if found.note:
-        typer.echo(found.note)
+        show_text(found.note)

@@ -41,7 +41,10 @@ def init(
         show_json({"plan": str(target), "columns": [asdict(p) for p in profiles]})
         return
     show_table(
-        source, ["column", "type", "distinct", "missing", "proposed role", "why"], [[p.name, p.type, p.distinct, p.missing, p.role, p.reason] for p in profiles], right=(2, 3)
+        source,
+        ["column", "type", "distinct", "missing", "role", "why"],
+        [[p.name, p.type, p.distinct, p.missing, p.role, p.reason] for p in profiles],
+        right=(2, 3),
     )
     typer.echo(f"\nThe plan is in {target}. Read it, correct the roles, then: phalanx publish {target}")
 

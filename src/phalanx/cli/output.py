@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from phalanx.guarantees.base import Verdict
 
 _FIGURE = 24  # a digest is longer, and its beginning says enough
+_NOTE = 30  # columns below which a note is not worth a column
+_WIDE = 240  # the width of a file or a pipe
 
 JSON = typer.Option(False, "--json", help="Print one JSON object with stable keys instead of text.")
 QUIET = typer.Option(False, "--quiet", "-q", help="No progress on the terminal.")
@@ -31,23 +35,67 @@ def show_json(found: Mapping[str, Any]) -> None:
 
 
 def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[int] = ()) -> None:
-    """A table on standard output; numbers stand right."""
-    from rich.console import Console
+    """A table on standard output; numbers stand right, and no word is split while the words fit side by side."""
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    cells = [[str(cell) for cell in row] for row in rows]
+    words = [max(_longest_word(text) for text in (name, *(row[i] for row in cells))) for i, name in enumerate(header)]
+    console = _console()
+    whole = sum(words) + 2 * (len(words) - 1) <= console.width
     for i, name in enumerate(header):
-        table.add_column(Text(name), justify="right" if i in right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*[Text(str(cell)) for cell in row])
-    Console().print(table)
+        table.add_column(Text(name), justify="right" if i in right else "left", overflow="fold", min_width=words[i] if whole else None)
+    for row in cells:
+        table.add_row(*[Text(cell) for cell in row])
+    if title:
+        show_text(title)
+    console.print(table)
+
+
+def show_text(text: str) -> None:
+    """A sentence on standard output, broken between words where a terminal ends; unbroken elsewhere."""
+    from rich.text import Text
+
+    _console().print(Text(text), soft_wrap=not sys.stdout.isatty())
+
+
+def _console() -> "Console":
+    """Standard output: as wide as the terminal; elsewhere, so wide that a row is a line."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=_WIDE)
+
+
+def _longest_word(text: str) -> int:
+    return max((len(word) for word in text.split()), default=0)
 
 
 def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
-    """The checks as a table, one line each."""
-    rows = [[v.name, _short(v.bound), _short(v.worst), _mark(v), v.note] for v in verdicts]
-    show_table("Checks", ["check", "bound", "worst", "result", "note"], rows, right=(1, 2))
+    """The checks, a table for each release; notes beside them where there is room, else under the table for what does not hold or was not checked."""
+    for title, checks in _by_release(verdicts).items():
+        rows = [[name, _mark(v), _short(v.worst), _short(v.bound)] for name, v in checks]
+        header = ["check", "result", "worst", "bound"]
+        taken = sum(max(len(cell) for cell in column) + 2 for column in zip(header, *rows, strict=True))
+        beside = _console().width - taken >= _NOTE
+        if beside:
+            show_table(title, [*header, "note"], [[*row, v.note] for row, (_, v) in zip(rows, checks, strict=True)], right=(2, 3))
+        else:
+            show_table(title, header, rows, right=(2, 3))
+            for name, v in checks:
+                if _mark(v) != "holds":
+                    show_text(f"{name}: {v.note}")
+        sys.stdout.write("\n")
+
+
+def _by_release(verdicts: "Sequence[Verdict]") -> "dict[str, list[tuple[str, Verdict]]]":
+    """The checks under their release, in order; their names without it."""
+    found: dict[str, list[tuple[str, Verdict]]] = {}
+    for v in verdicts:
+        release, _, name = v.name.partition(": ")
+        title, name = (release, name) if release.startswith("release ") else ("Checks", v.name)
+        found.setdefault(title[:1].upper() + title[1:], []).append((name, v))
+    return found
 
 
 def _mark(verdict: "Verdict") -> str:

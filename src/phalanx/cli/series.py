@@ -1,5 +1,6 @@
 """``phalanx series``: what a ledger knows."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -43,10 +44,12 @@ def show(name: Annotated[str, typer.Argument(help="The name of the series.")], l
         show_json({"name": name, "promise": promise, "releases": found})
         return
     for guarantee in promise.get("guarantees", []):
-        typer.echo("promises: " + ", ".join(f"{k} = {v}" if k != "name" else str(v) for k, v in guarantee.items()))
+        typer.echo("promises: " + ", ".join([guarantee["name"], *(f"{k} = {v}" for k, v in guarantee.items() if k != "name")]))
     show_table(
         f"Releases of {name}",
         ["number", "rows", "groups", "counterfeits", "held back", "folder"],
-        [[e["number"], *(e[k] for k in keys), e["release"]] for e in found],
+        [[e["number"], *(e[k] for k in keys), Path(e["release"]).name] for e in found],
         right=range(5),
     )
+    for folder in dict.fromkeys(str(Path(e["release"]).parent) for e in found):
+        typer.echo(f"in {folder}")

@@ -38,12 +38,16 @@ def verify(
         names = [name for part in quasi or [] for name in ([part] if "," not in part else part.split(","))]
         found = verify_table(releases[0], quasi=names, sensitive=sensitive, group=group, k=k, l=l, t=t)
     elif Path(releases[0]).is_file():
-        raise ReleaseError(f"{releases[0]} is a file, not a release folder; say which columns are quasi-identifiers with --quasi (and --sensitive) to check it.")
+        raise ReleaseError(
+            f"{releases[0]} is a file, not a release folder; say which columns are quasi-identifiers with --quasi (and --sensitive) to check it."
+        )
     else:
-        found = check(releases, ledger=None if ledger is None else ledger_url(ledger), originals=original or (), identifier=identifier, allow_seeded=allow_seeded)
+        found = check(
+            releases, ledger=None if ledger is None else ledger_url(ledger), originals=original or (), identifier=identifier, allow_seeded=allow_seeded
+        )
     if json:
         show_json(found.to_json())
     else:
         show_verdicts(found.checks)
-        typer.echo("\nEverything that was checked holds." if found.holds else "\nThis does NOT hold.")
+        typer.echo("Everything that was checked holds." if found.holds else "This does NOT hold.")
     raise typer.Exit(0 if found.holds else 1)
