@@ -93,8 +93,8 @@ def test_the_series_of_the_paper_exposes_nobody_and_mondrian_somebody(tmp_path):
     assert ran.returncode == 0, ran.stderr
     releases = table_after(ran.stdout, "m = 4")
     assert [int(r[0]) for r in releases] == [1, 2, 3, 4, 5]
-    assert all(int(r[1]) == 600 + int(r[3]) for r in releases)
-    vulnerable = {row[0]: int(row[2]) for row in table_after(ran.stdout, "Figure 4")}
+    assert all(int(r[1]) == 600 + int(r[4]) for r in releases)
+    vulnerable = {row[0]: int(row[2]) for row in table_after(ran.stdout, "figure 4")}
     assert vulnerable["m-invariance, m = 4"] == vulnerable["m-invariance, m = 2"] == 0
     assert vulnerable["Mondrian, l = 2"] > 0
 

@@ -2,17 +2,19 @@
 
     PHALANX_DATA=FOLDER python experiments/m_invariance/acs.py [--releases 20] [--first 150000] [--replaced 5000] [--quick]
 
-Prints Markdown tables; progress goes to the standard error. ``--quick``: fewer values of m and l, and no workload.
+Prints Markdown tables; progress goes to the standard error. ``--quick``: fewer values of m and l, no workload, no other r.
 """
 
 import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import series as common
 
@@ -23,8 +25,10 @@ from phalanx.methods.mondrian import Mondrian
 QUASI = ("age", "sex", "education17", "birthplace57")
 SENSITIVE = ("occupation50", "income50")
 PAPER = {"occupation50": "OCC", "income50": "SAL"}
-THETA, QUERIES = 0.1, 500
+THETA, THETAS = 0.1, (0.01, 0.05, 0.1, 0.2, 0.4)
+QUERIES, FEWER_QUERIES = 500, 200
 CHECKED_BY_BOX = 1000
+QUANTILES = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,28 +41,37 @@ class Asked:
     m: int
     other_m: Sequence[int]
     l: Sequence[int]
-    queries: int
+    everything: bool
 
 
 def schema_of(sensitive: str) -> Schema:
     return Schema(identifier="row_id", quasi=QUASI, sensitive=sensitive)
 
 
+def series_of(pool: pl.DataFrame, sensitive: str, asked: Asked) -> list[pl.DataFrame]:
+    return list(common.replaced(pool.select("row_id", *QUASI, sensitive), asked.first, asked.replaced, asked.releases, seed=2007))
+
+
 def experiment(pool: pl.DataFrame, sensitive: str, asked: Asked, to: Path) -> None:
     """All tables for one sensitive attribute."""
     began = time.perf_counter()
     schema = schema_of(sensitive)
-    tables = list(common.replaced(pool.select("row_id", *QUASI, sensitive), asked.first, asked.replaced, asked.releases, seed=2007))
-    print(f"\n## {sensitive} (the paper's {PAPER.get(sensitive, 'table')})")
+    tables = series_of(pool, sensitive, asked)
+    print(f"\n## {sensitive} (the paper's {PAPER[sensitive]})")
     run = common.publish(tables, name=f"m{asked.m}", schema=schema, method=MInvariance(m=asked.m), to=to)
-    print(f"\n|T(1)| = {asked.first}, r = {asked.replaced}, m = {asked.m}\n")
+    print(f"\n|T(1)| = {asked.first}, r = {asked.replaced}, m = {asked.m}; figures 5, 7 and 9\n")
     print(per_release(run, tables, schema, asked))
     print("\n" + summary(run))
-    print("\n### Counterfeits per release, by m (Figure 6)\n")
+    print("\n### Counterfeits per release, by m (figure 6)\n")
     runs = {asked.m: run} | {m: common.publish(tables, name=f"m{m}", schema=schema, method=MInvariance(m=m), to=to) for m in asked.other_m}
-    print(counterfeits_by_m(runs))
-    print("\n### Vulnerable tuples (Figure 4)\n")
+    print(counterfeits_by(("m",), {(m,): run for m, run in sorted(runs.items())}))
+    print("\n### Vulnerable tuples (figure 4)\n")
     print(vulnerable_tuples(runs, tables, schema, asked, to))
+    if asked.everything:
+        print("\n### Workload error (figure 8)\n")
+        print(workload_errors(runs, tables, schema, asked, to))
+        print(f"\n### Workload error of release 1, one quasi-identifier asked for at a time (theta = {THETA:.0%})\n")
+        print(error_by_attribute(run, tables, schema))
     common.tell(f"{sensitive}: {time.perf_counter() - began:.0f} s")
 
 
@@ -67,10 +80,47 @@ def per_release(run: common.Run, tables: Sequence[pl.DataFrame], schema: Schema,
     rows = []
     for p, table in zip(run.published, tables, strict=True):
         error = "-"
-        if asked.queries:
-            error = f"{common.workload_error(p.release, run.microdata(table, schema), theta=THETA, queries=asked.queries, seed=p.number):.1%}"
-        rows.append((p.number, p.rows, p.groups, p.counterfeits, p.suppressed, f"{p.seconds:.2f}", error))
-    return common.table_of(("release", "rows", "groups", "counterfeits", "held back", "seconds", "workload error"), rows)
+        if asked.everything and (p.number == 1 or p.number % 5 == 0):
+            error = f"{common.workload_error(p.release, run.microdata(table, schema), theta=THETA, queries=QUERIES, seed=p.number):.1%}"
+        rows.append((p.number, p.rows, p.groups, common.signatures(p.release), p.counterfeits, p.suppressed, f"{p.seconds:.2f}", error))
+    return common.table_of(("release", "rows", "groups", "signatures", "counterfeits", "held back", "seconds", "workload error"), rows)
+
+
+def workload_errors(runs: dict[int, common.Run], tables: Sequence[pl.DataFrame], schema: Schema, asked: Asked, to: Path) -> str:
+    """Figure 8: by selectivity and by m, in the last release; Mondrian beside it."""
+    ways = {f"m-invariance, m = {m}": run for m, run in sorted(runs.items())}
+    for name, way, method in (
+        ("mondrian-l", f"Mondrian, l = {asked.m}", Mondrian(k=asked.m, l=asked.m)),
+        ("mondrian-k", f"Mondrian, k = {asked.m}", Mondrian(k=asked.m)),
+    ):
+        ways[way] = common.publish(tables[-1:], name=name, schema=schema, method=method, to=to)
+    rows = []
+    for way, run in ways.items():
+        microdata, last = run.microdata(tables[-1], schema), run.releases[-1]
+        errors = [common.workload_error(last, microdata, theta=theta, queries=FEWER_QUERIES, seed=8) for theta in THETAS]
+        rows.append((way, *(f"{e:.1%}" for e in errors)))
+    return common.table_of(("published by", *(f"theta = {theta:.0%}" for theta in THETAS)), rows)
+
+
+def error_by_attribute(run: common.Run, tables: Sequence[pl.DataFrame], schema: Schema) -> str:
+    """Which quasi-identifier an estimate suffers from."""
+    first, microdata = run.releases[0], run.microdata(tables[0], schema)
+    errors = [common.workload_error(first, microdata, theta=THETA, queries=FEWER_QUERIES, seed=8, about=name) for name in QUASI]
+    return common.table_of(QUASI, [[f"{e:.1%}" for e in errors]])
+
+
+def rare_values(pool: pl.DataFrame, asked: Asked, to: Path) -> str:
+    """Counterfeits beside how many tuples with the rarest value arrive in a release; income is also cut at its quantiles, so that no value is rare."""
+    cuts = sorted({pool["income"].quantile(i / QUANTILES, "lower") for i in range(1, QUANTILES)})
+    pool = pool.with_columns(quantile=pl.Series(np.searchsorted(np.array(cuts), pool["income"].to_numpy(), side="right")))
+    runs = {}
+    for sensitive, r in (("occupation50", 5000), ("income50", 5000), ("income50", 10_000), ("income50", 20_000), ("quantile", 5000)):
+        releases = min(asked.releases, 1 + (pool.height - asked.first) // r)
+        tables = series_of(pool, sensitive, replace(asked, replaced=r, releases=releases))
+        rarest = int(pool[sensitive].value_counts()["count"].min()) / pool.height * r  # type: ignore[arg-type]
+        name = f"{sensitive}-{r}"
+        runs[sensitive, r, f"{rarest:.1f}"] = common.publish(tables, name=name, schema=schema_of(sensitive), method=MInvariance(m=asked.m), to=to)
+    return counterfeits_by(("sensitive", "r", "arrivals of the rarest value"), runs)
 
 
 def summary(run: common.Run) -> str:
@@ -84,13 +134,13 @@ def summary(run: common.Run) -> str:
     )
 
 
-def counterfeits_by_m(runs: dict[int, common.Run]) -> str:
+def counterfeits_by(what: Sequence[str], runs: Mapping[tuple[Any, ...], common.Run]) -> str:
     rows = []
-    for m, run in sorted(runs.items()):
+    for key, run in runs.items():
         made = [p.counterfeits for p in run.published]
         seconds = statistics.mean(p.seconds for p in run.published)
-        rows.append((m, f"{statistics.mean(made):.2f}", max(made), f"{made.count(0)} of {len(made)}", f"{seconds:.2f}"))
-    return common.table_of(("m", "counterfeits on average", "at most", "releases without", "seconds on average"), rows)
+        rows.append((*key, f"{statistics.mean(made):.2f}", max(made), f"{made.count(0)} of {len(made)}", f"{seconds:.2f}"))
+    return common.table_of((*what, "counterfeits on average", "at most", "releases without", "seconds on average"), rows)
 
 
 def vulnerable_tuples(runs: dict[int, common.Run], tables: Sequence[pl.DataFrame], schema: Schema, asked: Asked, to: Path) -> str:
@@ -122,12 +172,15 @@ def main() -> None:
         m=given.m,
         other_m=[m for m in ((2,) if given.quick else (2, 4, 6, 8)) if m != given.m],
         l=(2,) if given.quick else (2, 5, 10),
-        queries=0 if given.quick else QUERIES,
+        everything=not given.quick,
     )
     pool = pl.read_parquet(common.data_file("acs2018_occsal.parquet"))
     for sensitive in given.sensitive or SENSITIVE:
         with tempfile.TemporaryDirectory() as place:
             experiment(pool, sensitive, asked, Path(place))
+    if not given.quick:
+        with tempfile.TemporaryDirectory() as place:
+            print(f"\n## Counterfeits and rare values (m = {asked.m})\n\n{rare_values(pool, asked, Path(place))}")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.guarantees.boxes import box_ends
 from phalanx.guarantees.groups import Groups
+from phalanx.guarantees.signatures import Signatures
 from phalanx.ledger import Ledger
 from phalanx.methods.base import Method
 from phalanx.publishing import Published, Series
@@ -106,25 +107,26 @@ def _rows(microdata: Microdata, persons: pl.DataFrame) -> Ints:
     return everybody.join(persons, on="person", how="semi")["row"].to_numpy().astype(np.int64)
 
 
-def workload_error(release: Release, microdata: Microdata, *, theta: float, queries: int, seed: int) -> float:
+def workload_error(release: Release, microdata: Microdata, *, theta: float, queries: int, seed: int, about: str | None = None) -> float:
     """The median of |actual - estimate| / actual over random COUNT queries, whose ranges are |A| theta^(1/(d+1)) values long on every attribute (Section 5.3).
 
     A group contributes (rows - counterfeits) * share of its box inside the query's box * share of its rows whose sensitive value qualifies. Boxes are
-    measured in values of the domain; a range is at least one value. Queries that nobody meets are drawn again.
+    measured in values of the domain. A length between two whole numbers is one of them at random, so that the expected selectivity stays theta; queries
+    that nobody meets are drawn again. With ``about`` only that quasi-identifier and the sensitive attribute are asked for, the others are free.
     """
     rng = np.random.default_rng(seed)
     groups = Groups.of(release)
     ends, columns = box_ends(microdata, release.form), [*microdata.quasi, microdata.sensitive]
-    domain = microdata.sensitive.domain.values
-    code_of = {value: code for code, value in enumerate(domain.to_list())}
+    asked = [about in (None, name) for name in microdata.schema.quasi] + [True]
+    code_of = {value: code for code, value in enumerate(microdata.sensitive.domain.values.to_list())}
     sensitive = np.array([code_of.get(value, -1) for value in ([] if groups.values is None else groups.values.to_list())])[groups.cell_value]
-    lengths = [max(1, round(len(c.domain) * theta ** (1 / len(columns)))) for c in columns]
     errors: list[float] = []
     while len(errors) < queries:
-        ranges = [(low := int(rng.integers(0, len(c.domain) - n + 1)), low + n - 1) for c, n in zip(columns, lengths, strict=True)]
+        ranges = [_range(len(c.domain), theta ** (1 / len(columns)) if yes else 1.0, rng) for c, yes in zip(columns, asked, strict=True)]
         met = np.ones(microdata.rows, dtype=bool)
-        for column, (low, high) in zip(columns, ranges, strict=True):
-            met &= (column.codes >= low) & (column.codes <= high)
+        for column, (low, high), yes in zip(columns, ranges, asked, strict=True):
+            if yes:
+                met &= (column.codes >= low) & (column.codes <= high)
         if not (actual := int(met.sum())):
             continue
         share = (groups.sizes - groups.counterfeits).astype(np.float64)
@@ -134,6 +136,18 @@ def workload_error(release: Release, microdata: Microdata, *, theta: float, quer
         qualify = np.bincount(groups.cell_group, weights=groups.cell_count * ((sensitive >= low) & (sensitive <= high)), minlength=len(groups))
         errors.append(abs(actual - float((share * qualify / groups.sizes).sum())) / actual)
     return float(np.median(errors))
+
+
+def _range(size: int, part: float, rng: np.random.Generator) -> tuple[int, int]:
+    """The first and last code of a random range that covers on average this part of a domain, and one value at least."""
+    length = max(1, int(size * part + rng.random() * (part < 1)))
+    first = int(rng.integers(0, size - length + 1))
+    return first, first + length - 1
+
+
+def signatures(release: Release) -> int:
+    """How many different signatures the groups of a release have."""
+    return len(np.unique(Signatures.of_series([release]).of(release)))
 
 
 def table_of(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
