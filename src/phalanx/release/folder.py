@@ -131,7 +131,7 @@ def _read_table(path: Path, manifest: Manifest, name: str) -> pl.DataFrame:
         if f"{name}.parquet" in names:
             return pl.read_parquet(path / f"{name}.parquet", hive_partitioning=False, glob=False)
         if f"{name}.csv" in names:
-            return read_csv(path / f"{name}.csv", _csv_types(manifest))
+            return read_csv(path / f"{name}.csv", _csv_types(manifest) if name == "data" else {"group": pl.Int64, "count": pl.Int64})
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise ReleaseError(f"{path}: the {name} file cannot be read as the manifest describes it; ask the publisher for it again.") from None
     raise ReleaseError(f"{path}: the manifest names no {name} file; ask the publisher for the folder again.")
