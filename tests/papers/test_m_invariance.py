@@ -116,7 +116,7 @@ def test_release_2_needs_exactly_two_counterfeits(attempt):
     draft = MInvariance(m=2).publish(microdata(T2), memory_of_release_1(), Randomness.secure())
 
     assert draft.form.counterfeit_rows == 2, attempt
-    values = {g: v for g, v in draft.form.table.group_by("group").agg("disease").iter_rows()}
+    values = dict(draft.form.table.group_by("group").agg("disease").iter_rows())
     assert all(len(v) == len(set(v)) >= 2 for v in values.values())
     before = signatures(GROUPS_1, T1)
     now = {row[0]: frozenset(values[g]) for row, g in zip(T2, draft.groups.tolist(), strict=True)}

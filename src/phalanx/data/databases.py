@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 from phalanx.errors import SourceError, did_you_mean
 
 _OUR_FAULT: Final = re.compile(
-    r'no such (?:table|column|function)[^\n]*|syntax error[^\n]*|(?:relation|column|function|schema) [^\n]* does not exist|incomplete input', re.IGNORECASE
+    r"no such (?:table|column|function)[^\n]*|syntax error[^\n]*|(?:relation|column|function|schema) [^\n]* does not exist|incomplete input", re.IGNORECASE
 )
 """What a database says about the query; all else it says may quote values and is not repeated."""
 

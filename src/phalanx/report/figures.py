@@ -96,8 +96,8 @@ def _leaf_places(attribute: PublishedAttribute, low: pl.Series, high: pl.Series)
     leaves = [path[0] for path in hierarchy["paths"]] if hierarchy.get("kind") == "tree" else seen.drop_nulls().unique().sort().to_list()
     order = [None, *leaves] if seen.null_count() else leaves
     place = pl.DataFrame({"end": order, "place": np.arange(len(order), dtype=np.float64)}, schema={"end": pl.String, "place": pl.Float64})
-    where = lambda s: s.cast(pl.String).to_frame("end").join(place, on="end", how="left", nulls_equal=True, maintain_order="left")["place"].to_numpy()  # noqa: E731
-    return (where(low), where(high), float(len(order) - 1)), f"{len(order)} values"
+    below, upto = (s.cast(pl.String).to_frame("end").join(place, on="end", how="left", nulls_equal=True, maintain_order="left")["place"].to_numpy() for s in (low, high))
+    return (below, upto, float(len(order) - 1)), f"{len(order)} values"
 
 
 def histogram(values: Floats, bins: int = 20) -> list[tuple[float, float, int]]:

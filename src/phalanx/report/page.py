@@ -1,6 +1,5 @@
 """The page of one release: what was promised, the check, the groups, and the series so far."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ def write_report(path: Path, releases: Sequence[Release], verdicts: Sequence[Ver
     temporary = path.with_name(f".{path.name}.part")
     try:
         temporary.write_text(page, encoding="utf-8")
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -52,7 +51,7 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
         seconds=summary.get("seconds"),
         sensitive=[a.name for a in manifest.attributes if a.role == "sensitive"],
         kept=[a.name for a in manifest.attributes if a.role == "keep"],
-        smallest=int(figures.sizes.min(initial=0)) if len(figures.sizes) == 0 else int(figures.sizes.min()),
+        smallest=int(figures.sizes.min()) if len(figures.sizes) else 0,
         largest=int(figures.sizes.max(initial=0)),
         size_chart=Markup(charts.bars("Groups by size", [label for label, _ in sizes], [n for _, n in sizes], unit="groups")),  # noqa: S704
         widths=widths,
@@ -65,11 +64,16 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
 def _check(verdict: Verdict) -> dict[str, str]:
     said = verdict.to_json()
     unchecked = verdict.worst is None and verdict.note.startswith("not checked")
-    short = lambda x: "" if x is None else str(x) if len(str(x)) <= 20 else str(x)[:12] + "…"  # noqa: E731
     return {
         "name": verdict.name.split(": ", 1)[-1] if verdict.name.startswith("release ") else verdict.name,
-        "bound": short(said["bound"]),
-        "worst": short(said["worst"]),
+        "bound": _short(said["bound"]),
+        "worst": _short(said["worst"]),
         "result": "not checked" if unchecked else "holds" if verdict.holds else "fails",
         "note": verdict.note.removeprefix("not checked: "),
     }
+
+
+def _short(figure: object) -> str:
+    """A figure as a table cell shows it; of a digest the beginning."""
+    text = "" if figure is None else str(figure)
+    return text if len(text) <= 20 else text[:12] + "…"

@@ -47,8 +47,10 @@ def warnings(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         found.append(
             (
                 "Per record, not per person",
-                "A person whose value changed was published as a new record with a cover of its own. The promise covers each record, not the person over all "
-                "their records; for values that change, the global guarantee is the right promise.",
+                (
+                    "A person whose value changed was published as a new record with a cover of its own. The promise covers each record, not the person over "
+                    "all their records; for values that change, the global guarantee is the right promise."
+                ),
             )
         )
     if manifest["method"].get("remember") is False:
