@@ -6,7 +6,7 @@ BIN     := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all check format bench experiments docs-reference clean
+.PHONY: help demo test quick check format bench experiments docs-reference clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -14,11 +14,11 @@ help:  ## what there is to make
 demo: $(VENV)/.demo  ## set everything up and publish a real series, five years of it, three ways
 	@$(BIN)/phalanx demo
 
-test: $(VENV)/.test  ## every test but the slow ones
-	@$(BIN)/python -m pytest -q -m "not slow"
-
-test-all: $(VENV)/.test  ## every test
+test: $(VENV)/.test  ## every test
 	@$(BIN)/python -m pytest -q
+
+quick: $(VENV)/.test  ## every test but the slow ones
+	@$(BIN)/python -m pytest -q -m "not slow"
 
 check: $(VENV)/.check  ## lint, format, types, layers
 	@$(BIN)/ruff check .
