@@ -137,9 +137,7 @@ class Series:
     @classmethod
     def of_plan(cls, plan: Plan, *, seed: int | None = None) -> "Series":
         """The series that a plan describes."""
-        return cls(
-            plan.name, schema=plan.schema(), method=plan.method(), to=plan.publish_to(), ledger=plan.ledger_url(), formats=plan.formats, seed=seed
-        )
+        return cls(plan.name, schema=plan.schema(), method=plan.method(), to=plan.publish_to(), ledger=plan.ledger_url(), formats=plan.formats, seed=seed)
 
     @property
     def schema(self) -> Schema:
@@ -192,7 +190,9 @@ class Series:
             verdicts = verify([*earlier, release], evidence, allow_seeded=self._is.seed is not None, only_last=True)
             if broken := [v for v in verdicts if not v.holds]:
                 v = broken[0]
-                raise GuaranteeError(f"the check of the written files failed ({v.name}: bound {v.bound}, worst {v.worst}; {v.note}); nothing was published, please report this.")
+                raise GuaranteeError(
+                    f"the check of the written files failed ({v.name}: bound {v.bound}, worst {v.worst}; {v.note}); nothing was published, please report this."
+                )
             progress("record")
             entry = ReleaseEntry(
                 number=number, folder=str(final.resolve()), staging=folder.path.name, digest=release.digest, summary=self._summary(release, draft, began)
@@ -264,7 +264,11 @@ def _reason(error: OSError) -> str:
 
 
 def _read_earlier(series: str, entry: ReleaseEntry) -> Release:
-    release = Release.read(entry.folder)
+    try:
+        release = Release.read(entry.folder)
+    except ReleaseError as wrong:  # its own remedy, to ask the publisher, is of no use to the publisher
+        what = str(wrong).rsplit(";", 1)[0]
+        raise ReleaseError(f"release {entry.number} of {series!r} is not as it was published ({what}); put the published folder back.") from None
     if release.digest != entry.digest:
         raise ReleaseError(f"{entry.folder} is not what the ledger recorded as release {entry.number} of {series!r}; put the published folder back.")
     return release
