@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, cast
 
@@ -110,7 +109,7 @@ class MInvariance:
         if surplus:
             held_back["not m-eligible"] = surplus
         if len(s_cap) + len(s_minus) == 0:
-            raise MethodError("every row would be held back and nothing is left to publish; lower m or widen the table.")
+            raise MethodError("every row would be held back and nothing is left to publish; lower m, or add rows with other values.")
 
         buckets = _division(s_cap, signatures)
         left = _count(signatures.codes[s_minus], signatures.n_values)
@@ -144,11 +143,13 @@ class MInvariance:
         cap = largest_eligible(counts, self.m)
         surplus = int(np.maximum(counts - cap, 0).sum())
         if self.not_eligible == "refuse":
-            most = int(counts.max())
+            most, values = int(counts.max()), int((counts > 0).sum())
+            ways = [f"lower m to at most {len(s_minus) // most}"] if len(s_minus) >= 2 * most else []
+            ways += [f'set not_eligible = "hold-back" in [method] to leave out {surplus} row(s)'] if surplus < len(s_minus) else []
             raise NotEligible(
                 f"{most} of the {len(s_minus)} new rows ({most / len(s_minus):.1%}) share one value of {microdata.schema.sensitive!r} "
-                f"(they hold {int((counts > 0).sum())} different values) and m = {self.m} allows 1/{self.m} ({1 / self.m:.1%}); lower m to at most "
-                f'{Fraction(len(s_minus), most).__floor__()}, or set not_eligible = "hold-back" in [method] to leave out {surplus} row(s).'
+                f"(they hold {values} different values) and m = {self.m} allows 1/{self.m} ({1 / self.m:.1%}); "
+                f"{', or '.join(ways) or 'no m of 2 or more fits, so more rows with other values are needed'}."
             )
         by_value = np.argsort(codes, kind="stable")
         rank = np.empty(len(s_minus), dtype=np.int64)
