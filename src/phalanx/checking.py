@@ -52,8 +52,8 @@ def verify(
 ) -> Verification:
     """Check release folders of one series from their files, and against whatever evidence is laid beside them.
 
-    ``ledger`` (a URL) adds the private person-to-group mapping and the digests it recorded; ``originals`` (one table or path per release, with the
-    ``identifier`` column) adds the public view, in which an adversary knows everybody's quasi-identifiers. What could not be checked is said.
+    ``ledger`` (a URL) adds the private person-to-group mapping and the digests it recorded; ``originals`` (one table or path per release, in the order
+    of ``releases``, with the ``identifier`` column) adds the public view, in which an adversary knows everybody's quasi-identifiers. What could not be checked is said.
     """
     read = read_releases(releases)
     evidence, recorded = gather_evidence(read, ledger=ledger, originals=originals, identifier=identifier)
@@ -61,7 +61,14 @@ def verify(
 
 
 def verify_table(
-    source: Any, *, quasi: Sequence[str], sensitive: str | None = None, group: str | None = None, k: int | None = None, l: float | None = None, t: float | str | None = None
+    source: Any,
+    *,
+    quasi: Sequence[str],
+    sensitive: str | None = None,
+    group: str | None = None,
+    k: int | None = None,
+    l: float | None = None,
+    t: float | str | None = None,
 ) -> Verification:
     """Which k, l and t anybody's table has; with bounds given, whether it keeps them."""
     table = Foreign.read(source, quasi=quasi, sensitive=sensitive, group=group)
@@ -96,10 +103,10 @@ def _figure(value: Any) -> Any:
 
 
 def read_releases(releases: Sequence[str | Path | Release]) -> list[Release]:
-    """The folders as releases, in the order of their numbers; ReleaseError where they are of several series, or one is given twice."""
+    """The folders as releases, in the order given; ReleaseError where they are of several series, or one is given twice."""
     if not releases:
         raise ReleaseError("no release is named; give the folders that 'publish' made.")
-    read = sorted((r if isinstance(r, Release) else Release.read(r) for r in releases), key=lambda r: r.number)
+    read = [r if isinstance(r, Release) else Release.read(r) for r in releases]
     if len(names := sorted({r.manifest.series for r in read})) > 1:
         raise ReleaseError(f"the releases are of different series ({', '.join(names)}); check one series at a time.")
     if len({r.number for r in read}) < len(read):
@@ -129,7 +136,15 @@ def gather_evidence(
                 entry = entries.get(release.number)
                 same = entry is not None and entry.digest == release.digest
                 note = "the manifest is the one that the ledger recorded" if same else "the manifest is not the one that the ledger recorded"
-                recorded.append(Verdict(name=f"release {release.number}: recorded in the ledger", bound=entry.digest if entry else "a record", worst=release.digest, holds=same, note=note))
+                recorded.append(
+                    Verdict(
+                        name=f"release {release.number}: recorded in the ledger",
+                        bound=entry.digest if entry else "a record",
+                        worst=release.digest,
+                        holds=same,
+                        note=note,
+                    )
+                )
                 if (mapping := opened.groups(series, release.number)) is not None:
                     groups[release.number] = mapping
     microdata = {
