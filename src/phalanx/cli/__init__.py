@@ -1,13 +1,17 @@
 """The command line: one file per command, each thin over the Python interface; heavy imports wait until a command runs."""
 
-import os
 import sys
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
 
 import typer
 
 from phalanx.cli import attack, demo, init, publish, series, verify
 from phalanx.cli.output import complain
 from phalanx.errors import GuaranteeError, PhalanxError
+
+_WrongUse: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException; typer may bring a click of its own
 
 app = typer.Typer(
     name="phalanx",
@@ -26,7 +30,7 @@ app.command("demo")(demo.demo)
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: bool = typer.Option(False, "--version", help="Show the version and leave.")) -> None:  # noqa: FBT001, FBT003
+def _version(version: bool = typer.Option(False, "--version", help="Show the version and leave.")) -> None:
     if version:
         from importlib.metadata import version as installed
 
@@ -35,15 +39,29 @@ def _version(version: bool = typer.Option(False, "--version", help="Show the ver
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done and holding, 1 a check does not hold, 2 wrong input or use, 130 interrupted."""
+    """Run the command line. Exit codes: 0 done and holding, 1 a check does not hold, 2 wrong input or use, 70 a fault of ours, 130 interrupted."""
     try:
-        app()
+        code = app(standalone_mode=False)  # else typer would draw a frame around what is wrong, also where JSON was asked for
     except PhalanxError as error:
-        complain(str(error), as_json="--json" in sys.argv)
-        sys.exit(1 if isinstance(error, GuaranteeError) else 2)
-    except KeyboardInterrupt:
-        complain("interrupted; nothing was published.", as_json="--json" in sys.argv)
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        _leave(1 if isinstance(error, GuaranteeError) else 2, str(error))
+    except _WrongUse as error:
+        _leave(2, _use(error))
+    except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote values of persons
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        _leave(70, f"a fault of Phalanx itself ({type(error).__name__} in {Path(where.filename).name}, line {where.lineno}); please report it.")
+    if code == 130:
+        _leave(code, "interrupted; a release is published whole or not at all, and 'phalanx series show' says which there are.")
+    sys.exit(code)
+
+
+def _use(error: Any) -> str:
+    """What is wrong with the words on the command line; empty where the help was shown instead."""
+    said = error.format_message().strip().replace(". Did you", "; did you")
+    how = "" if not said or said.endswith("?") else f"; {error.ctx.command_path} --help says how." if error.ctx is not None else "."
+    return f"{said[:1].lower()}{said[1:].rstrip('.')}{how}"
+
+
+def _leave(code: int, sentence: str) -> NoReturn:
+    if sentence:
+        complain(sentence, as_json="--json" in sys.argv)
+    sys.exit(code)

@@ -1,7 +1,7 @@
 """``phalanx series``: what a ledger knows."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,7 +39,9 @@ def show(name: Annotated[str, typer.Argument(help="The name of the series.")], l
             known = [s.name for s in opened.series()]
             raise LedgerError(f"the ledger knows no series {name!r}{did_you_mean(name, known) or '; it has ' + (', '.join(known) or 'none') + '.'}")
         keys = ("rows", "groups", "counterfeits", "suppressed")
-        found = [{"number": e.number, "release": e.folder, **{k: e.summary.get(k) for k in keys}, "digest": e.digest} for e in opened.releases(name)]
+        found: list[dict[str, Any]] = [
+            {"number": e.number, "release": e.folder, **{k: e.summary.get(k) for k in keys}, "digest": e.digest} for e in opened.releases(name)
+        ]
     if json:
         show_json({"name": name, "promise": promise, "releases": found})
         return

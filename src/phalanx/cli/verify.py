@@ -11,13 +11,15 @@ from phalanx.cli.output import JSON, show_json, show_verdicts
 def verify(
     releases: Annotated[list[str], typer.Argument(help="Release folders of one series, or one CSV or Parquet file that somebody else made.")],
     ledger: Annotated[str | None, typer.Option(help="The ledger's URL or SQLite file: adds the check by person and of the recorded digests.")] = None,
-    original: Annotated[list[str] | None, typer.Option(help="The original table of each release, in order: adds the public view (boxes).")] = None,
+    original: Annotated[
+        list[str] | None, typer.Option(help="The original table of each release, in their order; repeat it: adds the public view (boxes).")
+    ] = None,
     identifier: Annotated[str | None, typer.Option(help="The identifier column of the original tables.")] = None,
     quasi: Annotated[list[str] | None, typer.Option(help="For somebody else's table: a quasi-identifier; repeat it, or separate by commas.")] = None,
     sensitive: Annotated[str | None, typer.Option(help="For somebody else's table: the sensitive column.")] = None,
     group: Annotated[str | None, typer.Option(help="For somebody else's table: the column that names the group, if there is one.")] = None,
     k: Annotated[int | None, typer.Option(help="Ask for k-anonymity with this k.")] = None,
-    l: Annotated[float | None, typer.Option(help="Ask for l-diversity with this l.")] = None,  # noqa: E741 - the field's letter
+    l: Annotated[float | None, typer.Option(help="Ask for l-diversity with this l.")] = None,
     t: Annotated[str | None, typer.Option(help="Ask for t-closeness (equal distance) with this t.")] = None,
     allow_seeded: Annotated[bool, typer.Option("--allow-seeded", help="Accept a release made with a seed, in a test.")] = False,
     json: bool = JSON,
@@ -32,7 +34,16 @@ def verify(
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import ReleaseError
 
-    if quasi or group:
+    about_ours = {"--ledger": ledger, "--original": original, "--identifier": identifier, "--allow-seeded": allow_seeded or None}
+    about_theirs = {"--sensitive": sensitive, "--k": k, "--l": l, "--t": t}
+    theirs = bool(quasi or group)
+    if stray := next((option for option, given in (about_ours if theirs else about_theirs).items() if given is not None), None):
+        raise ReleaseError(
+            f"{stray} is about releases of ours, and --quasi and --group are about somebody else's table; leave one out."
+            if theirs
+            else f"{stray} is about somebody else's table, and needs its quasi-identifiers; name them with --quasi, or leave it out."
+        )
+    if theirs:
         if len(releases) != 1:
             raise ReleaseError(f"{len(releases)} tables are named together with --quasi; check one at a time.")
         names = [name for part in quasi or [] for name in ([part] if "," not in part else part.split(","))]
