@@ -30,6 +30,9 @@ QUERIES, FEWER_QUERIES = 500, 200
 CHECKED_BY_BOX = 1000
 QUANTILES = 50
 
+Made = list[tuple[int, float]]
+"""Counterfeits and seconds of every release."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
@@ -52,8 +55,8 @@ def series_of(pool: pl.DataFrame, sensitive: str, asked: Asked) -> list[pl.DataF
     return list(common.replaced(pool.select("row_id", *QUASI, sensitive), asked.first, asked.replaced, asked.releases, seed=2007))
 
 
-def experiment(pool: pl.DataFrame, sensitive: str, asked: Asked, to: Path) -> None:
-    """All tables for one sensitive attribute."""
+def experiment(pool: pl.DataFrame, sensitive: str, asked: Asked, to: Path) -> Made:
+    """All tables for one sensitive attribute; returns what the series with the m asked for made."""
     began = time.perf_counter()
     schema = schema_of(sensitive)
     tables = series_of(pool, sensitive, asked)
@@ -64,7 +67,7 @@ def experiment(pool: pl.DataFrame, sensitive: str, asked: Asked, to: Path) -> No
     print("\n" + summary(run))
     print("\n### Counterfeits per release, by m (figure 6)\n")
     runs = {asked.m: run} | {m: common.publish(tables, name=f"m{m}", schema=schema, method=MInvariance(m=m), to=to) for m in asked.other_m}
-    print(counterfeits_by(("m",), {(m,): run for m, run in sorted(runs.items())}))
+    print(counterfeits_by(("m",), {(m,): made(run) for m, run in sorted(runs.items())}))
     print("\n### Vulnerable tuples (figure 4)\n")
     print(vulnerable_tuples(runs, tables, schema, asked, to))
     if asked.everything:
@@ -73,6 +76,7 @@ def experiment(pool: pl.DataFrame, sensitive: str, asked: Asked, to: Path) -> No
         print(f"\n### Workload error of release 1, one quasi-identifier asked for at a time (theta = {THETA:.0%})\n")
         print(error_by_attribute(run, tables, schema))
     common.tell(f"{sensitive}: {time.perf_counter() - began:.0f} s")
+    return made(run)
 
 
 def per_release(run: common.Run, tables: Sequence[pl.DataFrame], schema: Schema, asked: Asked) -> str:
@@ -109,37 +113,42 @@ def error_by_attribute(run: common.Run, tables: Sequence[pl.DataFrame], schema: 
     return common.table_of(QUASI, [[f"{e:.1%}" for e in errors]])
 
 
-def rare_values(pool: pl.DataFrame, asked: Asked, to: Path) -> str:
+def rare_values(pool: pl.DataFrame, asked: Asked, known: Mapping[tuple[str, int], Made], to: Path) -> str:
     """Counterfeits beside how many tuples with the rarest value arrive in a release; income is also cut at its quantiles, so that no value is rare."""
     cuts = sorted({pool["income"].quantile(i / QUANTILES, "lower") for i in range(1, QUANTILES)})
     pool = pool.with_columns(quantile=pl.Series(np.searchsorted(np.array(cuts), pool["income"].to_numpy(), side="right")))
-    runs = {}
-    for sensitive, r in (("occupation50", 5000), ("income50", 5000), ("income50", 10_000), ("income50", 20_000), ("quantile", 5000)):
+    found: dict[tuple[Any, ...], Made] = {}
+    for sensitive, r in dict.fromkeys([*known, ("income50", 10_000), ("income50", 20_000), ("quantile", 5000)]):
+        rarest = int(pool[sensitive].value_counts()["count"].min()) / pool.height * r  # type: ignore[arg-type]
+        key = (sensitive, r, f"{rarest:.1f}")
+        if (sensitive, r) in known:
+            found[key] = known[sensitive, r]
+            continue
         releases = min(asked.releases, 1 + (pool.height - asked.first) // r)
         tables = series_of(pool, sensitive, replace(asked, replaced=r, releases=releases))
-        rarest = int(pool[sensitive].value_counts()["count"].min()) / pool.height * r  # type: ignore[arg-type]
-        name = f"{sensitive}-{r}"
-        runs[sensitive, r, f"{rarest:.1f}"] = common.publish(tables, name=name, schema=schema_of(sensitive), method=MInvariance(m=asked.m), to=to)
-    return counterfeits_by(("sensitive", "r", "arrivals of the rarest value"), runs)
+        found[key] = made(common.publish(tables, name=f"{sensitive}-{r}", schema=schema_of(sensitive), method=MInvariance(m=asked.m), to=to))
+    return counterfeits_by(("sensitive", "r", "arrivals of the rarest value"), found)
 
 
 def summary(run: common.Run) -> str:
     """The averages in one paragraph."""
-    made = [p.counterfeits for p in run.published]
-    seconds = [p.seconds for p in run.published]
+    counts, seconds = zip(*made(run), strict=True)
     return (
-        f"Counterfeits: {statistics.mean(made):.2f} per release on average (the paper: at most 2.5), at most {max(made)}, "
-        f"none in {made.count(0)} of {len(made)} releases. Seconds per release: {statistics.mean(seconds):.2f} on average, at most {max(seconds):.2f} "
+        f"Counterfeits: {statistics.mean(counts):.2f} per release on average (the paper: at most 2.5), at most {max(counts)}, "
+        f"none in {counts.count(0)} of {len(counts)} releases. Seconds per release: {statistics.mean(seconds):.2f} on average, at most {max(seconds):.2f} "
         f"(the paper: at most 12). Vulnerable tuples: {common.vulnerable(run)}."
     )
 
 
-def counterfeits_by(what: Sequence[str], runs: Mapping[tuple[Any, ...], common.Run]) -> str:
+def made(run: common.Run) -> Made:
+    return [(p.counterfeits, p.seconds) for p in run.published]
+
+
+def counterfeits_by(what: Sequence[str], runs: Mapping[tuple[Any, ...], Made]) -> str:
     rows = []
-    for key, run in runs.items():
-        made = [p.counterfeits for p in run.published]
-        seconds = statistics.mean(p.seconds for p in run.published)
-        rows.append((*key, f"{statistics.mean(made):.2f}", max(made), f"{made.count(0)} of {len(made)}", f"{seconds:.2f}"))
+    for key, each in runs.items():
+        counts, seconds = zip(*each, strict=True)
+        rows.append((*key, f"{statistics.mean(counts):.2f}", max(counts), f"{counts.count(0)} of {len(counts)}", f"{statistics.mean(seconds):.2f}"))
     return common.table_of((*what, "counterfeits on average", "at most", "releases without", "seconds on average"), rows)
 
 
@@ -175,12 +184,13 @@ def main() -> None:
         everything=not given.quick,
     )
     pool = pl.read_parquet(common.data_file("acs2018_occsal.parquet"))
+    known: dict[tuple[str, int], Made] = {}
     for sensitive in given.sensitive or SENSITIVE:
         with tempfile.TemporaryDirectory() as place:
-            experiment(pool, sensitive, asked, Path(place))
+            known[sensitive, asked.replaced] = experiment(pool, sensitive, asked, Path(place))
     if not given.quick:
         with tempfile.TemporaryDirectory() as place:
-            print(f"\n## Counterfeits and rare values (m = {asked.m})\n\n{rare_values(pool, asked, Path(place))}")
+            print(f"\n## Counterfeits and rare values (m = {asked.m})\n\n{rare_values(pool, asked, known, Path(place))}")
 
 
 if __name__ == "__main__":
