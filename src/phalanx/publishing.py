@@ -12,6 +12,7 @@ from phalanx.data.frames import like, to_polars
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import GuaranteeError, PhalanxError, ReleaseError, SchemaError
+from phalanx.guarantees import truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.verify import verify
 from phalanx.ledger import Ledger, ReleaseEntry
@@ -188,6 +189,7 @@ class Series:
             release = Release.read(folder.path)
             evidence = Evidence(groups=groups | ({} if own_groups is None else {number: own_groups}))
             verdicts = verify([*earlier, release], evidence, allow_seeded=self._is.seed is not None, only_last=True)
+            verdicts.append(truth.check(release, microdata, draft.groups))
             if broken := [v for v in verdicts if not v.holds]:
                 v = broken[0]
                 raise GuaranteeError(

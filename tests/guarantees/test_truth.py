@@ -1,0 +1,98 @@
+"""What is published about a person is so, and the check sees where it is not."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phalanx.data.hierarchy import Tree
+from phalanx.data.microdata import Microdata
+from phalanx.data.persons import PersonKey
+from phalanx.data.schema import Schema
+from phalanx.errors import GuaranteeError
+from phalanx.guarantees import truth
+from phalanx.methods.base import Memory
+from phalanx.methods.m_invariance import MInvariance
+from phalanx.methods.mondrian import Mondrian
+from phalanx.publishing import Series
+from phalanx.randomness import Randomness
+from phalanx.release.generalized import Generalized
+
+TREE = Tree.of_mapping({"west": ["Aachen", "Bonn"], "north": ["Celle", "Dorum"]})
+SCHEMA = Schema(identifier="who", quasi=["age", "town"], sensitive="ill", hierarchies={"town": TREE}, missing="value")
+
+
+@dataclass(frozen=True)
+class Shown:
+    form: Generalized
+
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    age = [None if x > 70 else int(x) for x in rng.integers(20, 75, n)]
+    return pl.DataFrame({"who": range(n), "age": age, "town": rng.choice(["Aachen", "Bonn", "Celle", "Dorum"], n), "ill": rng.choice(list("abcdef"), n)})
+
+
+def draft_of(n, seed, method):
+    microdata = Microdata.encode(table(n, seed), SCHEMA, PersonKey(bytes(32)))
+    return microdata, method.publish(microdata, Memory(), Randomness.secure())
+
+
+@given(st.integers(2, 60), st.integers(0, 1000), st.booleans())
+@settings(deadline=None, max_examples=60)
+def test_what_methods_publish_is_true(n, seed, widened):
+    """Every method's draft passes, with missing values, trees and least widths."""
+    width = {"age": 7} if widened else {}
+    for method in (Mondrian(k=2, min_width=width), MInvariance(m=2, not_eligible="hold-back", min_width=width)):
+        microdata, draft = draft_of(max(n, 8), seed, method)
+        verdict = truth.check(Shown(draft.form), microdata, draft.groups)
+        assert verdict.holds, verdict.note
+        assert verdict.worst == 0
+
+
+@pytest.mark.parametrize("broken", ["interval", "town", "value", "group", "stranger"])
+def test_an_untruth_is_seen(broken):
+    """One interval end, one leaf, one value, one person's group, or a group that is nowhere."""
+    microdata, draft = draft_of(60, 3, Mondrian(k=5))
+    shown, groups = draft.form.table, draft.groups.copy()
+    first = groups[0]
+    here = pl.col("group") == int(first)
+    if broken == "interval":
+        shown = shown.with_columns(age_high=pl.when(here).then(pl.col("age_low")).otherwise("age_high"), age_low=pl.when(here).then(19).otherwise("age_low"))
+        shown = shown.with_columns(age_high=pl.when(here).then(19).otherwise("age_high"))
+    elif broken == "town":
+        other = "Dorum" if microdata.columns["town"].domain.values[int(microdata.columns["town"].codes[0])] != "Dorum" else "Aachen"
+        shown = shown.with_columns(pl.when(here).then(pl.lit(other)).otherwise(c).alias(c) for c in ("town_low", "town_high"))
+    elif broken == "value":
+        row = int(np.flatnonzero(shown["group"].to_numpy() == first)[0])
+        shown = shown.with_columns(ill=pl.Series([("z" if i == row else v) for i, v in enumerate(shown["ill"])]))
+    elif broken == "group":
+        groups[0] = int(next(g for g in groups if g != first))
+    else:
+        groups[0] = 10_000
+
+    verdict = truth.check(Shown(replace(draft.form, table=shown)), microdata, groups)
+
+    assert not verdict.holds
+    assert verdict.worst >= 1
+
+
+def test_a_method_that_misplaces_somebody_publishes_nothing(tmp_path, monkeypatch):
+    """The check at publish sees a person outside of their box, and nothing leaves."""
+    own = Mondrian.publish
+
+    def misplaces(self, microdata, memory, rng):
+        draft = own(self, microdata, memory, rng)
+        ages = draft.form.table.with_columns(age_low=pl.lit(1, dtype=pl.Int64), age_high=pl.lit(2, dtype=pl.Int64))
+        return replace(draft, form=replace(draft.form, table=ages))
+
+    monkeypatch.setattr(Mondrian, "publish", misplaces)
+    series = Series("s", schema=SCHEMA, method=Mondrian(k=5), to=tmp_path / "out", report=False)
+
+    with pytest.raises(GuaranteeError, match="outside the box"):
+        series.publish(table(60))
+
+    assert list((tmp_path / "out").iterdir()) == []
