@@ -5,6 +5,8 @@ from html import escape
 
 _WIDTH, _HEIGHT = 640, 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 8, 12, 36
+_LEAST = 2.0
+"""A bar is at least so tall: one group among thousands is a fact, and must not look like none."""
 
 
 def bars(title: str, labels: Sequence[str], counts: Sequence[int], *, unit: str) -> str:
@@ -17,7 +19,7 @@ def bars(title: str, labels: Sequence[str], counts: Sequence[int], *, unit: str)
     every = max(1, -(-len(labels) // 12))
     parts = [_ruler(most, tall)]
     for i, (label, count) in enumerate(zip(labels, counts, strict=True)):
-        height = tall * count / most
+        height = max(_LEAST, tall * count / most) if count else 0.0
         x, y = _LEFT + i * step, _TOP + tall - height
         width = max(1.0, min(step * 0.82, 48.0))
         hint = escape(f"{label}: {count:,} {unit}")

@@ -31,6 +31,7 @@ class Width:
 
     @property
     def median(self) -> float:
+        """The median share over rows."""
         return float(np.median(self.shares)) if len(self.shares) else 0.0
 
 
@@ -85,8 +86,8 @@ def _line_places(low: pl.Series, high: pl.Series) -> tuple[tuple[Floats, Floats,
     if not len(ends):
         return (np.zeros(len(low)), np.zeros(len(low)), 0.0), "all missing"
     least, most = float(ends.min()), float(ends.max())  # type: ignore[arg-type]
-    shown = pl.concat([low.alias("end"), high.alias("end")]).drop_nulls()
-    return (a.fill_null(least).to_numpy(), b.fill_null(least).to_numpy(), most - least), f"{shown.min()} to {shown.max()}"
+    shown = pl.concat([low.alias("end"), high.alias("end")]).drop_nulls().sort()
+    return (a.fill_null(least).to_numpy(), b.fill_null(least).to_numpy(), most - least), f"{shown[0]} to {shown[-1]}"
 
 
 def _leaf_places(attribute: PublishedAttribute, low: pl.Series, high: pl.Series) -> tuple[tuple[Floats, Floats, float], str]:
@@ -96,7 +97,9 @@ def _leaf_places(attribute: PublishedAttribute, low: pl.Series, high: pl.Series)
     leaves = [path[0] for path in hierarchy["paths"]] if hierarchy.get("kind") == "tree" else seen.drop_nulls().unique().sort().to_list()
     order = [None, *leaves] if seen.null_count() else leaves
     place = pl.DataFrame({"end": order, "place": np.arange(len(order), dtype=np.float64)}, schema={"end": pl.String, "place": pl.Float64})
-    below, upto = (s.cast(pl.String).to_frame("end").join(place, on="end", how="left", nulls_equal=True, maintain_order="left")["place"].to_numpy() for s in (low, high))
+    below, upto = (
+        s.cast(pl.String).to_frame("end").join(place, on="end", how="left", nulls_equal=True, maintain_order="left")["place"].to_numpy() for s in (low, high)
+    )
     return (below, upto, float(len(order) - 1)), f"{len(order)} values"
 
 

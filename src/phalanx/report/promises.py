@@ -57,6 +57,9 @@ def warnings(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         found.append(("Those who return are not covered", "This series forgets who left. Set remember = true unless you are comparing with the paper."))
     if manifest["method"].get("name") == "mondrian":
         found.append(
-            ("One release at a time", "The promise is about this release alone. Several releases of a changing table can be intersected; use m-invariance for a series.")
+            (
+                "One release at a time",
+                "The promise is about this release alone. Several releases of a changing table can be intersected; use m-invariance for a series.",
+            )
         )
     return found

@@ -1,0 +1,92 @@
+"""Figures of a report equal those computed row by row."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phalanx.data.hierarchy import Tree
+from phalanx.release.generalized import Generalized
+from phalanx.release.manifest import PublishedAttribute
+from phalanx.report.figures import Figures, histogram, size_histogram
+
+TREE = Tree.of_mapping({"west": ["z", "x"], "east": ["y", "w"]})
+LEAVES = ["z", "x", "y", "w"]
+
+
+@dataclass(frozen=True)
+class Shown:
+    number: int
+    form: Generalized
+
+
+@st.composite
+def boxes(draw):
+    """One to six groups with an interval of numbers, of values in code point order, and of leaves; missing ends among them."""
+    groups = []
+    for _ in range(draw(st.integers(1, 6))):
+        a = sorted(draw(st.tuples(st.integers(0, 9), st.integers(0, 9))))
+        b = sorted(draw(st.tuples(st.sampled_from("pqr"), st.sampled_from("pqr"))))
+        c = sorted(draw(st.tuples(st.sampled_from(LEAVES), st.sampled_from(LEAVES))), key=LEAVES.index)
+        ends = [[None, x[1]] if gone == 1 else [None, None] if gone == 2 else list(x) for x in (a, b, c) for gone in [draw(st.sampled_from([0, 0, 0, 1, 2]))]]
+        groups.append((draw(st.integers(1, 4)), *ends))
+    return groups
+
+
+def share(order, low, high):
+    """(b - a) / (max - min) of places in an order."""
+    if len(order) < 2:
+        return Fraction(0)
+    return Fraction(order.index(high) - order.index(low), len(order) - 1)
+
+
+@given(groups=boxes())
+@settings(deadline=None)
+def test_widths_are_those_of_every_row(groups):
+    """Numbers by their distance, values and leaves by their places, a missing one first; means and medians are over rows."""
+    rows = [(g, *a, *b, *c) for g, (size, a, b, c) in enumerate(groups, 1) for _ in range(size)]
+    types = {"group": pl.Int64, "a_low": pl.Int64, "a_high": pl.Int64} | dict.fromkeys(("b_low", "b_high", "c_low", "c_high"), pl.String)
+    attributes = tuple(
+        PublishedAttribute(name=n, role="quasi", type=t, columns=[f"{n}_low", f"{n}_high"], hierarchy=h)
+        for n, t, h in (("a", "numeric", None), ("b", "categorical", None), ("c", "categorical", TREE.public()))
+    )
+    figures = Figures.of(Shown(1, Generalized(pl.DataFrame(rows, schema=types, orient="row"), attributes)))
+
+    numbers = [x for r in rows for x in r[1:3] if x is not None]
+    least, span = min(numbers, default=0), max(numbers, default=0) - min(numbers, default=0)
+    line = [Fraction((r[2] if r[2] is not None else least) - (r[1] if r[1] is not None else least), span) if span else Fraction(0) for r in rows]
+    names = sorted({x for r in rows for x in r[3:5] if x is not None})
+    names = [None, *names] if any(None in r[3:5] for r in rows) else names
+    leaves = [None, *LEAVES] if any(None in r[5:7] for r in rows) else LEAVES
+    expected = [line, [share(names, *r[3:5]) for r in rows], [share(leaves, *r[5:7]) for r in rows]]
+    for width, shares in zip(figures.widths, expected, strict=True):
+        assert sorted(width.shares) == pytest.approx(sorted(map(float, shares)))
+        assert width.mean == pytest.approx(float(sum(shares) / len(shares)))
+        assert width.median == pytest.approx(float(np.median(list(map(float, shares)))))
+    assert figures.loss == pytest.approx(float(sum(sum(s) for s in expected) / (3 * len(rows))))
+    assert sorted(figures.sizes) == sorted(size for size, *_ in groups)
+
+
+@given(sizes=st.lists(st.integers(1, 10_000), min_size=1, max_size=60))
+def test_every_group_is_in_one_range_of_sizes(sizes):
+    """Ranges do not overlap, hold what they say, and lose no group; at most 24 are shown."""
+    found = size_histogram(np.array(sizes))
+
+    ranges = [tuple(map(int, label.split("–"))) if "–" in label else (int(label), int(label)) for label, _ in found]
+    assert len(found) <= 24
+    assert all(a[1] < b[0] for a, b in pairwise(ranges))
+    assert [n for _, n in found] == [sum(low <= s <= high for s in sizes) for low, high in ranges]
+    assert sum(n for _, n in found) == len(sizes)
+
+
+def test_shares_fall_into_equal_bins():
+    """Nought is in the first bin, one in the last; all are counted."""
+    found = histogram(np.array([0.0, 0.0, 0.049, 0.05, 0.51, 1.0]))
+
+    assert len(found) == 20
+    assert [(i, n) for i, (_, _, n) in enumerate(found) if n] == [(0, 3), (1, 1), (10, 1), (19, 1)]
