@@ -41,7 +41,7 @@ def _version(version: bool = typer.Option(False, "--version", help="Show the ver
 def main() -> None:
     """Run the command line. Exit codes: 0 done and holding, 1 a check does not hold, 2 wrong input or use, 70 a fault of ours, 130 interrupted."""
     try:
-        code = app(standalone_mode=False)  # else typer would draw a frame around what is wrong, also where JSON was asked for
+        code = app(prog_name="phalanx", standalone_mode=False)  # else typer would draw a frame around what is wrong, also where JSON was asked for
     except PhalanxError as error:
         _leave(1 if isinstance(error, GuaranteeError) else 2, str(error))
     except _WrongUse as error:

@@ -41,11 +41,10 @@ def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]],
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     cells = [[str(cell) for cell in row] for row in rows]
-    words = [max(_longest_word(text) for text in (name, *(row[i] for row in cells))) for i, name in enumerate(header)]
     console = _console()
-    whole = sum(words) + 2 * (len(words) - 1) <= console.width
+    widths = _widths(list(zip(header, *cells, strict=True)), console.width)
     for i, name in enumerate(header):
-        table.add_column(Text(name), justify="right" if i in right else "left", overflow="fold", min_width=words[i] if whole else None)
+        table.add_column(Text(name), justify="right" if i in right else "left", overflow="fold", width=widths[i])
     for row in cells:
         table.add_row(*[Text(cell) for cell in row])
     if title:
@@ -67,8 +66,19 @@ def _console() -> "Console":
     return Console() if sys.stdout.isatty() else Console(width=_WIDE)
 
 
-def _longest_word(text: str) -> int:
-    return max((len(word) for word in text.split()), default=0)
+def _widths(columns: Sequence[Sequence[str]], room: int) -> Sequence[int | None]:
+    """A width for every column, the widest made narrower until all fit, but none narrower than its longest word; None where words must be split."""
+    from rich.cells import cell_len
+
+    least = [max((cell_len(word) for cell in column for word in cell.split()), default=0) for column in columns]
+    widths = [max(map(cell_len, column)) for column in columns]
+    room -= 2 * (len(columns) - 1)
+    if sum(least) > room:
+        return [None] * len(columns)
+    while sum(widths) > room:
+        i = max((i for i, width in enumerate(widths) if width > least[i]), key=widths.__getitem__)
+        widths[i] -= 1
+    return widths
 
 
 def show_verdicts(verdicts: "Sequence[Verdict]") -> None:

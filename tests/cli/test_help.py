@@ -1,0 +1,80 @@
+"""Help: of every command, at once, and without loading what only a command needs."""
+
+import subprocess
+import sys
+
+import pytest
+
+COMMANDS = (["init"], ["publish"], ["verify"], ["attack"], ["demo"], ["series"], ["series", "list"], ["series", "show"])
+HEAVY = ("polars", "numpy", "pyarrow", "numba", "cryptography", "adbc_driver_manager", "jinja2", "pandas")
+
+
+@pytest.mark.parametrize("words", [[], *COMMANDS], ids=" ".join)
+def test_every_command_explains_itself(call, words: list[str]) -> None:
+    """`--help` and `-h` say how to use the command, with exit code 0."""
+    said = call(*words, "--help")
+    assert said.code == 0
+    assert "Usage: phalanx " + " ".join(words) in said.out
+    assert call(*words, "-h").out == said.out
+
+
+@pytest.mark.parametrize("words", [c for c in COMMANDS if c != ["series"]], ids=" ".join)
+def test_every_command_speaks_json(call, words: list[str]) -> None:
+    """Every command has --json."""
+    assert "--json" in call(*words, "--help").out
+
+
+@pytest.mark.parametrize("words", [["--help"], ["publish", "--help"], ["--version"]], ids=" ".join)
+def test_help_is_light(words: list[str]) -> None:
+    """Help and version load nothing that a command needs only when it runs."""
+    script = (
+        "import sys\nfrom phalanx.cli import main\nsys.argv[1:] = " + repr(words) + "\n"
+        "try:\n    main()\nexcept SystemExit as left:\n    assert not left.code\n"
+        f"print('loaded:', *[name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.splitlines()[-1].strip() == "loaded:"
+
+
+def test_a_heavy_import_would_be_seen() -> None:
+    """The look into a fresh interpreter sees what is there."""
+    run = subprocess.run([sys.executable, "-c", "import phalanx.publishing, sys; print('polars' in sys.modules)"], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "True"
+
+
+def test_no_command_is_the_help(call) -> None:
+    """`phalanx` alone shows what there is, and is wrong use."""
+    said = call()
+    assert (said.code, said.err) == (2, "")
+    assert "publish" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["publsh"], "did you mean 'publish'?"),
+        (["verify"], "missing argument 'releases'; phalanx verify --help says how."),
+        (["publish", "plan.toml", "--sede", "3"], "no such option"),
+        (["publish", "plan.toml", "--seed", "three"], "invalid value for '--seed'"),
+        (["series", "list"], "missing option '--ledger'"),
+        (["verify", "t.csv", "--k", "2"], "--k is about somebody else's table"),
+        (["verify", "t.csv", "--quasi", "age", "--ledger", "x.db"], "--ledger is about releases of ours"),
+        (["verify", "r1", "r2", "--quasi", "age"], "2 tables are named"),
+        (["attack", "r", "--original", "t.csv", "--identifier", "who", "--adversary", "intersect"], "did you mean 'intersection'?"),
+        (["attack", "r", "--original", "t.csv", "--identifier", "who", "--adversary", "intersection-by-person"], "name it with --ledger"),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, list) else "",
+)
+@pytest.mark.parametrize("as_json", [False, True])
+def test_wrong_use_is_one_sentence(call, words: list[str], sentence: str, as_json: bool) -> None:
+    """Exit code 2 and one sentence on standard error; with --json the same as an object on standard output."""
+    said = call(*words, *(["--json"] if as_json and len(words) > 1 else []))
+    if as_json and len(words) > 1:
+        assert (said.code, said.err) == (2, "")
+        assert said.out.startswith('{"error": ')
+        assert sentence in said.out
+    else:
+        assert (said.code, said.out) == (2, "")
+        assert said.err.startswith("phalanx: ")
+        assert said.err.count("\n") == 1
+        assert sentence in said.err

@@ -1,0 +1,93 @@
+"""What a person reads: tables of 80 columns in which no word is split; in a pipe, a row to a line."""
+
+import contextlib
+import io
+from collections.abc import Callable
+
+import pytest
+
+from phalanx import demo
+from phalanx.cli import output
+
+
+class Terminal(io.StringIO):
+    """Standard output that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def on_terminal(monkeypatch: pytest.MonkeyPatch):
+    """Calls what writes to a terminal of 80 columns that knows no colours; gives the lines."""
+    for name, value in {"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"}.items():
+        monkeypatch.setenv(name, value)
+
+    def shown(write: Callable[..., object], *words: object, **said: object) -> list[str]:
+        with contextlib.redirect_stdout(Terminal()) as terminal:
+            write(*words, **said)
+        return terminal.getvalue().splitlines()
+
+    return shown
+
+
+def split_words(lines: list[str], words: list[str]) -> list[str]:
+    """The words that no line holds whole."""
+    shown = {word for line in lines for word in line.split()}
+    return [word for word in words if word not in shown]
+
+
+HEADER = ["method", "by box", "worst case", "counterfeits", "held back", "verified"]
+ROWS = [[way, 1406, 1406, "0 0 1 6 12", 170, "holds"] for way in demo.WAYS]
+WORDS = [word for row in [HEADER, *ROWS] for cell in row for word in str(cell).split()]
+
+
+def test_the_table_of_the_demo_fits(on_terminal) -> None:
+    """Every row of the demo's table is one line of at most 80 columns."""
+    lines = on_terminal(output.show_table, "Persons exposed", HEADER, ROWS, right=(1, 2, 3, 4))
+    assert len(lines) == 2 + len(ROWS)
+    assert max(map(len, lines)) <= 80
+    assert split_words(lines, WORDS) == []
+
+
+def test_a_wide_table_breaks_between_words(on_terminal) -> None:
+    """Where a row does not fit, cells take several lines, each word whole."""
+    header = [*HEADER, "verified from the files alone"]
+    rows = [[*row, "holds in every one of the five releases"] for row in ROWS]
+    lines = on_terminal(output.show_table, "", header, rows)
+    assert max(map(len, lines)) <= 80
+    assert split_words(lines, [*WORDS, *" ".join([header[-1], rows[0][-1]]).split()]) == []
+
+
+def test_split_words_are_seen() -> None:
+    """The broken twin: words folded in the middle are found."""
+    assert split_words(["counterfei", "ts"], ["counterfeits"]) == ["counterfeits"]
+
+
+def test_what_is_wider_than_the_terminal_is_folded(on_terminal) -> None:
+    """A word that no terminal holds loses no letter."""
+    assert "".join(on_terminal(output.show_table, "", ["folder"], [["y" * 200]])).count("y") == 200
+
+
+def test_in_a_pipe_a_row_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """However wide; whoever greps finds all of it."""
+    output.show_table("t", ["a", "b"], [["one two " * 10, "three " * 10]])
+    assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_the_checks_of_a_series(ward, on_terminal) -> None:
+    """`verify` on a terminal: a table per release, within 80 columns, and what was not checked in a sentence."""
+    assert ward.publish().code == 0
+    assert ward.publish().code == 0
+    lines = on_terminal(ward.call, "verify", "out/ward-1", "out/ward-2", "--ledger", "ward.db")
+    assert [line for line in lines if line.startswith("Release")] == ["Release 1", "Release 2"]
+    assert max(map(len, lines)) <= 80
+    assert sum(line.startswith("m-invariance: candidate sets by box: not checked") for line in lines) == 2
+    assert lines[-1] == "Everything that was checked holds."
+
+
+def test_values_are_not_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    """A column called [bold] is shown as it is called."""
+    output.show_table("[red]t", ["[bold]", "b"], [["[/x]", "[link=x]y"]])
+    shown = capsys.readouterr().out
+    assert [word for word in ("[red]t", "[bold]", "[/x]", "[link=x]y") if word not in shown] == []
