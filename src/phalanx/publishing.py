@@ -1,6 +1,7 @@
 """The way of the data: read, publish, check the very files, record, hand out. Whatever fails leaves nothing behind."""
 
 import contextlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from phalanx import staging
 from phalanx.data.frames import like, to_polars
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.errors import GuaranteeError, PhalanxError, ReleaseError, SchemaError
+from phalanx.errors import GuaranteeError, LedgerError, PhalanxError, ReleaseError, SchemaError
 from phalanx.guarantees import truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.verify import verify
@@ -28,6 +29,14 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 STEPS = ("read", "encode", "group", "write", "check", "record")
 """The steps that ``progress`` is told about, in order."""
+
+_PROMISED = {
+    "method": "method",
+    "guarantees": "guarantee (the method's parameters say it)",
+    "identifier": "identifier",
+    "quasi": "list of quasi-identifiers",
+    "sensitive": "sensitive attribute",
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -176,6 +185,7 @@ class Series:
 
         progress("encode")
         microdata = Microdata.encode(frame, self._is.schema, ledger.person_key(self.name))
+        self._check_promise(ledger.promise(self.name))
         progress("group")
         rng = Randomness.secure() if self._is.seed is None else Randomness.seeded(self._is.seed + number)
         groups = {entry.number: found for entry in entries if (found := ledger.groups(self.name, entry.number)) is not None}
@@ -200,7 +210,7 @@ class Series:
                 number=number, folder=str(final.resolve()), staging=folder.path.name, digest=release.digest, summary=self._summary(release, draft, began)
             )
             folder.recording = True
-            ledger.commit(self.name, entry, promise=self._promise(draft), remember=draft.remember, groups=own_groups)
+            ledger.commit(self.name, entry, promise=self._promise(draft.per), remember=draft.remember, groups=own_groups)
             try:
                 folder.hand_out(final)
             except OSError as error:
@@ -228,13 +238,20 @@ class Series:
             "previous": earlier[-1].digest if earlier else None,
         }
 
-    def _promise(self, draft: Draft) -> dict[str, Any]:
+    def _check_promise(self, begun: Mapping[str, Any] | None) -> None:
+        """Whether the series began with this promise; the ledger asks again at the commit, and about ``per``."""
+        said = json.loads(json.dumps(self._promise("person")))
+        for key, word in _PROMISED.items():
+            if begun is not None and begun.get(key) != said[key]:
+                raise LedgerError(f"series {self.name!r} began with another {word} and keeps its promise; put it back, or give this series another name.")
+
+    def _promise(self, per: str) -> dict[str, Any]:
         """What may not change within a series."""
         schema = self._is.schema
         return {
             "method": self._is.method.name,
             "guarantees": [g.public() for g in self._is.method.guarantees],
-            "per": draft.per,
+            "per": per,
             "identifier": schema.identifier,
             "quasi": list(schema.quasi),
             "sensitive": schema.sensitive,
