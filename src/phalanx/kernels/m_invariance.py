@@ -99,7 +99,7 @@ def assignment(counts: Ints, m: int) -> tuple[Ints, Ints, Ints]:
 
 @njit(cache=True, nogil=True, fastmath=False)
 def counted_order(codes: Ints, n_codes: int) -> Ints:
-    """The stable order of whole numbers from 0 to ``n_codes - 1``, shape (p,), by counting them."""
+    """The stable order of ``codes`` (p,), whole numbers from 0 to ``n_codes - 1``, by counting them; shape (p,)."""
     place = np.zeros(n_codes + 1, dtype=np.int64)
     for code in codes:
         place[code + 1] += 1
