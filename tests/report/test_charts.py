@@ -5,12 +5,16 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from phalanx.report import charts
+from phalanx.report.charts import Bars, percent
 
 
 def drawn(text):
     """The chart as a tree; a chart that is not well-formed fails here."""
     return ET.fromstring(text)  # noqa: S314 - our own text
+
+
+def chart(labels, values, *, title="Groups by size", unit="groups", **settings):
+    return Bars(key="sizes", title=title, unit=unit, **settings).by_label(labels, values)
 
 
 def bars_of(tree):
@@ -19,56 +23,77 @@ def bars_of(tree):
 
 def test_bars_are_as_tall_as_their_counts():
     """Heights go with the counts, bars stand on the base line side by side, and the description says all figures."""
-    tree = drawn(charts.bars("Groups by size", ["2", "3", "4"], [10, 5, 20], unit="groups"))
+    tree = drawn(chart(["2", "3", "4"], [10, 5, 20]))
     found = bars_of(tree)
 
     assert [h / found[2][3] for *_, h in found] == pytest.approx([0.5, 0.25, 1.0], abs=0.01)
-    assert len({round(y + h, 1) for _, y, _, h in found}) == 1
+    assert [y + h for _, y, _, h in found] == pytest.approx([found[0][1] + found[0][3]] * 3, abs=0.11)
     assert all(a[0] + a[2] <= b[0] for a, b in pairwise(found))
-    assert (tree.get("role"), tree.findtext("title"), tree.findtext("desc")) == ("img", "Groups by size", "2: 10; 3: 5; 4: 20")
-    assert [b.findtext("title") for b in tree.iter("rect")] == ["2: 10 groups", "3: 5 groups", "4: 20 groups"]
+    said = ["2: 10 groups", "3: 5 groups", "4: 20 groups"]
+    assert (tree.get("role"), tree.findtext("title"), tree.findtext("desc")) == ("img", "Groups by size", "; ".join(said))
+    assert [b.findtext("title") for b in tree.iter("rect")] == said
+
+
+def test_a_screen_reader_finds_title_and_description():
+    """The chart is labelled by its own title and description, whose ids are its key's."""
+    tree = drawn(chart(["2"], [10]))
+
+    assert tree.get("aria-labelledby").split() == [tree.find("title").get("id"), tree.find("desc").get("id")] == ["sizes-title", "sizes-says"]
 
 
 def test_one_among_thousands_is_seen_and_none_is_not():
     """A count of one has a visible bar; a count of zero has none."""
-    _, one, none = bars_of(drawn(charts.bars("Groups", ["2", "3", "4"], [100_000, 1, 0], unit="groups")))
+    _, one, none = bars_of(drawn(chart(["2", "3", "4"], [100_000, 1, 0])))
 
     assert one[3] >= 1.5
     assert none[3] == 0
 
 
-def test_a_line_runs_through_its_values():
-    """Each value at its height, the largest at the top; fewer than two values are no line."""
-    tree = drawn(charts.line("Loss", ["1", "2", "3"], [0.1, 0.2, 0.05], percent=True))
-    heights = [float(c.get("cy")) for c in tree.iter("circle")]
+def test_shares_stand_between_their_edges():
+    """Bins run from 0 to 100 % over the whole base line; each says from where to where."""
+    tree = drawn(Bars(key="w", title="Widths", unit="rows").by_share([3, 0, 0, 1]))
+    found = bars_of(tree)
+    base = next(line for line in tree.iter("line") if line.get("class") == "axis")
 
-    base = float(next(tree.iter("line")).get("y1"))
-    assert [(base - y) / (base - heights[1]) for y in heights] == pytest.approx([0.5, 1.0, 0.25], abs=0.01)
-    assert tree.findtext("desc") == "1: 10.0%; 2: 20.0%; 3: 5.0%"
-    assert charts.line("Loss", ["1"], [0.1]) == ""
-    assert charts.bars("Groups", [], [], unit="groups") == ""
+    assert tree.findtext("desc") == "0% to 25%: 3 rows; 25% to 50%: 0 rows; 50% to 75%: 0 rows; 75% to 100%: 1 rows"
+    assert float(base.get("x1")) <= found[0][0] < found[-1][0] + found[-1][2] <= float(base.get("x2"))
+    assert [t.text for t in tree.iter("text")][-5:] == ["0%", "25%", "50%", "75%", "100%"]
+
+
+def test_shares_are_percentages():
+    """Shares as values are told and written in percent."""
+    tree = drawn(chart(["1", "2", "3"], [0.1, 0.2, 0.00001], title="Loss", unit="", percent=True))
+
+    assert tree.findtext("desc") == "1: 10.0%; 2: 20.0%; 3: <0.1%"
+    assert [percent(x) for x in (0, 0.0004, 0.0006, 0.5, 0.9996, 1, 1.0)] == ["0%", "<0.1%", "0.1%", "50.0%", ">99.9%", "100%", "100%"]
 
 
 @pytest.mark.parametrize("values", [[0, 0], [0.0, 0.0]])
 def test_all_zero_is_drawn(values):
-    """Nothing is divided by nothing."""
-    assert drawn(charts.bars("None", ["1", "2"], [0, 0], unit="rows")) is not None
-    assert drawn(charts.line("None", ["1", "2"], values)) is not None
+    """Nothing is divided by nothing, and nothing is drawn of nothing."""
+    assert all(h == 0 for *_, h in bars_of(drawn(chart(["1", "2"], values))))
+    assert drawn(Bars(key="w", title="Widths", unit="rows").by_share(values)) is not None
+    assert chart([], []) == Bars(key="w", title="Widths", unit="rows").by_share([]) == ""
 
 
-def test_labels_do_not_crowd():
-    """Of a hundred labels about a dozen are written, all are told."""
-    tree = drawn(charts.bars("Many", [f"n{i}" for i in range(100)], list(range(1, 101)), unit="rows"))
+@pytest.mark.parametrize("label", ["n{}", "n{0}000–{0}999"])
+@pytest.mark.parametrize("many", [5, 24, 100, 400])
+def test_labels_do_not_touch(label, many):
+    """However many and long they are, written labels keep a distance and stay in the picture; all are told."""
+    tree = drawn(chart([label.format(i) for i in range(many)], [i * 1000 for i in range(1, many + 1)], unit="rows"))
+    written = [(float(t.get("x")), len(t.text) * 7) for t in tree.iter("text") if t.text.startswith("n")]
 
-    assert sum((t.text or "").startswith("n") for t in tree.iter("text")) <= 12
-    assert tree.findtext("desc").count(";") == 99
+    assert written
+    assert all(a + wide / 2 <= b - other / 2 for (a, wide), (b, other) in pairwise(written))
+    assert all(x - wide / 2 >= 0 for x, wide in written)
+    assert tree.findtext("desc").count(";") == many - 1
 
 
 def test_markup_is_text():
-    """Titles and labels that are markup are shown as they are."""
+    """Titles, labels and units that are markup are shown as they are."""
     evil = '<img src=x onerror="alert(1)">&'
-    for chart in (charts.bars(evil, [evil], [1], unit=evil), charts.line(evil, [evil, "b"], [1, 2])):
-        tree = drawn(chart)
-        assert tree.findtext("title") == evil
-        assert not list(tree.iter("img"))
-        assert evil in tree.findtext("desc")
+    tree = drawn(chart([evil, "b"], [1, 2], title=evil, unit=evil))
+
+    assert tree.findtext("title") == evil
+    assert not list(tree.iter("img"))
+    assert tree.findtext("desc").startswith(f"{evil}: 1 {evil}; ")

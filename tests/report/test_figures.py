@@ -1,6 +1,7 @@
 """Figures of a report equal those computed row by row."""
 
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from itertools import pairwise
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from phalanx.data.hierarchy import Tree
 from phalanx.release.generalized import Generalized
 from phalanx.release.manifest import PublishedAttribute
-from phalanx.report.figures import Figures, histogram, size_histogram
+from phalanx.report.figures import Figures, Width, size_histogram
 
 TREE = Tree.of_mapping({"west": ["z", "x"], "east": ["y", "w"]})
 LEAVES = ["z", "x", "y", "w"]
@@ -48,14 +49,16 @@ def share(order, low, high):
 @given(groups=boxes())
 @settings(deadline=None)
 def test_widths_are_those_of_every_row(groups):
-    """Numbers by their distance, values and leaves by their places, a missing one first; means and medians are over rows."""
+    """Numbers by their distance, values and leaves by their places, a missing one first; means, medians and exact rows are over rows."""
     rows = [(g, *a, *b, *c) for g, (size, a, b, c) in enumerate(groups, 1) for _ in range(size)]
     types = {"group": pl.Int64, "a_low": pl.Int64, "a_high": pl.Int64} | dict.fromkeys(("b_low", "b_high", "c_low", "c_high"), pl.String)
     attributes = tuple(
         PublishedAttribute(name=n, role="quasi", type=t, columns=[f"{n}_low", f"{n}_high"], hierarchy=h)
         for n, t, h in (("a", "numeric", None), ("b", "categorical", None), ("c", "categorical", TREE.public()))
     )
-    figures = Figures.of(Shown(1, Generalized(pl.DataFrame(rows, schema=types, orient="row"), attributes)))
+    table = pl.DataFrame(rows, schema=types, orient="row")
+    figures = Figures.of(Shown(1, Generalized(table, attributes)))
+    mixed = Figures.of(Shown(1, Generalized(table.sort(pl.col("group") * 7 % 5, maintain_order=True).reverse(), attributes)))
 
     numbers = [x for r in rows for x in r[1:3] if x is not None]
     least, span = min(numbers, default=0), max(numbers, default=0) - min(numbers, default=0)
@@ -65,9 +68,13 @@ def test_widths_are_those_of_every_row(groups):
     leaves = [None, *LEAVES] if any(None in r[5:7] for r in rows) else LEAVES
     expected = [line, [share(names, *r[3:5]) for r in rows], [share(leaves, *r[5:7]) for r in rows]]
     for width, shares in zip(figures.widths, expected, strict=True):
-        assert sorted(width.shares) == pytest.approx(sorted(map(float, shares)))
+        assert sorted(np.repeat(width.shares, width.sizes)) == pytest.approx(sorted(map(float, shares)))
         assert width.mean == pytest.approx(float(sum(shares) / len(shares)))
         assert width.median == pytest.approx(float(np.median(list(map(float, shares)))))
+        assert width.exact == sum(s == 0 for s in shares) / len(rows)
+        assert sum(width.histogram()) == len(rows)
+    assert [w.mean for w in mixed.widths] == pytest.approx([w.mean for w in figures.widths])
+    assert mixed.groups == figures.groups == len(groups)
     assert figures.loss == pytest.approx(float(sum(sum(s) for s in expected) / (3 * len(rows))))
     assert sorted(figures.sizes) == sorted(size for size, *_ in groups)
 
@@ -77,7 +84,8 @@ def test_every_group_is_in_one_range_of_sizes(sizes):
     """Ranges do not overlap, hold what they say, and lose no group; at most 24 are shown."""
     found = size_histogram(np.array(sizes))
 
-    ranges = [tuple(map(int, label.split("–"))) if "–" in label else (int(label), int(label)) for label, _ in found]
+    ends = [[int(end) for end in label.replace(",", "").split("–")] for label, _ in found]
+    ranges = [(end[0], end[-1]) for end in ends]
     assert len(found) <= 24
     assert all(a[1] < b[0] for a, b in pairwise(ranges))
     assert [n for _, n in found] == [sum(low <= s <= high for s in sizes) for low, high in ranges]
@@ -85,8 +93,41 @@ def test_every_group_is_in_one_range_of_sizes(sizes):
 
 
 def test_shares_fall_into_equal_bins():
-    """Nought is in the first bin, one in the last; all are counted."""
-    found = histogram(np.array([0.0, 0.0, 0.049, 0.05, 0.51, 1.0]))
+    """Nought is in the first bin, one in the last; rows are counted, not groups."""
+    shares = np.array([0.0, 0.049, 0.05, 0.51, 1.0])
+    found = Width("age", shares, np.array([2, 1, 1, 4, 3]), "0 to 9", with_missing=False).histogram()
 
     assert len(found) == 20
-    assert [(i, n) for i, (_, _, n) in enumerate(found) if n] == [(0, 3), (1, 1), (10, 1), (19, 1)]
+    assert {i: n for i, n in enumerate(found) if n} == {0: 3, 1: 1, 10: 4, 19: 3}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "mean", "domain"),
+    [
+        ([date(2020, 1, 1), date(2020, 1, 11)], [date(2020, 1, 6), date(2020, 1, 11)], 0.25, "2020-01-01 to 2020-01-11"),
+        ([1.0, 2.5], [2.0, 3.0], 0.375, "1 to 3"),
+        ([-1.7e308, 0.0], [1.7e308, 0.0], 0.5, "-1.7e+308 to 1.7e+308"),
+        ([None, 10], [20, 20], 1.0, "10 to 20"),
+        ([7, 7], [7, 7], 0.0, "7 only"),
+        ([None, None], [None, None], 0.0, "missing only"),
+    ],
+)
+def test_lines_of_every_kind(low, high, mean, domain):
+    """Days, fractions, the longest lengths, missing ends, a single value and none; two groups of one row."""
+    kind = pl.Int64 if all(x is None for x in low) else None
+    table = pl.DataFrame({"group": [1, 2], "x_low": pl.Series(low, dtype=kind), "x_high": pl.Series(high, dtype=kind)})
+    attribute = PublishedAttribute(name="x", role="quasi", type="date" if isinstance(low[0], date) else "numeric", columns=["x_low", "x_high"])
+    (width,) = Figures.of(Shown(1, Generalized(table, (attribute,)))).widths
+
+    assert (width.mean, width.domain) == (pytest.approx(mean), domain)
+    assert width.with_missing == (None in low)
+
+
+def test_a_table_without_rows_has_no_width():
+    """Nothing is divided by nothing."""
+    table = pl.DataFrame(schema={"group": pl.Int64, "x_low": pl.Int64, "x_high": pl.Int64})
+    attribute = PublishedAttribute(name="x", role="quasi", type="numeric", columns=["x_low", "x_high"])
+    figures = Figures.of(Shown(1, Generalized(table, (attribute,))))
+
+    assert (figures.rows, figures.groups, figures.loss, figures.widths[0].median, figures.widths[0].domain) == (0, 0, 0, 0, "no values")
+    assert size_histogram(figures.sizes) == []

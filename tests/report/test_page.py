@@ -1,6 +1,7 @@
 """The report shows released figures, rightly, and nothing else; it loads nothing and runs nothing."""
 
 import re
+from fractions import Fraction
 from html.parser import HTMLParser
 
 import polars as pl
@@ -8,10 +9,18 @@ import pytest
 
 from phalanx.data.hierarchy import Tree
 from phalanx.data.schema import Schema
+from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.closeness import Closeness
+from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
+from phalanx.guarantees.k_anonymity import KAnonymity
+from phalanx.guarantees.m_invariance import MInvariance as InvarianceOverSeries
+from phalanx.guarantees.m_uniqueness import MUniqueness
+from phalanx.guarantees.registry import KNOWN
 from phalanx.methods.m_invariance import MInvariance
 from phalanx.methods.mondrian import Mondrian
 from phalanx.publishing import Series
 from phalanx.report import write_report
+from phalanx.report.promises import in_words
 
 EVIL = '<img src=x onerror="alert(1)">'
 
@@ -21,7 +30,7 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.tags, self.attributes, self.parts, self._skip = [], [], [], False
+        self.tags, self.attributes, self.parts, self.open, self._skip = [], [], [], [], False
         self.feed(text)
         self.text = " ".join(" ".join(self.parts).split())
 
@@ -29,9 +38,16 @@ class Page(HTMLParser):
         self.tags.append(tag)
         self.attributes += attrs
         self._skip = tag == "style"
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
 
     def handle_endtag(self, tag):
         self._skip = False
+        assert self.open.pop() == tag, f"</{tag}> closes another element"
 
     def handle_data(self, data):
         if not self._skip:
@@ -68,7 +84,10 @@ def test_the_page_stands_alone(tmp_path):
     assert not any(name in ("src", "href", "srcset", "action", "data") for name, _ in page.attributes)
     assert "http" not in text.replace("http-equiv", "") and "url(" not in text and "@import" not in text
     assert ("content", "default-src 'none'; style-src 'unsafe-inline'") in page.attributes
-    assert text.count("<svg") == text.count("</svg>") > 0
+    assert page.open == [] and page.tags.count("svg") > 0
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    assert {one for name, value in page.attributes if name == "aria-labelledby" for one in value.split()} == set(ids)
 
 
 def test_its_numbers_are_those_of_the_files(tmp_path):
@@ -90,15 +109,28 @@ def test_its_numbers_are_those_of_the_files(tmp_path):
         shown = re.search(before + r"([0-9.]+)%", page.text)
         assert shown, before
         assert float(shown[1]) == pytest.approx(100 * share, abs=0.0501)  # one decimal is printed
+    sizes = table.group_by("group").len().group_by("len").len("groups").sort("len")
     assert f"{table['group'].n_unique():,} groups of" in page.text
+    assert "; ".join(f"{size}: {n} groups" for size, n in sizes.iter_rows()) in page.text
+    exact = float((low == high).mean())
+    assert f" {exact:.1%} town" in page.text if exact else " 0% town" in page.text
     assert all(f" {p.number} {p.rows} {p.groups} {p.counterfeits} " in page.text for p in published)
 
 
 def test_only_released_values_are_shown(tmp_path):
-    """Identifiers and dropped columns appear nowhere."""
-    _, _, text = publish(tmp_path, [people(), people(50, 10)])
+    """Identifiers, dropped columns, values of rows held back, the source's and the ledger's places appear nowhere."""
+    lone = people(1, 90).with_columns(age=pl.lit(97, dtype=pl.Int64), town=pl.lit("Marker-Town"), ill=pl.lit("gout"))
+    first = people().with_columns(pl.when(pl.col("who") == "marker-person-3").then(97).otherwise("age").alias("age"))
+    gone = first.with_columns(pl.when(pl.col("age") == 97).then(pl.lit("Marker-Town")).otherwise("town").alias("town"))
+    changed = gone.with_columns(pl.when(pl.col("age") == 97).then(pl.lit("flu")).otherwise("ill").alias("ill"))
+    published, _, text = publish(tmp_path, [people(), changed], method=MInvariance(m=2, changed="hold-back"))
 
+    assert published[-1].held_back == {"changed value": 1}
     assert "marker-person" not in text and "marker-note" not in text
+    assert "Marker-Town" not in text and "97" not in re.sub(r"<style>.*</style>|<svg.*?</svg>", "", text, flags=re.DOTALL)
+    assert str(tmp_path) not in text and ".db" not in text
+    both, _, text = publish(tmp_path / "b", [pl.concat([people(), lone])])
+    assert both[-1].held_back == {} and "97" in text  # the twin: what is released is shown
 
 
 def test_everything_is_escaped(tmp_path):
@@ -147,20 +179,72 @@ def test_held_back_rows_are_counted_by_reason(tmp_path):
     changed = people().with_columns(pl.when(pl.col("who") == "marker-person-3").then(pl.lit("gout")).otherwise("ill").alias("ill"))
     _, page, _ = publish(tmp_path, [people(), changed], method=MInvariance(m=2, changed="hold-back"))
 
-    assert "1 row(s): changed value" in page.text
+    assert "1 row: changed value" in page.text
 
 
 def test_odd_releases_have_a_page(tmp_path):
     """CSV alone, no sensitive attribute, all values equal, a tree, missing values, one group."""
     tree = Tree.of_mapping({"west": ["Aachen", "Bonn"], "north": ["Celle"]})
     _, page, _ = publish(tmp_path / "a", [people()], formats=("csv",), schema={"hierarchies": {"town": tree}})
-    assert "town 3 values" in page.text
+    assert "town 3 values of the hierarchy" in page.text
     bare = {"sensitive": None, "drop": ["notes", "ill"]}
     _, page, _ = publish(tmp_path / "b", [people()], method=Mondrian(k=40), schema=bare)
-    assert "1 groups of 40 rows" in page.text
+    assert "1 group of 40 rows" in page.text
     equal = people().with_columns(age=pl.lit(30), town=pl.lit(None, dtype=pl.String))
     _, page, _ = publish(tmp_path / "c", [equal], schema={"missing": "value"})
-    assert "age 30 to 30 0.0%" in page.text
+    assert "age 30 only 0% 0% 100%" in page.text and "town 0 values and missing 0% 0% 100%" in page.text
+    assert "An interval without a lower end includes missing values" in page.text
+    _, page, _ = publish(tmp_path / "d", [people(1)], method=Mondrian(k=1), schema=bare)
+    assert "1 group of 1 row." in page.text and "everybody is one of at least 1" in page.text
+
+
+def test_counterfeits_are_counted_by_group(tmp_path):
+    """How many rows stand for nobody, in how many groups, is what the published counts say."""
+    ill = ["flu", "gout", "acne", "ulcer"]
+    later = people(44).filter(pl.col("ill").is_in(ill[:1]) | (pl.int_range(pl.len()) > 30)).with_columns(pl.col("ill"))
+    published, page, _ = publish(tmp_path, [people(), later])
+
+    counts = pl.read_parquet(published[-1].path / "counterfeits.parquet")
+    rows, groups = int(counts["count"].sum()), counts.height
+    assert rows == published[-1].counterfeits > 0
+    assert f"{rows} counterfeit{'s' * (rows != 1)} in {groups} group{'s' * (groups != 1)}" in page.text
+
+
+def test_what_fails_or_was_not_checked_is_said_first(tmp_path):
+    """A page of a release whose check fails, or that nobody checked, says not to hand it out; figures are never cut short."""
+    published, page, _ = publish(tmp_path, [people()])
+    release, path = published[-1].release, tmp_path / "page.html"
+    assert re.search(r"All \d+ checks of the published files hold ?; \d parts? not checked", page.text)
+    long = Fraction(10**20, 3 * 10**20 + 1)
+    bad = Verdict(name="t-closeness", bound=Fraction(1, 6), worst=long, holds=False, note=EVIL)
+    write_report(path, [release], [bad], summary={"suppressed": 3})
+    page = Page(path.read_text(encoding="utf-8"))
+
+    assert page.text.index("1 check failed: do not hand this release out") < page.text.index("What is promised")
+    assert "t-closeness 1/6 ≈ 0.333333 fails" in page.text and "3 rows held back" in page.text
+    assert "img" not in page.tags
+    write_report(path, [release], [], summary={})
+    assert "Nothing was checked: do not hand this release out" in path.read_text(encoding="utf-8")
+
+
+def test_every_promise_has_words():
+    """Each guarantee that a manifest can list is told as a sentence with its parameters; an unknown one by its parameters."""
+    examples = [
+        (KAnonymity(k=7), "at least 7 rows"),
+        (FrequencyDiversity(l=Fraction(5, 2)), "more than 2/5 of the rows"),
+        (DistinctDiversity(l=4), "at least 4 different"),
+        (EntropyDiversity(l=Fraction(5, 2)), "as mixed as 5/2 equally"),
+        (RecursiveDiversity(c=Fraction(3, 2), l=3), "less than 3/2 times as frequent as the 3rd most"),
+        (Closeness(t=Fraction(1, 6), distance="ordered"), "up to a distance of 1/6 (ordered distance"),
+        (MUniqueness(m=5), "at least 5 rows, all with different"),
+        (InvarianceOverSeries(m=5), "more than 1/5"),
+        (InvarianceOverSeries(m=5, consecutive=True), "Whoever leaves and returns is not covered"),
+    ]
+    assert {type(g).name for g, _ in examples} == set(KNOWN)
+    for guarantee, words in examples:
+        assert words in in_words(guarantee.public())
+    assert in_words({"name": "stars", "k": 3, "deep": {"a": [1, True]}}) == "stars: k = 3, deep = (a = 1 / yes)"
+    assert in_words({"name": "stars"}) == "stars"
 
 
 def test_an_old_page_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -1,65 +1,90 @@
 """Charts as inline SVG, drawn on the server: no script, nothing to load, readable by a screen reader, in the dark and on paper."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
+from typing import Final
 
-_WIDTH, _HEIGHT = 640, 200
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 8, 12, 36
-_LEAST = 2.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 20, 20, 26
+_CHARACTER: Final = 8.5
+"""How wide a character is at most, at the size that a telephone shows; no two labels touch."""
+_LEAST: Final = 2.0
 """A bar is at least so tall: one group among thousands is a fact, and must not look like none."""
 
 
-def bars(title: str, labels: Sequence[str], counts: Sequence[int], *, unit: str) -> str:
-    """A bar per label; an empty text where there is nothing to draw. The description says all figures in words."""
-    if not counts:
-        return ""
-    most = max(counts) or 1
-    inner, tall = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
-    step = inner / len(counts)
-    every = max(1, -(-len(labels) // 12))
-    parts = [_ruler(most, tall)]
-    for i, (label, count) in enumerate(zip(labels, counts, strict=True)):
-        height = max(_LEAST, tall * count / most) if count else 0.0
-        x, y = _LEFT + i * step, _TOP + tall - height
-        width = max(1.0, min(step * 0.82, 48.0))
-        hint = escape(f"{label}: {count:,} {unit}")
-        parts.append(f'<rect class="bar" x="{x + (step - width) / 2:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"><title>{hint}</title></rect>')
-        if i % every == 0:
-            parts.append(f'<text x="{x + step / 2:.1f}" y="{_HEIGHT - 16}" text-anchor="middle">{escape(label)}</text>')
-    told = "; ".join(f"{label}: {count}" for label, count in zip(labels, counts, strict=True))
-    return _svg(title, told, parts)
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """A bar per value over a base line at 0; ``key`` names the chart within its page, so that a screen reader finds its title."""
+
+    key: str
+    title: str
+    unit: str
+    """What is counted, as in ``3: 17 groups``; empty where the title says it."""
+    width: int = 480
+    height: int = 170
+    percent: bool = False
+    """The values are shares in [0, 1] and shown as percentages."""
+
+    def by_label(self, labels: Sequence[str], values: Sequence[float]) -> str:
+        """One bar per label; an empty text where there is nothing to draw."""
+        step = self._inner / max(1, len(values))
+        every = max(1, math.ceil((_room(labels) + 8) / step))
+        ticks = [(_LEFT + (i + 0.5) * step, labels[i]) for i in range(0, len(labels), every)]
+        return self._drawn(labels, values, ticks, min(step * 0.8, 44.0), written=_room(self._shown(values)) <= step)
+
+    def by_share(self, counts: Sequence[int]) -> str:
+        """Equal bins over shares from 0 to 100 %, labelled at their edges; an empty text where there is nothing to draw."""
+        n = len(counts)
+        labels = [f"{i / n:.0%} to {(i + 1) / n:.0%}" for i in range(n)]
+        ticks = [(_LEFT + self._inner * share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+        return self._drawn(labels, counts, ticks, self._inner / max(1, n) - 1.5, written=False)
+
+    @property
+    def _inner(self) -> int:
+        return self.width - _LEFT - _RIGHT
+
+    def _shown(self, values: Sequence[float]) -> list[str]:
+        return [percent(v) if self.percent else f"{v:,}" for v in values]
+
+    def _drawn(self, labels: Sequence[str], values: Sequence[float], ticks: Sequence[tuple[float, str]], wide: float, *, written: bool) -> str:
+        if not values:
+            return ""
+        most, tall, base = max(values) or 1, self.height - _TOP - _BOTTOM, self.height - _BOTTOM
+        step = self._inner / len(values)
+        shown = self._shown(values)
+        said = [f"{label}: {figure} {self.unit}".rstrip() for label, figure in zip(labels, shown, strict=True)]
+        parts = [f'<line class="grid" x1="{_LEFT}" y1="{_TOP}" x2="{self.width - _RIGHT}" y2="{_TOP}"/>']
+        for i, value in enumerate(values):
+            tip = max(_LEAST, tall * value / most) if value else 0.0
+            middle = _LEFT + (i + 0.5) * step
+            box = f'x="{middle - max(1.0, wide) / 2:.1f}" y="{base - tip:.1f}" width="{max(1.0, wide):.1f}" height="{tip:.1f}"'
+            parts.append(f'<rect class="bar" {box}><title>{escape(said[i])}</title></rect>')
+            if written:
+                parts.append(f'<text x="{middle:.1f}" y="{base - tip - 5:.1f}" text-anchor="middle">{escape(shown[i])}</text>')
+        parts.append(f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{self.width - _RIGHT}" y2="{base}"/>')
+        if not written:
+            parts.append(f'<text x="{_LEFT - 6}" y="{_TOP + 4}" text-anchor="end">{escape(self._shown([most])[0])}</text>')
+            parts.append(f'<text x="{_LEFT - 6}" y="{base + 4}" text-anchor="end">0</text>')
+        parts += [f'<text x="{x:.1f}" y="{base + 17}" text-anchor="middle">{escape(label)}</text>' for x, label in ticks]
+        return (
+            f'<svg role="img" aria-labelledby="{self.key}-title {self.key}-says" viewBox="0 0 {self.width} {self.height}">'
+            f'<title id="{self.key}-title">{escape(self.title)}</title><desc id="{self.key}-says">{escape("; ".join(said))}</desc>{"".join(parts)}</svg>'
+        )
 
 
-def line(title: str, labels: Sequence[str], values: Sequence[float], *, percent: bool = False) -> str:
-    """One value per label, joined by a line; needs two."""
-    if len(values) < 2:
-        return ""
-    most = max(values) or 1.0
-    inner, tall = _WIDTH - _LEFT - _RIGHT - 24, _HEIGHT - _TOP - _BOTTOM
-    points = [(_LEFT + 12 + inner * i / (len(values) - 1), _TOP + tall * (1 - v / most)) for i, v in enumerate(values)]
-    shown = [f"{v:.1%}" if percent else f"{v:,.0f}" for v in values]
-    every = max(1, -(-len(labels) // 12))
-    parts = [_ruler(most, tall, percent=percent), '<polyline class="line" points="' + " ".join(f"{x:.1f},{y:.1f}" for x, y in points) + '"/>']
-    for i, ((x, y), label, value) in enumerate(zip(points, labels, shown, strict=True)):
-        parts.append(f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.5"><title>{escape(f"{label}: {value}")}</title></circle>')
-        if i % every == 0:
-            parts.append(f'<text x="{x:.1f}" y="{_HEIGHT - 16}" text-anchor="middle">{escape(label)}</text>')
-    return _svg(title, "; ".join(f"{label}: {value}" for label, value in zip(labels, shown, strict=True)), parts)
+def _room(texts: Sequence[str]) -> float:
+    return _CHARACTER * max(map(len, texts), default=0)
 
 
-def _ruler(most: float, tall: float, *, percent: bool = False) -> str:
-    """The base line, and the largest value at its height."""
-    top = f"{most:.1%}" if percent else f"{most:,.0f}"
-    return (
-        f'<line class="axis" x1="{_LEFT}" y1="{_TOP + tall}" x2="{_WIDTH - _RIGHT}" y2="{_TOP + tall}"/>'
-        f'<line class="grid" x1="{_LEFT}" y1="{_TOP}" x2="{_WIDTH - _RIGHT}" y2="{_TOP}"/>'
-        f'<text x="{_LEFT - 6}" y="{_TOP + 4}" text-anchor="end">{top}</text>'
-        f'<text x="{_LEFT - 6}" y="{_TOP + tall + 4}" text-anchor="end">0</text>'
-    )
+def percent(share: float) -> str:
+    """A share with one decimal; what is above 0 is never shown as 0, and what is below 1 never as 100.
 
-
-def _svg(title: str, told: str, parts: Sequence[str]) -> str:
-    return (
-        f'<svg role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="xMidYMid meet">'
-        f"<title>{escape(title)}</title><desc>{escape(told)}</desc>{''.join(parts)}</svg>"
-    )
+    >>> [percent(x) for x in (0, 0.0001, 0.125, 0.9999, 1)]
+    ['0%', '<0.1%', '12.5%', '>99.9%', '100%']
+    """
+    if share in (0, 1):
+        return f"{share:.0%}"
+    if share < 0.0005:
+        return "<0.1%"
+    return f"{share:.1%}" if share < 0.9995 else ">99.9%"

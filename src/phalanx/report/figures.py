@@ -2,37 +2,61 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from phalanx.release.folder import Release
-from phalanx.release.generalized import GROUP, Generalized
+from phalanx.release.generalized import GROUP
 from phalanx.release.manifest import PublishedAttribute
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+_ROWS: Final = "rows of the group"
 
 
 @dataclass(frozen=True, eq=False)
 class Width:
-    """How wide one attribute's intervals are, as shares of the released domain."""
+    """How wide one attribute's intervals are, as shares of the released domain; a group's rows all have the same."""
 
     name: str
     shares: Floats
-    """One share in [0, 1] per published row (all rows of a group have the same)."""
+    """One share in [0, 1] per group, shape (g,)."""
+    sizes: Ints
+    """Rows per group, shape (g,)."""
     domain: str
     """The released domain in words."""
+    with_missing: bool
+    """Some interval includes missing values."""
 
     @property
     def mean(self) -> float:
-        """The mean share over rows: the information loss of Xiao & Tao (SIGMOD 2006) for this attribute."""
-        return float(self.shares.mean()) if len(self.shares) else 0.0
+        """The mean over published rows: the normalized certainty penalty (Xu et al., KDD 2006) of this attribute; 0 for a table without rows."""
+        rows = int(self.sizes.sum())
+        return min(1.0, float(self.shares @ self.sizes) / rows) if rows else 0.0
 
     @property
     def median(self) -> float:
-        """The median share over rows."""
-        return float(np.median(self.shares)) if len(self.shares) else 0.0
+        """The median over published rows; 0 for a table without rows."""
+        rows = int(self.sizes.sum())
+        if not rows:
+            return 0.0
+        order = np.argsort(self.shares)
+        middle = np.searchsorted(np.cumsum(self.sizes[order]), [(rows - 1) // 2, rows // 2], side="right")
+        return float(self.shares[order][middle].mean())
+
+    @property
+    def exact(self) -> float:
+        """The share of published rows whose interval is a single value; 0 for a table without rows."""
+        rows = int(self.sizes.sum())
+        return int(self.sizes[self.shares == 0].sum()) / rows if rows else 0.0
+
+    def histogram(self, bins: int = 20) -> list[int]:
+        """Published rows in equal bins over [0, 1]."""
+        counts, _ = np.histogram(self.shares, bins=bins, range=(0.0, 1.0), weights=self.sizes)
+        return [int(n) for n in counts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +68,7 @@ class Figures:
     groups: int
     counterfeits: int
     counterfeit_groups: int
-    sizes: npt.NDArray[np.int64]
+    sizes: Ints
     """Rows per group, shape (g,)."""
     widths: Sequence[Width]
 
@@ -55,69 +79,71 @@ class Figures:
 
     @classmethod
     def of(cls, release: Release) -> "Figures":
-        """Compute them; one row per group first, since a group's rows share their intervals."""
+        """Compute them from one row per group, since a group's rows share their intervals."""
         form = release.form
-        ends = [c for a in form.attribute("quasi") for c in a.columns[-2:]]
-        boxes = form.table.group_by(GROUP, maintain_order=False).agg(pl.len().alias("rows of the group"), *[pl.col(c).first() for c in ends])
-        sizes = boxes["rows of the group"].to_numpy().astype(np.int64)
-        widths = [_width(a, boxes, sizes) for a in form.attribute("quasi")]
-        return cls(release.number, form.rows, form.groups, form.counterfeit_rows, _counterfeit_groups(form), sizes, widths)
+        quasi = form.attribute("quasi")
+        boxes = _boxes(form.table, list(dict.fromkeys(c for a in quasi for c in a.columns[-2:])))
+        sizes = boxes[_ROWS].to_numpy().astype(np.int64)
+        hosts = 0 if form.counterfeits is None else form.counterfeits.height
+        return cls(release.number, form.rows, boxes.height, form.counterfeit_rows, hosts, sizes, [_width(a, boxes, sizes) for a in quasi])
 
 
-def _counterfeit_groups(form: Generalized) -> int:
-    return 0 if form.counterfeits is None else form.counterfeits.height
+def _boxes(table: pl.DataFrame, ends: Sequence[str]) -> pl.DataFrame:
+    """One row per group: its intervals and how many rows it has. Our own releases are sorted by group, which makes this a pass over one column."""
+    ids = table[GROUP]
+    if table.height and ids.dtype.is_integer() and not ids.null_count():
+        steps = np.diff(ids.to_numpy())
+        if (steps >= 0).all():
+            starts = np.concatenate([[0], np.flatnonzero(steps) + 1])
+            sizes = np.diff(starts, append=table.height)
+            return table.select(pl.col(ends).gather(starts)).with_columns(pl.Series(_ROWS, sizes))
+    return table.group_by(GROUP).agg(pl.len().alias(_ROWS), *[pl.col(c).first() for c in ends])
 
 
-def _width(attribute: PublishedAttribute, boxes: pl.DataFrame, sizes: npt.NDArray[np.int64]) -> Width:
-    low, high = (boxes[c] for c in attribute.columns[-2:])
-    if attribute.type == "categorical":
-        places, domain = _leaf_places(attribute, low, high)
-    else:
-        places, domain = _line_places(low, high)
-    below, upto, span = places
-    share = (upto - below) / span if span else np.zeros(len(sizes))
-    return Width(attribute.name, np.repeat(share, sizes), domain)
+def _width(attribute: PublishedAttribute, boxes: pl.DataFrame, sizes: Ints) -> Width:
+    low, high = boxes[attribute.columns[-2:][0]], boxes[attribute.columns[-1]]
+    below, upto, span, domain = _leaf_places(attribute, low, high) if attribute.type == "categorical" else _line_places(low, high)
+    shares = (upto - below) / span if span else np.zeros(len(sizes))
+    return Width(attribute.name, shares, sizes, domain, bool(low.null_count()))
 
 
-def _line_places(low: pl.Series, high: pl.Series) -> tuple[tuple[Floats, Floats, float], str]:
-    """Numbers and days as they are; a missing end counts as the least released value."""
-    a, b = (s.to_physical().cast(pl.Float64) for s in (low, high))
-    ends = pl.concat([a.alias("end"), b.alias("end")]).drop_nulls()
+def _line_places(low: pl.Series, high: pl.Series) -> tuple[Floats, Floats, float, str]:
+    """Numbers and days as they are, halved so that no length overflows; a missing end counts as the least released value."""
+    ends = pl.concat([low.alias("end"), high.alias("end")]).drop_nulls()
     if not len(ends):
-        return (np.zeros(len(low)), np.zeros(len(low)), 0.0), "all missing"
-    least, most = float(ends.min()), float(ends.max())  # type: ignore[arg-type]
-    shown = pl.concat([low.alias("end"), high.alias("end")]).drop_nulls().sort()
-    return (a.fill_null(least).to_numpy(), b.fill_null(least).to_numpy(), most - least), f"{shown[0]} to {shown[-1]}"
+        return np.zeros(len(low)), np.zeros(len(low)), 0.0, "missing only" if len(low) else "no values"
+    a, b, both = (s.to_physical().cast(pl.Float64) / 2 for s in (low, high, ends))
+    least, most = float(both.min()), float(both.max())  # type: ignore[arg-type]
+    first, last = (_plain(end) for end in (ends.min(), ends.max()))
+    return a.fill_null(least).to_numpy(), b.fill_null(least).to_numpy(), most - least, f"{first} to {last}" if first != last else f"{first} only"
 
 
-def _leaf_places(attribute: PublishedAttribute, low: pl.Series, high: pl.Series) -> tuple[tuple[Floats, Floats, float], str]:
+def _plain(end: object) -> str:
+    """A number without an idle decimal, a date as it is written."""
+    return str(int(end)) if isinstance(end, float) and end.is_integer() and abs(end) < 1e15 else str(end)
+
+
+def _leaf_places(attribute: PublishedAttribute, low: pl.Series, high: pl.Series) -> tuple[Floats, Floats, float, str]:
     """Leaves in the order of the declared tree, else released values in code point order; missing stands first."""
     hierarchy = attribute.hierarchy or {}
-    seen = pl.concat([low.alias("end"), high.alias("end")]).cast(pl.String)
-    leaves = [path[0] for path in hierarchy["paths"]] if hierarchy.get("kind") == "tree" else seen.drop_nulls().unique().sort().to_list()
+    seen = pl.concat([low.alias("end"), high.alias("end")]).cast(pl.String).unique().sort()
+    declared = [path[0] for path in hierarchy["paths"]] if hierarchy.get("kind") == "tree" else []
+    known = set(declared)
+    leaves = declared + [value for value in seen.drop_nulls() if value not in known]
     order = [None, *leaves] if seen.null_count() else leaves
     place = pl.DataFrame({"end": order, "place": np.arange(len(order), dtype=np.float64)}, schema={"end": pl.String, "place": pl.Float64})
-    below, upto = (
-        s.cast(pl.String).to_frame("end").join(place, on="end", how="left", nulls_equal=True, maintain_order="left")["place"].to_numpy() for s in (low, high)
-    )
-    return (below, upto, float(len(order) - 1)), f"{len(order)} values"
+    joined = (s.cast(pl.String).to_frame("end").join(place, on="end", how="left", nulls_equal=True, maintain_order="left") for s in (low, high))
+    below, upto = (found["place"].to_numpy() for found in joined)
+    kinds = f"{len(leaves):,} value{'' if len(leaves) == 1 else 's'}{' of the hierarchy' if declared else ''}{' and missing' if seen.null_count() else ''}"
+    return below, upto, float(max(0, len(order) - 1)), kinds
 
 
-def histogram(values: Floats, bins: int = 20) -> list[tuple[float, float, int]]:
-    """Equal bins over [0, 1] as (from, to, count)."""
-    counts, edges = np.histogram(values, bins=bins, range=(0.0, 1.0))
-    return [(float(a), float(b), int(n)) for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)]
-
-
-def size_histogram(sizes: npt.NDArray[np.int64], most: int = 24) -> list[tuple[str, int]]:
-    """Group sizes as (label, groups): each size by itself where they are few, else in equal ranges."""
-    distinct, counts = np.unique(sizes, return_counts=True)
-    if len(distinct) <= most:
-        return [(str(size), int(n)) for size, n in zip(distinct, counts, strict=True)]
-    step = -(-int(distinct[-1] - distinct[0] + 1) // most)
-    found: dict[int, int] = {}
-    for size, n in zip(distinct, counts, strict=True):
-        place = int(size - distinct[0]) // step
-        found[place] = found.get(place, 0) + int(n)
-    first = int(distinct[0])
-    return [(f"{first + p * step}–{first + p * step + step - 1}", n) for p, n in sorted(found.items())]
+def size_histogram(sizes: Ints, most: int = 24) -> list[tuple[str, int]]:
+    """Group sizes as (label, groups): each size by itself where they are few, else in equal ranges, those without groups among them."""
+    if not len(sizes):
+        return []
+    first, last = int(sizes.min()), int(sizes.max())
+    step = -(-(last - first + 1) // most)
+    counts = np.bincount((sizes - first) // step)
+    labels = [first + i * step for i in range(len(counts))]
+    return [(f"{a:,}" if step == 1 else f"{a:,}–{a + step - 1:,}", int(n)) for a, n in zip(labels, counts, strict=True)]

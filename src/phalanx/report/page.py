@@ -1,13 +1,19 @@
 """The page of one release: what was promised, the check, the groups, and the series so far."""
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phalanx.guarantees.base import Verdict
 from phalanx.release.folder import Release
-from phalanx.report import charts, promises
-from phalanx.report.figures import Figures, histogram, size_histogram
+from phalanx.report import promises
+from phalanx.report.charts import Bars, percent
+from phalanx.report.figures import Figures, size_histogram
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 
 def write_report(path: Path, releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary: Mapping[str, Any]) -> None:
@@ -27,54 +33,82 @@ def write_report(path: Path, releases: Sequence[Release], verdicts: Sequence[Ver
 
 def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary: Mapping[str, Any]) -> str:
     """The page as text."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
-
     ordered = sorted(releases, key=lambda r: r.number)
     series = [Figures.of(release) for release in ordered]
     manifest, figures = ordered[-1].manifest, series[-1]
-    sizes = size_histogram(figures.sizes)
-    numbers = [str(f.number) for f in series]
-    widths = []
-    for width in figures.widths:
-        bins = histogram(width.shares)
-        chart = charts.bars(f"Interval widths of {width.name}", [f"{a:.0%}" for a, _, _ in bins], [n for _, _, n in bins], unit="rows")
-        widths.append({"name": width.name, "mean": width.mean, "median": width.median, "domain": width.domain, "chart": Markup(chart)})  # noqa: S704 - charts escape what they show
-    counterfeit_chart = charts.bars("Counterfeits per release", numbers, [f.counterfeits for f in series], unit="counterfeits") if len(series) > 1 else ""
-    environment = Environment(loader=PackageLoader("phalanx.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.get_template("release.html").render(
+    checks = [_check(v) for v in verdicts]
+    held_back = dict(summary.get("held_back", {}))
+    return _template().render(
         manifest=manifest,
         promises=[promises.in_words(g) for g in manifest.guarantees],
-        warnings=promises.warnings(manifest.model_dump()),
-        checks=[_check(v) for v in verdicts],
+        warnings=promises.warnings(manifest),
+        settings=promises.settings({key: value for key, value in manifest.method.items() if key != "name"}),
+        checks=checks,
+        results={kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")},
         figures=figures,
-        held_back=dict(summary.get("held_back", {})),
+        held_back=held_back,
+        suppressed=sum(held_back.values()) if held_back else summary.get("suppressed", 0),
         seconds=summary.get("seconds"),
-        sensitive=[a.name for a in manifest.attributes if a.role == "sensitive"],
-        kept=[a.name for a in manifest.attributes if a.role == "keep"],
-        smallest=int(figures.sizes.min()) if len(figures.sizes) else 0,
-        largest=int(figures.sizes.max(initial=0)),
-        size_chart=Markup(charts.bars("Groups by size", [label for label, _ in sizes], [n for _, n in sizes], unit="groups")),  # noqa: S704
-        widths=widths,
+        roles={role: [a.name for a in manifest.attributes if a.role == role] for role in ("quasi", "sensitive", "keep")},
+        charts=_charts(series),
         series=series,
-        counterfeit_chart=Markup(counterfeit_chart),  # noqa: S704
-        loss_chart=Markup(charts.line("Mean interval width per release", numbers, [f.loss for f in series], percent=True)),  # noqa: S704
     )
 
 
+def _charts(series: Sequence[Figures]) -> dict[str, Any]:
+    """Every chart of the page; they escape what they show."""
+    from markupsafe import Markup
+
+    last, numbers = series[-1], [str(f.number) for f in series]
+    sizes = size_histogram(last.sizes)
+    widths = [_small(f"width-{i}", f"{w.name}: rows by interval width", unit="rows").by_share(w.histogram()) for i, w in enumerate(last.widths)]
+    growth = {
+        "Rows": _small("series-rows", "Rows by release").by_label(numbers, [f.rows for f in series]),
+        "Groups": _small("series-groups", "Groups by release").by_label(numbers, [f.groups for f in series]),
+        "Counterfeits": _small("series-counterfeits", "Counterfeits by release").by_label(numbers, [f.counterfeits for f in series]),
+        "Mean interval width": _small("series-width", "Mean interval width by release", percent=True).by_label(numbers, [f.loss for f in series]),
+    }
+    return {
+        "sizes": Markup(Bars(key="sizes", title="Groups by size", unit="groups").by_label([label for label, _ in sizes], [n for _, n in sizes])),  # noqa: S704 - see above
+        "widths": [Markup(chart) for chart in widths],  # noqa: S704
+        "series": [(title, Markup(chart)) for title, chart in growth.items()] if len(series) > 1 else [],  # noqa: S704
+    }
+
+
+def _small(key: str, title: str, *, unit: str = "", percent: bool = False) -> Bars:
+    """A chart of which two stand beside each other."""
+    return Bars(key=key, title=title, unit=unit, width=340, height=140, percent=percent)
+
+
+@cache
+def _template() -> "Template":
+    """Compiled once per process, and imported only by whoever writes a report."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(loader=PackageLoader("phalanx.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"percent": percent, "many": _many}
+    return environment.get_template("release.html")
+
+
+def _many(number: int, one: str) -> str:
+    """A number and its noun: ``1 group``, ``2,000 groups``."""
+    return f"{number:,} {one if number == 1 else one + 's'}"
+
+
 def _check(verdict: Verdict) -> dict[str, str]:
-    said = verdict.to_json()
-    unchecked = verdict.worst is None and verdict.note.startswith("not checked")
+    unchecked = verdict.holds and verdict.worst is None and verdict.note.startswith("not checked")
     return {
         "name": verdict.name.split(": ", 1)[-1] if verdict.name.startswith("release ") else verdict.name,
-        "bound": _short(said["bound"]),
-        "worst": _short(said["worst"]),
+        "bound": _short(verdict.bound),
+        "worst": _short(verdict.worst),
         "result": "not checked" if unchecked else "holds" if verdict.holds else "fails",
         "note": verdict.note.removeprefix("not checked: "),
     }
 
 
-def _short(figure: object) -> str:
-    """A figure as a table cell shows it; of a digest the beginning."""
-    text = "" if figure is None else str(figure)
+def _short(figure: float | Fraction | str | None) -> str:
+    """A figure as a table cell shows it: of a long fraction about its value, of a digest the beginning."""
+    text = "–" if figure is None else str(figure)
+    if isinstance(figure, Fraction) and len(text) > 12:
+        return f"≈ {float(figure):.6g}"
     return text if len(text) <= 20 else text[:12] + "…"

@@ -1,14 +1,19 @@
-"""Promises in plain words, from the manifest's list."""
+"""Promises and warnings in plain words, from a manifest."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
+from phalanx.release.manifest import Manifest
+
 _WORDS: Final = {
-    "k-anonymity": "Nobody can be told apart from at least {others} others by the quasi-identifiers: every group has {k} persons or more (k-anonymity).",
-    "frequency l-diversity": "In every group no sensitive value has more than 1/{l} of the rows (frequency l-diversity).",
+    "k-anonymity": "By the quasi-identifiers everybody is one of at least {k}: every group has at least {k} rows (k-anonymity).",
+    "frequency l-diversity": "In every group no sensitive value stands in more than {one_in_l} of the rows (frequency l-diversity).",
     "distinct l-diversity": "Every group has at least {l} different sensitive values (distinct l-diversity).",
-    "entropy l-diversity": "In every group the sensitive values are as mixed as {l} equally frequent ones, measured by entropy (entropy l-diversity).",
-    "recursive (c,l)-diversity": "In every group the most frequent sensitive value is less than {c} times as frequent as the {l}-th and rarer ones together (recursive (c,l)-diversity).",
+    "entropy l-diversity": "In every group the sensitive values are at least as mixed as {l} equally frequent ones, measured by entropy (entropy l-diversity).",
+    "recursive (c,l)-diversity": (
+        "In every group the most frequent sensitive value is less than {c} times as frequent as the {l_th} most frequent and all rarer ones together "
+        "(recursive (c,l)-diversity)."
+    ),
     "t-closeness": "In every group the sensitive values are distributed as in the whole table, up to a distance of {t} ({distance} distance; t-closeness).",
     "m-uniqueness": "Every group has at least {m} rows, all with different sensitive values (m-uniqueness).",
     "m-invariance": (
@@ -30,20 +35,43 @@ def in_words(guarantee: Mapping[str, Any]) -> str:
     """
     name = str(guarantee.get("name"))
     parameters = {key: value for key, value in guarantee.items() if key != "name"}
-    if isinstance(k := parameters.get("k"), int):
-        parameters["others"] = k - 1
+    told = dict(parameters)
+    if (l := parameters.get("l")) is not None:
+        above, _, below = str(l).partition("/")  # l may be a fraction such as "5/2"
+        told |= {"one_in_l": f"{below or 1}/{above}", "l_th": _ordinal(l)}
     try:
-        return _WORDS[name].format(**parameters)
+        return _WORDS[name].format(**told)
     except KeyError:
-        return f"{name}: " + ", ".join(f"{key} = {value}" for key, value in parameters.items())
+        return f"{name}: {settings(parameters)}" if parameters else name
 
 
-def warnings(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+def settings(parameters: Mapping[str, Any]) -> str:
+    """Parameters in one line, without those that are empty.
+
+    >>> settings({"m": 3, "remember": True, "min_width": {"age": 2}, "protect": ["flu", "gout"]})
+    'm = 3, remember = yes, min_width = (age = 2), protect = flu / gout'
+    """
+    return ", ".join(f"{key} = {_setting(value)}" for key, value in parameters.items() if value not in ({}, [], ()))
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "none"}[value]
+    if isinstance(value, Mapping):
+        return f"({settings(value)})"
+    return " / ".join(map(_setting, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _ordinal(l: Any) -> str:
+    return {"1": "1st", "2": "2nd", "3": "3rd"}.get(str(l), f"{l}th")
+
+
+def warnings(manifest: Manifest) -> list[tuple[str, str]]:
     """What somebody must know before they hand the release out, as (headline, sentence)."""
     found = []
-    if manifest["not_for_publication"]:
+    if manifest.not_for_publication:
         found.append(("Not for publication", "This release was made with a seed; whoever guesses it can undo the random choices. Publish without a seed."))
-    if manifest["per"] == "record":
+    if manifest.per == "record":
         found.append(
             (
                 "Per record, not per person",
@@ -53,9 +81,9 @@ def warnings(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
                 ),
             )
         )
-    if manifest["method"].get("remember") is False:
+    if manifest.method.get("remember") is False:
         found.append(("Those who return are not covered", "This series forgets who left. Set remember = true unless you are comparing with the paper."))
-    if manifest["method"].get("name") == "mondrian":
+    if manifest.method.get("name") == "mondrian":
         found.append(
             (
                 "One release at a time",
