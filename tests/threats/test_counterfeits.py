@@ -1,6 +1,7 @@
 """Threat 10 and 11: within its group nothing tells a counterfeit from a person: not its place, its kept values, its formatting."""
 
 import math
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def people(rng: np.random.Generator, n: int) -> pl.DataFrame:
     return pl.DataFrame({
         "who": rng.permutation(n),
         "age": rng.integers(18, 90, n),
-        "born": [str(np.datetime64("1990-01-01") + int(d)) for d in days],
+        "born": [str(date(1990, 1, 1) + timedelta(days=int(d))) for d in days],
         "score": score,
         "ward": [None if w == 5 else f"ward {w}" for w in (kind + rng.integers(0, 3, n)) % 6],
         "weight": np.round(50 + 5 * kind + rng.normal(0, 10, n), 1),
