@@ -81,8 +81,8 @@ def panel() -> pl.DataFrame:
 def run(to: Path, progress: Callable[[str], None]) -> Demo:
     """Publish, attack and verify the panel in each of the ways; the folder ``to`` is made anew."""
     began = time.perf_counter()
-    _make_anew(to)
     people = panel()
+    _make_anew(to)
     years = [people.filter(pl.col("year") == year).drop("year") for year in RELEASES]
     methods: dict[str, Method] = {
         WAYS[0]: Mondrian(k=2, l=2),
