@@ -149,6 +149,9 @@ def test_the_check_is_shown_part_by_part(tmp_path):
     assert page.text.count(" holds ") >= sum(v.holds and not v.note.startswith("not checked") for v in published[-1].verdicts)
     assert "not checked" in page.text
     assert "linked to them with more than 1/2" in page.text
+    assert "private record of who was published" in page.text
+    _, alone, _ = publish(tmp_path / "b", [people()], method=Mondrian(k=3))
+    assert any("person" in v.name for v in published[-1].verdicts) and "private record" not in alone.text
 
 
 @pytest.mark.parametrize(
@@ -221,7 +224,7 @@ def test_what_fails_or_was_not_checked_is_said_first(tmp_path):
     page = Page(path.read_text(encoding="utf-8"))
 
     assert page.text.index("1 check failed: do not hand this release out") < page.text.index("What is promised")
-    assert "t-closeness 1/6 ≈ 0.333333 fails" in page.text and "3 rows held back" in page.text
+    assert "t-closeness fails 1/6 ≈ 0.333333" in page.text and "3 rows held back" in page.text
     assert "img" not in page.tags
     write_report(path, [release], [], summary={})
     assert "Nothing was checked: do not hand this release out" in path.read_text(encoding="utf-8")

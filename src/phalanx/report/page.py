@@ -45,6 +45,7 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
         settings=promises.settings({key: value for key, value in manifest.method.items() if key != "name"}),
         checks=checks,
         results={kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")},
+        by_person=any("person" in c["name"] and c["result"] != "not checked" for c in checks),
         figures=figures,
         held_back=held_back,
         suppressed=sum(held_back.values()) if held_back else summary.get("suppressed", 0),
