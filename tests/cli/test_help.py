@@ -4,6 +4,9 @@ import subprocess
 import sys
 
 import pytest
+import typer
+
+from phalanx import cli
 
 COMMANDS = (["init"], ["publish"], ["verify"], ["attack"], ["demo"], ["series"], ["series", "list"], ["series", "show"])
 HEAVY = ("polars", "numpy", "pyarrow", "numba", "cryptography", "adbc_driver_manager", "jinja2", "pandas")
@@ -22,6 +25,30 @@ def test_every_command_explains_itself(call, words: list[str]) -> None:
 def test_every_command_speaks_json(call, words: list[str]) -> None:
     """Every command has --json."""
     assert "--json" in call(*words, "--help").out
+
+
+def swallowed(written: str, shown: str) -> list[str]:
+    """The words that are written and not shown, whatever lines and frames the help is set in; a word may be broken after a hyphen."""
+    plain = "".join(character for character in shown if not character.isspace() and character not in "│╭╮╰╯─")
+    return [word for word in written.split() if word.replace("─", "") not in plain]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_is_shown_as_it_is_written(call, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    """No bracket or star of a help text is taken for markup: whoever copies the line installs the extra."""
+    monkeypatch.setenv("COLUMNS", "200")
+    command = typer.main.get_command(cli.app)
+    for word in words:
+        command = command.commands[word]  # type: ignore[attr-defined]
+    shown = call(*words, "--help").out
+    for text in (command.help, *(getattr(parameter, "help", None) for parameter in command.params)):
+        assert swallowed(text or "", shown) == []
+    assert words != ["demo"] or "pip install 'phalanx[demo]'" in shown
+
+
+def test_swallowed_markup_is_seen() -> None:
+    """The broken twin: what a frame shows without its brackets is found."""
+    assert swallowed("pip install 'phalanx[demo]'", "│ pip install 'phalanx' │") == ["'phalanx[demo]'"]
 
 
 @pytest.mark.parametrize("words", [["--help"], ["publish", "--help"], ["--version"]], ids=" ".join)
