@@ -4,10 +4,10 @@ import tempfile
 from datetime import date
 
 import pytest
-from postgresql_server import binaries, server
 
 from phalanx.data.sources import read_source
 from phalanx.errors import SourceError
+from postgresql_server import binaries, server
 
 pytest.importorskip("adbc_driver_postgresql", reason="the PostgreSQL driver is not installed; pip install 'phalanx[postgres]'")
 pytestmark = pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed on this machine (initdb is not found)")

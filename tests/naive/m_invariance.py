@@ -38,11 +38,7 @@ def assignment(counts, m):
         n = [counts[v] for v in ranked] + [0]
         gamma = sum(n)
         for beta in range(m, len(ranked) + 1):
-            fits = [
-                alpha
-                for alpha in range(1, n[beta - 1] + 1)
-                if m * (n[0] - alpha) <= gamma - alpha * beta and m * n[beta] <= gamma - alpha * beta
-            ]
+            fits = [alpha for alpha in range(1, n[beta - 1] + 1) if m * (n[0] - alpha) <= gamma - alpha * beta and m * n[beta] <= gamma - alpha * beta]
             if fits:
                 break
         alpha = max(fits)

@@ -67,7 +67,8 @@ def memory_of_release_1():
     entry_of = {(s, v): e for e, (s, v) in enumerate((s, v) for s in distinct for v in sorted(s))}
     table = pl.DataFrame({"entry": list(entry_of.values()), "signature": [distinct.index(s) + 1 for s, _ in entry_of], "value": [v for _, v in entry_of]})
     persons = pl.DataFrame(
-        {"person": [key(n) for n in by_person], "entry": [entry_of[s, disease[n]] for n, s in by_person.items()]}, schema={"person": pl.Binary, "entry": pl.Int32}
+        {"person": [key(n) for n in by_person], "entry": [entry_of[s, disease[n]] for n, s in by_person.items()]},
+        schema={"person": pl.Binary, "entry": pl.Int32},
     )
     groups = pl.DataFrame({"person": [key(n) for g in GROUPS_1 for n in g], "group": [i for i, g in enumerate(GROUPS_1, 1) for _ in g]})
     return Memory(1, {"persons": persons, "signatures": table}, groups)

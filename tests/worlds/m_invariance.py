@@ -26,7 +26,9 @@ def assignments(release, principle):
     signature = {g: frozenset(values) for g, (_, values, _) in release.groups.items()}
     counterfeits = {g: c for g, (_, _, c) in release.groups.items()}
     covers = {
-        (p, g): all(low <= x <= high for x, (low, high) in zip(qi, box, strict=True)) for p, qi in release.persons.items() for g, (box, _, _) in release.groups.items()
+        (p, g): all(low <= x <= high for x, (low, high) in zip(qi, box, strict=True))
+        for p, qi in release.persons.items()
+        for g, (box, _, _) in release.groups.items()
     }
     found = Counter()
 

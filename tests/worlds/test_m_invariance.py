@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, find, given, settings
 from hypothesis import strategies as st
-from worlds.m_invariance import PublishedRelease, risks
 
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
@@ -16,6 +15,7 @@ from phalanx.errors import MethodError
 from phalanx.methods.base import Memory
 from phalanx.methods.m_invariance import MInvariance
 from phalanx.randomness import Randomness
+from worlds.m_invariance import PublishedRelease, risks
 
 KEY = PersonKey(bytes(32))
 SCHEMA = Schema(identifier="person", quasi=["a", "b"], sensitive="value")

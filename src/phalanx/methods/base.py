@@ -90,7 +90,9 @@ def make(name: str, parameters: Mapping[str, Any]) -> Method:
     for parameter in parameters:
         if parameter not in fields:
             raise PlanError(f"[method] has an unknown key {parameter!r} for {name}{did_you_mean(parameter, fields) or '; it takes ' + ', '.join(fields) + '.'}")
-    missing = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING and f.name not in parameters]
+    missing = [
+        f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING and f.name not in parameters
+    ]
     if missing:
         raise PlanError(f"[method] name = {name!r} needs the key {missing[0]!r}; add it.")
     method: Method = cls(**parameters)

@@ -115,7 +115,9 @@ def generalize(
             kept = kept.cast(pl.String) if kept.dtype in (pl.Categorical, pl.Enum) else plain_float(kept) if kept.dtype.is_float() else kept
             _add(table, kept.gather(donors))
             numeric = kept.dtype.is_numeric()
-            attributes.append(PublishedAttribute(name=name, role="keep", type="numeric" if numeric else "date" if kept.dtype == pl.Date else "categorical", columns=[name]))
+            attributes.append(
+                PublishedAttribute(name=name, role="keep", type="numeric" if numeric else "date" if kept.dtype == pl.Date else "categorical", columns=[name])
+            )
     counts = None
     if counterfeits:
         invented = ids[~real]
@@ -134,7 +136,9 @@ def _by_group(ids: Ints) -> Ints:
 
 def _add(table: dict[str, pl.Series], series: pl.Series) -> None:
     if series.name in table:
-        raise SchemaError(f"two published columns would be called {series.name!r} ('group', '<name>_low' and '<name>_high' are taken); rename the column at the source.")
+        raise SchemaError(
+            f"two published columns would be called {series.name!r} ('group', '<name>_low' and '<name>_high' are taken); rename the column at the source."
+        )
     table[series.name] = series
 
 

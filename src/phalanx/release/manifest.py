@@ -23,7 +23,9 @@ class PublishedAttribute(_Strict):
     role: Literal["quasi", "sensitive", "keep"]
     type: Literal["numeric", "categorical", "date"]
     columns: list[str] = Field(description="quasi: [low, high], or [node, low, high] where there is a hierarchy; else the column itself")
-    hierarchy: dict[str, Any] | None = Field(default=None, description="the hierarchy as declared in the plan, which orders the leaves; without one, values are ordered by code point")
+    hierarchy: dict[str, Any] | None = Field(
+        default=None, description="the hierarchy as declared in the plan, which orders the leaves; without one, values are ordered by code point"
+    )
 
 
 class PublishedFile(_Strict):
@@ -46,7 +48,9 @@ class Manifest(_Strict):
     rows: int = Field(ge=0)
     groups: int = Field(ge=0)
     counterfeits: int = Field(ge=0)
-    boxes: Literal["tight", "widened"] = Field(description="tight: an interval's ends are values of persons in the group; widened: narrow ones are snapped to a fixed grid")
+    boxes: Literal["tight", "widened"] = Field(
+        description="tight: an interval's ends are values of persons in the group; widened: narrow ones are snapped to a fixed grid"
+    )
     per: Literal["person", "record"] = Field(default="person", description="whom the promise covers: a person, or each record of a person whose value changed")
     not_for_publication: bool = Field(default=False, description="made with a seed: whoever guesses it can undo the random choices")
     files: list[PublishedFile]
