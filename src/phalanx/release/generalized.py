@@ -109,7 +109,7 @@ def generalize(
         public = None if domain.hierarchy is None else domain.hierarchy.public()
         attributes.append(PublishedAttribute(name=schema.sensitive, role="sensitive", type=domain.type, columns=[schema.sensitive], hierarchy=public))
     if schema.keep:
-        donors = _donors(microdata, source, real, table.get(schema.sensitive or ""), stream)
+        donors = _donors(source, real, table.get(schema.sensitive or ""), stream)
         for name in schema.keep:
             kept = microdata.kept[name]
             kept = kept.cast(pl.String) if kept.dtype in (pl.Categorical, pl.Enum) else plain_float(kept) if kept.dtype.is_float() else kept
@@ -223,7 +223,7 @@ def _snap_leaves(domain: Domain, low: npt.NDArray[np.int32], high: npt.NDArray[n
     return np.where(narrow & (low >= first), down, low).astype(np.int32), np.where(narrow, up, high).astype(np.int32)
 
 
-def _donors(microdata: Microdata, source: Ints, real: npt.NDArray[np.bool_], values: pl.Series | None, stream: Stream) -> Ints:
+def _donors(source: Ints, real: npt.NDArray[np.bool_], values: pl.Series | None, stream: Stream) -> Ints:
     """Whose kept values a published tuple shows: its own; a counterfeit those of a random real tuple, of its sensitive value where there is one."""
     donors = source.copy()
     invented = np.flatnonzero(~real)
