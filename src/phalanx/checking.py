@@ -151,7 +151,18 @@ def gather_evidence(
         release.number: Microdata.encode(frame, schema_of(release, identifier, frame.columns), key)
         for release, frame in zip(releases, (_frame(original) for original in originals), strict=False)
     }
+    for number in groups.keys() & microdata.keys():
+        _check_all_are_there(number, groups[number], microdata[number])
     return Evidence(groups=groups, microdata=microdata), recorded
+
+
+def _check_all_are_there(number: int, groups: pl.DataFrame, microdata: Microdata) -> None:
+    """The original table of another release would pass for a check of those few who are in both."""
+    absent = groups.height - int(groups["person"].is_in(pl.Series(microdata.persons).implode()).sum())
+    if absent:
+        raise ReleaseError(
+            f"the original table given for release {number} lacks {absent} of its {groups.height} persons; check --identifier, and give the originals in the order of the releases."
+        )
 
 
 def _frame(original: Any) -> pl.DataFrame:

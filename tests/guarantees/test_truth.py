@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phalanx.checking import verify
 from phalanx.data.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
@@ -96,3 +97,16 @@ def test_a_method_that_misplaces_somebody_publishes_nothing(tmp_path, monkeypatc
         series.publish(table(60))
 
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_an_officer_with_table_and_ledger_checks_it_too(tmp_path):
+    """Verify adds the check where both are given; another original table fails it."""
+    people = table(60)
+    series = Series("s", schema=SCHEMA, method=Mondrian(k=5), to=tmp_path / "out", ledger=f"sqlite:///{tmp_path / 's.db'}", report=False)
+    published = series.publish(people)
+    older = people.with_columns(pl.col("age") + 40)
+
+    right, wrong = (verify([published.path], ledger=f"sqlite:///{tmp_path / 's.db'}", originals=[original], identifier="who") for original in (people, older))
+
+    assert [v.holds for v in right.checks if v.name == "release 1: truth"] == [True]
+    assert [v.holds for v in wrong.checks if v.name == "release 1: truth"] == [False]

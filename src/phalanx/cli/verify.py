@@ -43,6 +43,8 @@ def verify(
             if theirs
             else f"{stray} is about somebody else's table, and needs its quasi-identifiers; name them with --quasi, or leave it out."
         )
+    if identifier is not None and not original:
+        raise ReleaseError("--identifier is a column of the original tables, and none is given; name them with --original, or leave it out.")
     if theirs:
         if len(releases) != 1:
             raise ReleaseError(f"{len(releases)} tables are named together with --quasi; check one at a time.")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from phalanx.guarantees import consistency
+from phalanx.guarantees import consistency, truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.registry import from_public
 from phalanx.release.evidence import Evidence
@@ -27,5 +27,16 @@ def verify(releases: Sequence[Release], evidence: Evidence | None = None, *, all
             found.append(Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note))
         for public in release.manifest.guarantees:
             found += from_public(public).check(release, series[:i], evidence)
+        if evidence is not None:
+            found += _truth(release, evidence)
         verdicts += [replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in found]
     return verdicts
+
+
+def _truth(release: Release, evidence: Evidence) -> list[Verdict]:
+    """Whether what was published about each person is so, where both the original table and the person-to-group mapping are given."""
+    microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
+    if microdata is None or microdata.persons is None or mapping is None:
+        return []
+    groups = microdata.persons.to_frame("person").join(mapping, on="person", how="left", maintain_order="left")["group"].fill_null(0)
+    return [truth.check(release, microdata, groups.to_numpy().astype("int64"))]

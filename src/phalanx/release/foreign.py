@@ -32,7 +32,7 @@ class Foreign:
         value of its own and neither ``NaN`` nor the empty text. With ``group`` the groups are those of that column instead.
         A pandas column of numbers writes both NaN and missing as NaN, so there they are one value.
 
-        Raises ReleaseError where the file cannot be read, has no rows, or lacks a column.
+        Raises ReleaseError where the file cannot be read, has no rows, lacks a column, or where one column is given two roles.
 
         >>> table = Foreign.read(pl.DataFrame({"age": ["2*", "2*", None], "ill": ["flu", "gout", "flu"]}), quasi=["age"], sensitive="ill")
         >>> table.groups.to_list()
@@ -40,7 +40,10 @@ class Foreign:
         """
         where = str(source) if isinstance(source, str | Path) else "the table"
         frame = _read_file(Path(source)) if isinstance(source, str | Path) else _of_frame(source)
-        for name in [*quasi, *([sensitive] if sensitive else []), *([group] if group else [])]:
+        roles = [*quasi, *([] if sensitive is None else [sensitive]), *([] if group is None else [group])]
+        for name in roles:
+            if roles.count(name) > 1:
+                raise ReleaseError(f"column {name!r} is named {roles.count(name)} times; give it one role.")
             if name not in frame.columns:
                 hint = did_you_mean(name, frame.columns) or "; it has " + ", ".join(map(repr, frame.columns[:8])) + "."
                 raise ReleaseError(f"{where} has no column {name!r}{hint}")
@@ -55,7 +58,8 @@ class Foreign:
 
 def _read_file(path: Path) -> pl.DataFrame:
     if not path.is_file():
-        raise ReleaseError(f"{path} is not a file; name a CSV or Parquet file, or a release folder.")
+        near = did_you_mean(path.name, [p.name for p in path.parent.iterdir()]) if path.parent.is_dir() else ""
+        raise ReleaseError(f"{path} is not a file{near or '; name a CSV or Parquet file, or a release folder.'}")
     try:
         if path.suffix.lower() in (".parquet", ".pq"):
             return pl.read_parquet(path, hive_partitioning=False)
