@@ -162,3 +162,13 @@ def test_a_database_keeps_its_query():
     text = propose_plan("sqlite:///x.db", profile(HOSPITAL), "x", query='select "a"\nfrom t')
 
     assert tomllib.loads(text)["source"] == {"url": "sqlite:///x.db", "query": 'select "a"\nfrom t'}
+
+
+def test_single_values_are_never_guessed_to_be_sensitive():
+    """In a small table too, a column in which every row differs may name the persons; published as it is, it would."""
+    frame = pl.DataFrame({"who": ["ann", "bob", "cleo", "dan", "eve", "finn"], "age": [20, 20, 30, 30, 40, 40], "kind": ["a", "b", "c", "a", "b", "c"]})
+
+    roles = {c.name: c.role for c in profile(frame)}
+
+    assert roles["who"] != "sensitive"
+    assert roles["kind"] == "sensitive"

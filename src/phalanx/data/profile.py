@@ -171,7 +171,8 @@ def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
     for hints in _SENSITIVE:
         if named := [c for c in eligible if words(c.name) & hints]:
             return max(named, key=lambda c: c.largest_m).name, "its name says that people would not want to be linked with it"
-    others = [c for c in eligible if not words(c.name) & _QUASI and c.type == "categorical" and 3 <= c.distinct <= _SENSITIVE_VALUES]
+    guessed = [c for c in eligible if c.uniqueness <= _SECRET_UNIQUENESS]  # few rows or not: a column of single values may name the persons
+    others = [c for c in guessed if not words(c.name) & _QUASI and c.type == "categorical" and 3 <= c.distinct <= _SENSITIVE_VALUES]
     if others:
         best = max(others, key=lambda c: c.distinct)
         return best.name, f"a guess: of the attributes with at most {_SENSITIVE_VALUES} values, the one with most"
