@@ -152,16 +152,16 @@ def gather_evidence(
         for release, frame in zip(releases, (_frame(original) for original in originals), strict=False)
     }
     for number in groups.keys() & microdata.keys():
-        _check_all_are_there(number, groups[number], microdata[number])
+        _check_all_are_there(number, groups[number]["person"], microdata[number].persons)
     return Evidence(groups=groups, microdata=microdata), recorded
 
 
-def _check_all_are_there(number: int, groups: pl.DataFrame, microdata: Microdata) -> None:
+def _check_all_are_there(number: int, published: pl.Series, original: pl.Series | None) -> None:
     """The original table of another release would pass for a check of those few who are in both."""
-    absent = groups.height - int(groups["person"].is_in(pl.Series(microdata.persons).implode()).sum())
+    absent = 0 if original is None else int((~published.is_in(original.implode())).sum())
     if absent:
         raise ReleaseError(
-            f"the original table given for release {number} lacks {absent} of its {groups.height} persons; check --identifier, and give the originals in the order of the releases."
+            f"the original table given for release {number} lacks {absent} of its {len(published)} persons; check --identifier, and the order of the originals."
         )
 
 
