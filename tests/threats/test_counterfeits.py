@@ -59,9 +59,9 @@ def marked(patch: pytest.MonkeyPatch, *, last: bool = False, blank: bool = False
     real, real_donors = generalized.generalize, generalized._donors
     overheard: list[Any] = []
 
-    def donors(microdata: Microdata, source: Any, *said: Any) -> Any:
+    def donors(source: Any, *said: Any) -> Any:
         overheard.append(source < 0)
-        return real_donors(microdata, source, *said)
+        return real_donors(source, *said)
 
     def generalize(*said: Any, **more: Any) -> Any:
         form, ids = real(*said, **more)
