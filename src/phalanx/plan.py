@@ -200,16 +200,21 @@ class Plan:
             raise PlanError(f"in the plan {str(self.path)!r} [schema]: {wrong}") from None
 
     def method(self) -> Method:
-        """The method with its parameters; PlanError where the name or a parameter is unknown or wrong."""
+        """The method with its parameters; PlanError where the name or a parameter is unknown or wrong, and where all that is promised holds of any table."""
         m = self.sections.method_
         try:
-            return make(m.name, m.model_extra or {})
+            method = make(m.name, m.model_extra or {})
         except PhalanxError as wrong:
             raise PlanError(f"in the plan {str(self.path)!r} {wrong}") from None
         except (TypeError, ValueError, ArithmeticError):
             raise PlanError(
                 f"in the plan {str(self.path)!r} a parameter of [method] {m.name} has a value of the wrong kind; see the method's reference."
             ) from None
+        if _promises_nothing(method):
+            raise PlanError(
+                f"in the plan {str(self.path)!r} [method] {m.name} is asked for nothing, and would publish everybody as they are; give k or l of 2 or more."
+            )
+        return method
 
     def source_path(self) -> str:
         """What ``read_source`` takes: the absolute path of the file, or the database's url with its path made absolute."""
@@ -252,13 +257,19 @@ _SECTIONS: dict[tuple[str, ...], type[BaseModel]] = {
 _EXPECTED = {
     "string_type": "must be text in quotes",
     "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
     "list_type": 'must be a list, as in ["age", "zip"]',
-    "too_short": "must not be empty; name at least one",
     "dict_type": "must be a table of columns",
     "model_type": "must be a section of its own",
     "int_type": "must be a whole number",
     "float_type": "must be a number",
 }
+
+
+def _promises_nothing(method: Method) -> bool:
+    """Whether every bound is 1: groups of one, a value that may be in all of a group, a distance that may be the greatest there is."""
+    bounds = [bound for g in method.guarantees for key, bound in g.public().items() if key not in ("name", "distance")]
+    return bool(bounds) and all(str(bound) == "1" for bound in bounds)
 
 
 def _sentence(wrong: ValidationError) -> str:

@@ -59,7 +59,13 @@ def renamed(ward) -> None:
     ward.plan(schema=SCHEMA.replace("who", "patient"))
 
 
+def phone_numbers(ward) -> None:
+    ward.table("who,age,phone,ill\n" + "".join(f"p{i},{20 + i % 7},{i * 7919},{'abcd'[i % 4]}\n" for i in range(60)))
+    ward.plan(schema=SCHEMA.replace("zip", "phone"))
+
+
 WRONG = {
+    "a column that nearly names persons": (phone_numbers, "column 'phone' looks like an identifier (60 distinct values in 60 rows)"),
     "no such file": (missing, "there is no file"),
     "a file of nearly that name": (near, "did you mean 't.csv'?"),
     "the source is a folder": (plan(path="."), "is a folder"),
@@ -92,6 +98,8 @@ WRONG = {
     "m of 1": (plan(method=METHOD + "m = 1"), "at least 2"),
     "m in words": (plan(method=METHOD + 'm = "two"'), "must be a whole number"),
     "m with a fraction": (plan(method=METHOD + "m = 2.5"), "must be a whole number"),
+    "no parameter at all": (plan(method='name = "mondrian"'), "[method] mondrian is asked for nothing"),
+    "parameters that ask for nothing": (plan(method='name = "mondrian"\nk = 1\nl = 1.0\nt = 1'), "[method] mondrian is asked for nothing"),
     "no m": (plan(method=METHOD), "needs the key 'm'"),
     "a parameter misspelt": (plan(method=METHOD + "m = 2\nremembr = true"), "did you mean 'remember'?"),
     "a method misspelt": (plan(method='name = "m-invarianc"\nm = 2'), "did you mean 'm-invariance'?"),
