@@ -60,7 +60,20 @@ def _codes(domain: Domain, low: pl.Series, high: pl.Series) -> tuple[Ints, Ints]
 
 
 def _places(domain: Domain, present: pl.Series, ends: pl.Series) -> tuple[Ints, Ints]:
-    """How many of the present values lie below each end, and how many at or below it; nowhere for an end of another kind."""
+    """How many of the present values lie below each end, and how many at or below it; nowhere for an end of another kind.
+
+    Texts are compared once for each different one, for there are far fewer of them than groups.
+    """
+    if ends.dtype != pl.String:
+        return _places_of_each(domain, present, ends)
+    different = ends.unique()
+    below, upto = _places_of_each(domain, present, different)
+    known = pl.DataFrame({"end": different, "below": below, "upto": upto})
+    found = ends.to_frame("end").join(known, on="end", how="left", nulls_equal=True, maintain_order="left")
+    return found["below"].to_numpy(), found["upto"].to_numpy()
+
+
+def _places_of_each(domain: Domain, present: pl.Series, ends: pl.Series) -> tuple[Ints, Ints]:
     if isinstance(domain.hierarchy, Tree):
         leaf = {value: i for i, value in enumerate(present.cast(pl.String).to_list())}
         below = np.array([leaf.get(end, _NOWHERE) for end in ends.cast(pl.String).to_list()], dtype=np.int64)
