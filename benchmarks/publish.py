@@ -29,7 +29,7 @@ from phalanx.methods.m_invariance import MInvariance
 from phalanx.publishing import Series
 
 CARDINALITIES = {"age": 79, "sex": 2, "education17": 17, "birthplace57": 57}
-KERNELS = ("sorted_lists", "balancing", "assignment", "split")
+KERNELS = ("counted_order", "sorted_lists", "balancing", "assignment", "split")
 
 Seconds = dict[str, list[float]]
 
