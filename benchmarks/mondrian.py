@@ -6,17 +6,13 @@ Both run in this process, in turn, after one warm-up of each (which also loads t
 """
 
 import argparse
-import resource
-import statistics
 import tempfile
-import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from beside import Seconds, floor, show, timed
 
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
@@ -27,26 +23,11 @@ from phalanx.release.folder import write_folder
 
 CARDINALITIES = {"age": 80, "sex": 2, "education": 17, "birthplace": 57, "occupation": 50, "income": 1000}
 
-Seconds = dict[str, list[float]]
-
-
-@contextmanager
-def timed(seconds: Seconds, what: str) -> Iterator[None]:
-    """Note how long the block took."""
-    begun = time.perf_counter()
-    yield
-    seconds[what].append(time.perf_counter() - begun)
-
 
 def population(rows: int) -> pl.DataFrame:
     """A table with the cardinalities of the census extracts that the papers use."""
     rng = np.random.default_rng(2006)
     return pl.DataFrame({name: rng.integers(0, distinct, rows) for name, distinct in CARDINALITIES.items()})
-
-
-def floor(source: Path, folder: Path, seconds: Seconds) -> None:
-    with timed(seconds, "floor"):
-        pl.read_parquet(source).sort(list(CARDINALITIES)).write_parquet(folder / "sorted.parquet")
 
 
 def publish(source: Path, folder: Path, k: int, seconds: Seconds) -> int:
@@ -79,13 +60,9 @@ def main() -> None:
             (folder := Path(place, f"release-{number}")).mkdir()
             if number == 1:
                 seconds.clear()
-            floor(source, Path(place), seconds)
+            floor(source, Path(place), list(CARDINALITIES), seconds)
             groups = publish(source, folder, asked.k, seconds)
-    print(f"{asked.rows} rows, {len(CARDINALITIES)} quasi-identifiers, k = {asked.k}: {groups} groups; medians of {asked.rounds} rounds")
-    for what, each in seconds.items():
-        print(f"{what:<22}{statistics.median(each):8.3f} s   ({min(each):.3f} to {max(each):.3f})")
-    print(f"{'phalanx / floor':<22}{statistics.median(seconds['phalanx']) / statistics.median(seconds['floor']):8.2f}")
-    print(f"{'peak memory':<22}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MB (whole process, both)")
+    show(f"{asked.rows} rows, {len(CARDINALITIES)} quasi-identifiers, k = {asked.k}: {groups} groups; medians of {asked.rounds} rounds", seconds, ["phalanx"])
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ hashing of persons, the four phases, writing, the check of the written files, th
 
 import argparse
 import os
-import resource
-import statistics
 import tempfile
 import time
 from collections import defaultdict
@@ -22,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from beside import Seconds, floor, show, timed
 
 from phalanx.data.schema import Schema
 from phalanx.kernels import m_invariance as kernels
@@ -30,16 +29,6 @@ from phalanx.publishing import Series
 
 CARDINALITIES = {"age": 79, "sex": 2, "education17": 17, "birthplace57": 57}
 KERNELS = ("counted_order", "sorted_lists", "balancing", "assignment", "split")
-
-Seconds = dict[str, list[float]]
-
-
-@contextmanager
-def timed(seconds: Seconds, what: str) -> Iterator[None]:
-    """Note how long the block took."""
-    begun = time.perf_counter()
-    yield
-    seconds[what].append(time.perf_counter() - begun)
 
 
 def population(rows: int) -> pl.DataFrame:
@@ -54,12 +43,6 @@ def population(rows: int) -> pl.DataFrame:
     shares = 1 / (np.arange(50) + 10)  # a Zipf tail: the most frequent value stands in 1 of 18 rows, so m = 10 can be kept
     table["occupation50"] = np.char.add("occupation ", rng.choice(50, rows, p=shares / shares.sum()).astype(str))
     return pl.DataFrame(table)
-
-
-def floor(source: Path, folder: Path, seconds: Seconds) -> None:
-    """What any publisher must at least do."""
-    with timed(seconds, "floor"):
-        pl.read_parquet(source).sort(list(CARDINALITIES)).write_parquet(folder / "sorted.parquet")
 
 
 def publish(source: Path, folder: Path, m: int, seconds: Seconds, *, report: bool) -> str:
@@ -120,18 +103,16 @@ def main() -> None:
         for number in range(asked.rounds + 1):
             if number == 1:
                 seconds.clear()
-            floor(source, Path(place), seconds)
+            floor(source, Path(place), list(CARDINALITIES), seconds)
             said = publish(source, Path(place, f"plain-{number}"), asked.m, seconds, report=False)
             publish(source, Path(place, f"report-{number}"), asked.m, seconds, report=True)
             with watched(seconds):
                 publish(source, Path(place, f"watched-{number}"), asked.m, defaultdict(list), report=False)
-    print(f"{table.height} rows, {len(CARDINALITIES)} quasi-identifiers, m = {asked.m}: {said}; medians of {asked.rounds} rounds")
-    for what, each in seconds.items():
-        print(f"{what:<24}{statistics.median(each):8.3f} s   ({min(each):.3f} to {max(each):.3f})")
-    lowest = statistics.median(seconds["floor"])
-    for what in ("phalanx", "phalanx with report"):
-        print(f"{what + ' / floor':<28}{statistics.median(seconds[what]) / lowest:6.2f}")
-    print(f"{'peak memory':<24}{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:8.0f} MB (whole process, all of them)")
+    show(
+        f"{table.height} rows, {len(CARDINALITIES)} quasi-identifiers, m = {asked.m}: {said}; medians of {asked.rounds} rounds",
+        seconds,
+        ["phalanx", "phalanx with report"],
+    )
 
 
 if __name__ == "__main__":
