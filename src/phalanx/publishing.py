@@ -21,6 +21,7 @@ from phalanx.methods.base import Draft, Memory, Method
 from phalanx.plan import Plan
 from phalanx.randomness import Randomness
 from phalanx.release.evidence import Evidence
+from phalanx.release.exposures import Exposures
 from phalanx.release.folder import FORMATS, Release, write_folder
 
 if TYPE_CHECKING:
@@ -177,7 +178,8 @@ class Series:
     def _publish(self, frame: "pl.DataFrame", table: Any, ledger: Ledger, began: float, progress: Progress) -> Published:
         staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name))
         entries = ledger.releases(self.name)
-        earlier = [_read_earlier(self.name, entry) for entry in entries]
+        looked_at = entries if self._is.method.looks_back == "all" else entries[-1:]
+        earlier = [_read_earlier(self.name, entry) for entry in looked_at]
         number = len(entries) + 1
         final = self._is.to / f"{self.name}-{number}"
         if final.exists():
@@ -188,8 +190,10 @@ class Series:
         self._check_promise(ledger.promise(self.name))
         progress("group")
         rng = Randomness.secure() if self._is.seed is None else Randomness.seeded(self._is.seed + number)
-        groups = {entry.number: found for entry in entries if (found := ledger.groups(self.name, entry.number)) is not None}
-        draft = self._is.method.publish(microdata, Memory(len(entries), ledger.remembered(self.name), groups.get(number - 1)), rng)
+        groups = {entry.number: found for entry in looked_at if (found := ledger.groups(self.name, entry.number)) is not None}
+        carried = ledger.carried(self.name)
+        memory = Memory(len(entries), ledger.remembered(self.name), groups.get(number - 1), carried)
+        draft = self._is.method.publish(microdata, memory, rng)
         own_groups = _person_to_group(microdata, draft)
 
         with staging.Folder.new(self._is.to, self.name) as folder:
@@ -197,9 +201,9 @@ class Series:
             write_folder(folder.path, draft.form, self._is.formats, **self._said(draft, number, rng, earlier))
             progress("check")
             release = Release.read(folder.path)
-            evidence = Evidence(groups=groups | ({} if own_groups is None else {number: own_groups}))
+            evidence = self._evidence(groups | ({} if own_groups is None else {number: own_groups}), carried, draft)
             verdicts = verify([*earlier, release], evidence, allow_seeded=self._is.seed is not None, only_last=True)
-            verdicts.append(truth.check(release, microdata, draft.groups))
+            verdicts.append(truth.check(release, microdata, draft.groups, draft.shown))
             if broken := [v for v in verdicts if not v.holds]:
                 v = broken[0]
                 raise GuaranteeError(
@@ -210,7 +214,7 @@ class Series:
                 number=number, folder=str(final.resolve()), staging=folder.path.name, digest=release.digest, summary=self._summary(release, draft, began)
             )
             folder.recording = True
-            ledger.commit(self.name, entry, promise=self._promise(draft.per), remember=draft.remember, groups=own_groups)
+            ledger.commit(self.name, entry, promise=self._promise(draft.per), remember=draft.remember, groups=own_groups, carry=draft.carry)
             try:
                 folder.hand_out(final)
             except OSError as error:
@@ -225,13 +229,18 @@ class Series:
             raise ReleaseError(f"release {number} is published as {final}, but {why}; do not publish it again.") from None
         return Published(release=release, verdicts=verdicts, held_back=draft.held_back, seconds=time.perf_counter() - began, report=report, _like=table)
 
+    def _evidence(self, groups: Mapping[int, "pl.DataFrame"], carried: Mapping[str, "pl.DataFrame"], draft: Draft) -> Evidence:
+        if self._is.method.looks_back == "all":
+            return Evidence(groups=groups)
+        return Evidence(groups=groups, before=Exposures.of_tables(carried), after=Exposures.of_tables(draft.carry))
+
     def _said(self, draft: Draft, number: int, rng: Randomness, earlier: Sequence[Release]) -> dict[str, Any]:
         method = self._is.method.public()
         return {
             "series": self.name,
             "number": number,
             "method": method,
-            "guarantees": [g.public() for g in self._is.method.guarantees],
+            "guarantees": [g.public() for g in draft.guarantees or self._is.method.guarantees],
             "boxes": "widened" if method.get("min_width") else "tight",
             "per": draft.per,
             "not_for_publication": not rng.for_publication,

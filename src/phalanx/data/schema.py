@@ -7,8 +7,8 @@ from typing import Literal
 from phalanx.data.hierarchy import Hierarchy
 from phalanx.errors import SchemaError, did_you_mean
 
-type_names = ("numeric", "categorical", "date")
-Type = Literal["numeric", "categorical", "date"]
+type_names = ("numeric", "categorical", "date", "set")
+Type = Literal["numeric", "categorical", "date", "set"]
 Missing = Literal["refuse", "value"]
 
 

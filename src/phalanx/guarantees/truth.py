@@ -1,11 +1,12 @@
 """Truth: what was published about each person is so. An error here protects nobody and misleads everybody."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.data.microdata import Microdata
+from phalanx.data.microdata import Column, Microdata
+from phalanx.data.sets import SEPARATOR
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.boxes import box_ends
 from phalanx.guarantees.exact import Ints
@@ -16,15 +17,15 @@ _DENSE: Final = 16
 """Up to this many groups times values per row are counted in a table instead of sorted."""
 
 
-def check(release: Release, microdata: Microdata, groups: Ints) -> Verdict:
+def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata | None = None) -> Verdict:
     """Every published person lies in the box of their group, and the group has their sensitive value as often as its persons do.
 
-    ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that was held back. The worst figure is the number of
-    rows and of values that are not so.
+    ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that was held back. ``shown``: the same
+    rows with suppressed values taken out, which may be no other values than theirs. The worst figure is the number of rows and of values that are not so.
     """
     published = np.flatnonzero(groups > 0)
-    shown = Groups.of(release.form)
-    ids = shown.ids.to_numpy()
+    of_release = Groups.of(release.form)
+    ids = of_release.ids.to_numpy()
     at = np.minimum(np.searchsorted(ids, groups[published]), len(ids) - 1)
     if strangers := int((ids[at] != groups[published]).sum()):
         note = f"{strangers} row(s) are said to stand in groups that are not published"
@@ -33,12 +34,27 @@ def check(release: Release, microdata: Microdata, groups: Ints) -> Verdict:
     for attribute, (low, high) in zip(release.form.attribute("quasi"), box_ends(microdata, release.form), strict=True):
         codes = microdata.columns[attribute.name].codes[published]
         outside |= (codes < low[at]) | (codes > high[at])
-    unlike = _lacking(shown, microdata, published, at)
+    unlike = _lacking(of_release, shown or microdata, published, at)
+    suppressed, invented = (0, 0) if shown is None else _changed(microdata.sensitive, shown.sensitive, published)
+    unlike += invented
     wrong = int(outside.sum()) + unlike
-    note = f"{len(published)} row(s) lie in the box of their group, which has their value"
+    note = f"{len(published)} row(s) lie in the box of their group, which has their value" + (f"; {suppressed} show it not or in part" if suppressed else "")
     if wrong:
         note = f"{int(outside.sum())} row(s) lie outside the box of their group, and {unlike} value(s) of persons are not in their group"
     return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note)
+
+
+def _changed(own: Column, shown: Column, published: Ints) -> tuple[int, int]:
+    """How many rows show less than their own value, and how many show something that is not theirs."""
+    pairs = pl.DataFrame({"own": own.domain.values.gather(own.codes[published]), "shown": shown.domain.values.gather(shown.codes[published])})
+    changed = pairs.filter(~pl.col("own").eq_missing(pl.col("shown"))).group_by("own", "shown").len()
+    less = [now is None or (own.domain.type == "set" and _members(now) < _members(before)) for before, now in changed.select("own", "shown").iter_rows()]
+    rows = changed["len"].to_numpy()
+    return int(rows[less].sum()), int(rows[~np.array(less, dtype=bool)].sum())
+
+
+def _members(text: Any) -> set[str]:
+    return set(str(text).split(SEPARATOR)) - {""}
 
 
 def _lacking(shown: Groups, microdata: Microdata, published: Ints, at: Ints) -> int:

@@ -2,7 +2,7 @@
 
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Self
@@ -21,6 +21,7 @@ _FORMAT: Final = b"phalanx-ledger-1"
 _CHECK: Final = b"this is the key"
 _GROUPS: Final = "groups"
 _MEMORY: Final = "memory/"
+_CARRIED: Final = "carried/"
 _ENTRIES: Final = """
     SELECT r.number, s.promise, r.folder, r.staging, r.digest, r.summary, r.authentic, coalesce(g.name, '')
     FROM releases r JOIN series s ON s.name = r.series LEFT JOIN segments g ON g.series = r.series AND g.number = r.number
@@ -102,6 +103,11 @@ class Ledger:
                     parts.setdefault(segment.removeprefix(_MEMORY), []).append(unpack(self._segment(series, entry.number, segment)))
         return {name: pl.concat(frames, how="vertical_relaxed") for name, frames in sorted(parts.items())}
 
+    def carried(self, series: str) -> dict[str, pl.DataFrame]:
+        """What the last release of a series carries on, one table per name; empty before the first."""
+        number, segments = next(((entry.number, names) for entry, names in reversed(self._entries(series))), (0, []))
+        return {name.removeprefix(_CARRIED): unpack(self._segment(series, number, name)) for name in segments if name.startswith(_CARRIED)}
+
     def groups(self, series: str, number: int) -> pl.DataFrame | None:
         """Which group each person was published in: (person Binary, group Int64), sorted by person; None where the release keeps none."""
         for entry, segments in self._entries(series):
@@ -117,14 +123,16 @@ class Ledger:
         promise: Mapping[str, Any],
         remember: Mapping[str, pl.DataFrame],
         groups: pl.DataFrame | None,
+        carry: Mapping[str, pl.DataFrame] | None = None,
     ) -> None:
         """Record a release and what it remembers, in one transaction: afterwards all of it is in the ledger, or, with an error, nothing.
 
         LedgerError where the release is not the next of its series (somebody else was faster), the promise is not the
         series' own, or the ledger cannot be written.
         """
-        _check_names(_name(series), remember)
-        tables = {_MEMORY + name: pack(frame) for name, frame in remember.items()}
+        carry = carry or {}
+        _check_names(_name(series), [*remember, *carry])
+        tables = {_MEMORY + name: pack(frame) for name, frame in remember.items()} | {_CARRIED + name: pack(frame) for name, frame in carry.items()}
         if groups is not None:
             tables[_GROUPS] = pack_groups(groups)
         key = self._keys.sealing(series)
@@ -134,6 +142,8 @@ class Ledger:
         authentic = self._authenticate(series, said, entry, summary, list(sealed))
         with self._store.transaction():
             self._check_next(series, entry.number)
+            if entry.number > 1:
+                self._drop_carried(series, entry.number - 1)
             own = self._promise_text(series)
             if own is None:
                 self._store.run("INSERT INTO series (name, promise, created) VALUES ($1, $2, $3)", series, said, datetime.now(UTC).date().isoformat())
@@ -145,6 +155,17 @@ class Ledger:
             )
             for segment, blob in sealed.items():
                 self._store.run("INSERT INTO segments (series, number, name, sealed) VALUES ($1, $2, $3, $4)", series, entry.number, segment, blob)
+
+    def _drop_carried(self, series: str, number: int) -> None:
+        """Remove what a release carries, which the next one replaces, and authenticate its entry anew."""
+        entry, segments = self._entries(series)[number - 1]
+        replaced = [name for name in segments if name.startswith(_CARRIED)]
+        for name in replaced:
+            self._store.run("DELETE FROM segments WHERE series = $1 AND number = $2 AND name = $3", series, number, name)
+        if replaced:
+            left = [name for name in segments if name not in replaced]
+            authentic = self._authenticate(series, self._promise_text(series) or "", entry, _canonical(entry.summary), left)
+            self._store.run("UPDATE releases SET authentic = $1 WHERE series = $2 AND number = $3", authentic, series, number)
 
     def close(self) -> None:
         """Close the ledger."""
@@ -244,7 +265,7 @@ def _name(series: str) -> str:
     return series
 
 
-def _check_names(series: str, remember: Mapping[str, pl.DataFrame]) -> None:
+def _check_names(series: str, remember: Sequence[str]) -> None:
     if unfit := [name for name in remember if not name or not _fits(name)]:
         raise ValueError(f"series {series!r}: {unfit[0]!r} cannot name a table of a memory")
 

@@ -1,9 +1,9 @@
 """What a method is: parameters in, a draft of a release out. The registry finds methods by name, third parties' too."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,14 @@ from phalanx.release.generalized import Generalized
 class Memory:
     """What a method remembers about persons between releases, as tables it alone understands.
 
-    ``tables`` grow by what each draft appends; ``groups`` is the person-to-group mapping of the last release (person, group), None before the first.
+    ``tables`` grow by what each draft appends; ``carried`` is what the last draft replaced; ``groups`` is the person-to-group mapping of the last
+    release (person, group), None before the first.
     """
 
     releases: int = 0
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     groups: pl.DataFrame | None = None
+    carried: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,6 +40,16 @@ class Draft:
     """The published group id of every microdata row, shape (n,); 0 for a row that is held back."""
     remember: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Rows to append to the memory's tables."""
+    carry: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    """Tables that replace those of the same purpose that the release before carried; memory keeps the newest only."""
+    registered: npt.NDArray[np.int64] | None = None
+    """The published group id of every row of the microdata's registry, shape (r,), 0 for one in no group; None where there is no registry."""
+    shown: Microdata | None = None
+    """The microdata with suppressed sensitive values taken out, where the method suppresses any; None where all are as they came."""
+    suppressed_values: Mapping[str, int] = field(default_factory=dict)
+    """How many sensitive values of published rows are suppressed, by reason."""
+    guarantees: Sequence[Guarantee] | None = None
+    """What this release promises where that says more than the method's own promise (which values are protected); None: the method's."""
     held_back: Mapping[str, int] = field(default_factory=dict)
     """How many rows are not published, by reason."""
     per: str = "person"
@@ -49,6 +61,8 @@ class Method(Protocol):
 
     name: ClassVar[str]
     needs_persons: ClassVar[bool]
+    looks_back: ClassVar[Literal["all", "last"]]
+    """Which earlier releases the check of a new one has to read: all of them, or the last, because what came before is carried in memory."""
 
     @property
     def guarantees(self) -> list[Guarantee]:

@@ -55,6 +55,7 @@ class Mondrian:
 
     name: ClassVar[str] = "mondrian"
     needs_persons: ClassVar[bool] = False
+    looks_back: ClassVar[Literal["all", "last"]] = "all"
 
     k: int = 1
     """The least size of a group."""

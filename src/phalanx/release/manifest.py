@@ -21,7 +21,7 @@ class PublishedAttribute(_Strict):
 
     name: str
     role: Literal["quasi", "sensitive", "keep"]
-    type: Literal["numeric", "categorical", "date"]
+    type: Literal["numeric", "categorical", "date", "set"]
     columns: list[str] = Field(description="quasi: [low, high], or [node, low, high] where there is a hierarchy; else the column itself")
     hierarchy: dict[str, Any] | None = Field(
         default=None, description="the hierarchy as declared in the plan, which orders the leaves; without one, values are ordered by code point"

@@ -1,0 +1,58 @@
+"""The format in which a series carries what persons have been exposed to so far; makers and checkers share it, and nothing that computes with it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+Ints = npt.NDArray[np.int64]
+
+SCALE: Final = 16 * math.lcm(*range(1, 42))
+"""Survival is a whole number of this many parts (below 2**62): the shares of groups of up to 41 are exact, all others are rounded down."""
+PERSONS, PAIRS, VALUES = "persons", "pairs", "values"
+
+
+@dataclass(frozen=True, eq=False)
+class Exposures:
+    """For every person and protected value that a group linked with them: the probability that no release so far did, rounded down."""
+
+    persons: pl.Series
+    """Person keys (Binary), shape (p,), each once."""
+    starts: Ints
+    """First pair of each person, shape (p + 1,)."""
+    value: Ints
+    """A place in ``values``, ascending within a person, shape (e,)."""
+    survival: Ints
+    """In parts of SCALE, shape (e,)."""
+    times: Ints
+    """In how many releases a group linked them, shape (e,)."""
+    values: pl.Series
+    """The sensitive values that pairs are about."""
+
+    @classmethod
+    def none(cls) -> "Exposures":
+        """Before the first release."""
+        empty = np.zeros(0, dtype=np.int64)
+        return cls(pl.Series("person", [], dtype=pl.Binary), np.zeros(1, dtype=np.int64), empty, empty, empty, pl.Series("value", [], dtype=pl.String))
+
+    @classmethod
+    def of_tables(cls, tables: Mapping[str, pl.DataFrame]) -> "Exposures":
+        """What a release carried; none where it carried nothing."""
+        if PERSONS not in tables:
+            return cls.none()
+        persons, pairs = tables[PERSONS], tables[PAIRS]
+        starts = np.concatenate([[0], np.cumsum(persons["pairs"].to_numpy(), dtype=np.int64)])
+        value, survival, times = (pairs[name].to_numpy().astype(np.int64) for name in ("value", "survival", "times"))
+        return cls(persons["person"], starts, value, survival, times, tables[VALUES]["value"])
+
+    def to_tables(self) -> dict[str, pl.DataFrame]:
+        """The tables to carry: (person, pairs), (value, survival, times), (value)."""
+        return {
+            PERSONS: pl.DataFrame({"person": self.persons, "pairs": np.diff(self.starts).astype(np.uint32)}),
+            PAIRS: pl.DataFrame({"value": self.value.astype(np.int32), "survival": self.survival, "times": self.times.astype(np.uint16)}),
+            VALUES: self.values.alias("value").to_frame(),
+        }
