@@ -33,7 +33,7 @@ class Domain:
         """Real positions, shape (len,): the number, the day, or the leaf's place; missing lies one mean gap below the rest."""
         first = int(self.has_missing)
         present = self.values[first:]
-        if self.type == "categorical":
+        if self.type in ("categorical", "set"):
             places = np.arange(len(present), dtype=np.float64)
         else:
             places = present.to_physical().cast(pl.Float64).to_numpy()

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
+from phalanx.data import sets
 from phalanx.guarantees.exact import Ints
 from phalanx.release.folder import Release
 from phalanx.release.foreign import Foreign
@@ -81,13 +82,44 @@ class Groups:
     @cached_property
     def largest(self) -> Ints:
         """The count of the most frequent value of each group, shape (g,)."""
-        return np.maximum.reduceat(self.cell_count, self.starts) if len(self) else self.cell_count
+        found = np.zeros(len(self), dtype=np.int64)
+        held = self.distinct > 0  # a group of empty sets has no cell among the members
+        if held.any():
+            found[held] = np.maximum.reduceat(self.cell_count, self.starts[held])
+        return found
 
     @cached_property
     def totals(self) -> Ints:
         """How often each value stands in the whole table, shape (q,)."""
         length = 0 if self.values is None else len(self.values)
         return np.bincount(self.cell_value, weights=self.cell_count, minlength=length).astype(np.int64)
+
+    @property
+    def of_sets(self) -> bool:
+        """Whether the sensitive attribute holds a set of values for each person, which counts as one value here."""
+        return self.attribute is not None and self.attribute.type == "set"
+
+    @cached_property
+    def members(self) -> "Groups":
+        """The same groups with a cell per single value: how many rows of the group have a set that holds it; itself where the attribute holds no sets.
+
+        Empty sets and missing ones are in no cell, so that a group may have none, and its counts need not add up to its size.
+        """
+        if self.values is None or self.attribute is None or not self.of_sets:
+            return self
+        held = sets.members(self.values.cast(pl.String, strict=False))
+        values, value = places(held["value"])
+        # cells are by group and value, those of one set stand anywhere: each is repeated for every member of its set
+        of_set = held["index"].to_numpy()
+        length = np.bincount(of_set, minlength=len(self.values))
+        first = np.concatenate([[0], np.cumsum(length)])[self.cell_value]
+        times = length[self.cell_value]
+        within = np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+        q = max(len(values), 1)
+        key = np.repeat(self.cell_group, times) * q + value[np.repeat(first, times) + within]
+        cells, count = _tallied(key, len(self) * q, np.repeat(self.cell_count, times))
+        attribute = self.attribute.model_copy(update={"type": "categorical"})
+        return Groups(self.ids, self.sizes, self.counterfeits, values, cells // q, cells % q, count, attribute)
 
     def signature(self, group: int) -> list[Any]:
         """The set of sensitive values of a group, in their order."""
@@ -117,14 +149,21 @@ def _count(groups: pl.Series, values: pl.Series | None, counterfeits: pl.DataFra
         return Groups(ids, sizes, invented, None, none, none, none, attribute)
     distinct, value = places(values)
     q = max(len(distinct), 1)
-    key = group * q + value
-    if len(ids) * q <= _DENSE * len(key) + 1024:
-        tally = np.bincount(key, minlength=1)
+    cells, count = _tallied(group * q + value, len(ids) * q)
+    return Groups(ids, sizes, invented, distinct, cells // q, cells % q, count, attribute)
+
+
+def _tallied(key: Ints, keys: int, times: Ints | None = None) -> tuple[Ints, Ints]:
+    """The keys below ``keys`` that occur, ascending, and how often; each counts as often as ``times`` says, or once."""
+    if keys <= _DENSE * len(key) + 1024:
+        tally = np.bincount(key, weights=times, minlength=1)
         cells = np.flatnonzero(tally)
-        count = tally[cells]
-    else:
+        return cells.astype(np.int64), tally[cells].astype(np.int64)
+    if times is None:
         cells, count = np.unique(key, return_counts=True)
-    return Groups(ids, sizes, invented, distinct, (cells // q).astype(np.int64), (cells % q).astype(np.int64), count.astype(np.int64), attribute)
+        return cells.astype(np.int64), count.astype(np.int64)
+    cells, place = np.unique(key, return_inverse=True)
+    return cells.astype(np.int64), np.bincount(place, weights=times).astype(np.int64)
 
 
 def _summed(counterfeits: pl.DataFrame, dtype: pl.DataType) -> pl.DataFrame:
