@@ -1,27 +1,62 @@
-"""What the tests of the ledger share: a fresh ledger file and entries to commit."""
+"""What the tests of the ledger share: a fresh ledger in each kind of database, and where its key is."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+import postgresql_server
 from phalanx.ledger import Ledger
 from phalanx.ledger.keys import VARIABLE
+from phalanx.ledger.postgresql import Postgresql
 
 
 @pytest.fixture(autouse=True)
-def _no_key_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_key_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def backend(request: pytest.FixtureRequest) -> str:
+    """The kind of database; a test that uses it, or ``url`` or ``ledger``, runs on each, unless its file says otherwise."""
+    return str(request.param)
+
+
+@pytest.fixture
+def new_url(tmp_path: Path) -> Callable[[str], str]:
+    """Makes urls of ledgers that do not exist yet, in a kind of database."""
+    names = iter(["ledger.db", *(f"ledger{i}.db" for i in range(2, 9))])
+
+    def make(kind: str) -> str:
+        if kind == "sqlite":
+            return f"sqlite:///{tmp_path / next(names)}"
+        if why := postgresql_server.missing():
+            pytest.skip(why)
+        return postgresql_server.fresh_schema()
+
+    return make
+
+
+@pytest.fixture
+def url(backend: str, new_url: Callable[[str], str]) -> str:
+    return new_url(backend)
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
+    """The file of an SQLite ledger."""
     return tmp_path / "ledger.db"
 
 
 @pytest.fixture
-def url(file: Path) -> str:
-    return f"sqlite:///{file}"
+def key_file(backend: str, file: Path, url: str) -> Path:
+    """Where the key of ``url`` is or will be."""
+    if backend == "sqlite":
+        return file.with_name(file.name + ".key")
+    store = Postgresql.open(url)
+    store.close()
+    return store.key_file
 
 
 @pytest.fixture

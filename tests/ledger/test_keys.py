@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -13,9 +14,9 @@ from phalanx.ledger import Ledger
 from phalanx.ledger.keys import VARIABLE, Keyring
 
 
-@pytest.fixture
-def key_file(file: Path) -> Path:
-    return file.with_name(file.name + ".key")
+def beside(key_file: Path) -> list[str]:
+    """What is in the folder of a key, less an SQLite ledger."""
+    return sorted(p.name for p in key_file.parent.iterdir() if p.name != "ledger.db")
 
 
 def test_a_key_is_made_with_the_ledger(url: str, key_file: Path) -> None:
@@ -24,16 +25,18 @@ def test_a_key_is_made_with_the_ledger(url: str, key_file: Path) -> None:
     content = key_file.read_bytes()
     assert len(bytes.fromhex(content.decode())) == 32
     assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
-    assert sorted(p.name for p in key_file.parent.iterdir()) == ["ledger.db", "ledger.db.key"]
+    assert beside(key_file) == [key_file.name]
     Ledger.open(url).close()
     assert key_file.read_bytes() == content
 
 
-def test_two_ledgers_have_two_keys(tmp_path: Path) -> None:
-    """No two ledgers share a key."""
-    for name in ("a", "b"):
-        Ledger.open(f"sqlite:///{tmp_path}/{name}").close()
-    assert (tmp_path / "a.key").read_bytes() != (tmp_path / "b.key").read_bytes()
+def test_two_ledgers_have_two_keys(backend: str, new_url: Callable[[str], str]) -> None:
+    """No two ledgers share a key, not even in two schemas of one database."""
+    keys = set()
+    for _ in range(2):
+        with Ledger.open(new_url(backend)) as ledger:
+            keys.add(ledger._store.key_file.read_bytes())
+    assert len(keys) == 2
 
 
 def test_a_missing_key(url: str, key_file: Path) -> None:
@@ -94,12 +97,12 @@ def test_the_environment_wins(url: str, key_file: Path, monkeypatch: pytest.Monk
         assert not wrong or wrong not in str(told.value)
 
 
-def test_an_interrupted_beginning_is_resumed(url: str, file: Path, key_file: Path) -> None:
+def test_an_interrupted_beginning_is_resumed(url: str, key_file: Path) -> None:
     """A key without a ledger, as a crash between the two leaves it, is used and not replaced."""
-    Ledger.open(url).close()
+    with Ledger.open(url) as ledger:
+        for table in ("segments", "releases", "series", "meta"):
+            ledger._store.run(f"DROP TABLE {table}")
     content = key_file.read_bytes()
-    file.unlink()
-    file.touch(0o600)
     Ledger.open(url).close()
     assert key_file.read_bytes() == content
 
@@ -110,11 +113,12 @@ def test_a_full_disk_leaves_no_half_key(url: str, key_file: Path, monkeypatch: p
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+    key_file.parent.mkdir(parents=True, exist_ok=True)
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
         with pytest.raises(LedgerError, match=r"cannot be written \(No space left on device\)"):
             Ledger.open(url)
-    assert [p.name for p in key_file.parent.iterdir()] == ["ledger.db"]
+    assert beside(key_file) == []
     Ledger.open(url).close()
 
 
@@ -131,7 +135,7 @@ def test_another_process_was_faster(key_file: Path, monkeypatch: pytest.MonkeyPa
     keys = Keyring.create(key_file)
     assert key_file.read_text() == "cd" * 32
     assert keys.sealing("s") == Keyring.load(key_file).sealing("s")
-    assert [p.name for p in key_file.parent.iterdir()] == [key_file.name]
+    assert beside(key_file) == [key_file.name]
 
 
 def test_keys_are_never_shown(ledger: Ledger, key_file: Path) -> None:

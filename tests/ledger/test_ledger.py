@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger, ReleaseEntry, SeriesEntry
+from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store
 
 PROMISE = {"method": "m-invariance", "m": 2}
@@ -153,9 +154,22 @@ def test_a_series_keeps_its_promise(ledger: Ledger) -> None:
     assert ledger.promise("visits") == {"m": 2, "per": "person"}
 
 
-@pytest.mark.parametrize("after", range(1, 9))
-def test_a_failure_in_mid_commit_leaves_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-    """Whichever statement of a commit fails, the ledger is as before, and the commit can be made again."""
+def statements_of(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> list[str]:
+    """The statements that an action runs."""
+    real, seen = Store.run, []
+
+    def counting(self: Store, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        seen.append(statement)
+        return real(self, statement, *parameters)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "run", counting)
+        act()
+    return seen
+
+
+def interrupted_at(monkeypatch: pytest.MonkeyPatch, after: int, act: Callable[[], None]) -> None:
+    """Run an action that is interrupted instead of running its n-th statement."""
     real, count = Store.run, 0
 
     def failing(self: Store, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -165,38 +179,54 @@ def test_a_failure_in_mid_commit_leaves_nothing(ledger: Ledger, monkeypatch: pyt
             raise KeyboardInterrupt
         return real(self, statement, *parameters)
 
-    tables = {"t": pl.DataFrame({"n": [1]})}
     with monkeypatch.context() as patched:
         patched.setattr(Store, "run", failing)
         with pytest.raises(KeyboardInterrupt):
-            put(ledger, "visits", 1, **tables)
-    assert ledger.series() == []
-    assert ledger._store.run("SELECT count(*) FROM segments") == [(0,)]
+            act()
+
+
+def everything(ledger: Ledger) -> list[list[tuple[Any, ...]]]:
+    """All rows of all tables."""
+    tables = ("meta ORDER BY name", "series ORDER BY name", "releases ORDER BY series, number", "segments ORDER BY series, number, name")
+    return [ledger._store.run(f"SELECT * FROM {table}") for table in tables]
+
+
+FIRST = {"sqlite": ["BEGIN IMMEDIATE"], "postgresql": ["BEGIN ISOLATION LEVEL READ COMMITTED", "SELECT pg_catalog.pg_advisory_xact_lock($1)"]}
+
+
+def test_a_failure_in_mid_commit_leaves_nothing(ledger: Ledger, new_url, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever statement of a commit fails (begin, number, promise, series, release, two segments, commit), the ledger is as before, and the commit can be made again."""
+    tables = {"t": pl.DataFrame({"n": [1]})}
+    with Ledger.open(new_url(backend)) as other:
+        statements = statements_of(monkeypatch, lambda: put(other, "visits", 1, **tables))
+    assert statements[: len(FIRST[backend])] == FIRST[backend]
+    assert statements[-1] == "COMMIT"
+    assert len(statements) == len(FIRST[backend]) + 7
+    before = everything(ledger)
+    for after in range(1, len(statements) + 1):
+        interrupted_at(monkeypatch, after, lambda: put(ledger, "visits", 1, **tables))
+        assert everything(ledger) == before
     put(ledger, "visits", 1, **tables)
     assert len(ledger.releases("visits")) == 1
 
 
-def test_without_a_transaction_a_failure_would_be_seen(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+FULL_DISK = {
+    "sqlite": ["CREATE TRIGGER full_disk BEFORE INSERT ON segments BEGIN SELECT raise(ABORT, 'x'); END"],
+    "postgresql": [
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'x'; END $$",
+        "CREATE TRIGGER full_disk BEFORE INSERT ON segments EXECUTE FUNCTION fail()",
+    ],
+}
+
+
+def test_without_a_transaction_a_failure_would_be_seen(ledger: Ledger, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The broken twin of the test above: statements that are not held together leave a series and a release behind."""
-    monkeypatch.setattr(Store, "transaction", lambda _: nullcontext())
-    ledger._store.run("CREATE TRIGGER full_disk BEFORE INSERT ON segments BEGIN SELECT raise(ABORT, 'x'); END")
+    monkeypatch.setattr(Store, "transaction", lambda *_: nullcontext())
+    for statement in FULL_DISK[backend]:
+        ledger._store.run(statement)
     with pytest.raises(LedgerError):
         put(ledger, "visits", 1)
     assert [s.releases for s in ledger.series()] == [1]
-
-
-def test_a_commit_has_as_many_statements_as_the_failures_tried(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test above tries every statement: BEGIN, number, promise, series, release, two segments, COMMIT."""
-    real, seen = Store.run, []
-
-    def counting(self: Store, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        seen.append(statement)
-        return real(self, statement, *parameters)
-
-    monkeypatch.setattr(Store, "run", counting)
-    put(ledger, "visits", 1, t=pl.DataFrame({"n": [1]}))
-    assert len(seen) == 8
-    assert (seen[0], seen[-1]) == ("BEGIN IMMEDIATE", "COMMIT")
 
 
 def flip(ledger: Ledger, name: str, place: int) -> None:
@@ -213,8 +243,14 @@ def swap(ledger: Ledger, first: tuple[str, int, str], second: tuple[str, int, st
     ledger._store.run(write, a, *second)
 
 
-def statement(text: str) -> Callable[[Ledger], None]:
-    return lambda ledger: (ledger._store.run("PRAGMA foreign_keys = OFF"), ledger._store.run(text))[0] and None
+def statement(text: str, *parameters: Any) -> Callable[[Ledger], None]:
+    """Somebody who may write, and knows how to get around the rules between tables."""
+
+    def tamper(ledger: Ledger) -> None:
+        ledger._store.run("PRAGMA foreign_keys = OFF" if isinstance(ledger._store, Sqlite) else "SET session_replication_role = replica")
+        ledger._store.run(text, *parameters)
+
+    return tamper
 
 
 TAMPERING: dict[str, Callable[[Ledger], None]] = {
@@ -226,10 +262,10 @@ TAMPERING: dict[str, Callable[[Ledger], None]] = {
     "two tables swapped": lambda ledger: swap(ledger, ("visits", 1, "memory/t"), ("visits", 1, "memory/u")),
     "memory and groups swapped": lambda ledger: swap(ledger, ("visits", 1, "memory/t"), ("visits", 1, "groups")),
     "two series swapped": lambda ledger: swap(ledger, ("visits", 1, "memory/t"), ("other", 1, "memory/t")),
-    "a segment emptied": statement("UPDATE segments SET sealed = x'' WHERE series = 'visits'"),
+    "a segment emptied": statement("UPDATE segments SET sealed = $1 WHERE series = 'visits'", b""),
     "a segment removed": statement("DELETE FROM segments WHERE series = 'visits' AND number = 2 AND name = 'memory/t'"),
     "a segment renamed": statement("UPDATE segments SET name = 'memory/z' WHERE series = 'visits' AND number = 2 AND name = 'memory/t'"),
-    "a segment added": statement("INSERT INTO segments VALUES ('visits', 1, 'memory/v', x'00')"),
+    "a segment added": statement("INSERT INTO segments VALUES ('visits', 1, 'memory/v', $1)", b"\0"),
     "a digest changed": statement("UPDATE releases SET digest = 'f' WHERE series = 'visits' AND number = 1"),
     "a summary changed": statement("""UPDATE releases SET summary = '{"rows": 9}' WHERE series = 'visits' AND number = 1"""),
     "a summary broken": statement("UPDATE releases SET summary = '{' WHERE series = 'visits' AND number = 1"),

@@ -1,6 +1,7 @@
 """Several publishers at once, and publishers that are killed: the ledger holds whole releases, each of them once."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from phalanx.ledger import Ledger
+from phalanx.ledger.sqlite import Sqlite
 
 # Run by every process. Arguments: url, series, how many releases, the word it signs with, the statement before which it kills itself (0: none).
 PUBLISHER = """
@@ -70,7 +72,8 @@ def check_whole(url: str, series: str, at_least: int) -> int:
         if releases:
             assert ledger.remembered(series)["t"]["number"].to_list() == [n for n in range(1, len(releases) + 1) for _ in range(5000)]
             assert ledger.groups(series, len(releases)).height == 5000
-        assert ledger._store.run("PRAGMA integrity_check") == [("ok",)]
+        if isinstance(ledger._store, Sqlite):
+            assert ledger._store.run("PRAGMA integrity_check") == [("ok",)]
         assert ledger._store.run("SELECT count(*) FROM segments") == [(2 * len(releases),)]
         return len(releases)
 
@@ -128,10 +131,14 @@ def test_many_killed_publishers(url: str) -> None:
         count = kill_while_committing(url, 0.0074 * i, count)
 
 
+LAST = {"sqlite": 9, "postgresql": 11}  # PostgreSQL has two statements more: the lock, and the wait for others' commits
+MOMENTS = [(backend, n) for backend, last in LAST.items() for n in range(2, last + 1)]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL elsewhere")
-@pytest.mark.parametrize("last", [pytest.param(n, marks=[pytest.mark.slow] if n not in (6, 8) else []) for n in range(2, 9)])
-def test_killed_before_a_statement(url: str, file: Path, last: int) -> None:
-    """Killed before BEGIN, COMMIT or anything between, a publisher leaves the release before; its journal is private, and gone after the next commit."""
+@pytest.mark.parametrize(("backend", "last"), [pytest.param(*m, marks=[pytest.mark.slow] if m[1] not in (6, LAST[m[0]]) else []) for m in MOMENTS])
+def test_killed_before_a_statement(url: str, backend: str, file: Path, last: int) -> None:
+    """Killed before BEGIN, COMMIT or anything between, a publisher leaves the release before; SQLite's journal is private, and gone after the next commit."""
     process = publisher(url, "visits", 1, "w")
     start(process)
     assert finish(process) == ["committed 1"]
@@ -139,10 +146,40 @@ def test_killed_before_a_statement(url: str, file: Path, last: int) -> None:
     start(process)
     assert finish(process) == []
     assert process.returncode == -signal.SIGKILL
-    assert all(path.stat().st_mode & 0o777 == 0o600 for path in file.parent.iterdir())
+    if backend == "sqlite":
+        assert all(path.stat().st_mode & 0o777 == 0o600 for path in file.parent.iterdir())
     assert check_whole(url, "visits", 1) == 1
     process = publisher(url, "visits", 2, "w")
     start(process)
     assert finish(process) == ["committed 2", "committed 3"]
     assert check_whole(url, "visits", 3) == 3
-    assert sorted(p.name for p in file.parent.iterdir()) == ["ledger.db", "ledger.db.key"]
+    if backend == "sqlite":
+        assert sorted(p.name for p in file.parent.iterdir()) == ["ledger.db", "ledger.db.key"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL elsewhere")
+@pytest.mark.parametrize(("backend", "last"), [(backend, last + 1) for backend, last in LAST.items()])
+def test_the_moments_are_all_there_are(url: str, last: int) -> None:
+    """The test above tries every statement: after the last one, the release is in the ledger."""
+    process = publisher(url, "visits", 1, "w")
+    start(process)
+    assert finish(process) == ["committed 1"]
+    process = publisher(url, "visits", 2, "w", last)
+    start(process)
+    assert finish(process) == ["committed 2"]
+
+
+def test_series_do_not_wait_for_each_other(url: str, backend: str) -> None:
+    """While somebody is in the middle of publishing a series, PostgreSQL lets others publish another one; the same series waits (the test's power)."""
+    with Ledger.open(url) as ledger:
+        other, same = publisher(url, "b", 2, "w"), publisher(url, "a", 2, "w")
+        with ledger._store.transaction("a"):
+            if backend == "postgresql":
+                start(other)
+                assert finish(other) == ["committed 1", "committed 2"]
+            else:
+                other.kill()
+                finish(other)
+            start(same)
+            assert not select.select([same.stdout], [], [], 1.0)[0], "the same series went through"
+        assert finish(same) == ["committed 1", "committed 2"]

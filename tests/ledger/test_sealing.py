@@ -129,6 +129,7 @@ def test_mappings_are_sorted_by_bytes(rows: list[tuple[bytes, int]]) -> None:
     assert sorted(unpack_groups(pack_groups(doubled)).rows()) == sorted(rows + rows)
 
 
+@pytest.mark.parametrize("backend", ["sqlite"])  # PostgreSQL's files are looked at in test_postgresql.py
 def test_nothing_about_persons_is_in_the_files(ledger: Ledger, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No identifier, sensitive value or person key is in any byte of the ledger, its journal or its key, after any statement of a commit."""
     real, journals = Store.run, 0

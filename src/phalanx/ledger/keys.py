@@ -99,6 +99,7 @@ def _write_new(file: Path, content: str) -> None:
     """Nobody ever sees half a key: it is written beside, flushed, and linked into place unless another process was faster."""
     beside = file.with_name(f"{file.name}.{_fresh(8).hex()}")
     try:
+        _private_folder(file.parent)
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             with os.fdopen(handle, "w", encoding="ascii") as opened:
@@ -114,6 +115,17 @@ def _write_new(file: Path, content: str) -> None:
         flush_folder(file.parent)
     except OSError as error:
         raise LedgerError(f"the key file {file} of the ledger cannot be written ({error.strerror}); make its folder writable, or set {VARIABLE}.") from None
+
+
+def _private_folder(folder: Path) -> None:
+    """Make a folder that is not there, and those above it, for their owner only."""
+    if folder.is_dir():
+        return
+    _private_folder(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if os.name == "posix":
+        folder.chmod(0o700)  # whatever the umask
+    flush_folder(folder.parent)
 
 
 def flush_folder(folder: Path) -> None:

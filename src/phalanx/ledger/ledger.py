@@ -13,6 +13,7 @@ from phalanx.data.persons import PersonKey
 from phalanx.errors import LedgerError
 from phalanx.ledger.entries import ReleaseEntry, SeriesEntry
 from phalanx.ledger.keys import Keyring
+from phalanx.ledger.postgresql import Postgresql
 from phalanx.ledger.sealing import pack, pack_groups, seal, unpack, unpack_groups, unseal
 from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store, table_definitions
@@ -54,7 +55,7 @@ class Ledger:
 
     @classmethod
     def open(cls, url: str, *, create: bool = True) -> "Ledger":
-        """Open the ledger of a url (``sqlite:///file.db``), or create it and its key file.
+        """Open the ledger of a url (``sqlite:///file.db`` or ``postgresql://host/database``), or create it and its key file.
 
         LedgerError where it cannot be opened or made, is something else, or the key is missing, wrong or not private.
         """
@@ -64,9 +65,9 @@ class Ledger:
             if "meta" in tables:
                 keys = Keyring.load(store.key_file)
             elif tables:
-                raise LedgerError(f"{store.where} is a database and not a ledger; name another file.")
+                raise LedgerError(f"{store.where} is a database and not a ledger; name another {store.kind}.")
             elif not create:
-                raise LedgerError(f"there is no ledger at {store.where} (the file is empty); 'publish' makes one, so check the name.")
+                raise LedgerError(f"there is no ledger at {store.where} (the {store.kind} is empty); 'publish' makes one, so check the name.")
             else:
                 keys = Keyring.create(store.key_file)
                 _begin(store, keys)
@@ -91,7 +92,8 @@ class Ledger:
         return None if text is None else dict(json.loads(text))
 
     def releases(self, series: str) -> list[ReleaseEntry]:
-        """The releases of a series in order; LedgerError where an entry was changed by others than Phalanx."""
+        """The releases of a series in order, once commits under way are decided; LedgerError where an entry was changed by others than Phalanx."""
+        self._store.settle(_name(series))
         return [entry for entry, _ in self._entries(series)]
 
     def remembered(self, series: str) -> dict[str, pl.DataFrame]:
@@ -140,7 +142,7 @@ class Ledger:
         said = _canonical(promise)
         summary = _canonical(entry.summary)
         authentic = self._authenticate(series, said, entry, summary, list(sealed))
-        with self._store.transaction():
+        with self._store.transaction(series):
             self._check_next(series, entry.number)
             if entry.number > 1:
                 self._drop_carried(series, entry.number - 1)
@@ -232,8 +234,8 @@ def _store(url: str, *, create: bool) -> Store:
     if colon and scheme == "sqlite":
         return Sqlite.open(url, create=create)
     if scheme in ("postgresql", "postgres"):
-        raise LedgerError("a ledger in PostgreSQL is not yet in this version; use a file, as in sqlite:///ledger.db.")
-    raise LedgerError(f"a ledger url starts with sqlite:///, and this one does not; write sqlite:///{'ledger.db' if colon else url}.")
+        return Postgresql.open(url)
+    raise LedgerError(f"a ledger url starts with sqlite:/// or postgresql://, and this one does not; write sqlite:///{'ledger.db' if colon else url}.")
 
 
 def _begin(store: Store, keys: Keyring) -> None:
@@ -250,7 +252,7 @@ def _begin(store: Store, keys: Keyring) -> None:
 def _recognise(store: Store, keys: Keyring) -> None:
     meta = dict(store.run("SELECT name, value FROM meta")) if store.tables() >= {"meta", "series", "releases", "segments"} else {}
     if meta.get("format") != _FORMAT:
-        raise LedgerError(f"{store.where} is not a ledger of this version of Phalanx; use the version that made it, or name another file.")
+        raise LedgerError(f"{store.where} is not a ledger of this version of Phalanx; use the version that made it, or name another {store.kind}.")
     if unseal(keys.check(), meta.get("check", b""), "check") != _CHECK:
         raise LedgerError(f"{keys.origin} does not hold the key of the ledger {store.where}; put the right key back.")
 

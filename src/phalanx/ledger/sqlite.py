@@ -27,9 +27,11 @@ class Sqlite(Store):
     connection of this process.
     """
 
+    kind = "file"
     blob = "BLOB"
     table_end = " STRICT"
     begin = "BEGIN IMMEDIATE"
+    begin_reading = "BEGIN"
 
     @classmethod
     def open(cls, url: str, *, create: bool) -> "Sqlite":
@@ -58,9 +60,9 @@ class Sqlite(Store):
         """The names of the tables that exist."""
         return {name for (name,) in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
-    def explain(self, message: str) -> str:
+    def explain(self, error: dbapi.Error, statement: str) -> str:
         """One sentence for a failure, told apart by SQLite's own words."""
-        return _sentence(self.where, message)
+        return _sentence(self.where, str(error))
 
 
 def _make(path: Path, *, create: bool) -> None:

@@ -16,12 +16,16 @@ class Store:
     Parameters are ``$1``, ``$2``, … and appear in that order in the statement, which SQLite and PostgreSQL both understand.
     """
 
+    kind: ClassVar[str]
+    """What holds the ledger, as error messages call it."""
     blob: ClassVar[str]
     """The type of a column of bytes."""
     table_end: ClassVar[str]
     """What a table's definition ends in."""
     begin: ClassVar[str]
-    """Begins a transaction in which nobody else can publish what this one publishes."""
+    """Begins a transaction that writes."""
+    begin_reading: ClassVar[str]
+    """Begins a transaction in which every statement sees the same state."""
 
     def __init__(self, connection: dbapi.Connection, where: str, key_file: Path) -> None:
         self._connection = connection
@@ -33,9 +37,15 @@ class Store:
         """The names of the tables that exist."""
         raise NotImplementedError
 
-    def explain(self, message: str) -> str:
-        """One sentence for a failure of the driver, whose own words may quote statements."""
+    def explain(self, error: dbapi.Error, statement: str) -> str:
+        """One sentence for a failure of the driver, whose own words may quote statements and values."""
         raise NotImplementedError
+
+    def exclude(self, series: str) -> None:
+        """Keep everybody else out of a series until the transaction ends; nothing to do where ``begin`` does it."""
+
+    def settle(self, series: str) -> None:
+        """Return once no commit of others to a series is under way; nothing to do where a publisher's death ends its commits."""
 
     def run(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Run one statement to its end, so that no lock outlives it; LedgerError where it fails."""
@@ -44,12 +54,24 @@ class Store:
                 cursor.execute(statement, parameters or None)
                 return cursor.fetchall()
         except dbapi.Error as error:
-            raise LedgerError(self.explain(str(error))) from None
+            raise LedgerError(self.explain(error, statement)) from None
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All statements inside, or none of them."""
-        self.run(self.begin)
+    def transaction(self, series: str = "") -> Iterator[None]:
+        """All statements inside, or none of them; nobody else publishes into that series meanwhile ("" is the ledger's own tables)."""
+        with self._until_commit(self.begin):
+            self.exclude(series)
+            yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Every statement inside reads the same state, whatever others commit meanwhile."""
+        with self._until_commit(self.begin_reading):
+            yield
+
+    @contextmanager
+    def _until_commit(self, begin: str) -> Iterator[None]:
+        self.run(begin)
         try:
             yield
             self.run("COMMIT")
