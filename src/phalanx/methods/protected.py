@@ -1,0 +1,108 @@
+"""Which sensitive values are protected, which rows hold them, and how a row looks without some of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.data.domain import Domain
+from phalanx.data.microdata import Column, Microdata
+from phalanx.data.sets import SEPARATOR, members
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Protected:
+    """The protected values of every row, as compressed rows: row i holds ``codes[starts[i]:starts[i + 1]]``, ascending."""
+
+    names: pl.Series
+    """The protected values, shape (v,): those that the series remembers in their old order, then new ones."""
+    permanent: Bools
+    """Which of them are permanent, shape (v,)."""
+    starts: Ints
+    codes: Codes
+
+    @classmethod
+    def of(cls, column: Column, known: pl.Series, *, only: Sequence[Any] | None, never: pl.Series, permanent: Sequence[Any]) -> "Protected":
+        """The protected values of a column.
+
+        ``known``: values whose places are taken; ``only``: the values that are protected, None for all but those in ``never``.
+        """
+        held = _held(column.domain)
+        kind = held["value"].dtype
+        if only is not None:
+            held = held.filter(pl.col("value").is_in(pl.Series(list({*only, *permanent})).cast(kind, strict=False).implode()))
+        elif len(never):
+            held = held.filter(~pl.col("value").is_in(never.cast(kind, strict=False).implode()))
+        names = pl.concat([known.cast(kind, strict=False).alias("value"), held["value"].unique().sort()]).unique(maintain_order=True)
+        coded = pl.DataFrame({"value": names, "code": np.arange(len(names), dtype=np.int32)})
+        held = held.join(coded, on="value", how="left", maintain_order="left").sort("index", "code")
+        per_value = np.bincount(held["index"].to_numpy(), minlength=len(column.domain)).astype(np.int64)
+        first = np.concatenate([[0], np.cumsum(per_value)])
+        sizes = per_value[column.codes]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        codes = held["code"].to_numpy()[np.repeat(first[column.codes] - starts[:-1], sizes) + np.arange(starts[-1])]
+        lasting = names.is_in(pl.Series(list(permanent)).cast(kind, strict=False).implode()).to_numpy() if permanent else np.zeros(len(names), dtype=bool)
+        return cls(names, lasting, starts, codes.astype(np.int32))
+
+    @property
+    def row_of(self) -> Ints:
+        """The row of every entry of ``codes``."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def without(self, gone: Bools) -> "Protected":
+        """The same without the entries that are marked."""
+        starts = np.concatenate([[0], np.cumsum(np.bincount(self.row_of[~gone], minlength=len(self.starts) - 1))]).astype(np.int64)
+        return replace(self, starts=starts, codes=self.codes[~gone])
+
+    def with_strangers(self, n: int) -> "Protected":
+        """The same with ``n`` more rows that hold nothing."""
+        return replace(self, starts=np.concatenate([self.starts, np.full(n, self.starts[-1])]))
+
+
+def frequent(column: Column, share: float) -> pl.Series:
+    """The values that are not among the ``share`` least frequent ones of a column (the paper protects the 10 % least frequent)."""
+    held = _held(column.domain)
+    rows = np.bincount(column.codes, minlength=len(column.domain))
+    counts = held.with_columns(rows=rows[held["index"].to_numpy()]).group_by("value").agg(pl.col("rows").sum()).sort("rows", "value")
+    return counts["value"][int(share * counts.height) :].sort()
+
+
+def suppress(microdata: Microdata, taken: Mapping[int, set[Any]]) -> Microdata:
+    """The microdata with values taken out of some rows: a single value becomes missing, a set loses it.
+
+    ``taken``: the values to take out, by row.
+    """
+    if not taken or microdata.schema.sensitive is None:
+        return microdata
+    column = microdata.sensitive
+    domain, rows = column.domain, np.array(sorted(taken))
+    if domain.type == "set":
+        own = domain.values.gather(column.codes[rows]).to_list()
+        left = [SEPARATOR.join(v for v in text.split(SEPARATOR) if v and v not in taken[int(row)]) for row, text in zip(rows, own, strict=True)]
+        values = pl.concat([domain.values, pl.Series(domain.values.name, left, dtype=pl.String)]).unique().sort()
+        coded = pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int32)})
+        moved = domain.values.alias("value").to_frame().join(coded, on="value", how="left", nulls_equal=True, maintain_order="left")["code"].to_numpy()
+        codes = moved[column.codes]
+        codes[rows] = pl.DataFrame({"value": left}).join(coded, on="value", how="left", maintain_order="left")["code"].to_numpy()
+    else:
+        shift = 0 if domain.has_missing else 1
+        values = domain.values if domain.has_missing else pl.concat([domain.values.clear(1), domain.values])
+        codes = column.codes + np.int32(shift)
+        codes[rows] = 0
+    shown = Column(codes.astype(np.int32), Domain(domain.type, values, domain.hierarchy))
+    return replace(microdata, columns={**microdata.columns, microdata.schema.sensitive: shown})
+
+
+def _held(domain: Domain) -> pl.DataFrame:
+    """(index, value): which single values each entry of a domain holds; a missing one holds none."""
+    if domain.type == "set":
+        found = members(domain.values)
+        return found.select(pl.col("index").cast(pl.Int64), "value")
+    return pl.DataFrame({"index": np.arange(len(domain), dtype=np.int64), "value": domain.values}).drop_nulls("value")

@@ -1,0 +1,168 @@
+"""How large a group must be for what it holds of a value: the strategies of the global guarantee (Wong et al., Section 4) and a better one.
+
+A person's *survival* P of a value is the probability that no release so far linked them to it; ``r`` is a group's size over the rows with the value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import asinh, exp, expm1, inf, log, log1p, sqrt
+from typing import Any, Final, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_MARGIN: Final = 1e-10
+"""Ratios are rounded up by this part, far more than what floating point loses; groups are checked in whole numbers all the same."""
+_LEAST: Final = 1e-9
+"""Weights below this part of the first no longer change what is spent first."""
+_LONGEST: Final = 400
+"""So many exposures are looked ahead at most."""
+_GRID: Final = 4096
+
+
+def nlow(survival: npt.ArrayLike, l: Fraction) -> Floats:
+    """The least ratio that keeps the promise now (Theorem 1): l P / (l P - (l - 1)); infinite once l P <= l - 1.
+
+    ``survival`` (n,) in [0, 1]; exactly ``l`` at 1.
+
+    >>> nlow([1.0, 9 / 16], Fraction(2)).round(6).tolist()
+    [2.0, 9.0]
+    """
+    p = np.asarray(survival, dtype=np.longdouble)
+    left = float(l.numerator) * p - float(l.numerator - l.denominator)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(left > 0, float(l.numerator) * p / left * (1 + _MARGIN), np.inf)
+    fresh = float(l) if Fraction(float(l)) >= l else np.nextafter(float(l), inf)
+    return cast("Floats", np.where(p == 1, fresh, ratio).astype(np.float64))
+
+
+def constant_ratio(l: Fraction, exposures: int) -> float:
+    """n_c = 1 / (1 - (1 - 1/l)^(1/k')): spends the whole promise in k' equal steps, and no smaller largest group is possible (Theorem 4).
+
+    >>> round(constant_ratio(Fraction(2), 20), 6)
+    29.356789
+    """
+    return -1 / expm1(log1p(-1 / float(l)) / exposures)
+
+
+class Strategy(Protocol):
+    """Says which ratio a group must have for a member, given the member's survival of the value and in how many releases they were linked to it."""
+
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
+        """The demanded ratios, shape (n,), never below ``nlow``; infinite where the value may not be near the person any more."""
+
+
+@dataclass(frozen=True)
+class ConstantRatio:
+    """The same ratio for up to ``horizon`` exposures (Section 4.2); afterwards what the promise leaves."""
+
+    l: Fraction
+    horizon: int
+
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
+        """The larger of n_c and nlow."""
+        return np.maximum(constant_ratio(self.l, self.horizon), nlow(survival, self.l))
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """``alpha`` times the least ratio (Section 4.3), so that something is always left."""
+
+    l: Fraction
+    alpha: float
+
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
+        """Alpha times nlow."""
+        return self.alpha * nlow(survival, self.l)
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Spends a person's budget so that the expected size of their groups is least, given how likely further exposures are.
+
+    With x = -ln(1 - 1/r) the promise is that the x of all exposures add up to at most -ln(1 - 1/l). The sizes that minimise the sum of w_j r_j, where
+    w_j is the probability that the j-th exposure from now on takes place, satisfy w_j = lambda 4 sinh(x_j / 2)^2; lambda is found so that the budget
+    is spent. Both strategies of the paper are feasible points of this problem; ours is recomputed at every exposure from what is really left.
+    """
+
+    l: Fraction
+    again: tuple[float, ...]
+    """The probability that a person who was linked to a value in 1, 2, … releases will be once more; the last one holds for all further ones."""
+
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
+        """The ratio of the next exposure, for persons with these ``times`` behind them."""
+        least = nlow(survival, self.l)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            budget = np.log(survival) - log1p(-1 / float(self.l))
+        found = np.full(len(least), inf)
+        kinds = np.minimum(times, len(self.again))
+        for kind in np.unique(kinds):
+            here = (kinds == kind) & np.isfinite(least) & (budget > 0)
+            found[here] = -1 / np.expm1(-_first_share(budget[here], self.weights(int(kind))))
+        return np.maximum(found, least)
+
+    def weights(self, times: int) -> list[float]:
+        """w_1 = 1, w_2, …: the probabilities of the next exposures of somebody who has ``times`` behind them."""
+        weights = [1.0]
+        while weights[-1] > _LEAST and len(weights) < _LONGEST:
+            behind = times + len(weights)
+            weights.append(weights[-1] * self.again[min(behind, len(self.again)) - 1])
+        return weights
+
+
+def _first_share(budget: Floats, weights: Sequence[float]) -> Floats:
+    """x_1 of the closed form for every budget: both grow as lambda falls, so they are tabulated along lambda and read off."""
+    if len(weights) == 1 or weights[1] <= _LEAST:
+        return budget
+    w = np.array([x for x in weights if x > 0])
+    lambdas = np.exp(np.linspace(log(1e-8), log(1e16), _GRID))[::-1]
+    x = 2 * np.arcsinh(np.sqrt(w[:, None] / lambdas) / 2)
+    return cast("Floats", np.minimum(np.interp(budget, x.sum(axis=0), x[0]), budget))
+
+
+def shares(budget: float, weights: Sequence[float]) -> list[float]:
+    """All x_j for one budget, by bisection on lambda: the closed form as it is written, for whoever wants to see the plan of a person.
+
+    >>> [round(x, 6) for x in shares(log(2), [1, 1])]
+    [0.346574, 0.346574]
+    """
+    low, high = 1e-12, 1e18
+    for _ in range(300):
+        middle = sqrt(low * high)
+        if sum(2 * asinh(sqrt(w / middle) / 2) for w in weights) > budget:
+            low = middle
+        else:
+            high = middle
+    return [2 * asinh(sqrt(w / high) / 2) for w in weights]
+
+
+def ratio_of(share: float) -> float:
+    """The ratio r that spends ``share`` = -ln(1 - 1/r) of a budget.
+
+    >>> round(ratio_of(log(2)), 9)
+    2.0
+    """
+    return 1 / (1 - exp(-share))
+
+
+def again_of(horizon: "int | Sequence[float] | None", past: Any, presence: float) -> tuple[float, ...]:
+    """The probability of one more exposure after 1, 2, … of them: from the plan's horizon, else from the series' own past.
+
+    ``horizon``: at most so many exposures, or the probabilities of at least 1, 2, … of them. ``past``: (times, opportunities, exposures) rows: how often
+    somebody with so many exposures behind them was there, and was exposed; ``presence``: how likely who is there now will be there next time.
+    """
+    if isinstance(horizon, int):
+        return (*([1.0] * (horizon - 1)), 0.0)
+    if horizon is not None:
+        chances = list(horizon)
+        return (*(after / before if before > 0 else 0.0 for before, after in pairwise(chances)), 0.0)
+    found = []
+    for opportunities, exposures in past:
+        hazard = (exposures + 1) / (opportunities + 4)  # one in four where nothing is known yet
+        found.append(presence * hazard / (1 - presence * (1 - hazard)))
+    return tuple(found)
