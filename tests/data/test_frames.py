@@ -89,7 +89,7 @@ def test_pandas_missing_values_and_categories():
     [
         (5, "int is not a table"),
         ([{"a": 1}], "list is not a table"),
-        (pl.DataFrame({"l": [[1]]}), "column 'l' holds List"),
+        (pl.DataFrame({"l": [[1.5]]}), "column 'l' holds List"),
         (pl.DataFrame({"b": [b"x"]}), "column 'b' holds Binary"),
         (pl.DataFrame({"": [1]}), "without a name"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns called 'a'"),
@@ -107,7 +107,27 @@ def test_what_is_no_table_of_plain_columns(table, said):
 
 def test_a_dropped_column_may_hold_anything():
     """What is left out anyway needs no plain type."""
-    assert to_polars(pl.DataFrame({"a": [1], "l": [[1]]}), drop=["l"]).width == 2
+    assert to_polars(pl.DataFrame({"a": [1], "l": [[1.5]]}), drop=["l"]).width == 2
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        pl.Series([["b", "a"], [], None]),
+        pl.Series([["b", "a"], [], None], dtype=pl.List(pl.Categorical)),
+        pl.Series([["b", "a"], ["a", "a"], None], dtype=pl.Array(pl.Enum(["a", "b", "unused"]), 2)),
+        pl.Series([[3, 1], [], None], dtype=pl.List(pl.UInt8)),
+    ],
+)
+def test_lists_that_may_be_sets_are_lists_of_text(lists):
+    """Lists of texts, of categories and of whole numbers come in from Polars, Arrow and pandas; no category that no row has stays behind."""
+    frame = pl.DataFrame({"l": lists})
+    expected = [None if v is None else [str(x) for x in v] for v in lists.to_list()]
+
+    for table in (frame, frame.to_arrow(), frame.with_columns(pl.col("l").cast(pl.List(pl.String))).to_pandas()):
+        read = to_polars(table)
+        assert read["l"].dtype == pl.List(pl.String)
+        assert read["l"].to_list() == expected
 
 
 def test_pandas_is_not_imported_for_others():

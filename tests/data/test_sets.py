@@ -51,8 +51,9 @@ def test_members_are_what_was_put_in(sets):
 
 
 def test_whole_numbers_are_texts_in_order_of_code_points():
-    """Numbers are kept as their text, so 10 stands before 9."""
+    """Numbers are kept as their text, so 10 stands before 9; a number by itself is a set of one, as where a text source has no larger sets."""
     assert canonical(pl.Series([[9, 10], [], None, [9, 9]])).to_list() == ["10; 9", "", None, "9"]
+    assert canonical(pl.Series([9, None])).to_list() == ["9", None]
 
 
 @pytest.mark.parametrize("dtype", [pl.List(pl.Categorical), pl.List(pl.Enum(["b", "a"])), pl.Array(pl.String, 2), pl.List(pl.String)])
@@ -82,8 +83,8 @@ def test_values_that_a_text_cannot_hold_are_refused(wrong, says):
     assert canonical(pl.Series("x", [["fine"], ["fine"]])).to_list() == ["fine", "fine"]
 
 
-@pytest.mark.parametrize("wrong", [pl.Series("x", [[1.5]]), pl.Series("x", [[["a"]]]), pl.Series("x", [1]), pl.Series("x", [[True]])])
+@pytest.mark.parametrize("wrong", [pl.Series("x", [[1.5]]), pl.Series("x", [[["a"]]]), pl.Series("x", [1.5]), pl.Series("x", [[True]])])
 def test_other_columns_are_no_sets(wrong):
-    """Lists of numbers with fractions, of lists, of booleans, and plain numbers."""
+    """Lists of numbers with fractions, of lists, of booleans, and plain numbers with fractions."""
     with pytest.raises(SourceError, match="column 'x' holds"):
         canonical(wrong)

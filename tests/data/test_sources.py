@@ -204,12 +204,22 @@ def test_categories_leave_their_unused_values_behind(tmp_path):
 
 
 def test_nested_columns_need_to_be_dropped(tmp_path):
-    """A column of lists is refused by name unless it is dropped."""
-    pl.DataFrame({"a": [1], "l": [[1, 2]]}).write_parquet(tmp_path / "t.parquet")
+    """A column of structs, or of lists that are no sets, is refused by name unless it is dropped."""
+    pl.DataFrame({"a": [1], "l": [[1.5, 2.0]]}).write_parquet(tmp_path / "t.parquet")
 
     with pytest.raises(SourceError, match="column 'l' holds List"):
         read_source(tmp_path / "t.parquet")
     assert read_source(tmp_path / "t.parquet", drop=["l"]).columns == ["a", "l"]
+
+
+def test_columns_of_sets_are_read(tmp_path):
+    """Lists of text come out of Parquet and Arrow files as they are."""
+    frame = pl.DataFrame({"a": [1, 2, 3], "l": [["rash", "fever"], [], None]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_ipc(tmp_path / "t.arrow")
+
+    assert read_source(tmp_path / "t.parquet").equals(frame)
+    assert read_source(tmp_path / "t.arrow").equals(frame)
 
 
 @pytest.fixture

@@ -5,18 +5,19 @@ from typing import Any
 
 import polars as pl
 
+from phalanx.data.sets import holds_sets
 from phalanx.errors import SourceError
 
 
 def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
-    """The table as a Polars frame whose columns are numbers, texts, booleans, dates or timestamps.
+    """The table as a Polars frame whose columns are numbers, texts, booleans, dates, timestamps, or lists of texts or whole numbers (sets of values).
 
     ``table`` is a pandas, Polars (eager or lazy), PyArrow or narwhals frame, or anything with ``__arrow_c_stream__``. A pandas index is not data and is
     ignored. Dictionary, categorical and enum columns become text, so that values which no row has stay behind. A missing value stays missing: pandas' NaN
     is one, NaN of the others is taken for one when the table is encoded.
 
-    Raises SourceError for what is no table, for two columns of one name, and for a column of lists, structs, bytes or times that is not in ``drop``
-    (``None``: none is refused).
+    Raises SourceError for what is no table, for two columns of one name, and for a column of other lists, structs, bytes or times that is not in
+    ``drop`` (``None``: none is refused).
 
     >>> to_polars(pl.DataFrame({"sex": ["f", "m"]}, schema={"sex": pl.Categorical})).dtypes
     [String]
@@ -130,6 +131,8 @@ def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
             raise SourceError("the table has a column without a name; name it at the source.")
         if dtype in (pl.Categorical, pl.Enum, pl.Null):
             casts.append(pl.col(name).cast(pl.String))
+        elif holds_sets(dtype):
+            casts.append(pl.col(name).cast(pl.List(pl.String)))
         elif drop is not None and name not in drop and (dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Time, pl.Duration)):
             raise SourceError(
                 f"column {name!r} holds {dtype.base_type()} values, which are neither numbers, texts nor dates; drop it, or flatten it at the source."

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.data import sets
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.data.persons import PersonKey
@@ -90,12 +91,24 @@ class Microdata:
             raise SchemaError("no sensitive attribute is declared, and this promise is about one; name it in 'sensitive'.")
         return self.columns[self.schema.sensitive]
 
+    def check_single_valued(self, asked: str) -> None:
+        """SchemaError where the sensitive attribute holds sets, and what is ``asked`` is about one value for each person."""
+        if self.sensitive.domain.type == "set":
+            raise SchemaError(
+                f"column {self.schema.sensitive!r} holds sets of values, and {asked} is about one value for each person; use global-guarantee, or Mondrian with k alone."
+            )
+
 
 def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
     for name in schema.columns:
         if name not in frame.columns:
             raise SchemaError(
                 f"the {schema.role(name)} column {name!r} is not in the table{did_you_mean(name, frame.columns) or '; it has ' + _listed(frame.columns) + '.'}"
+            )
+        if frame[name].dtype.is_nested() and (role := schema.role(name)) not in ("sensitive", "drop"):
+            raise SchemaError(
+                f"column {name!r} is {frame[name].dtype.base_type()} and is declared {role}; only the sensitive attribute may be a set of values, "
+                "so drop it or flatten it at the source."
             )
     if without := [name for name in frame.columns if schema.role(name) is None]:
         raise SchemaError(f"column(s) {_listed(without)} have no role; add each to identifier, quasi, sensitive, keep or drop.")
@@ -116,9 +129,9 @@ def _check_missing(values: pl.Series, schema: Schema) -> None:
 
 
 def _check_identifying(values: pl.Series, schema: Schema, domain: Domain | None = None) -> None:
-    """A whole-number or text column in which nearly every row differs names people, whatever its role says."""
+    """A whole-number or text column in which nearly every row differs names people, whatever its role says; sets differ from each other anyway."""
     name, rows = values.name, len(values)
-    vouched = schema.role(name) == "quasi" and (name in schema.hierarchies or name in schema.types)
+    vouched = (domain is not None and domain.type == "set") or (schema.role(name) == "quasi" and (name in schema.hierarchies or name in schema.types))
     if vouched or rows < _IDENTIFIER_ROWS or not (values.dtype.is_integer() or values.dtype in (pl.String, pl.Categorical, pl.Enum)):
         return
     # Without a hierarchy the domain is just the distinct values, counted already.
@@ -138,9 +151,11 @@ def plain_float(values: pl.Series) -> pl.Series:
 
 
 def infer_type(dtype: pl.DataType) -> Type:
-    """Numbers are numeric, dates and timestamps date, all else categorical."""
+    """Numbers are numeric, dates and timestamps date, lists of texts or whole numbers set, all else categorical."""
     if dtype.is_numeric():
         return "numeric"
+    if sets.holds_sets(dtype):
+        return "set"
     return "date" if dtype in (pl.Date, pl.Datetime) else "categorical"
 
 
@@ -164,12 +179,14 @@ def _encode_column(values: pl.Series, schema: Schema) -> Column:
 
 
 def _kind(values: pl.Series, declared: Type | None, hierarchy: Hierarchy | None) -> Type:
-    """The declared type, else what the hierarchy or the data suggests; bands are over numbers, trees and prefixes over text."""
-    name = values.name
-    if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object):
+    """The declared type, else what the hierarchy or the data suggests; bands are over numbers, trees and prefixes over text, and sets have none."""
+    name, lists = values.name, sets.holds_sets(values.dtype)
+    if (values.dtype.is_nested() and not lists) or values.dtype in (pl.Binary, pl.Object):
         raise SchemaError(
             f"column {name!r} is {values.dtype.base_type()}, which is neither a number, a date nor a category; drop it or flatten it at the source."
         )
+    if lists and (declared not in (None, "set") or hierarchy is not None):
+        raise SchemaError(f"column {name!r} holds lists, which are sets of values; declare it a set without a hierarchy, or flatten it at the source.")
     if isinstance(hierarchy, Tree | Prefix):
         if declared not in (None, "categorical"):
             raise SchemaError(f"column {name!r} is declared {declared} and has a hierarchy over text; declare it categorical, or give it bands.")
@@ -183,6 +200,8 @@ def _kind(values: pl.Series, declared: Type | None, hierarchy: Hierarchy | None)
 def _typed(values: pl.Series, kind: Type) -> pl.Series:
     """The column in one canonical type: -0.0 is 0.0, NaN is missing, a timestamp is its day, a decimal the nearest float."""
     name, dtype = values.name, values.dtype
+    if kind == "set":
+        return sets.canonical(values)
     if dtype.is_float():
         values = plain_float(values.cast(pl.Float64))
     if kind == "categorical":

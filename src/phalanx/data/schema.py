@@ -33,7 +33,7 @@ class Schema:
     drop: Sequence[str] = ()
     """Left out."""
     types: Mapping[str, Type] = field(default_factory=dict)
-    """Types that differ from what the data's own type suggests (numbers: numeric; dates: date; all else: categorical)."""
+    """Types that differ from what the data's own type suggests (numbers: numeric; dates: date; lists: set; all else: categorical)."""
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     """Hierarchies of categorical and numeric attributes; they order the leaves left to right."""
     missing: Missing | Mapping[str, Missing] = "refuse"
@@ -57,6 +57,12 @@ class Schema:
             for name in named:
                 if name not in seen:
                     raise SchemaError(f"'{setting}' names the column {name!r}, which has no role{did_you_mean(name, seen) or '; remove it or give it one.'}")
+
+        for name, kind in self.types.items():
+            if kind == "set" and seen[name] not in ("sensitive", "drop"):
+                raise SchemaError(f"column {name!r} is declared {seen[name]} and a set; only the sensitive attribute may be a set of values, so drop it.")
+            if kind == "set" and name in self.hierarchies:
+                raise SchemaError(f"column {name!r} is declared a set and has a hierarchy, which is over single values; remove one of the two.")
 
     def _by_role(self) -> list[tuple[str, tuple[str, ...]]]:
         return [

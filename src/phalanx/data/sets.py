@@ -16,8 +16,8 @@ _MARK: Final = SEPARATOR.strip()
 def canonical(sets: pl.Series) -> pl.Series:
     """Every set as its one text: distinct values by code point, SEPARATOR between; the empty set is the empty text, a missing one stays missing.
 
-    ``sets`` of shape (n,) are lists of texts or whole numbers, or texts with a semicolon between the values. Two sets have the same text only if they are
-    equal. Raises SourceError for lists of anything else, and for values in lists that a text cannot hold: missing, empty, with a semicolon or with spaces
+    ``sets`` of shape (n,) are lists of texts or whole numbers, texts with a semicolon between the values, or whole numbers, which are sets of one. Two sets
+    have the same text only if they are equal. Raises SourceError for lists of anything else, and for values in lists that a text cannot hold: missing, empty, with a semicolon or with spaces
     around them.
 
     >>> canonical(pl.Series([["rash", "fever"], ["fever"], [], None])).to_list()
@@ -42,13 +42,13 @@ def members(sets: pl.Series) -> pl.DataFrame:
     >>> members(pl.Series(["fever; rash", "", None, "fever"])).rows()
     [(0, 'fever'), (0, 'rash'), (3, 'fever')]
     """
-    lists = _lists(sets)
+    lists, of_lists = _lists(sets), sets.dtype.is_nested()
     written = lists.explode(empty_as_null=False, keep_nulls=False)
-    if sets.dtype != pl.String and written.null_count():
+    if of_lists and written.null_count():
         raise _unfit(sets.name, written.null_count(), "are missing")
     spellings = written.unique()
     values = spellings.str.strip_chars()
-    if sets.dtype != pl.String:
+    if of_lists:
         _check(sets.name, spellings, values)
     distinct = values.filter(values != "").unique().sort()
     q = max(len(distinct), 1)
@@ -63,12 +63,14 @@ def members(sets: pl.Series) -> pl.DataFrame:
 
 
 def _lists(sets: pl.Series) -> pl.Series:
-    if sets.dtype == pl.String:
-        return sets.str.split(_MARK)
-    lists = sets.arr.to_list() if isinstance(sets.dtype, pl.Array) else sets
+    if sets.dtype == pl.String or sets.dtype.is_integer():
+        return sets.cast(pl.String).str.split(_MARK)
     if not holds_sets(sets.dtype):
-        raise SourceError(f"column {sets.name!r} holds {sets.dtype}, and a set is a list of texts or whole numbers, or a text with ';' between its values.")
-    return lists.cast(pl.List(pl.String))
+        raise SourceError(
+            f"column {sets.name!r} holds {sets.dtype}, and a set is a list of texts or whole numbers, or a text with ';' between its values; "
+            "convert it at the source, or give it another type."
+        )
+    return sets.cast(pl.List(pl.String))
 
 
 def holds_sets(dtype: pl.DataType) -> bool:

@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from phalanx.data import sets
 from phalanx.data.hierarchy import Hierarchy, Tree
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.guarantees.base import Verdict
@@ -57,6 +58,17 @@ def _column_faults(release: Release) -> Iterator[str]:
                 yield f"column {column!r} holds {table[column].dtype} and is declared {attribute.type}"
             elif table[column].dtype.is_float() and table[column].is_nan().any():
                 yield f"column {column!r} holds NaN, which is no published value; a missing value is null"
+        if attribute.type == "set":
+            yield from _set_faults(table[attribute.columns[0]], attribute)
+
+
+def _set_faults(column: pl.Series, attribute: PublishedAttribute) -> Iterator[str]:
+    if attribute.role != "sensitive" or attribute.hierarchy is not None:
+        yield f"{attribute.name!r} is declared a set, which only a sensitive attribute without a hierarchy may be"
+    elif column.dtype == pl.String:
+        different = column.unique()
+        if loose := int((sets.canonical(different) != different).sum()):
+            yield f"{loose} set(s) of {attribute.name!r} are not written as different values in order with {sets.SEPARATOR!r} between them"
 
 
 def _fits(column: pl.Series, attribute: PublishedAttribute) -> bool:
@@ -69,7 +81,7 @@ def _fits(column: pl.Series, attribute: PublishedAttribute) -> bool:
         return dtype.is_numeric()
     if attribute.type == "date":
         return dtype == pl.Date
-    return dtype == pl.String or (attribute.role == "sensitive" and dtype.is_integer())
+    return dtype == pl.String or (attribute.role == "sensitive" and attribute.type != "set" and dtype.is_integer())
 
 
 def _box_faults(release: Release) -> Iterator[str]:

@@ -136,9 +136,12 @@ def recursive_ratio(groups: Groups, l: int) -> tuple[Fraction | None, int]:
 
 
 def nothing_to_check(groups: Groups, name: str, bound: int | Fraction) -> list[Verdict]:
-    """The verdict on a table without rows (holds) or without a sensitive attribute (does not), else an empty list."""
+    """The verdict on a table without rows (holds), or without a sensitive attribute of single values (does not), else an empty list."""
     if groups.values is None:
         return [Verdict(name=name, bound=bound, worst=None, holds=False, note="no sensitive attribute is published, and this promise is about one")]
+    if groups.of_sets:
+        note = "the sensitive attribute holds sets of values, and this promise is about one value for each person"
+        return [Verdict(name=name, bound=bound, worst=None, holds=False, note=note)]
     if not len(groups):
         return [Verdict(name=name, bound=bound, worst=None, holds=True, note="the table has no rows")]
     return []

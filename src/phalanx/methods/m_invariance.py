@@ -87,6 +87,7 @@ class MInvariance:
         if microdata.persons is None:
             raise SchemaError("m-invariance follows persons through the releases and no identifier is declared; name the identifier column in the schema.")
         check_min_width(self.min_width, microdata)
+        microdata.check_single_valued("m-invariance")
         stream = rng.stream("m-invariance")
         signatures = Signatures.recall(microdata, memory, everyone=self.remember, per_record=self.changed == "new-record")
         held_back: dict[str, int] = {}

@@ -44,8 +44,8 @@ class Mondrian:
     are in random order. A missing value counts as a value of its own, below all others. The promise is about one release: two releases of a changing
     table may expose people together (see m-invariance).
 
-    Raises PlanError for parameters that cannot be met by any table, SchemaError where l or t is asked and no sensitive attribute is declared,
-    MethodError for fewer than k rows, NotEligible where the whole table is not diverse enough to begin with.
+    Raises PlanError for parameters that cannot be met by any table, SchemaError where l or t is asked and no sensitive attribute is declared
+    or it holds sets, MethodError for fewer than k rows, NotEligible where the whole table is not diverse enough to begin with.
 
     Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4; how we differ stands at the head of ``kernels/mondrian.py``.
 
@@ -115,6 +115,8 @@ class Mondrian:
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         check_min_width(self.min_width, microdata)
+        if self._about_sensitive:
+            microdata.check_single_valued("a promise of l or t")
         # Relaxed cuts deal persons with the median value out in the order in which they stand, which must not be that of the source.
         order = rng.stream("deal").permutation(microdata.rows) if self.cuts == "relaxed" else np.arange(microdata.rows)
         dealt = microdata.take(order) if self.cuts == "relaxed" else microdata

@@ -154,7 +154,7 @@ def _csv_types(manifest: Manifest) -> dict[str, Any]:
     for attribute in manifest.attributes:
         *node, _, _ = attribute.columns if attribute.role == "quasi" and len(attribute.columns) > 1 else (None, None)
         for column in attribute.columns:
-            if attribute.type == "categorical" or column in node:
+            if attribute.type in ("categorical", "set") or column in node:
                 types[column] = pl.String
             elif attribute.type == "date":
                 types[column] = pl.Date
