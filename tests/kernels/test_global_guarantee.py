@@ -153,7 +153,7 @@ def test_memory_is_carried_as_the_slow_twin_does(data):
         sizes = np.array([max(1, int((groups == g).sum())) + rng.integers(0, 3) for g in range(3)])
         row_of = np.repeat(np.arange(len(people)), [len(c) for c in codes])
         flat = np.array([c for row in codes for c in row], dtype=np.int32)
-        hosts = Hosts.of(groups, flat, row_of, sizes, np.zeros(3, dtype=bool), 3)
+        hosts = Hosts.of(groups[row_of], flat, sizes, np.zeros(3, dtype=bool), 3)
         recalled = Recalled.of(memory, persons)
         memory, least, again = recalled.after(persons, names, groups, hosts)
         expected_least, expected_again = slow.release(persons.to_list(), groups.tolist(), codes, sizes.tolist(), TIMES)

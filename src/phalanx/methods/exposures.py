@@ -1,6 +1,6 @@
 """What a series remembers of everybody's exposures, recalled for the rows of a table and carried on."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from typing import Final
@@ -103,10 +103,10 @@ class Hosts:
     """Where shares are added up instead of multiplied (see methods/cohorts.py)."""
 
     @classmethod
-    def of(cls, group: Ints, codes: Codes, row_of: Ints, size: Ints, added: Bools, values: int) -> "Hosts":
-        """Count the protected ``codes`` that the rows ``row_of`` hold, by their group."""
-        inside = group[row_of] >= 0
-        key, count = np.unique(group[row_of[inside]] * max(values, 1) + codes[inside], return_counts=True)
+    def of(cls, group: Ints, codes: Codes, size: Ints, added: Bools, values: int) -> "Hosts":
+        """Count protected ``codes`` (e,) by the ``group`` (e,) in which they stand, negative for none."""
+        inside = group >= 0
+        key, count = np.unique(group[inside] * max(values, 1) + codes[inside], return_counts=True)
         host = key // max(values, 1)
         starts = np.searchsorted(host, np.arange(len(size) + 1)).astype(np.int64)
         return cls(starts, (key % max(values, 1)).astype(np.int32), count.astype(np.int64), size, added)
@@ -115,8 +115,3 @@ class Hosts:
 def least_survival(l: Fraction) -> int:
     """The parts of SCALE that survival must keep: 1 - 1/l, rounded up."""
     return ceil(SCALE * (1 - 1 / l))
-
-
-def known_values(memory: Exposures, names: pl.Series) -> Exposures:
-    """The same memory over a longer list of values, of which its own are the first."""
-    return replace(memory, values=names)
