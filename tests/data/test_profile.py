@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phalanx.data.microdata import Microdata
 from phalanx.data.profile import profile, propose_plan
 from phalanx.data.proposal import slug
 from phalanx.errors import SourceError
@@ -149,12 +150,50 @@ def test_odd_tables():
     seen = profile(pl.DataFrame({"a": [1], "l": [[1]], "t": [dt.time(1)], "e": pl.Series([None], dtype=pl.String), "b": [True], "d": [dt.date(2026, 1, 1)]}))
     assert {c.name: (c.role, c.type) for c in seen} == {
         "a": ("quasi", "numeric"),
-        "l": ("drop", "categorical"),
+        "l": ("drop", "set"),
         "t": ("drop", "categorical"),
         "e": ("quasi", "categorical"),
         "b": ("quasi", "categorical"),
         "d": ("quasi", "date"),
     }
+
+
+REACTIONS = [[f"MARKER-R{j}" for j in range(30) if (i * j + i) % 11 == 0] for i in range(N)]
+
+
+@pytest.mark.parametrize("name", ["reactions", "anything"])
+@pytest.mark.parametrize("kind", ["lists", "texts"])
+def test_sets_of_values_are_recognised(name, kind):
+    """Lists, and texts with semicolons, are proposed as a sensitive attribute of type set, in a plan that encodes the table and holds none of its values."""
+    lists = pl.Series(name, REACTIONS)
+    frame = HOSPITAL.drop("diagnosis").with_columns(lists if kind == "lists" else lists.list.join(";") + ";")
+    (seen,) = [c for c in profile(frame) if c.name == name]
+    text = propose_plan("x.parquet", profile(frame), "x")
+    plan = Plan.parse(text, Path("p.toml"))
+
+    assert (seen.role, seen.type, seen.distinct, seen.near_unique) == ("sensitive", "set", len({tuple(r) for r in REACTIONS}), False)
+    assert plan.schema().types == {name: "set"}
+    assert plan.method().public()["name"] == "mondrian"
+    assert "MARKER" not in text
+    assert Microdata.encode(frame, plan.schema()).sensitive.domain.type == "set"
+
+
+def test_prose_with_semicolons_is_no_set():
+    """Parts that never come again are no values of a set; lists of them tell people apart, and are dropped."""
+    texts = pl.Series("anything", [f"came at {i}; left at {i + N}" for i in range(N)])
+    seen = {c.name: c for c in profile(HOSPITAL.select("patient_nbr", "age").with_columns(texts, texts.str.split("; ").alias("lists")))}
+
+    assert (seen["anything"].role, seen["anything"].type) == ("drop", "categorical")
+    assert (seen["lists"].role, seen["lists"].type, seen["lists"].near_unique) == ("drop", "set", True)
+
+
+def test_one_set_is_sensitive_and_others_are_dropped():
+    """A set cannot be a quasi-identifier, so those that are not taken for sensitive are left out; with nothing else there is no plan."""
+    two = pl.DataFrame({"age": [i % 9 for i in range(N)], "reactions": REACTIONS, "drugs": REACTIONS[::-1], "broken": [[""]] * N})
+
+    assert roles(two) == {"age": "quasi", "reactions": "sensitive", "drugs": "drop", "broken": "drop"}
+    with pytest.raises(SourceError, match="no column of the table could be"):
+        propose_plan("x.parquet", profile(two.select("reactions")), "x")
 
 
 def test_a_database_keeps_its_query():

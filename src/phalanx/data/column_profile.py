@@ -6,8 +6,10 @@ from typing import Final
 
 import polars as pl
 
+from phalanx.data import sets
 from phalanx.data.microdata import infer_type
 from phalanx.data.schema import Type
+from phalanx.errors import SourceError
 
 NEAR_UNIQUE: Final = 0.9
 UNIQUE_ROWS: Final = 50
@@ -24,13 +26,13 @@ class ColumnProfile:
     type: Type
     rows: int
     distinct: int
-    """Distinct values, missing not among them."""
+    """Distinct values, missing not among them; a set is one value."""
     missing: int
     """Rows without a value: null or NaN."""
     most_frequent: int
     """Rows of the most frequent value, a missing one counted as a value."""
     near_unique: bool
-    """Whether it names people by its mere values: whole numbers or text, nearly as many as rows."""
+    """Whether it names people by its mere values: whole numbers or text, nearly as many as rows; in sets, values that hardly ever come again."""
     prefix: tuple[int, ...] = ()
     """Lengths of a prefix hierarchy for codes of one length, as zip codes are; empty for all else."""
     role: str = "quasi"
@@ -56,6 +58,8 @@ def words(name: str) -> set[str]:
 def counted(values: pl.Series) -> ColumnProfile:
     """The counts of a column; a date or number in its own order, all else as text."""
     name, rows = values.name, len(values)
+    if (seen := _of_sets(values)) is not None:
+        return seen
     if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object, pl.Time, pl.Duration):
         blank = ColumnProfile(name=name, type="categorical", rows=rows, distinct=rows, missing=values.null_count(), most_frequent=rows, near_unique=False)
         return replace(blank, role="drop", reason="lists, bytes and times cannot be published")
@@ -76,6 +80,30 @@ def counted(values: pl.Series) -> ColumnProfile:
         most_frequent=int(counts["count"].max()),  # type: ignore[arg-type]
         near_unique=discrete and rows >= UNIQUE_ROWS and distinct > NEAR_UNIQUE * rows,
         prefix=_prefix(values) if words(name) & _POSTAL and discrete else (),
+    )
+
+
+def _of_sets(values: pl.Series) -> ColumnProfile | None:
+    """The counts of lists, and of texts of which most hold a semicolon and whose parts come again, as those of prose do not; None for other columns."""
+    texts = values.dtype == pl.String and 2 * int(values.str.contains(";", literal=True).sum()) > len(values) - values.null_count()
+    if not texts and not sets.holds_sets(values.dtype):
+        return None
+    try:
+        held, counts = sets.members(values)["value"], sets.canonical(values).value_counts()
+    except SourceError:  # its lists hold what cannot be published
+        return None
+    rare = 2 * held.n_unique() > len(held)
+    if texts and rare:
+        return None
+    rows, missing = len(values), values.null_count()
+    return ColumnProfile(
+        name=values.name,
+        type="set",
+        rows=rows,
+        distinct=counts.height - (missing > 0),
+        missing=missing,
+        most_frequent=int(counts["count"].max()),  # type: ignore[arg-type]
+        near_unique=rare and rows >= UNIQUE_ROWS,
     )
 
 

@@ -57,8 +57,10 @@ _DIRECT: Final = frozenset(
 )
 _FREE: Final = frozenset({"note", "notes", "comment", "comments", "remark", "remarks", "text", "description", "narrative", "memo"})
 _SENSITIVE: Final = (
-    frozenset({"diagnosis", "diagnoses", "diag", "disease", "illness", "condition", "disorder", "icd", "symptom", "cancer", "hiv"}),
-    frozenset({"treatment", "drug", "medication", "medicine", "prescription", "procedure", "therapy"}),
+    frozenset({"diagnosis", "diagnoses", "diag", "disease", "illness", "condition", "disorder", "icd", "symptom", "cancer", "hiv"})
+    | {"diseases", "conditions", "disorders", "symptoms", "reaction", "reactions"},
+    frozenset({"treatment", "drug", "medication", "medicine", "prescription", "procedure", "therapy"})
+    | {"treatments", "drugs", "medications", "medicines", "prescriptions", "procedures"},
     frozenset({"income", "salary", "wage", "wages", "earnings", "pay", "debt", "inc"}),
     frozenset({"occupation", "job", "profession", "occ"}),
     frozenset({"educ", "education", "schooling", "degree"}),
@@ -134,12 +136,15 @@ def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
     roles = [_dropped(c, frame[c.name]) if c.role == "quasi" else c for c in roles]
     roles = [replace(c, reason="others may know it") if c.role == "quasi" and words(c.name) & _QUASI else c for c in roles]
     sensitive = _sensitive(roles)
-    return [replace(c, role="sensitive", reason=sensitive[1]) if sensitive and c.name == sensitive[0] else c for c in roles]
+    roles = [replace(c, role="sensitive", reason=sensitive[1]) if sensitive and c.name == sensitive[0] else c for c in roles]
+    return [
+        replace(c, role="drop", reason="only the sensitive attribute may be a set of values") if c.type == "set" and c.role == "quasi" else c for c in roles
+    ]
 
 
 def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
     """The column that says who a row is about: by a person's name for it, by a number's, by uniqueness alone."""
-    possible = [c for c in columns if c.role == "quasi" and not c.missing and c.type != "date" and c.distinct > _SEVERAL_PER_ROW * c.rows]
+    possible = [c for c in columns if c.role == "quasi" and not c.missing and c.type not in ("date", "set") and c.distinct > _SEVERAL_PER_ROW * c.rows]
     of_persons = [c for c in possible if words(c.name) <= _PERSON | _NUMBER and words(c.name) & _PERSON]
     if of_persons:
         best = max(of_persons, key=lambda c: (bool(words(c.name) & (_PERSON - {"id"})), c.distinct))
@@ -157,7 +162,7 @@ def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
     said = words(column.name)
     if said & _DIRECT:
         return replace(column, role="drop", reason="its name says that it names people")
-    text = values.dtype == pl.String
+    text = values.dtype == pl.String and column.type != "set"
     if text and (said & _FREE or (column.uniqueness > 0.5 and float(values.str.len_chars().mean() or 0) > _FREE_TEXT_LENGTH)):  # type: ignore[arg-type]
         return replace(column, role="drop", reason="it looks like free text")
     if column.near_unique and not (said & _QUASI):
@@ -166,12 +171,16 @@ def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
 
 
 def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
-    """By name, the most telling word first; else the attribute of most values, within a bound, that is not what others know."""
+    """By name, the most telling word first; else a set of values; else the attribute of most values, within a bound, that is not what others know."""
+    several = [c for c in columns if c.role == "quasi" and c.type == "set"]
     eligible = [c for c in columns if c.role == "quasi" and c.largest_m >= 2 and (c.uniqueness <= _SECRET_UNIQUENESS or c.rows < UNIQUE_ROWS)]
+    eligible = several + [c for c in eligible if c not in several]
     for hints in _SENSITIVE:
         if named := [c for c in eligible if words(c.name) & hints]:
             return max(named, key=lambda c: c.largest_m).name, "its name says that people would not want to be linked with it"
-    guessed = [c for c in eligible if c.uniqueness <= _SECRET_UNIQUENESS]  # few rows or not: a column of single values may name the persons
+    if guessed := [c for c in several if c.rows >= UNIQUE_ROWS]:
+        return max(guessed, key=lambda c: c.distinct).name, "a guess: a person has several values of it"
+    guessed = [c for c in eligible if c.uniqueness <= _SECRET_UNIQUENESS and c.type != "set"]  # few rows or not: a column of single values may name the persons
     others = [c for c in guessed if not words(c.name) & _QUASI and c.type == "categorical" and 3 <= c.distinct <= _SENSITIVE_VALUES]
     if others:
         best = max(others, key=lambda c: c.distinct)

@@ -18,7 +18,9 @@ def propose_plan(source_name: str, profiles: Sequence[ColumnProfile], series_nam
     frequencies allow; where there is no identifier or no such attribute, Mondrian. Raises SourceError where no column is left to be a quasi-identifier.
     """
     by_role = {role: [p for p in profiles if p.role == role] for role in ("identifier", "quasi", "sensitive", "drop")}
-    if not by_role["quasi"] and by_role["sensitive"]:  # a table of one attribute still has something that others may know
+    if (
+        not by_role["quasi"] and by_role["sensitive"] and by_role["sensitive"][0].type != "set"
+    ):  # a table of one attribute still has something that others may know
         by_role["quasi"], by_role["sensitive"] = by_role["sensitive"], []
     if not by_role["quasi"]:
         raise SourceError("no column of the table could be a quasi-identifier; each looks like an identifier or free text, so write the plan by hand.")
@@ -45,8 +47,14 @@ def propose_plan(source_name: str, profiles: Sequence[ColumnProfile], series_nam
     published = [*by_role["quasi"], *by_role["sensitive"]]
     if gaps := [p for p in published if p.missing]:
         lines += ['# A missing value is refused unless it counts as a "value" of its own.', f"missing = {_inline((p.name, 'value') for p in gaps)}"]
-    if vouched := [p for p in by_role["quasi"] if p.near_unique and not p.prefix]:
-        lines += ["# A declared type vouches for a column in which nearly every row differs.", f"types = {_inline((p.name, p.type) for p in vouched)}"]
+    vouched = [p for p in by_role["quasi"] if p.near_unique and not p.prefix]
+    of_sets = [p for p in by_role["sensitive"] if p.type == "set"]
+    if vouched:
+        lines += ["# A declared type vouches for a column in which nearly every row differs."]
+    if of_sets:
+        lines += ["# A person has a set of values: a list, or a text with ';' between them."]
+    if vouched or of_sets:
+        lines += [f"types = {_inline((p.name, p.type) for p in vouched + of_sets)}"]
     if postal := [p for p in by_role["quasi"] if p.prefix]:
         lines += ["", "[schema.hierarchies]", *(f"{quoted(p.name)} = {{ prefix = {list(p.prefix)} }}" for p in postal)]
     lines += ["", "[method]", *_method(by_role), "", "[publish]", 'to = "releases/"', 'formats = ["parquet", "csv"]']
@@ -88,6 +96,9 @@ def _method(by_role: dict[str, list[ColumnProfile]]) -> list[str]:
     if not by_role["sensitive"]:
         return ["# No attribute was recognised as sensitive: everyone is hidden among k, and no value is protected.", 'name = "mondrian"', "k = 5"]
     p = by_role["sensitive"][0]
+    if p.type == "set":
+        why = "# Everyone is hidden among k, and no value is protected; for that, where persons have an identifier, use global-guarantee with l = 2."
+        return [why, 'name = "mondrian"', "k = 5"]
     m = min(p.largest_m, _MOST_M)
     share = f"# the most frequent value of {quoted(p.name)} has {p.most_frequent} of {p.rows} rows, which allows {p.largest_m} at most"
     if not by_role["identifier"]:
