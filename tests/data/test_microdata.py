@@ -245,3 +245,84 @@ def test_strange_names_many_columns_many_values():
     assert len(microdata.sensitive.domain) == 10_000
     assert decoded(microdata, "s") == frame["s"].to_list()
     assert all(decoded(microdata, name) == frame[name].to_list() for name in names)
+
+
+SETS = Schema(quasi=["age"], sensitive="r", missing={"r": "value"}, types={"r": "set"})
+
+
+def of_sets(values: pl.Series, schema: Schema = SETS) -> Microdata:
+    return Microdata.encode(pl.DataFrame({"age": [20 + i % 9 for i in range(len(values))], "r": values}), schema)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pl.Series([["b", "a"], [], None, ["a", "b", "a"], ["b"]]),
+        pl.Series(["b;a", "", None, " a ; b", "b"]),
+        pl.Series([["b", "a"], [], None, ["a", "b", "a"], ["b"]], dtype=pl.List(pl.Categorical)),
+    ],
+)
+def test_a_set_is_a_value_of_its_domain(values):
+    """Lists and texts of one meaning have one code; the empty set is a value, the missing one another and the first; places are in the order of the texts."""
+    microdata = of_sets(values)
+    domain = microdata.sensitive.domain
+
+    assert decoded(microdata, "r") == ["a; b", "", None, "a; b", "b"]
+    assert (domain.type, domain.values.to_list()) == ("set", [None, "", "a; b", "b"])
+    assert domain.positions.tolist() == [-1, 0, 1, 2]
+    assert is_encoded_truly(microdata, "r", ["a; b", "", None, "a; b", "b"])
+
+
+def test_lists_are_sets_without_being_declared():
+    """The type of a column of lists is known from the column."""
+    undeclared = Schema(quasi=["age"], sensitive="r", missing="value")
+
+    assert of_sets(pl.Series([["b", "a"], ["x"]]), undeclared).sensitive.domain.type == "set"
+    assert of_sets(pl.Series(["b; a", "x"]), undeclared).sensitive.domain.type == "categorical"
+
+
+def test_a_missing_set_follows_the_schema():
+    """A missing set is refused unless it counts as a value; an empty one is never missing."""
+    strict = Schema(quasi=["age"], sensitive="r", types={"r": "set"})
+
+    assert of_sets(pl.Series([[], ["a"]]), strict).rows == 2
+    with pytest.raises(SourceError, match="'r' is missing in 1 of 2 rows"):
+        of_sets(pl.Series([None, ["a"]]), strict)
+
+
+def test_different_sets_are_no_identifier():
+    """A hundred persons with a hundred sets are not refused; a hundred texts declared nothing are."""
+    texts = pl.Series([f"a{i};b" for i in range(100)])
+
+    assert of_sets(texts).rows == 100
+    with pytest.raises(SchemaError, match="looks like an identifier"):
+        of_sets(texts, Schema(quasi=["age"], sensitive="r"))
+
+
+@pytest.mark.parametrize(
+    ("roles", "said"),
+    [
+        ({"quasi": ["age", "r"]}, "declared quasi; only the sensitive"),
+        ({"quasi": ["age"], "keep": ["r"]}, "declared keep; only the sensitive"),
+        ({"quasi": ["age"], "identifier": "r"}, "declared identifier; only the sensitive"),
+        ({"quasi": ["age"], "sensitive": "r", "types": {"r": "categorical"}}, "holds lists, which are sets of values; declare it a set"),
+        (
+            {"quasi": ["age"], "sensitive": "r", "hierarchies": {"r": Prefix((1, 0))}},
+            "holds lists, which are sets of values; declare it a set without a hierarchy",
+        ),
+    ],
+)
+def test_lists_are_sets_and_sensitive_or_nothing(roles, said):
+    """No other role, type or hierarchy; dropped they may be."""
+    lists = pl.Series([["SECRET"], []])
+    with pytest.raises(SchemaError, match=said) as refused:
+        of_sets(lists, Schema(**roles))
+    assert "SECRET" not in str(refused.value)
+    assert of_sets(lists, Schema(quasi=["age"], drop=["r"])).rows == 2
+
+
+def test_a_promise_about_one_value_is_refused_for_sets():
+    """The sentence names the column, what is asked, and what to use; single values pass."""
+    with pytest.raises(SchemaError, match="'r' holds sets of values, and m-invariance is about one value for each person; use global-guarantee"):
+        of_sets(pl.Series([["a"], []])).check_single_valued("m-invariance")
+    of_sets(pl.Series(["a", "b"]), Schema(quasi=["age"], sensitive="r")).check_single_valued("m-invariance")

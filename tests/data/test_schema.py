@@ -2,6 +2,7 @@
 
 import pytest
 
+from phalanx.data.hierarchy import Prefix
 from phalanx.data.schema import Schema
 from phalanx.errors import SchemaError
 
@@ -24,6 +25,9 @@ def test_each_column_has_its_role():
         ({"quasi": ["age"], "types": {"agee": "numeric"}}, "did you mean 'age'"),
         ({"quasi": ["age"], "missing": {"x": "value"}}, "'missing' names the column 'x'"),
         ({"quasi": ["age"], "hierarchies": {"x": None}}, "'hierarchies' names the column 'x'"),
+        ({"quasi": ["a"], "types": {"a": "set"}}, "'a' is declared quasi and a set; only the sensitive attribute"),
+        ({"quasi": ["a"], "keep": ["b"], "types": {"b": "set"}}, "'b' is declared keep and a set; only the sensitive attribute"),
+        ({"quasi": ["a"], "sensitive": "s", "types": {"s": "set"}, "hierarchies": {"s": Prefix((1, 0))}}, "'s' is declared a set and has a hierarchy"),
     ],
 )
 def test_refuses_contradictions(settings, said):

@@ -199,3 +199,56 @@ def test_promises_are_those_of_the_method(tmp_path):
     assert "promises nothing" in notes([Release.read(made(tmp_path / "none", guarantees=[]))])
     high = {"method": {"name": "mondrian", "k": 3}, "guarantees": [{"name": "k-anonymity", "k": 3}]}
     assert "3 of 3 groups hold fewer than 3 persons" in notes([Release.read(made(tmp_path / "high", **high))])
+
+
+SETS = Schema(quasi=["age"], sensitive="reactions", types={"reactions": "set"}, missing="value")
+REPORTS = pl.DataFrame({"age": [21, 24, 33, 38, 52, 55], "reactions": [["rash", "fever"], [], ["rash"], ["fever", "rash"], None, ["x", "rash"]]})
+
+
+def reported(path, change=lambda t: t, formats=("parquet", "csv"), **attribute):
+    """A release of six reports with sets of reactions; ``change`` is done to the table, ``attribute`` to what the manifest says of the set."""
+    form, _ = generalize(Microdata.encode(REPORTS, SETS), np.arange(6), np.array([0, 0, 1, 1, 2, 2]), Randomness.secure().stream("test"))
+    attributes = (form.attributes[0], form.attributes[1].model_copy(update=attribute))
+    path.mkdir()
+    said = {"series": "s", "method": {"name": "mondrian", "k": 2}, "guarantees": [{"name": "k-anonymity", "k": 2}], "boxes": "tight"}
+    write_folder(path, Generalized(change(form.table), attributes, None), formats, number=1, previous=None, not_for_publication=False, **said)
+    return Release.read(path)
+
+
+@pytest.mark.parametrize("formats", [("parquet", "csv"), ("parquet",), ("csv",)])
+def test_published_sets_are_texts(tmp_path, formats):
+    """In both formats a set is one text; the empty set and the missing one are kept apart."""
+    release = reported(tmp_path / "r", formats=formats)
+    table = release.form.table
+
+    assert notes([release]) == ""
+    assert table.schema["reactions"] == pl.String
+    assert table["reactions"].sort(nulls_last=True).to_list() == ["", "fever; rash", "fever; rash", "rash", "rash; x", None]
+
+
+def test_missing_sets_alone(tmp_path):
+    """A column without a single set is consistent too, empty or missing."""
+    for name, value in (("empty", ""), ("none", None)):
+        assert notes([reported(tmp_path / name, lambda t, v=value: t.with_columns(reactions=pl.lit(v, dtype=pl.String)))]) == ""
+
+
+@pytest.mark.parametrize("loose", ["rash; fever", "fever; fever", "fever;rash", "fever; rash ", "; fever", "fever; ", " "])
+def test_a_set_in_another_form_is_a_fault(tmp_path, loose):
+    """Out of order, a value twice, stray spaces or separators: equal sets would look different."""
+    change = set_where("reactions", loose)
+
+    assert "1 set(s) of 'reactions' are not written as different values in order with '; ' between them" in notes([reported(tmp_path / "r", change)])
+
+
+@pytest.mark.parametrize(
+    ("change", "attribute", "what"),
+    [
+        (lambda t: t.with_columns(pl.col("reactions").str.len_bytes().cast(pl.Int64)), {}, "holds Int64 and is declared set"),
+        (lambda t: t.with_columns(pl.col("reactions").str.split("; ")), {}, "is declared set"),
+        (lambda t: t, {"role": "keep"}, "is declared a set, which only a sensitive attribute without a hierarchy may be"),
+        (lambda t: t, {"hierarchy": Prefix((1, 0)).public()}, "is declared a set, which only a sensitive attribute without a hierarchy may be"),
+    ],
+)
+def test_what_is_declared_a_set_and_is_none(tmp_path, change, attribute, what):
+    """Numbers, nested columns, another role, a hierarchy."""
+    assert what in notes([reported(tmp_path / "r", change, ("parquet",), **attribute)])

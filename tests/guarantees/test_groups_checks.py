@@ -238,3 +238,21 @@ def test_wrong_parameters(make):
     """Parameters are checked when a promise is made."""
     with pytest.raises(PlanError):
         make()
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [FrequencyDiversity(1), DistinctDiversity(1), EntropyDiversity(1), RecursiveDiversity(5, 1), Closeness(1), MUniqueness(1)],
+    ids=lambda g: g.name,
+)
+def test_promises_about_one_value_do_not_hold_of_sets(guarantee):
+    """Whatever the bound, sets of values are told apart from single ones, of which the same texts are fine; k-anonymity looks at neither."""
+    table = pl.DataFrame({"group": [1, 1, 2, 2], "s": ["a; b", "c", "a", ""]})
+    attribute = PublishedAttribute(name="s", role="sensitive", type="set", columns=["s"])
+    sets, single = (Generalized(table, (a,)) for a in (attribute, attribute.model_copy(update={"type": "categorical"})))
+
+    refused = only(guarantee, sets)
+    assert (refused.holds, refused.worst) == (False, None)
+    assert "holds sets of values, and this promise is about one value" in refused.note
+    assert only(guarantee, single).holds
+    assert only(KAnonymity(2), sets).holds
