@@ -115,7 +115,7 @@ WRONG = [
     ("to =", "formats = []\nto =", r"\[publish\] formats must not be empty"),
     ("drop =", 'missing = "ignore"\ndrop =', r"\[schema\] missing must be 'refuse' or 'value'"),
     ("drop =", 'missing = { age = "ignore" }\ndrop =', r"\[schema.missing\] age must be 'refuse' or 'value'"),
-    ("drop =", 'types = { age = "number" }\ndrop =', r"\[schema.types\] age must be 'numeric', 'categorical' or 'date'"),
+    ("drop =", 'types = { age = "number" }\ndrop =', r"\[schema.types\] age must be 'numeric', 'categorical', 'date' or 'set'"),
     ("{ prefix = [5, 3, 0] }", "{ prefix = [5, 0], bands = [5] }", r"needs exactly one of prefix, bands and tree"),
     ("{ prefix = [5, 3, 0] }", "5", r"\[schema.hierarchies.zip\] must be a table"),
     ("{ prefix = [5, 3, 0] }", '{ prefix = "5" }', r"\[schema.hierarchies.zip\] prefix must be a list"),

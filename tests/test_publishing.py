@@ -49,7 +49,9 @@ def test_what_publish_says(tmp_path: Path) -> None:
     assert steps == [step for step in STEPS if step in steps]
     assert "check" in steps
     said = json.loads(json.dumps(made.to_json()))
-    assert list(said) == ["release", "number", "rows", "groups", "counterfeits", "suppressed", "held_back", "seconds", "report", "checks"]
+    assert list(said) == [
+        "release", "number", "rows", "groups", "counterfeits", "registered", "suppressed", "held_back", "suppressed_values", "seconds", "report", "checks",
+    ]  # fmt: skip
     assert all(set(check) == {"name", "bound", "worst", "holds", "note"} and check["holds"] for check in said["checks"])
     assert made.seconds > 0
     assert Release.read(made.path).digest == made.release.digest

@@ -152,16 +152,19 @@ def gather_evidence(
         for release, frame in zip(releases, (_frame(original) for original in originals), strict=False)
     }
     for number in groups.keys() & microdata.keys():
-        _check_all_are_there(number, groups[number]["person"], microdata[number].persons)
+        registered = next(release.manifest.registered for release in releases if release.number == number)
+        _check_all_are_there(number, groups[number]["person"], microdata[number].persons, registered)
     return Evidence(groups=groups, microdata=microdata), recorded
 
 
-def _check_all_are_there(number: int, published: pl.Series, original: pl.Series | None) -> None:
-    """The original table of another release would pass for a check of those few who are in both."""
-    absent = 0 if original is None else int((~published.is_in(original.implode())).sum())
-    if absent:
+def _check_all_are_there(number: int, published: pl.Series, original: pl.Series | None, registered: int) -> None:
+    """The original table of another release would pass for a check of those few who are in both; of their own, only those who are registered lack a row."""
+    absent = registered if original is None else int((~published.is_in(original.implode())).sum())
+    if absent != registered:
+        instead = f" (and not the {registered} who are registered)" if registered else ""
         raise ReleaseError(
-            f"the original table given for release {number} lacks {absent} of its {len(published)} persons; check --identifier, and the order of the originals."
+            f"the original table given for release {number} lacks {absent} of its {len(published)} persons{instead}; "
+            "check --identifier, and the order of the originals."
         )
 
 

@@ -3,7 +3,7 @@
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, StringConstraints, ValidationError, model_validator
 
@@ -30,20 +30,30 @@ class SeriesSection(_Section):
     name: SeriesName = Field(description="Names the series in the ledger and its folder: letters, digits, '-', '_', '.', at most 100.")
 
 
-class SourceSection(_Section):
-    """Where the microdata come from: a file, or a database and a query."""
+class TableSection(_Section):
+    """Where a table comes from: a file, or a database and a query."""
 
     path: Name | None = Field(default=None, description="A CSV, TSV, Parquet or Arrow file, relative to the plan.")
     url: Name | None = Field(default=None, description="sqlite:///file.db (relative to the plan) or postgresql://….")
     query: Name | None = Field(default=None, description="The query whose rows are the table; needs url.")
 
     @model_validator(mode="after")
-    def _one_source(self) -> "SourceSection":
+    def _one_source(self) -> Self:
         if (self.path is None) == (self.url is None):
             raise ValueError("needs either path, or url with query; give one of them")
         if (self.url is None) != (self.query is None):
             raise ValueError("needs url and query together; give both or neither")
         return self
+
+
+class RegistrySection(TableSection):
+    """Persons whom an adversary knows, some of whom are absent from the microdata: a table with the identifier and all quasi-identifiers."""
+
+
+class SourceSection(TableSection):
+    """Where the microdata come from: a file, or a database and a query."""
+
+    registry: RegistrySection | None = Field(default=None, description="Persons whom an adversary knows; of use to global-guarantee only.")
 
 
 class HierarchySection(_Section):
@@ -172,6 +182,12 @@ class Plan:
         return self.sections.source.query
 
     @property
+    def registry_query(self) -> str | None:
+        """The query of a registry in a database."""
+        registry = self.sections.source.registry
+        return None if registry is None else registry.query
+
+    @property
     def formats(self) -> tuple[Format, ...]:
         """What the tables are written as, each once."""
         return tuple(dict.fromkeys(self.sections.publish.formats))
@@ -200,7 +216,11 @@ class Plan:
             raise PlanError(f"in the plan {str(self.path)!r} [schema]: {wrong}") from None
 
     def method(self) -> Method:
-        """The method with its parameters; PlanError where the name or a parameter is unknown or wrong, and where all that is promised holds of any table."""
+        """The method with its parameters.
+
+        PlanError where the name or a parameter is unknown or wrong, where all that is promised holds of any table, and where the plan names a registry that
+        the method does not take.
+        """
         m = self.sections.method_
         try:
             method = make(m.name, m.model_extra or {})
@@ -210,6 +230,8 @@ class Plan:
             raise PlanError(
                 f"in the plan {str(self.path)!r} a parameter of [method] {m.name} has a value of the wrong kind; see the method's reference."
             ) from None
+        if self.sections.source.registry is not None and not method.takes_registry:
+            raise PlanError(f"in the plan {str(self.path)!r} [source.registry] is of use to global-guarantee only; remove it.")
         if _promises_nothing(method):
             raise PlanError(
                 f"in the plan {str(self.path)!r} [method] {m.name} is asked for nothing, and would publish everybody as they are; give k or l of 2 or more."
@@ -218,8 +240,12 @@ class Plan:
 
     def source_path(self) -> str:
         """What ``read_source`` takes: the absolute path of the file, or the database's url with its path made absolute."""
-        s = self.sections.source
-        return str(self._resolved(s.path)) if s.path is not None else self._url(s.url or "", "[source] url")
+        return self._table(self.sections.source, "[source]")
+
+    def registry_path(self) -> str | None:
+        """The same of the registry; None where there is none."""
+        registry = self.sections.source.registry
+        return None if registry is None else self._table(registry, "[source.registry]")
 
     def publish_to(self) -> Path:
         """The absolute folder of the releases."""
@@ -231,6 +257,9 @@ class Plan:
 
     def _resolved(self, path: str) -> Path:
         return (self.path.absolute().parent / Path(path).expanduser()).resolve()
+
+    def _table(self, table: TableSection, section: str) -> str:
+        return str(self._resolved(table.path)) if table.path is not None else self._url(table.url or "", f"{section} url")
 
     def _url(self, url: str, key: str) -> str:
         scheme = url.split("://", 1)[0] if "://" in url else ""
@@ -248,6 +277,7 @@ _SECTIONS: dict[tuple[str, ...], type[BaseModel]] = {
     (): PlanFile,
     ("series",): SeriesSection,
     ("source",): SourceSection,
+    ("source", "registry"): RegistrySection,
     ("schema",): SchemaSection,
     ("publish",): PublishSection,
     ("ledger",): LedgerSection,

@@ -48,6 +48,8 @@ class Published:
     verdicts: Sequence[Verdict]
     held_back: Mapping[str, int]
     """Rows that were not published, by reason."""
+    suppressed_values: Mapping[str, int]
+    """Sensitive values that were taken out of published rows, by reason."""
     seconds: float
     report: Path | None
     _like: Any = field(repr=False)
@@ -78,6 +80,11 @@ class Published:
         return self.release.manifest.counterfeits
 
     @property
+    def registered(self) -> int:
+        """Registered persons who are in groups without a row."""
+        return self.release.manifest.registered
+
+    @property
     def suppressed(self) -> int:
         """Rows of the table that were not published."""
         return sum(self.held_back.values())
@@ -87,15 +94,17 @@ class Published:
         return like(self._like, self.release.form.table)
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: release, number, rows, groups, counterfeits, suppressed, held_back, seconds, report, checks."""
+        """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, seconds, report, checks."""
         return {
             "release": str(self.path),
             "number": self.number,
             "rows": self.rows,
             "groups": self.groups,
             "counterfeits": self.counterfeits,
+            "registered": self.registered,
             "suppressed": self.suppressed,
             "held_back": dict(self.held_back),
+            "suppressed_values": dict(self.suppressed_values),
             "seconds": round(self.seconds, 3),
             "report": None if self.report is None else str(self.report),
             "checks": [v.to_json() for v in self.verdicts],
@@ -155,19 +164,22 @@ class Series:
         """The roles of the columns."""
         return self._is.schema
 
-    def publish(self, table: Any, *, progress: Progress = lambda _: None) -> Published:
+    def publish(self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None) -> Published:
         """Publish a table once, as the next release of the series.
 
-        ``table``: pandas, Polars, Arrow, or anything with the Arrow PyCapsule interface, one row per person. The release leaves only if an
-        independent check of its files holds; otherwise, and at any error, nothing is published and nothing remembered.
+        ``table``: pandas, Polars, Arrow, or anything with the Arrow PyCapsule interface, one row per person. ``registry``: another one, of persons whom
+        an adversary knows (the identifier and all quasi-identifiers; other columns are ignored), for a method that puts those of them who are not in
+        ``table`` into groups. The release leaves only if an independent check of its files holds; otherwise, and at any error, nothing is published
+        and nothing remembered.
         """
         began = time.perf_counter()
         frame = to_polars(table, drop=self._is.schema.drop)
+        listed = None if registry is None else self._registry(registry)
         try:
             self._is.to.mkdir(parents=True, exist_ok=True)
             with Ledger.open(self._is.ledger) as ledger:
                 try:
-                    return self._publish(frame, table, ledger, began, progress)
+                    return self._publish(frame, listed, table, ledger, began, progress)
                 except BaseException:
                     with contextlib.suppress(PhalanxError, OSError):
                         staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name))
@@ -175,7 +187,14 @@ class Series:
         except OSError as error:
             raise ReleaseError(f"{self._is.to} cannot be written ({_reason(error)}); nothing was published, so make room or choose another folder.") from None
 
-    def _publish(self, frame: "pl.DataFrame", table: Any, ledger: Ledger, began: float, progress: Progress) -> Published:
+    def _registry(self, registry: Any) -> "pl.DataFrame":
+        if self._is.schema.identifier is None:
+            raise SchemaError("a registry is matched with the table by person and no identifier is declared; name the identifier column, or leave it out.")
+        if not self._is.method.takes_registry:
+            raise SchemaError(f"a registry is of no use to {self._is.method.name}; leave it out, or publish by global-guarantee.")
+        return to_polars(registry, drop=None)
+
+    def _publish(self, frame: "pl.DataFrame", registry: "pl.DataFrame | None", table: Any, ledger: Ledger, began: float, progress: Progress) -> Published:
         staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name))
         entries = ledger.releases(self.name)
         looked_at = entries if self._is.method.looks_back == "all" else entries[-1:]
@@ -186,7 +205,7 @@ class Series:
             raise ReleaseError(f"{final} exists and is not in the ledger; move it away, or use the ledger that knows it.")
 
         progress("encode")
-        microdata = Microdata.encode(frame, self._is.schema, ledger.person_key(self.name))
+        microdata = Microdata.encode(frame, self._is.schema, ledger.person_key(self.name), registry)
         self._check_promise(ledger.promise(self.name))
         progress("group")
         rng = Randomness.secure() if self._is.seed is None else Randomness.seeded(self._is.seed + number)
@@ -203,7 +222,7 @@ class Series:
             release = Release.read(folder.path)
             evidence = self._evidence(groups | ({} if own_groups is None else {number: own_groups}), carried, draft)
             verdicts = verify([*earlier, release], evidence, allow_seeded=self._is.seed is not None, only_last=True)
-            verdicts.append(truth.check(release, microdata, draft.groups, draft.shown))
+            verdicts.append(truth.check(release, microdata, draft.groups, draft.shown, draft.registered))
             if broken := [v for v in verdicts if not v.holds]:
                 v = broken[0]
                 raise GuaranteeError(
@@ -227,7 +246,15 @@ class Series:
         except OSError as error:
             why = f"its report cannot be written ({_reason(error)})"
             raise ReleaseError(f"release {number} is published as {final}, but {why}; do not publish it again.") from None
-        return Published(release=release, verdicts=verdicts, held_back=draft.held_back, seconds=time.perf_counter() - began, report=report, _like=table)
+        return Published(
+            release=release,
+            verdicts=verdicts,
+            held_back=draft.held_back,
+            suppressed_values=draft.suppressed_values,
+            seconds=time.perf_counter() - began,
+            report=report,
+            _like=table,
+        )
 
     def _evidence(self, groups: Mapping[int, "pl.DataFrame"], carried: Mapping[str, "pl.DataFrame"], draft: Draft) -> Evidence:
         if self._is.method.looks_back == "all":
@@ -272,8 +299,10 @@ class Series:
             "rows": m.rows,
             "groups": m.groups,
             "counterfeits": m.counterfeits,
+            "registered": m.registered,
             "suppressed": sum(draft.held_back.values()),
             "held_back": dict(draft.held_back),
+            "suppressed_values": dict(draft.suppressed_values),
             "seconds": round(time.perf_counter() - began, 3),
         }
 
@@ -283,7 +312,9 @@ class Series:
         from phalanx.report import write_report
 
         path = self._is.to / f"{self.name}-{release.number}.html"
-        write_report(path, [*earlier, release], verdicts, summary=summary)
+        with staging.Folder.new(self._is.to, self.name) as folder:  # so that the next publish removes what an interrupted one leaves of it
+            write_report(folder.path / path.name, [*earlier, release], verdicts, summary=summary)
+            (folder.path / path.name).replace(path)
         return path
 
 
@@ -303,8 +334,12 @@ def _read_earlier(series: str, entry: ReleaseEntry) -> Release:
 
 
 def _person_to_group(microdata: Microdata, draft: Draft) -> "pl.DataFrame | None":
+    """Who is in which group, registered persons without a row among them."""
     import polars as pl
 
     if microdata.persons is None:
         return None
-    return pl.DataFrame({"person": microdata.persons, "group": draft.groups}).filter(pl.col("group") > 0)
+    members = [pl.DataFrame({"person": microdata.persons, "group": draft.groups})]
+    if microdata.registry is not None and draft.registered is not None:
+        members.append(pl.DataFrame({"person": microdata.registry.persons, "group": draft.registered}))
+    return pl.concat(members).filter(pl.col("group") > 0)

@@ -94,7 +94,7 @@ def again(change: Callable[[Generalized], Generalized]) -> Callable[[Path], None
         old = Release.read(path)
         shutil.rmtree(path)
         path.mkdir()
-        own = {"form", "attributes", "rows", "groups", "counterfeits", "files", "format"}
+        own = {"form", "attributes", "rows", "groups", "counterfeits", "registered", "files", "format"}
         write_folder(path, change(old.form), ("parquet", "csv"), **old.manifest.model_dump(exclude=own))
 
     return rewrite

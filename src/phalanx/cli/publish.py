@@ -18,7 +18,7 @@ def publish(
     """Publish the plan's table as the next release of its series.
 
     The release leaves only if an independent check of its very files holds; at any error nothing is published and nothing remembered. JSON keys:
-    release, number, rows, groups, counterfeits, suppressed, held_back, seconds, report, checks.
+    release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, seconds, report, checks.
     """
     from phalanx.data.sources import read_source
     from phalanx.plan import Plan
@@ -29,7 +29,9 @@ def publish(
         series = Series.of_plan(read, seed=seed)
         progress("read")
         table = read_source(source or read.source_path(), query=None if source else read.query, drop=series.schema.drop)
-        published = series.publish(table, progress=progress)
+        listed = read.registry_path()
+        registry = None if listed is None else read_source(listed, query=read.registry_query, drop=None)
+        published = series.publish(table, registry=registry, progress=progress)
     if json:
         show_json(published.to_json())
         return
@@ -41,6 +43,10 @@ def publish(
     )
     for reason, rows in published.held_back.items():
         typer.echo(f"held back: {rows} row(s), {reason}")
+    for reason, values in published.suppressed_values.items():
+        typer.echo(f"suppressed: {values} value(s), {reason}")
+    if published.registered:
+        typer.echo(f"registered: {published.registered} person(s) without a row")
     typer.echo(f"checked:   {len(published.verdicts)} checks of the written files hold")
     typer.echo(f"hand out:  {published.path}")
     typer.echo(f"report:    {published.report}")

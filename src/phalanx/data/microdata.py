@@ -1,6 +1,7 @@
 """The microdata of one release: integer codes over ordered domains. Identifiers do not get past this door."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -36,7 +37,8 @@ class Microdata:
     """A table about people, encoded.
 
     ``columns`` holds the quasi-identifiers and the sensitive attribute; ``kept`` the columns to publish as they are;
-    ``persons`` the keyed hashes (None where the schema declares no identifier, or no key was given).
+    ``persons`` the keyed hashes (None where the schema declares no identifier, or no key was given). ``registry`` holds the registered persons who are
+    not among the rows, each once, over the same domains: their quasi-identifiers and nothing else.
     """
 
     schema: Schema
@@ -44,17 +46,23 @@ class Microdata:
     columns: Mapping[str, Column]
     kept: pl.DataFrame
     persons: pl.Series | None
+    registry: "Microdata | None" = None
 
     @classmethod
-    def encode(cls, frame: pl.DataFrame, schema: Schema, key: PersonKey | None = None) -> "Microdata":
+    def encode(cls, frame: pl.DataFrame, schema: Schema, key: PersonKey | None = None, registry: pl.DataFrame | None = None) -> "Microdata":
         """Encode a table; every column has a role, missing values follow the schema, nothing is silently dropped.
 
-        Raises SchemaError (a column without a role, or one that looks like an identifier and is not declared),
+        ``registry``: a table of persons whom an adversary knows, with the identifier and all quasi-identifiers; its other columns are ignored. The
+        domains hold the values of those of them who are not in ``frame``, too.
+
+        Raises SchemaError (a column without a role, or one that looks like an identifier and is not declared; a registry without persons),
         SourceError (an empty table, a missing value that the schema refuses, a person twice).
         """
         _check_columns(frame, schema)
         if frame.height == 0:
             raise SourceError("the table has no rows; there is nobody to publish.")
+        if registry is not None:
+            return cls._encode_beside(frame, schema, key, registry)
         names = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
         columns = {name: _encode_column(frame[name], schema) for name in names}
         for name in schema.keep:
@@ -72,8 +80,17 @@ class Microdata:
                 )
         return cls(schema, frame.height, columns, frame.select(schema.keep), persons)
 
+    @classmethod
+    def _encode_beside(cls, frame: pl.DataFrame, schema: Schema, key: PersonKey | None, registry: pl.DataFrame) -> "Microdata":
+        """The table by itself, and then its quasi-identifiers once more, over the domains of both."""
+        alone = cls.encode(frame, schema, key)
+        listed, persons = _absent(registry, schema, key, alone.persons)
+        together = {name: _encode_together(frame[name], listed[name], schema) for name in schema.quasi}
+        beside = cls(_of_persons(schema), listed.height, {name: c for name, (_, c) in together.items()}, listed.select([]), persons)
+        return replace(alone, columns={**alone.columns, **{name: c for name, (c, _) in together.items()}}, registry=beside)
+
     def take(self, rows: npt.NDArray[np.int64]) -> "Microdata":
-        """The given rows, in the given order, over the same domains."""
+        """The given rows, in the given order, over the same domains; the registry stays as it is."""
         columns = {name: replace(c, codes=c.codes[rows]) for name, c in self.columns.items()}
         persons = None if self.persons is None else self.persons.gather(rows)
         kept = self.kept[rows] if self.kept.width else self.kept  # a frame without columns has no rows to take
@@ -176,6 +193,70 @@ def _encode_column(values: pl.Series, schema: Schema) -> Column:
         pl.DataFrame({"value": domain, "code": np.arange(len(domain), dtype=np.int32)}), on="value", how="left", nulls_equal=True, maintain_order="left"
     )["code"]
     return Column(codes.to_numpy().astype(np.int32), Domain(kind, domain.alias(name), hierarchy))
+
+
+def _absent(registry: pl.DataFrame, schema: Schema, key: PersonKey | None, persons: pl.Series | None) -> tuple[pl.DataFrame, pl.Series]:
+    """The registered persons who are not in the microdata: their quasi-identifiers, and their keyed hashes."""
+    if schema.identifier is None or key is None or persons is None:
+        raise SchemaError("a registry is matched with the table by person and no identifier is declared; name the identifier column, or leave it out.")
+    for name in (schema.identifier, *schema.quasi):
+        if name not in registry.columns:
+            known = did_you_mean(name, registry.columns) or "; it has " + _listed(registry.columns) + "."
+            raise SchemaError(f"the {schema.role(name)} column {name!r} is not in the registry{known}")
+    with _of_the_registry():
+        listed = key.hash(registry[schema.identifier]).alias("person")
+        if twice := len(listed) - listed.n_unique():
+            raise SourceError(f"{twice} row(s) repeat a person in identifier column {schema.identifier!r}; keep one row for each person.")
+    absent = ~listed.is_in(persons.implode())
+    return registry.select(schema.quasi).filter(absent), listed.filter(absent)
+
+
+def _encode_together(values: pl.Series, listed: pl.Series, schema: Schema) -> tuple[Column, Column]:
+    """An attribute of the microdata and of the registry, over one domain; of what kind it is, the microdata say."""
+    hierarchy = schema.hierarchies.get(values.name)
+    kind = _kind(values, schema.types.get(values.name), hierarchy)
+    own = _typed(values, kind)
+    with _of_the_registry():
+        if kind == "date" and listed.dtype.is_numeric():
+            raise SchemaError(f"column {values.name!r} is {listed.dtype} and holds dates in the table; convert it at the source.")
+        beside = _typed(listed, _kind(listed, kind, hierarchy))
+        _check_missing(beside, schema)
+        own, beside = _of_one_type(own, beside, kind)
+        if hierarchy is not None:
+            hierarchy.leaves(beside.unique().drop_nulls())
+    both = _encode_column(pl.concat([own, beside.alias(own.name)]), schema)
+    return replace(both, codes=both.codes[: len(own)]), replace(both, codes=both.codes[len(own) :])
+
+
+def _of_one_type(own: pl.Series, beside: pl.Series, kind: Type) -> tuple[pl.Series, pl.Series]:
+    """Both as the microdata's type where it holds the registry's values, else as the wider one."""
+    if kind == "categorical":
+        return own.cast(pl.String), beside.cast(pl.String)
+    if own.dtype == beside.dtype:
+        return own, beside
+    if own.dtype.is_integer() and (beside.dtype.is_integer() or bool((beside == beside.round()).all())):  # pandas has floats where a value is missing
+        whole = [values.cast(pl.Int64, strict=False) for values in (own, beside)]
+        if any(now.null_count() > before.null_count() for now, before in zip(whole, (own, beside), strict=True)):
+            raise SourceError(f"column {own.name!r} holds whole numbers beyond 64 bits; make it text at the source, here and in the table.")
+        return whole[0], whole[1]
+    return own.cast(pl.Float64), beside.cast(pl.Float64)
+
+
+@contextmanager
+def _of_the_registry() -> Iterator[None]:
+    """Says of an error that it is about the registry."""
+    try:
+        yield
+    except (SchemaError, SourceError) as wrong:
+        raise type(wrong)(f"in the registry {wrong}") from None
+
+
+def _of_persons(schema: Schema) -> Schema:
+    """What of a schema is about a registry: the identifier and the quasi-identifiers."""
+    missing = {name: schema.missing_policy(name) for name in schema.quasi}
+    types = {name: kind for name, kind in schema.types.items() if name in missing}
+    hierarchies = {name: hierarchy for name, hierarchy in schema.hierarchies.items() if name in missing}
+    return Schema(identifier=schema.identifier, quasi=schema.quasi, types=types, hierarchies=hierarchies, missing=missing)
 
 
 def _kind(values: pl.Series, declared: Type | None, hierarchy: Hierarchy | None) -> Type:

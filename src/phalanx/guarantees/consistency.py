@@ -23,7 +23,7 @@ NAME: Final = "consistency"
 def check(release: Release, earlier: Sequence[Release] = (), *, allow_seeded: bool = False) -> list[Verdict]:
     """Faults in columns, groups, intervals, nodes, files, chain and promises; and whether the release may be published at all."""
     faults = list(_column_faults(release)) or list(_box_faults(release))
-    faults += [*file_faults(release), *_chain_faults(release, earlier), *_promise_faults(release)]
+    faults += [*_registered_faults(release), *file_faults(release), *_chain_faults(release, earlier), *_promise_faults(release)]
     note = "; ".join(faults) or "columns, groups, intervals, files, chain"
     if release.number > 1 and not earlier:
         note += f"; not checked: whether it follows on release {release.number - 1}, which was not given"
@@ -120,6 +120,23 @@ def _interval_faults(release: Release, all_boxes: pl.DataFrame) -> Iterator[str]
                 yield f"{outside} node(s) of {attribute.name!r} do not cover their interval"
         except ReleaseError as error:
             yield str(error)
+
+
+def _registered_faults(release: Release) -> Iterator[str]:
+    """Counts of registered persons that are no counts, or of groups that are not there."""
+    table = release.form.registered
+    if table is None or not table.height:
+        return
+    if table.columns != [GROUP, "count"] or not all(table[c].dtype.is_integer() and not table[c].null_count() for c in table.columns):
+        yield "the registered table holds something else than groups and whole numbers"
+        return
+    groups = release.form.table[GROUP].cast(pl.Int64, strict=False).unique()
+    if unknown := int((~table[GROUP].cast(pl.Int64, strict=False).is_in(groups.implode())).sum()):
+        yield f"{unknown} registered count(s) name a group that is not in the data"
+    if small := int((table["count"] < 1).sum()):
+        yield f"{small} registered count(s) are not positive"
+    if twice := table.height - table[GROUP].n_unique():
+        yield f"{twice} group(s) are counted twice among the registered"
 
 
 def _order(attribute: PublishedAttribute, ends: pl.Series) -> pl.Series:

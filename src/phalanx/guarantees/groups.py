@@ -32,6 +32,8 @@ class Groups:
     """Published rows per group, shape (g,)."""
     counterfeits: Ints
     """How many of these rows stand for nobody, shape (g,)."""
+    registered: Ints
+    """How many registered persons each group holds who have no row, shape (g,)."""
     values: pl.Series | None
     """The distinct sensitive values in their order, missing first, shape (q,); None where no sensitive attribute is published."""
     cell_group: Ints
@@ -55,11 +57,11 @@ class Groups:
     def _of_form(cls, form: Generalized) -> "Groups":
         sensitive = form.sensitive
         attribute = next(iter(form.attribute("sensitive")), None)
-        return _count(form.table[GROUP], None if sensitive is None else form.table[sensitive], form.counterfeits, attribute)
+        return _count(form.table[GROUP], None if sensitive is None else form.table[sensitive], form.counterfeits, form.registered, attribute)
 
     @classmethod
     def _of_foreign(cls, table: Foreign) -> "Groups":
-        return _count(table.groups, table.values, None, None)
+        return _count(table.groups, table.values, None, None, None)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -68,6 +70,11 @@ class Groups:
     def rows(self) -> int:
         """All published rows."""
         return int(self.sizes.sum())
+
+    @property
+    def persons(self) -> Ints:
+        """How many persons each group is of, those without a row among them, shape (g,)."""
+        return self.sizes - self.counterfeits + self.registered
 
     @cached_property
     def starts(self) -> Ints:
@@ -119,7 +126,7 @@ class Groups:
         key = np.repeat(self.cell_group, times) * q + value[np.repeat(first, times) + within]
         cells, count = _tallied(key, len(self) * q, np.repeat(self.cell_count, times))
         attribute = self.attribute.model_copy(update={"type": "categorical"})
-        return Groups(self.ids, self.sizes, self.counterfeits, values, cells // q, cells % q, count, attribute)
+        return Groups(self.ids, self.sizes, self.counterfeits, self.registered, values, cells // q, cells % q, count, attribute)
 
     def signature(self, group: int) -> list[Any]:
         """The set of sensitive values of a group, in their order."""
@@ -137,20 +144,19 @@ class Groups:
 _seen: WeakKeyDictionary[Generalized | Foreign, Groups] = WeakKeyDictionary()
 
 
-def _count(groups: pl.Series, values: pl.Series | None, counterfeits: pl.DataFrame | None, attribute: PublishedAttribute | None) -> Groups:
+def _count(
+    groups: pl.Series, values: pl.Series | None, counterfeits: pl.DataFrame | None, registered: pl.DataFrame | None, attribute: PublishedAttribute | None
+) -> Groups:
     ids, group = places(groups)
     sizes = np.bincount(group, minlength=len(ids)).astype(np.int64)
-    invented = np.zeros(len(ids), dtype=np.int64)
-    if counterfeits is not None and counterfeits.height:
-        counted = pl.DataFrame({"group": ids}).join(_summed(counterfeits, ids.dtype), on="group", how="left", maintain_order="left")
-        invented = counted["count"].fill_null(0).to_numpy().astype(np.int64)
+    invented, listed = _beside(counterfeits, ids), _beside(registered, ids)
     if values is None:
         none = np.zeros(0, dtype=np.int64)
-        return Groups(ids, sizes, invented, None, none, none, none, attribute)
+        return Groups(ids, sizes, invented, listed, None, none, none, none, attribute)
     distinct, value = places(values)
     q = max(len(distinct), 1)
     cells, count = _tallied(group * q + value, len(ids) * q)
-    return Groups(ids, sizes, invented, distinct, cells // q, cells % q, count, attribute)
+    return Groups(ids, sizes, invented, listed, distinct, cells // q, cells % q, count, attribute)
 
 
 def _tallied(key: Ints, keys: int, times: Ints | None = None) -> tuple[Ints, Ints]:
@@ -166,9 +172,14 @@ def _tallied(key: Ints, keys: int, times: Ints | None = None) -> tuple[Ints, Int
     return cells.astype(np.int64), np.bincount(place, weights=times).astype(np.int64)
 
 
-def _summed(counterfeits: pl.DataFrame, dtype: pl.DataType) -> pl.DataFrame:
-    cast = counterfeits.select(pl.col(GROUP).cast(dtype, strict=False).alias("group"), pl.col("count").cast(pl.Int64, strict=False))
-    return cast.group_by("group").agg(pl.col("count").sum())
+def _beside(counts: pl.DataFrame | None, ids: pl.Series) -> Ints:
+    """The count of every group, by a table of them that is published beside the data; 0 for a group that it does not name, shape (g,)."""
+    if counts is None or not counts.height:
+        return np.zeros(len(ids), dtype=np.int64)
+    cast = counts.select(pl.col(GROUP).cast(ids.dtype, strict=False).alias("group"), pl.col("count").cast(pl.Int64, strict=False))
+    summed = cast.group_by("group").agg(pl.col("count").sum())
+    counted = pl.DataFrame({"group": ids}).join(summed, on="group", how="left", maintain_order="left")
+    return counted["count"].fill_null(0).to_numpy().astype(np.int64)
 
 
 def places(column: pl.Series) -> tuple[pl.Series, Ints]:

@@ -1,5 +1,6 @@
 """Truth: what was published about each person is so. An error here protects nobody and misleads everybody."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,11 +18,12 @@ _DENSE: Final = 16
 """Up to this many groups times values per row are counted in a table instead of sorted."""
 
 
-def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata | None = None) -> Verdict:
+def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata | None = None, registered: Ints | None = None) -> Verdict:
     """Every published person lies in the box of their group, and the group has their sensitive value as often as its persons do.
 
     ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that was held back. ``shown``: the same
-    rows with suppressed values taken out, which may be no other values than theirs. The worst figure is the number of rows and of values that are not so.
+    rows with suppressed values taken out, which may be no other values than theirs. ``registered`` (r,): the same as ``groups`` of each person of its
+    registry, who lie in the boxes too, and whom their groups count. The worst figure is the number of rows, of values, and of counts that are not so.
     """
     published = np.flatnonzero(groups > 0)
     of_release = Groups.of(release.form)
@@ -30,18 +32,41 @@ def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata
     if strangers := int((ids[at] != groups[published]).sum()):
         note = f"{strangers} row(s) are said to stand in groups that are not published"
         return Verdict(name="truth", bound=0, worst=strangers, holds=False, note=note)
-    outside = np.zeros(len(published), dtype=bool)
-    for attribute, (low, high) in zip(release.form.attribute("quasi"), box_ends(microdata, release.form), strict=True):
-        codes = microdata.columns[attribute.name].codes[published]
-        outside |= (codes < low[at]) | (codes > high[at])
+    boxes = box_ends(microdata, release.form)
+    outside = _outside(release, microdata, boxes, published, at)
+    wrong, said = _registry(release, of_release, microdata, boxes, registered)
     unlike = _lacking(of_release, shown or microdata, published, at)
     suppressed, invented = (0, 0) if shown is None else _changed(microdata.sensitive, shown.sensitive, published)
     unlike += invented
-    wrong = int(outside.sum()) + unlike
     note = f"{len(published)} row(s) lie in the box of their group, which has their value" + (f"; {suppressed} show it not or in part" if suppressed else "")
-    if wrong:
-        note = f"{int(outside.sum())} row(s) lie outside the box of their group, and {unlike} value(s) of persons are not in their group"
-    return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note)
+    if outside + unlike:
+        note = f"{outside} row(s) lie outside the box of their group, and {unlike} value(s) of persons are not in their group"
+    wrong += outside + unlike
+    return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note + said)
+
+
+def _outside(release: Release, microdata: Microdata, boxes: Sequence[tuple[Ints, Ints]], rows: Ints, at: Ints) -> int:
+    """How many rows lie outside the box of the group at their place."""
+    outside = np.zeros(len(rows), dtype=bool)
+    for attribute, (low, high) in zip(release.form.attribute("quasi"), boxes, strict=True):
+        codes = microdata.columns[attribute.name].codes[rows]
+        outside |= (codes < low[at]) | (codes > high[at])
+    return int(outside.sum())
+
+
+def _registry(release: Release, of_release: Groups, microdata: Microdata, boxes: Sequence[tuple[Ints, Ints]], registered: Ints | None) -> tuple[int, str]:
+    """How much of what is published about registered persons is not so, and in words."""
+    if microdata.registry is None or registered is None:
+        counted = int(of_release.registered.sum())
+        return counted, f"; {counted} registered person(s) are counted, and there is no registry" if counted else ""
+    ids, listed = of_release.ids.to_numpy(), np.flatnonzero(registered > 0)
+    at = np.minimum(np.searchsorted(ids, registered[listed]), len(ids) - 1)
+    here = ids[at] == registered[listed]
+    outside = int((~here).sum()) + _outside(release, microdata.registry, boxes, listed[here], at[here])
+    other = int((np.bincount(at[here], minlength=len(ids)) != of_release.registered).sum())
+    if outside + other:
+        return outside + other, f"; {outside} registered person(s) lie outside the box of their group, and {other} group(s) count another number of them"
+    return 0, f"; so do {len(listed)} registered person(s)"
 
 
 def _changed(own: Column, shown: Column, published: Ints) -> tuple[int, int]:

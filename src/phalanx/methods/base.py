@@ -63,6 +63,8 @@ class Method(Protocol):
     needs_persons: ClassVar[bool]
     looks_back: ClassVar[Literal["all", "last"]]
     """Which earlier releases the check of a new one has to read: all of them, or the last, because what came before is carried in memory."""
+    takes_registry: ClassVar[bool]
+    """Whether a registry is of use: whether registered persons without a row may be put into groups."""
 
     @property
     def guarantees(self) -> list[Guarantee]:

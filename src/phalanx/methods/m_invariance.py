@@ -44,6 +44,7 @@ class MInvariance:
     name: ClassVar[str] = "m-invariance"
     needs_persons: ClassVar[bool] = True
     looks_back: ClassVar[Literal["all", "last"]] = "all"
+    takes_registry: ClassVar[bool] = False
 
     m: int
     """At least this many values, all different, in every group; 2 or more."""

@@ -56,6 +56,7 @@ class Mondrian:
     name: ClassVar[str] = "mondrian"
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
+    takes_registry: ClassVar[bool] = False
 
     k: int = 1
     """The least size of a group."""

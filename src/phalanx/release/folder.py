@@ -15,6 +15,8 @@ from phalanx.release.generalized import Generalized
 from phalanx.release.manifest import NAME, Manifest, PublishedFile, digest
 
 FORMATS: Final = ("parquet", "csv")
+COUNTS: Final = ("counterfeits", "registered")
+"""The tables of counts by group that may stand beside the data, each a field of the form."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +52,15 @@ class Release:
             raise ReleaseError(f"{path}: the manifest is not in the form in which it was published; ask the publisher for the folder again.")
         _check_files(path, manifest)
         table = _read_table(path, manifest, "data")
-        counts = _read_table(path, manifest, "counterfeits") if any(f.name.startswith("counterfeits.") for f in manifest.files) else None
-        form = Generalized(table, tuple(manifest.attributes), counts)
+        counterfeits, registered = (_read_counts(path, manifest, name) for name in COUNTS)
+        form = Generalized(table, tuple(manifest.attributes), counterfeits, registered)
         _check_form(path, manifest, form)
         return cls(manifest, form, path)
 
 
 def write_folder(path: Path, form: Generalized, formats: Sequence[str], **said: Any) -> Manifest:
     """Write the files and the manifest into an empty folder, each flushed to the disk; ``said`` is the rest of the manifest."""
-    tables = {"data": form.table} | ({} if form.counterfeits is None else {"counterfeits": form.counterfeits})
+    tables = {name: t for name, t in (("data", form.table), *zip(COUNTS, (form.counterfeits, form.registered), strict=True)) if t is not None}
     files: list[PublishedFile] = []
     for name, table in tables.items():
         for format in formats:
@@ -71,6 +73,7 @@ def write_folder(path: Path, form: Generalized, formats: Sequence[str], **said: 
         rows=form.rows,
         groups=form.groups,
         counterfeits=form.counterfeit_rows,
+        registered=form.registered_persons,
         files=files,
         **said,
     )
@@ -137,6 +140,16 @@ def _read_table(path: Path, manifest: Manifest, name: str) -> pl.DataFrame:
     raise ReleaseError(f"{path}: the manifest names no {name} file; ask the publisher for the folder again.")
 
 
+def _read_counts(path: Path, manifest: Manifest, name: str) -> pl.DataFrame | None:
+    """A table of counts by group, where the manifest names one."""
+    if not any(f.name.startswith(f"{name}.") for f in manifest.files):
+        return None
+    counts = _read_table(path, manifest, name)
+    if counts.columns != ["group", "count"]:
+        raise ReleaseError(f"{path}: the columns of {name} are not group and count; ask the publisher for the folder again.")
+    return counts
+
+
 def read_csv(path: Path, types: Mapping[str, Any], *, infer: bool = True) -> pl.DataFrame:
     """A published CSV file; an empty field is missing and a quoted one is the empty text, as they were written.
 
@@ -165,10 +178,8 @@ def _check_form(path: Path, manifest: Manifest, form: Generalized) -> None:
     expected = ["group", *(c for a in manifest.attributes for c in a.columns)]
     if form.table.columns != expected:
         raise ReleaseError(f"{path}: the columns of data are not those of the manifest; ask the publisher for the folder again.")
-    if form.counterfeits is not None and form.counterfeits.columns != ["group", "count"]:
-        raise ReleaseError(f"{path}: the columns of counterfeits are not group and count; ask the publisher for the folder again.")
-    said = {"rows": manifest.rows, "groups": manifest.groups, "counterfeits": manifest.counterfeits}
-    found = {"rows": form.rows, "groups": form.groups, "counterfeits": form.counterfeit_rows}
+    said = {"rows": manifest.rows, "groups": manifest.groups, "counterfeits": manifest.counterfeits, "registered": manifest.registered}
+    found = {"rows": form.rows, "groups": form.groups, "counterfeits": form.counterfeit_rows, "registered": form.registered_persons}
     for what, number in said.items():
         if found[what] != number:
             raise ReleaseError(f"{path}: the manifest says {number} {what} and the files hold {found[what]}; ask the publisher for the folder again.")

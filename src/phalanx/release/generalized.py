@@ -28,11 +28,15 @@ _FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() - _E
 
 @dataclass(frozen=True, eq=False)
 class Generalized:
-    """Published tables: ``table`` (group, intervals, sensitive and kept values) and ``counterfeits`` (group, count; None if the form has none)."""
+    """Published tables: ``table`` (group, intervals, sensitive and kept values), and two of counts by group (group, count; None if the form has none).
+
+    ``counterfeits`` counts the rows that stand for nobody, ``registered`` the registered persons who are in the group without a row.
+    """
 
     table: pl.DataFrame
     attributes: tuple[PublishedAttribute, ...]
     counterfeits: pl.DataFrame | None = None
+    registered: pl.DataFrame | None = None
 
     @property
     def rows(self) -> int:
@@ -47,7 +51,12 @@ class Generalized:
     @property
     def counterfeit_rows(self) -> int:
         """How many of the rows stand for nobody, by the counts published beside them."""
-        return 0 if self.counterfeits is None else int(self.counterfeits["count"].sum())
+        return _total(self.counterfeits)
+
+    @property
+    def registered_persons(self) -> int:
+        """How many registered persons are in the groups without a row, by the counts published beside them."""
+        return _total(self.registered)
 
     def attribute(self, role: str) -> list[PublishedAttribute]:
         """The attributes of one role, in order."""
@@ -59,6 +68,11 @@ class Generalized:
         return next((a.columns[0] for a in self.attributes if a.role == "sensitive"), None)
 
 
+def _total(counts: pl.DataFrame | None) -> int:
+    """The sum of published counts; 0 where they are no numbers, which the checks refuse."""
+    return int(counts["count"].sum()) if counts is not None and counts["count"].dtype.is_integer() else 0
+
+
 def generalize(
     microdata: Microdata,
     source: Ints,
@@ -68,13 +82,15 @@ def generalize(
     values: pl.Series | None = None,
     counterfeits: bool = False,
     min_width: Mapping[str, float] | None = None,
+    registry: tuple[Microdata, Ints] | None = None,
 ) -> tuple[Generalized, Ints]:
     """Publish tuples in groups: minimum intervals, random group ids, random row order.
 
     ``source`` (p,): the microdata row behind each published tuple, -1 for a counterfeit. ``groups`` (p,): its group, 0 .. g-1, every group with at
     least one real tuple. ``values`` (p,): the sensitive values, if counterfeits need other ones than the rows'. ``min_width``: per attribute the least
     width in its own unit (leaves for a categorical one); a narrower interval is snapped outward to the grid of that width, which depends on no data,
-    so that publishing again does not narrow it down.
+    so that publishing again does not narrow it down. ``registry``: the microdata's registry, and the group of each of its persons, -1 for those in none;
+    the groups' intervals hold them too, and they have no row.
 
     Returns the form and, for every group, the id under which it was published, shape (g,).
     """
@@ -89,6 +105,8 @@ def generalize(
     sizes = np.diff(np.append(starts, len(ids)))
     real = source >= 0
     all_real = bool(real.all())
+    listed = np.flatnonzero(registry[1] >= 0) if registry is not None else np.zeros(0, dtype=np.int64)
+    virtual = published_id[registry[1][listed]] if registry is not None else listed
     attributes: list[PublishedAttribute] = []
     boxes: dict[str, pl.Series] = {GROUP: pl.Series(ids[starts])}
     for name in schema.quasi:
@@ -96,6 +114,8 @@ def generalize(
         codes = column.codes[source]
         low = np.minimum.reduceat(codes if all_real else np.where(real, codes, np.iinfo(np.int32).max), starts)
         high = np.maximum.reduceat(codes if all_real else np.where(real, codes, -1), starts)
+        if registry is not None:
+            _widen(low, high, registry[0].columns[name].codes[listed], virtual - 1)  # groups are numbered from 1, and each has a row
         series = _interval(name, column.domain, low, high, (min_width or {}).get(name))
         public = None if column.domain.hierarchy is None else column.domain.hierarchy.public()
         attributes.append(PublishedAttribute(name=name, role="quasi", type=column.domain.type, columns=[s.name for s in series], hierarchy=public))
@@ -118,12 +138,20 @@ def generalize(
             attributes.append(
                 PublishedAttribute(name=name, role="keep", type="numeric" if numeric else "date" if kept.dtype == pl.Date else "categorical", columns=[name])
             )
-    counts = None
-    if counterfeits:
-        invented = ids[~real]
-        group, count = np.unique(invented, return_counts=True)
-        counts = pl.DataFrame({GROUP: group.astype(np.int64), "count": count.astype(np.int64)})
-    return Generalized(pl.DataFrame(table), tuple(attributes), counts), published_id
+    counts = _counted(ids[~real]) if counterfeits else None
+    return Generalized(pl.DataFrame(table), tuple(attributes), counts, None if registry is None else _counted(virtual)), published_id
+
+
+def _widen(low: npt.NDArray[np.int32], high: npt.NDArray[np.int32], codes: npt.NDArray[np.int32], place: Ints) -> None:
+    """Make intervals hold the codes of further persons, each at the place of its group."""
+    np.minimum.at(low, place, codes)
+    np.maximum.at(high, place, codes)
+
+
+def _counted(ids: Ints) -> pl.DataFrame:
+    """How often each group occurs, in the order of groups."""
+    group, count = np.unique(ids, return_counts=True)
+    return pl.DataFrame({GROUP: group.astype(np.int64), "count": count.astype(np.int64)})
 
 
 def _by_group(ids: Ints) -> Ints:

@@ -48,6 +48,7 @@ class Manifest(_Strict):
     rows: int = Field(ge=0)
     groups: int = Field(ge=0)
     counterfeits: int = Field(ge=0)
+    registered: int = Field(default=0, ge=0, description="registered persons without a row who are in a group all the same; left out where there are none")
     boxes: Literal["tight", "widened"] = Field(
         description="tight: an interval's ends are values of persons in the group; widened: narrow ones are snapped to a fixed grid"
     )
@@ -58,7 +59,8 @@ class Manifest(_Strict):
 
     def to_bytes(self) -> bytes:
         """The canonical bytes of the manifest: what is written, and what its digest is taken of."""
-        return (json.dumps(self.model_dump(), indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()
+        nobody = set() if self.registered else {"registered"}  # so that a release without a registry is written as before there were any
+        return (json.dumps(self.model_dump(exclude=nobody), indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()
 
     @classmethod
     def from_bytes(cls, content: bytes, where: Path) -> "Manifest":

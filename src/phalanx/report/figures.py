@@ -68,6 +68,8 @@ class Figures:
     groups: int
     counterfeits: int
     counterfeit_groups: int
+    registered: int
+    registered_groups: int
     sizes: Ints
     """Rows per group, shape (g,)."""
     widths: Sequence[Width]
@@ -84,8 +86,18 @@ class Figures:
         quasi = form.attribute("quasi")
         boxes = _boxes(form.table, list(dict.fromkeys(c for a in quasi for c in a.columns[-2:])))
         sizes = boxes[_ROWS].to_numpy().astype(np.int64)
-        hosts = 0 if form.counterfeits is None else form.counterfeits.height
-        return cls(release.number, form.rows, boxes.height, form.counterfeit_rows, hosts, sizes, [_width(a, boxes, sizes) for a in quasi])
+        hosts, with_registered = (0 if counts is None else counts.height for counts in (form.counterfeits, form.registered))
+        return cls(
+            number=release.number,
+            rows=form.rows,
+            groups=boxes.height,
+            counterfeits=form.counterfeit_rows,
+            counterfeit_groups=hosts,
+            registered=form.registered_persons,
+            registered_groups=with_registered,
+            sizes=sizes,
+            widths=[_width(a, boxes, sizes) for a in quasi],
+        )
 
 
 def _boxes(table: pl.DataFrame, ends: Sequence[str]) -> pl.DataFrame:

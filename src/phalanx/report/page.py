@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def write_report(path: Path, releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary: Mapping[str, Any]) -> None:
     """Write the page of the newest of ``releases``; the earlier ones give the series so far.
 
-    ``verdicts``: the checks it passed; ``summary``: counts that are not in the release (``held_back`` by reason, ``seconds``). Shows released
-    values and these counts only; loads nothing and runs nothing. OSError where it cannot be written; an older page is replaced whole or not at all.
+    ``verdicts``: the checks it passed; ``summary``: counts that are not in the release (``held_back`` and ``suppressed_values`` by reason, ``seconds``).
+    Shows released values and these counts only; loads nothing and runs nothing. OSError where it cannot be written; an older page is replaced whole or
+    not at all.
     """
     page = render(releases, verdicts, summary=summary)
     temporary = path.with_name(f".{path.name}.part")
@@ -48,6 +49,7 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
         by_person=any("person" in c["name"] and c["result"] != "not checked" for c in checks),
         figures=figures,
         held_back=held_back,
+        suppressed_values=dict(summary.get("suppressed_values", {})),
         suppressed=sum(held_back.values()) if held_back else summary.get("suppressed", 0),
         seconds=summary.get("seconds"),
         roles={role: [a.name for a in manifest.attributes if a.role == role] for role in ("quasi", "sensitive", "keep")},
