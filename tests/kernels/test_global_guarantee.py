@@ -155,16 +155,17 @@ def test_memory_is_carried_as_the_slow_twin_does(data):
         flat = np.array([c for row in codes for c in row], dtype=np.int32)
         hosts = Hosts.of(groups[row_of], flat, sizes, np.zeros(3, dtype=bool), 3)
         recalled = Recalled.of(memory, persons)
-        memory, least, again = recalled.after(persons, names, groups, hosts)
+        held = Protected(names, np.zeros(3, dtype=bool), np.concatenate([[0], np.cumsum([len(c) for c in codes])]).astype(np.int64), flat)
+        memory, least, again, _ = recalled.after(persons, held, groups, hosts)
         expected_least, expected_again = slow.release(persons.to_list(), groups.tolist(), codes, sizes.tolist(), TIMES)
         assert least == expected_least
         assert again.tolist() == expected_again
         found = {}
         for i, person in enumerate(memory.persons.to_list()):
             for j in range(memory.starts[i], memory.starts[i + 1]):
-                found[person, int(memory.value[j])] = int(memory.survival[j]), int(memory.times[j])
-        assert found == {pair: (parts, times) for pair, (parts, times, _) in slow.pairs.items()}
-        assert all(Fraction(parts, SCALE) <= truth <= Fraction(parts, SCALE) + Fraction(times, 2**50) for parts, times, truth in slow.pairs.values())
+                found[person, int(memory.value[j])] = int(memory.survival[j]), int(memory.times[j]), bool(memory.own[j])
+        assert found == {pair: (parts, times, own) for pair, (parts, times, own, _) in slow.pairs.items()}
+        assert all(Fraction(parts, SCALE) <= truth <= Fraction(parts, SCALE) + Fraction(times, 2**50) for parts, times, _, truth in slow.pairs.values())
         tables = memory.to_tables()
         again_read = Exposures.of_tables(tables)
         assert (again_read.value == memory.value).all()

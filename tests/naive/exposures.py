@@ -4,24 +4,24 @@ from fractions import Fraction
 
 
 class Exposures:
-    """(person, value) -> (parts rounded down, exposures, exact survival)."""
+    """(person, value) -> (parts rounded down, exposures, held the last time, exact survival)."""
 
     def __init__(self, scale):
         self.scale = scale
         self.pairs = {}
 
     def release(self, persons, groups, codes, sizes, most):
-        """Count one release; returns the least parts among the exposed, and how many were exposed by how often they had been."""
-        least, again = self.scale, [0] * (most + 1)
-        for person, group in zip(persons, groups, strict=True):
+        """Count one release; returns the least parts among the exposed, and how many were exposed by whether they had held it and how often."""
+        least, again = self.scale, [[0] * (most + 1), [0] * (most + 1)]
+        for person, group, mine in zip(persons, groups, codes, strict=True):
             if group < 0:
                 continue
             inside = [row for row, g in zip(codes, groups, strict=True) if g == group]
             for value in sorted({v for row in inside for v in row}):
                 share = Fraction(sum(value in row for row in inside), sizes[group])
-                parts, times, exact = self.pairs.get((person, value), (self.scale, 0, Fraction(1)))
+                parts, times, own, exact = self.pairs.get((person, value), (self.scale, 0, False, Fraction(1)))
                 parts = int(parts * (1 - share))
-                self.pairs[person, value] = parts, times + 1, exact * (1 - share)
+                self.pairs[person, value] = parts, times + 1, value in mine, exact * (1 - share)
                 least = min(least, parts)
-                again[min(times, most)] += 1
+                again[own][min(times, most)] += 1
         return least, again

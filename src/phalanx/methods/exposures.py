@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.kernels import exposures as kernels
+from phalanx.methods.protected import Protected
 from phalanx.methods.ratios import Strategy
 from phalanx.release.exposures import SCALE, Exposures
 
@@ -24,7 +25,7 @@ TIMES: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """The ratio that each row demands of a group, by protected value: ``base`` (v,), or its own where it was exposed before (compressed rows)."""
+    """The ratio that each row demands of a group, by protected value: ``base`` (v,), or its own where it was exposed before or holds the value (compressed rows)."""
 
     base: Floats
     starts: Ints
@@ -53,22 +54,28 @@ class Recalled:
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return starts, np.repeat(np.where(self.place >= 0, begins[self.place], 0) - starts[:-1], counts) + np.arange(starts[-1])
 
-    def demands(self, strategy: Strategy, values: int) -> Demands:
-        """What the rows demand by a strategy."""
-        starts, index = self.pairs()
-        fresh = float(strategy.ratio(np.ones(1), np.zeros(1, dtype=np.int64))[0])
-        ratio = strategy.ratio(self.memory.survival[index] / SCALE, self.memory.times[index])
-        return Demands(np.full(values, fresh), starts, self.memory.value[index].astype(np.int32), np.maximum(ratio, 1.0))
+    def demands(self, strategy: Strategy, held: Protected) -> Demands:
+        """What the rows, which hold ``held`` now, demand by a strategy."""
+        fresh = float(strategy.ratio(np.ones(1), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=bool))[0])
+        old = self.memory
+        width = kernels.widths_beside(self.place, old.starts, old.value, held.starts, held.codes)
+        starts = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+        value, survival, times = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1], dtype=np.int64)
+        own = np.empty(starts[-1], dtype=bool)
+        kernels.lay_beside(*(self.place, old.starts, old.value, old.survival, old.times, held.starts, held.codes, SCALE, starts, value, survival, times, own))
+        return Demands(np.full(len(held.names), fresh), starts, value, np.maximum(strategy.ratio(survival / SCALE, times, own), 1.0))
 
     def opportunities(self) -> Ints:
-        """How many pairs of persons who are there have 0, 1, … exposures behind them, shape (TIMES + 1,); the first is not known and 0."""
+        """How many pairs of persons who are there were not held (were held) the last time and have 0, 1, … exposures behind them, (2, TIMES + 1)."""
         _, index = self.pairs()
-        return np.bincount(np.minimum(self.memory.times[index], TIMES), minlength=TIMES + 1).astype(np.int64)
+        kind = self.memory.own[index] * (TIMES + 1) + np.minimum(self.memory.times[index], TIMES)
+        return np.bincount(kind, minlength=2 * (TIMES + 1)).astype(np.int64).reshape(2, TIMES + 1)
 
-    def after(self, persons: pl.Series, names: pl.Series, group: Ints, hosts: "Hosts") -> tuple[Exposures, int, Ints]:
-        """What to carry once every row of ``persons`` stands in ``group`` (n,), -1 for none.
+    def after(self, persons: pl.Series, held: Protected, group: Ints, hosts: "Hosts") -> tuple[Exposures, int, Ints, Ints]:
+        """What to carry once every row of ``persons``, which hold ``held``, stands in ``group`` (n,), -1 for none.
 
-        Also the least survival among the exposed, and the exposures by how many there had been.
+        Also the least survival among the exposed, the exposures by whether the value was held the last time and how many there had been, and how many
+        groups there are by the most exposures that a holder had behind them.
         """
         exposing = np.diff(hosts.starts) > 0
         new = np.flatnonzero((self.place < 0) & (group >= 0) & exposing[group])
@@ -78,17 +85,42 @@ class Recalled:
         there = self.place >= 0
         hosted[self.place[there]] = group[there]
         hosted[known:] = group[new]
+        row = np.full(len(everybody), -1, dtype=np.int64)
+        row[self.place[there]] = np.flatnonzero(there)
+        row[known:] = new
         old = self.memory
         starts = np.concatenate([old.starts, np.full(len(new), old.starts[-1])])
         width = kernels.widths(starts, old.value, hosted, hosts.starts, hosts.value)
         to = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
         value, survival, times = (np.empty(to[-1], dtype=np.int64) for _ in range(3))
-        again = np.zeros(TIMES + 1, dtype=np.int64)
+        own, again = np.empty(to[-1], dtype=bool), np.zeros((2, TIMES + 1), dtype=np.int64)
+        stage = np.full(len(hosts.size), -1, dtype=np.int64)
         least = kernels.expose(
-            *(starts, old.value, old.survival, old.times, hosted, hosts.starts, hosts.value, hosts.count, hosts.size, hosts.added, SCALE),
-            *(to, value, survival, times, again),
+            *(
+                starts,
+                old.value,
+                old.survival,
+                old.times,
+                old.own,
+                hosted,
+                row,
+                held.starts,
+                held.codes,
+                hosts.starts,
+                hosts.value,
+                hosts.count,
+                hosts.size,
+                hosts.added,
+                SCALE,
+            ),
+            *(to, value, survival, times, own, again, stage),
         )
-        return Exposures(everybody, to, value, survival, times, names), int(least), again
+        return (
+            Exposures(everybody, to, value, survival, times, own, held.names),
+            int(least),
+            again,
+            np.bincount(np.minimum(stage[stage >= 0], TIMES), minlength=TIMES + 1),
+        )
 
 
 @dataclass(frozen=True, eq=False)

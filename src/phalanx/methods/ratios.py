@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import asinh, exp, expm1, inf, log, log1p, sqrt
-from typing import Any, Final, Protocol, cast
+from typing import Final, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 _MARGIN: Final = 1e-10
 """Ratios are rounded up by this part, far more than what floating point loses; groups are checked in whole numbers all the same."""
@@ -53,8 +54,11 @@ def constant_ratio(l: Fraction, exposures: int) -> float:
 class Strategy(Protocol):
     """Says which ratio a group must have for a member, given the member's survival of the value and in how many releases they were linked to it."""
 
-    def ratio(self, survival: Floats, times: Ints) -> Floats:
-        """The demanded ratios, shape (n,), never below ``nlow``; infinite where the value may not be near the person any more."""
+    def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
+        """The demanded ratios, shape (n,), never below ``nlow``; infinite where the value may not be near the person any more.
+
+        ``own`` (n,): whether the person holds the value now, and may well hold it again.
+        """
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class ConstantRatio:
     l: Fraction
     horizon: int
 
-    def ratio(self, survival: Floats, times: Ints) -> Floats:
+    def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
         """The larger of n_c and nlow."""
         return np.maximum(constant_ratio(self.l, self.horizon), nlow(survival, self.l))
 
@@ -76,7 +80,7 @@ class Geometric:
     l: Fraction
     alpha: float
 
-    def ratio(self, survival: Floats, times: Ints) -> Floats:
+    def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
         """Alpha times nlow."""
         return self.alpha * nlow(survival, self.l)
 
@@ -91,42 +95,51 @@ class Adaptive:
     """
 
     l: Fraction
-    again: tuple[float, ...]
+    others: tuple[float, ...]
     """The probability that a person who was linked to a value in 1, 2, … releases will be once more; the last one holds for all further ones."""
+    own: tuple[float, ...]
+    """The same for a person who held the value the last time."""
 
-    def ratio(self, survival: Floats, times: Ints) -> Floats:
+    def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
         """The ratio of the next exposure, for persons with these ``times`` behind them."""
         least = nlow(survival, self.l)
         with np.errstate(divide="ignore", invalid="ignore"):
             budget = np.log(survival) - log1p(-1 / float(self.l))
         found = np.full(len(least), inf)
-        kinds = np.minimum(times, len(self.again))
-        for kind in np.unique(kinds):
-            here = (kinds == kind) & np.isfinite(least) & (budget > 0)
-            found[here] = -1 / np.expm1(-_first_share(budget[here], self.weights(int(kind))))
+        able = np.isfinite(least) & (budget > 0)
+        for again, whose in ((self.others, ~own), (self.own, own)):
+            kinds = np.minimum(times, len(again))
+            for kind in np.unique(kinds[whose]):
+                here = (kinds == kind) & whose & able
+                found[here] = -1 / np.expm1(-_first_share(budget[here], weights(again, int(kind))))
         return np.maximum(found, least)
 
-    def weights(self, times: int) -> list[float]:
-        """w_1 = 1, w_2, …: the probabilities of the next exposures of somebody who has ``times`` behind them."""
-        weights = [1.0]
-        while weights[-1] > _LEAST and len(weights) < _LONGEST:
-            behind = times + len(weights)
-            weights.append(weights[-1] * self.again[min(behind, len(self.again)) - 1])
-        return weights
+
+def weights(again: Sequence[float], times: int) -> list[float]:
+    """w_1 = 1, w_2, …: the probabilities of the next exposures of somebody who has ``times`` behind them.
+
+    >>> weights([0.5, 0.1], 0)[:3]
+    [1.0, 0.5, 0.05]
+    """
+    found = [1.0]
+    while found[-1] > _LEAST and len(found) < _LONGEST:
+        behind = times + len(found)
+        found.append(found[-1] * again[min(behind, len(again)) - 1])
+    return found
 
 
-def _first_share(budget: Floats, weights: Sequence[float]) -> Floats:
+def _first_share(budget: Floats, chances: Sequence[float]) -> Floats:
     """x_1 of the closed form for every budget: both grow as lambda falls, so they are tabulated along lambda and read off."""
-    if len(weights) == 1 or weights[1] <= _LEAST:
+    if len(chances) == 1 or chances[1] <= _LEAST:
         return budget
-    w = np.array([x for x in weights if x > 0])
+    w = np.array([x for x in chances if x > 0])
     lambdas = np.exp(np.linspace(log(1e-8), log(1e16), _GRID))[::-1]
     x = 2 * np.arcsinh(np.sqrt(w[:, None] / lambdas) / 2)
     return cast("Floats", np.minimum(np.interp(budget, x.sum(axis=0), x[0]), budget))
 
 
-def shares(budget: float, weights: Sequence[float]) -> list[float]:
-    """All x_j for one budget, by bisection on lambda: the closed form as it is written, for whoever wants to see the plan of a person.
+def shares(budget: float, chances: Sequence[float]) -> list[float]:
+    """All x_j for one budget and the weights ``chances``, by bisection on lambda: the closed form as it is written, for whoever wants to see the plan of a person.
 
     >>> [round(x, 6) for x in shares(log(2), [1, 1])]
     [0.346574, 0.346574]
@@ -134,11 +147,11 @@ def shares(budget: float, weights: Sequence[float]) -> list[float]:
     low, high = 1e-12, 1e18
     for _ in range(300):
         middle = sqrt(low * high)
-        if sum(2 * asinh(sqrt(w / middle) / 2) for w in weights) > budget:
+        if sum(2 * asinh(sqrt(w / middle) / 2) for w in chances) > budget:
             low = middle
         else:
             high = middle
-    return [2 * asinh(sqrt(w / high) / 2) for w in weights]
+    return [2 * asinh(sqrt(w / high) / 2) for w in chances]
 
 
 def ratio_of(share: float) -> float:
@@ -150,11 +163,15 @@ def ratio_of(share: float) -> float:
     return 1 / (1 - exp(-share))
 
 
-def again_of(horizon: "int | Sequence[float] | None", past: Any, presence: float) -> tuple[float, ...]:
+def again_of(
+    horizon: "int | Sequence[float] | None", past: Sequence[tuple[int, int]], presence: float, stages: Sequence[float] | None = None
+) -> tuple[float, ...]:
     """The probability of one more exposure after 1, 2, … of them: from the plan's horizon, else from the series' own past.
 
-    ``horizon``: at most so many exposures, or the probabilities of at least 1, 2, … of them. ``past``: (times, opportunities, exposures) rows: how often
-    somebody with so many exposures behind them was there, and was exposed; ``presence``: how likely who is there now will be there next time.
+    ``horizon``: at most so many exposures, or the probabilities of at least 1, 2, … of them. ``past``: (opportunities, exposures) after 1, 2, … exposures:
+    how often somebody was there, and was exposed; ``presence``: how likely who is there now will be there next time. ``stages``: how many groups had a
+    size demanded by somebody after 0, 1, … exposures; a group is as large as the most that one of its members demands, so that later exposures weigh more
+    on the average group than on the average person, and the larger of the two estimates is taken.
     """
     if isinstance(horizon, int):
         return (*([1.0] * (horizon - 1)), 0.0)
@@ -162,7 +179,11 @@ def again_of(horizon: "int | Sequence[float] | None", past: Any, presence: float
         chances = list(horizon)
         return (*(after / before if before > 0 else 0.0 for before, after in pairwise(chances)), 0.0)
     found = []
-    for opportunities, exposures in past:
-        hazard = (exposures + 1) / (opportunities + 4)  # one in four where nothing is known yet
-        found.append(presence * hazard / (1 - presence * (1 - hazard)))
+    for behind, (opportunities, exposures) in enumerate(past, start=1):
+        hazard = (exposures + 1) / (opportunities + 3)  # one in three where nothing is known yet
+        again = presence * hazard / (1 - presence * (1 - hazard))
+        if stages is not None:
+            reached = sum(stages[behind - 1 :])
+            again = max(again, (sum(stages[behind:]) + 1) / (reached + 4))
+        found.append(min(again, 1.0))
     return tuple(found)
