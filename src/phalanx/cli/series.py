@@ -1,4 +1,4 @@
-"""``phalanx series``: what a ledger knows."""
+"""``phalanx series``: what a ledger knows, and how it goes to another ledger."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,28 +7,32 @@ import typer
 
 from phalanx.cli.output import JSON, show_json, show_table
 
-app = typer.Typer(help="What a ledger knows about series and their releases.", no_args_is_help=True)
+app = typer.Typer(help="What a ledger knows about series and their releases, and how a series goes to another ledger.", no_args_is_help=True)
 
-LEDGER = Annotated[str, typer.Option("--ledger", help="The ledger's URL or SQLite file.")]
+LEDGER = Annotated[str, typer.Option("--ledger", help="The ledger: an SQLite file, sqlite:///file.db or postgresql://user@host/database.")]
 
 
 @app.command("list")
 def list_series(ledger: LEDGER, json: bool = JSON) -> None:
-    """The series of a ledger. JSON keys: series (each name, method, releases, created)."""
+    """The series of a ledger. JSON keys: series (each name, method, releases, created, moved)."""
     from phalanx.cli.locations import ledger_url
     from phalanx.ledger import Ledger
 
     with Ledger.open(ledger_url(ledger), create=False) as opened:
-        found = [{"name": s.name, "method": s.promise.get("method"), "releases": s.releases, "created": s.created} for s in opened.series()]
+        found = [{"name": s.name, "method": s.promise.get("method"), "releases": s.releases, "created": s.created, "moved": s.moved} for s in opened.series()]
     if json:
         show_json({"series": found})
         return
-    show_table("Series", ["series", "method", "releases", "begun"], [list(s.values()) for s in found], right=(2,))
+    rows = [[*list(s.values())[:-1], "moved away" if s["moved"] else ""] for s in found]
+    if not any(s["moved"] for s in found):
+        show_table("Series", ["series", "method", "releases", "begun"], [row[:-1] for row in rows], right=(2,))
+    else:
+        show_table("Series", ["series", "method", "releases", "begun", ""], rows, right=(2,))
 
 
 @app.command("show")
 def show(name: Annotated[str, typer.Argument(help="The name of the series.")], ledger: LEDGER, json: bool = JSON) -> None:
-    """The releases of a series. JSON keys: name, promise, releases (each number, release, rows, groups, counterfeits, suppressed, digest)."""
+    """The releases of a series. JSON keys: name, promise, moved, releases (each number, release, rows, groups, counterfeits, suppressed, digest)."""
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import LedgerError, did_you_mean
     from phalanx.ledger import Ledger
@@ -38,12 +42,13 @@ def show(name: Annotated[str, typer.Argument(help="The name of the series.")], l
         if promise is None:
             known = [s.name for s in opened.series()]
             raise LedgerError(f"the ledger knows no series {name!r}{did_you_mean(name, known) or '; it has ' + (', '.join(known) or 'none') + '.'}")
+        moved = opened.moved(name)
         keys = ("rows", "groups", "counterfeits", "suppressed")
         found: list[dict[str, Any]] = [
             {"number": e.number, "release": e.folder, **{k: e.summary.get(k) for k in keys}, "digest": e.digest} for e in opened.releases(name)
         ]
     if json:
-        show_json({"name": name, "promise": promise, "releases": found})
+        show_json({"name": name, "promise": promise, "moved": moved, "releases": found})
         return
     for guarantee in promise.get("guarantees", []):
         typer.echo("promises: " + ", ".join([guarantee["name"], *(f"{k} = {v}" for k, v in guarantee.items() if k != "name")]))
@@ -53,5 +58,68 @@ def show(name: Annotated[str, typer.Argument(help="The name of the series.")], l
         [[e["number"], *(e[k] for k in keys), Path(e["release"]).name] for e in found],
         right=range(5),
     )
+    if moved is not None:
+        typer.echo(f"moved to another ledger on {moved}, where it goes on")
     for folder in dict.fromkeys(str(Path(e["release"]).parent) for e in found):
         typer.echo(f"in {folder}")
+
+
+@app.command("export")
+def export(
+    name: Annotated[str, typer.Argument(help="The name of the series.")],
+    ledger: LEDGER,
+    to: Annotated[Path, typer.Option("--to", help="The file to write; its key is written beside it, as FILE.key.")],
+    copy: Annotated[bool, typer.Option("--copy", help="Make a backup: the series goes on in this ledger.")] = False,
+    json: bool = JSON,
+) -> None:
+    """Put a series into a sealed file, for another ledger; from then on this ledger refuses to publish it, unless it is a copy.
+
+    JSON keys: series, releases, folders, file, key, copy.
+    """
+    from phalanx.cli.locations import ledger_url
+    from phalanx.ledger import Ledger
+
+    with Ledger.open(ledger_url(ledger), create=False) as opened:
+        written = opened.export_series(name, to, copy=copy)
+    if json:
+        show_json(written.to_json())
+        return
+    typer.echo(f"Series {name} ({written.releases} release(s)) is in {written.file}, sealed under the key in {written.key}.")
+    typer.echo("Whoever has both can continue the series and look persons up in it: send them by different ways, and remove them when they have arrived.")
+    if copy:
+        typer.echo(
+            "This is a copy, and the series goes on here: import it only if this ledger is lost, since two ledgers would not know of each other's releases."
+        )
+    else:
+        typer.echo("The series is moved: this ledger refuses to publish it from now on. The release folders stay where they are.")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="The file that 'series export' wrote.")],
+    ledger: LEDGER,
+    key: Annotated[Path | None, typer.Option("--key", help="The file of its key, where it is not beside it as FILE.key.")] = None,
+    folder: Annotated[Path | None, typer.Option("--folder", help="Where the release folders are now, where they are not where they were.")] = None,
+    json: bool = JSON,
+) -> None:
+    """Take a series from a file that 'series export' wrote, whole or not at all; the ledger is made where there is none.
+
+    JSON keys: series, releases, folders, file, key, copy.
+    """
+    from phalanx.cli.locations import ledger_url
+    from phalanx.ledger import Ledger
+    from phalanx.ledger.transfer import Incoming, key_beside
+
+    with Incoming.of(file, key or key_beside(file)):
+        """The file is in order, so that a ledger that has to be made for it is not made in vain."""
+    with Ledger.open(ledger_url(ledger)) as opened:
+        taken = opened.import_series(file, key=key, folder=folder)
+    if json:
+        show_json(taken.to_json())
+        return
+    typer.echo(f"Series {taken.series} ({taken.releases} release(s)) is in this ledger, and goes on here with its next publish.")
+    for absent in [where for where in taken.folders if not Path(where).is_dir()]:
+        typer.echo(f"missing: {absent} (the next publish reads the release folders; put it there, or import with --folder)")
+    if taken.copy:
+        typer.echo("It came from a copy: do not publish it from the ledger that it was copied from any more.")
+    typer.echo(f"Now remove {taken.file} and {taken.key}.")

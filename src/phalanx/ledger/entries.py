@@ -1,7 +1,8 @@
 """What the ledger says in plain: names, counts, digests, dates. Nothing here is about a person."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -32,3 +33,27 @@ class SeriesEntry:
     """The day on which it began, as 2026-01-31."""
     releases: int
     """How many releases it has."""
+    moved: bool = False
+    """Whether it was moved to another ledger and goes on there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesFile:
+    """A series in a file, on its way to another ledger."""
+
+    series: str
+    """Its name."""
+    releases: int
+    """How many releases it has."""
+    folders: Sequence[str]
+    """Where its release folders are, by number, as the ledger that it is in or comes to has them."""
+    file: Path
+    """The sealed file."""
+    key: Path
+    """The file of its key."""
+    copy: bool
+    """Whether the series goes on where it came from."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Stable keys: series, releases, folders, file, key, copy."""
+        return asdict(self) | {"folders": list(self.folders), "file": str(self.file), "key": str(self.key)}

@@ -1,11 +1,11 @@
 """The ledger's key: one file of 32 random bytes that only its owner may read, and the keys derived from it."""
 
+import fcntl
 import hashlib
 import hmac
 import os
 import re
 import stat
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -38,27 +38,14 @@ class Keyring:
         """The key of a ledger that exists; LedgerError where it is missing, readable by others or not a key."""
         if (given := os.environ.get(VARIABLE)) is not None:
             return cls(_parse(given, f"the environment variable {VARIABLE}"), f"the environment variable {VARIABLE}")
-        try:
-            handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            raise LedgerError(f"the key file {file} is missing, and nothing in its ledger can be read without it; put it back, or set {VARIABLE}.") from None
-        except OSError as error:
-            raise LedgerError(f"the key file {file} of the ledger cannot be read ({error.strerror}); give it back to its owner with mode 0600.") from None
-        with os.fdopen(handle, "rb") as opened:
-            if os.name == "posix" and stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
-                raise LedgerError(f"the key file {file} of the ledger can be read by others than its owner; run: chmod 600 {file}")
-            try:
-                content = opened.read(1024)
-            except OSError as error:
-                raise LedgerError(f"the key file {file} of the ledger cannot be read ({error.strerror}); put the file back.") from None
-        return cls(_parse(content.decode("latin-1"), f"the key file {file}"), f"the key file {file}")
+        return cls(read_key(file, of="its ledger", remedy=f"put it back, or set {VARIABLE}"), f"the key file {file}")
 
     @classmethod
     def create(cls, file: Path) -> "Keyring":
         """A fresh key in a new file of mode 0600; a key that is there already is used and never overwritten."""
         if VARIABLE in os.environ or file.exists():
             return cls.load(file)
-        _write_new(file, _fresh(_BYTES).hex() + "\n")
+        write_key(file, fresh_key(), remedy=f"make its folder writable, or set {VARIABLE}")
         return cls.load(file)
 
     def person(self, series: str) -> PersonKey:
@@ -85,36 +72,62 @@ class Keyring:
         return "Keyring(…)"
 
 
-def _fresh(n: int) -> bytes:
-    return Randomness.secure().stream("ledger key").words((n + 7) // 8).tobytes()[:n]
+def fresh_key() -> bytes:
+    """A new key of 32 bytes."""
+    return Randomness.secure().stream("ledger key").words(_BYTES // 8).tobytes()
+
+
+def read_key(file: Path, *, of: str, remedy: str) -> bytes:
+    """The key in a file that only its owner may read; LedgerError where it is missing, readable by others or not a key."""
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise LedgerError(f"the key file {file} is missing, and nothing in {of} can be read without it; {remedy}.") from None
+    except OSError as error:
+        raise LedgerError(f"the key file {file} cannot be read ({error.strerror}); give it back to its owner with mode 0600.") from None
+    with os.fdopen(handle, "rb") as opened:
+        if os.name == "posix" and stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
+            raise LedgerError(f"the key file {file} can be read by others than its owner; run: chmod 600 {file}")
+        try:
+            content = opened.read(1024)
+        except OSError as error:
+            raise LedgerError(f"the key file {file} cannot be read ({error.strerror}); put the file back.") from None
+    return _parse(content.decode("latin-1"), f"the key file {file}")
+
+
+def write_key(file: Path, key: bytes, *, remedy: str) -> None:
+    """Put a key into a new file that only its owner may read; where another process was faster, its key stands.
+
+    Nobody ever sees half a key: it is written beside, flushed, and renamed into place. The name beside is always the same, so that the next one takes
+    over what an interrupted one leaves, and is locked, so that nobody takes it over from one who still writes.
+    """
+    beside = file.with_name(f"{file.name}.new")
+    try:
+        _private_folder(file.parent)
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "w", encoding="ascii") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX)
+            if file.exists():  # and what was opened may be the key by now
+                beside.unlink(missing_ok=True)
+                return
+            try:
+                os.fchmod(opened.fileno(), 0o600)  # a strict umask must not lock the owner out
+                opened.truncate(0)
+                opened.write(key.hex() + "\n")
+                opened.flush()
+                os.fsync(opened.fileno())
+                beside.replace(file)
+            except BaseException:
+                beside.unlink(missing_ok=True)
+                raise
+        flush_folder(file.parent)
+    except OSError as error:
+        raise LedgerError(f"the key file {file} cannot be written ({error.strerror}); {remedy}.") from None
 
 
 def _parse(text: str, origin: str) -> bytes:
     if not re.fullmatch(rf"[0-9a-fA-F]{{{2 * _BYTES}}}", text.strip()):
-        raise LedgerError(f"{origin} does not hold a ledger key ({2 * _BYTES} hexadecimal digits); put the right key back.")
+        raise LedgerError(f"{origin} does not hold a key ({2 * _BYTES} hexadecimal digits); put the right key back.")
     return bytes.fromhex(text.strip())
-
-
-def _write_new(file: Path, content: str) -> None:
-    """Nobody ever sees half a key: it is written beside, flushed, and linked into place unless another process was faster."""
-    beside = file.with_name(f"{file.name}.{_fresh(8).hex()}")
-    try:
-        _private_folder(file.parent)
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            with os.fdopen(handle, "w", encoding="ascii") as opened:
-                if os.name == "posix":
-                    os.fchmod(handle, 0o600)  # a strict umask must not lock the owner out
-                opened.write(content)
-                opened.flush()
-                os.fsync(handle)
-            with suppress(FileExistsError):
-                os.link(beside, file)
-        finally:
-            beside.unlink()
-        flush_folder(file.parent)
-    except OSError as error:
-        raise LedgerError(f"the key file {file} of the ledger cannot be written ({error.strerror}); make its folder writable, or set {VARIABLE}.") from None
 
 
 def _private_folder(folder: Path) -> None:

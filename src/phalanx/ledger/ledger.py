@@ -1,9 +1,9 @@
 """The ledger: series, their releases, and the sealed memory of persons, committed one release at a time."""
 
-import hmac
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from operator import attrgetter
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -11,22 +11,25 @@ import polars as pl
 
 from phalanx.data.persons import PersonKey
 from phalanx.errors import LedgerError
-from phalanx.ledger.entries import ReleaseEntry, SeriesEntry
+from phalanx.ledger.entries import ReleaseEntry, SeriesEntry, SeriesFile
 from phalanx.ledger.keys import Keyring
+from phalanx.ledger.moving import export_series, import_series
 from phalanx.ledger.postgresql import Postgresql
+from phalanx.ledger.rows import MOVED, Entries, Rows, canonical, fits, named, today
 from phalanx.ledger.sealing import pack, pack_groups, seal, unpack, unpack_groups, unseal
 from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store, table_definitions
+from phalanx.ledger.transfer import key_beside
 
 _FORMAT: Final = b"phalanx-ledger-1"
 _CHECK: Final = b"this is the key"
 _GROUPS: Final = "groups"
 _MEMORY: Final = "memory/"
 _CARRIED: Final = "carried/"
-_ENTRIES: Final = """
-    SELECT r.number, s.promise, r.folder, r.staging, r.digest, r.summary, r.authentic, coalesce(g.name, '')
-    FROM releases r JOIN series s ON s.name = r.series LEFT JOIN segments g ON g.series = r.series AND g.number = r.number
-    WHERE r.series = $1 ORDER BY r.number"""
+_SERIES: Final = """
+    SELECT s.name, s.promise, s.created,
+           (SELECT count(*) FROM releases r WHERE r.series = s.name), (SELECT count(*) FROM segments g WHERE g.series = s.name AND g.name = $1)
+    FROM series s"""
 
 
 class Ledger:
@@ -51,7 +54,7 @@ class Ledger:
 
     def __init__(self, store: Store, keys: Keyring) -> None:
         self._store = store
-        self._keys = keys
+        self._rows = Rows(store, keys)
 
     @classmethod
     def open(cls, url: str, *, create: bool = True) -> "Ledger":
@@ -78,44 +81,56 @@ class Ledger:
         return cls(store, keys)
 
     def person_key(self, series: str) -> PersonKey:
-        """The key that turns identifiers into person keys; another one for each series, the same each time."""
-        return self._keys.person(_name(series))
+        """The key that turns identifiers into person keys; another one for each series, the same each time, also after a move to another ledger."""
+        with self._store.snapshot():
+            return self._rows.person_key(series, self._rows.entries(series))
 
     def series(self) -> list[SeriesEntry]:
         """All series, by name."""
-        rows = self._store.run("SELECT name, promise, created, (SELECT count(*) FROM releases WHERE releases.series = series.name) FROM series ORDER BY name")
-        return [SeriesEntry(name=name, promise=json.loads(promise), created=created, releases=releases) for name, promise, created, releases in rows]
+        listed = [
+            SeriesEntry(name=name, promise=json.loads(promise), created=created, releases=releases, moved=moved > 0)
+            for name, promise, created, releases, moved in self._store.run(_SERIES, MOVED)
+        ]
+        return sorted(listed, key=attrgetter("name"))
 
     def promise(self, series: str) -> Mapping[str, Any] | None:
         """What the series promises; None where it has not begun."""
-        text = self._promise_text(series)
+        text = self._rows.promise(series)
         return None if text is None else dict(json.loads(text))
 
     def releases(self, series: str) -> list[ReleaseEntry]:
         """The releases of a series in order, once commits under way are decided; LedgerError where an entry was changed by others than Phalanx."""
-        self._store.settle(_name(series))
-        return [entry for entry, _ in self._entries(series)]
+        self._store.settle(named(series))
+        return [entry for entry, _ in self._rows.entries(series)]
 
     def remembered(self, series: str) -> dict[str, pl.DataFrame]:
         """The memory of a series: what its releases remembered, one table per name, in release order."""
         parts: dict[str, list[pl.DataFrame]] = {}
-        for entry, segments in self._entries(series):
-            for segment in segments:
-                if segment.startswith(_MEMORY):
-                    parts.setdefault(segment.removeprefix(_MEMORY), []).append(unpack(self._segment(series, entry.number, segment)))
+        with self._store.snapshot():
+            for entry, segments in self._rows.entries(series):
+                for segment in segments:
+                    if segment.startswith(_MEMORY):
+                        parts.setdefault(segment.removeprefix(_MEMORY), []).append(unpack(self._rows.segment(series, entry.number, segment)))
         return {name: pl.concat(frames, how="vertical_relaxed") for name, frames in sorted(parts.items())}
 
     def carried(self, series: str) -> dict[str, pl.DataFrame]:
         """What the last release of a series carries on, one table per name; empty before the first."""
-        number, segments = next(((entry.number, names) for entry, names in reversed(self._entries(series))), (0, []))
-        return {name.removeprefix(_CARRIED): unpack(self._segment(series, number, name)) for name in segments if name.startswith(_CARRIED)}
+        with self._store.snapshot():
+            number, segments = next(((entry.number, names) for entry, names in reversed(self._rows.entries(series))), (0, []))
+            return {name.removeprefix(_CARRIED): unpack(self._rows.segment(series, number, name)) for name in segments if name.startswith(_CARRIED)}
 
     def groups(self, series: str, number: int) -> pl.DataFrame | None:
         """Which group each person was published in: (person Binary, group Int64), sorted by person; None where the release keeps none."""
-        for entry, segments in self._entries(series):
-            if entry.number == number and _GROUPS in segments:
-                return unpack_groups(self._segment(series, number, _GROUPS))
+        with self._store.snapshot():
+            for entry, segments in self._rows.entries(series):
+                if entry.number == number and _GROUPS in segments:
+                    return unpack_groups(self._rows.segment(series, number, _GROUPS))
         return None
+
+    def moved(self, series: str) -> str | None:
+        """The day on which the series was moved to another ledger, as 2026-01-31; None where it goes on here."""
+        with self._store.snapshot():
+            return self._rows.moved(series, self._rows.entries(series))
 
     def commit(
         self,
@@ -133,41 +148,42 @@ class Ledger:
         series' own, or the ledger cannot be written.
         """
         carry = carry or {}
-        _check_names(_name(series), [*remember, *carry])
+        _check_names(named(series), [*remember, *carry])
         tables = {_MEMORY + name: pack(frame) for name, frame in remember.items()} | {_CARRIED + name: pack(frame) for name, frame in carry.items()}
         if groups is not None:
             tables[_GROUPS] = pack_groups(groups)
-        key = self._keys.sealing(series)
-        sealed = {segment: seal(key, content, series, entry.number, segment) for segment, content in sorted(tables.items())}
-        said = _canonical(promise)
-        summary = _canonical(entry.summary)
-        authentic = self._authenticate(series, said, entry, summary, list(sealed))
+        sealed = {segment: self._rows.seal(content, series, entry.number, segment) for segment, content in tables.items()}
+        said = canonical(promise)
         with self._store.transaction(series):
-            self._check_next(series, entry.number)
-            if entry.number > 1:
-                self._drop_carried(series, entry.number - 1)
-            own = self._promise_text(series)
-            if own is None:
-                self._store.run("INSERT INTO series (name, promise, created) VALUES ($1, $2, $3)", series, said, datetime.now(UTC).date().isoformat())
-            elif own != said:
-                raise LedgerError(f"series {series!r} promises something else than this release, and keeps its promise; give the plan another series name.")
-            self._store.run(
-                "INSERT INTO releases (series, number, folder, staging, digest, summary, authentic) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                *(series, entry.number, entry.folder, entry.staging, entry.digest, summary, authentic),
-            )
+            before = self._rows.entries(series)
+            self._check_next(series, entry.number, before)
+            if before:
+                if self._rows.promise(series) != said:
+                    raise LedgerError(f"series {series!r} promises something else than this release, and keeps its promise; give the plan another series name.")
+                self._drop_carried(series, *before[-1])
+            else:
+                self._rows.insert_series(series, said, today())
+            self._rows.insert_release(series, said, entry, list(sealed))
             for segment, blob in sealed.items():
-                self._store.run("INSERT INTO segments (series, number, name, sealed) VALUES ($1, $2, $3, $4)", series, entry.number, segment, blob)
+                self._rows.insert_segment(series, entry.number, segment, blob)
 
-    def _drop_carried(self, series: str, number: int) -> None:
-        """Remove what a release carries, which the next one replaces, and authenticate its entry anew."""
-        entry, segments = self._entries(series)[number - 1]
-        replaced = [name for name in segments if name.startswith(_CARRIED)]
-        for name in replaced:
-            self._store.run("DELETE FROM segments WHERE series = $1 AND number = $2 AND name = $3", series, number, name)
-        if replaced:
-            left = [name for name in segments if name not in replaced]
-            authentic = self._authenticate(series, self._promise_text(series) or "", entry, _canonical(entry.summary), left)
-            self._store.run("UPDATE releases SET authentic = $1 WHERE series = $2 AND number = $3", authentic, series, number)
+    def export_series(self, series: str, to: str | Path, *, copy: bool = False) -> SeriesFile:
+        """Put a series into a sealed file, from which another ledger takes it; the key of the file is written beside it, into ``FILE.key``.
+
+        From then on this ledger keeps the series for reading and refuses to publish it, since two ledgers that both did would not know of each other's
+        releases. With ``copy`` it goes on here, and the file is a backup. LedgerError, and no file, where there is no such series, it was moved already,
+        or the file exists or cannot be written.
+        """
+        return export_series(self._rows, series, Path(to), copy=copy)
+
+    def import_series(self, file: str | Path, *, key: str | Path | None = None, folder: str | Path | None = None) -> SeriesFile:
+        """Take a series from a file that another ledger exported, with everything that it remembers about persons, or, with an error, nothing of it.
+
+        ``key`` is the file of its key, by default beside it; ``folder`` is where the release folders stand now, by default where they stood. LedgerError
+        where the file was changed, the key is not its key, or the ledger has a series of that name, unless it is the one that was moved away from here.
+        """
+        key_file = key_beside(Path(file)) if key is None else Path(key)
+        return import_series(self._rows, Path(file), key_file, folder=None if folder is None else Path(folder))
 
     def close(self) -> None:
         """Close the ledger."""
@@ -182,51 +198,24 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self._store.where!r})"
 
-    def _promise_text(self, series: str) -> str | None:
-        rows = self._store.run("SELECT promise FROM series WHERE name = $1", _name(series))
-        return str(rows[0][0]) if rows else None
-
-    def _entries(self, series: str) -> list[tuple[ReleaseEntry, list[str]]]:
-        """Every release with the names of its segments, each authenticated."""
-        rows = self._store.run(_ENTRIES, _name(series))  # one statement, so that a commit meanwhile is seen wholly or not at all
-        said: dict[tuple[Any, ...], list[str]] = {}
-        for *entry_of, segment in rows:
-            said.setdefault(tuple(entry_of), []).extend([segment] if segment else [])
-        entries: list[tuple[ReleaseEntry, list[str]]] = []
-        for expected, ((number, promise, folder, staging, digest, summary, authentic), segments) in enumerate(said.items(), start=1):
-            names = sorted(segments)
-            try:
-                entry = ReleaseEntry(number=number, folder=folder, staging=staging, digest=digest, summary=json.loads(summary))
-            except ValueError:
-                raise self._changed(series, expected) from None
-            mine = self._authenticate(series, promise, entry, summary, names)
-            if number != expected or not hmac.compare_digest(mine, authentic):
-                raise self._changed(series, expected)
-            entries.append((entry, names))
-        return entries
-
-    def _segment(self, series: str, number: int, name: str) -> bytes:
-        rows = self._store.run("SELECT sealed FROM segments WHERE series = $1 AND number = $2 AND name = $3", series, number, name)
-        content = unseal(self._keys.sealing(series), rows[0][0], series, number, name) if rows else None
-        if content is None:
-            raise self._changed(series, number)
-        return content
-
-    def _authenticate(self, series: str, promise: str, entry: ReleaseEntry, summary: str, segments: list[str]) -> bytes:
-        said = [series, promise, entry.number, entry.folder, entry.staging, entry.digest, summary, segments]
-        return self._keys.authenticate(series, json.dumps(said).encode())
-
-    def _changed(self, series: str, number: int) -> LedgerError:
-        return LedgerError(
-            f"the ledger {self._store.where} was changed by others than Phalanx at release {number} of series {series!r}; put back a copy of it that is whole."
-        )
-
-    def _check_next(self, series: str, number: int) -> None:
-        last = int(self._store.run("SELECT coalesce(max(number), 0) FROM releases WHERE series = $1", series)[0][0])
+    def _check_next(self, series: str, number: int, before: Entries) -> None:
+        if (day := self._rows.moved(series, before)) is not None:
+            raise LedgerError(
+                f"series {series!r} was moved to another ledger on {day} and goes on there; name that ledger, or import the series back into this one."
+            )
+        last = len(before)
         if number <= last:
             raise LedgerError(f"release {number} of series {series!r} was published by somebody else meanwhile; publish again to make release {last + 1}.")
         if number != last + 1:
             raise LedgerError(f"release {number} of series {series!r} cannot follow release {last}; publish again to make release {last + 1}.")
+
+    def _drop_carried(self, series: str, entry: ReleaseEntry, segments: Sequence[str]) -> None:
+        """Remove what a release carries, which the next one replaces."""
+        replaced = [name for name in segments if name.startswith(_CARRIED)]
+        for name in replaced:
+            self._rows.delete_segment(series, entry.number, name)
+        if replaced:
+            self._rows.authenticate_anew(series, entry, [name for name in segments if name not in replaced])
 
 
 def _store(url: str, *, create: bool) -> Store:
@@ -257,21 +246,6 @@ def _recognise(store: Store, keys: Keyring) -> None:
         raise LedgerError(f"{keys.origin} does not hold the key of the ledger {store.where}; put the right key back.")
 
 
-def _canonical(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, sort_keys=True, allow_nan=False)
-
-
-def _name(series: str) -> str:
-    if not series or not _fits(series):
-        raise LedgerError("a series needs a name that is text (not empty, no NUL); change it in the plan.")
-    return series
-
-
 def _check_names(series: str, remember: Sequence[str]) -> None:
-    if unfit := [name for name in remember if not name or not _fits(name)]:
+    if unfit := [name for name in remember if not name or not fits(name)]:
         raise ValueError(f"series {series!r}: {unfit[0]!r} cannot name a table of a memory")
-
-
-def _fits(text: str) -> bool:
-    """Whether every database can hold the text."""
-    return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
