@@ -53,8 +53,8 @@ def members(sets: pl.Series) -> pl.DataFrame:
     distinct = values.filter(values != "").unique().sort()
     q = max(len(distinct), 1)
     known = pl.DataFrame({"value": distinct, "code": np.arange(len(distinct))})
-    meant = values.to_frame("value").join(known, on="value", how="left", maintain_order="left")["code"].fill_null(-1).to_numpy()
-    code = meant[written.cast(pl.Enum(spellings)).to_physical().to_numpy()]
+    spelled = pl.DataFrame({"spelling": spellings, "value": values}).join(known, on="value", how="left")
+    code = written.to_frame("spelling").join(spelled, on="spelling", how="left", maintain_order="left")["code"].fill_null(-1).to_numpy()
     index = np.repeat(np.arange(len(sets)), lists.list.len().fill_null(0).to_numpy())
     pairs = (index * q + code)[code >= 0]
     pairs.sort()
