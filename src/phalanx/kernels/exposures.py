@@ -28,7 +28,10 @@ def left_of(survival: int, n: int, n_s: int) -> int:
 
 @_kernel
 def widths_beside(place: Ints, starts: Ints, value: Ints, held_starts: Ints, held: Codes) -> Ints:
-    """How many values each row has a history with or holds now, shape (n,); the arguments as in :func:`lay_beside`."""
+    """How many values each row has a history with or holds now, shape (n,).
+
+    ``place``, ``starts``, ``value``, ``held_starts`` and ``held`` as in :func:`lay_beside`.
+    """
     found = np.empty(len(place), np.int64)
     for i in range(len(place)):
         own, p = held_starts[i], place[i]

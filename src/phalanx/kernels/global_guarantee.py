@@ -382,8 +382,9 @@ def split(
 ) -> bool:
     """Split rows top-down while both parts may be groups; whether the rows together may be one, without which nothing is split (Corollary 3).
 
-    ``order[start:end]``: the rows, reordered; ``name`` (n,) is set to one row of each group. The others as in :func:`grow`. Of each node the widest
-    attribute is tried first, cut in the middle and then off it.
+    ``order[start:end]``: the rows, reordered; ``name`` (n,) is set to one row of each group. ``positions``, ``least``, ``starts``, ``values``,
+    ``base``, ``over_starts``, ``over_value`` and ``over_ratio`` as in :func:`grow`. Of each node the widest attribute is tried first, cut in the middle and
+    then off it.
     """
     d = positions.shape[1]
     tally, met = np.zeros(len(base), np.int64), np.empty(len(base), np.int64)
