@@ -26,23 +26,35 @@ def _as_user():
     return ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 
 
+def _run(folder, *words):
+    clean = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+    command = [*_as_user(), binaries() / words[0], "-D", folder / "data", *words[1:]]
+    subprocess.run(command, check=True, env=clean, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def start(folder):
+    """Start the server of a folder; it listens on a socket there and nowhere else."""
+    _run(folder, "pg_ctl", "-w", "-l", folder / "log", "-o", f"-c listen_addresses='' -k {folder} -F", "start")
+
+
 @contextmanager
 def server(folder):
-    """A server whose socket is in ``folder``; yields its URL, and stops it on leaving."""
-    folder, bin_, user = Path(folder), binaries(), _as_user()
+    """A server whose socket is in ``folder``; yields its URL, and stops it on leaving. The role ``careful``, if somebody makes it, needs a password."""
+    folder, user = Path(folder), _as_user()
     for parent in [folder, *folder.parents][: 4 if user else 0]:
         if parent.owner() != "nobody" and parent.stat().st_uid == os.geteuid() and len(parent.parts) > 2:
             parent.chmod(0o755)
     if user:
         shutil.chown(folder, "nobody", "nogroup")
-    clean = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
-    run = lambda *words: subprocess.run([*user, *words], check=True, env=clean, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: E731
-    run(bin_ / "initdb", "-D", folder / "data", "-A", "trust", "-U", "phalanx", "-E", "UTF8", "--no-sync")
-    run(bin_ / "pg_ctl", "-D", folder / "data", "-w", "-l", folder / "log", "-o", f"-c listen_addresses='' -k {folder} -F", "start")
+    _run(folder, "initdb", "-A", "trust", "-U", "phalanx", "-E", "UTF8", "--no-sync")
+    rules = folder / "data" / "pg_hba.conf"
+    rules.write_text("local all careful scram-sha-256\n" + rules.read_text())
+    start(folder)
     try:
         yield f"postgresql://phalanx@/postgres?host={folder}"
     finally:
-        run(bin_ / "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop")
+        if (folder / "data" / "postmaster.pid").exists():
+            _run(folder, "pg_ctl", "-m", "immediate", "stop")
 
 
 @cache

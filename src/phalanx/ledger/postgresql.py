@@ -115,7 +115,8 @@ class Address:
         """The key file of a ledger that has no folder: in the user's own configuration, named after the address, so that every ledger has its own."""
         base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
         config = base if base.is_absolute() else Path("~/.config").expanduser()  # the XDG specification says to ignore relative ones
-        place = f"{self.host}\0{self.database}\0{self.schema}"
+        host = self.host if re.search(r":\d+$", self.host) else f"{self.host}:5432"
+        place = f"{host}\0{self.database}\0{self.schema}"
         return config / "phalanx" / f"{hashlib.sha256(place.encode()).hexdigest()}.key"
 
 
