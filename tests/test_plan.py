@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from one_group import OneGroup
 from phalanx.errors import PlanError
 from phalanx.plan import Plan
 
@@ -207,3 +208,58 @@ def test_a_plan_does_not_change(tmp_path):
         plan.path = Path()
     with pytest.raises(ValueError, match="frozen"):
         plan.sections.series.name = "other"
+
+
+REGISTRY = '[source.registry]\npath = "in/voters.csv"\n[schema]\n'
+
+
+def with_registry(said=REGISTRY):
+    return PLAN.replace("[schema]\n", said, 1)
+
+
+def test_a_registry(tmp_path, monkeypatch):
+    """A file or the rows of a query, resolved like the source; no registry is none."""
+    monkeypatch.setattr("phalanx.plan.make", lambda *_: OneGroup())
+    plan = planned(tmp_path, with_registry())
+    assert (plan.registry_path(), plan.registry_query) == (str(tmp_path / "in" / "voters.csv"), None)
+    assert plan.source_path() == str(tmp_path / "in" / "discharges.parquet")
+    assert plan.method() == OneGroup()
+    asked = planned(tmp_path, with_registry(REGISTRY.replace('path = "in/voters.csv"', 'url = "sqlite:///in/v.db"\nquery = "select 1"')))
+    assert (asked.registry_path(), asked.registry_query) == (f"sqlite:///{tmp_path / 'in' / 'v.db'}", "select 1")
+    none = planned(tmp_path)
+    assert (none.registry_path(), none.registry_query) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        ("", r"\[source.registry\] needs either path, or url with query"),
+        ('path = "v.csv"\nurl = "sqlite:///v.db"', r"\[source.registry\] needs either path, or url with query"),
+        ('url = "sqlite:///v.db"', r"\[source.registry\] needs url and query together"),
+        ('path = "v.csv"\nquery = "select 1"', r"\[source.registry\] needs url and query together"),
+        ("path = 5", r"\[source.registry\] path must be text in quotes"),
+        ('paht = "v.csv"', r"\[source.registry\] has an unknown key 'paht'; did you mean 'path'"),
+        ('registry = "v.csv"', r"\[source.registry\] has an unknown key 'registry'; it takes path, url, query"),
+    ],
+)
+def test_a_wrong_registry_is_one_sentence(tmp_path, said, what):
+    """What is wrong with it is what would be wrong with a source, under its own name."""
+    with pytest.raises(PlanError, match=what):
+        planned(tmp_path, with_registry(f"[source.registry]\n{said}\n[schema]\n"))
+
+
+def test_a_registry_that_is_no_section(tmp_path):
+    """A path in the place of a section is refused; a url of another kind too, when it is needed."""
+    with pytest.raises(PlanError, match=r"\[source\] registry must be a section of its own"):
+        planned(tmp_path, PLAN.replace("[source]\n", '[source]\nregistry = "v.csv"\n'))
+    with pytest.raises(PlanError, match=r"\[source.registry\] url: it is neither sqlite"):
+        planned(tmp_path, with_registry('[source.registry]\nurl = "mysql://h/d"\nquery = "q"\n[schema]\n')).registry_path()
+
+
+@pytest.mark.parametrize("method", ['"m-invariance"\nm = 10', '"mondrian"\nk = 5'])
+def test_a_registry_is_of_use_to_some_methods_only(tmp_path, method):
+    """A method that takes none refuses the plan, and not the same plan without."""
+    text = with_registry().replace('"m-invariance"\nm = 10', method)
+    with pytest.raises(PlanError, match=r"plan\.toml' \[source.registry\] is of use to global-guarantee only; remove it"):
+        planned(tmp_path, text).method()
+    assert planned(tmp_path, text.replace(REGISTRY, "[schema]\n")).method().takes_registry is False

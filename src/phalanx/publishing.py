@@ -12,7 +12,7 @@ from phalanx import staging
 from phalanx.data.frames import like, to_polars
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.errors import GuaranteeError, LedgerError, PhalanxError, ReleaseError, SchemaError
+from phalanx.errors import GuaranteeError, LedgerError, PhalanxError, ReleaseError, SchemaError, SourceError
 from phalanx.guarantees import truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.verify import verify
@@ -192,7 +192,10 @@ class Series:
             raise SchemaError("a registry is matched with the table by person and no identifier is declared; name the identifier column, or leave it out.")
         if not self._is.method.takes_registry:
             raise SchemaError(f"a registry is of no use to {self._is.method.name}; leave it out, or publish by global-guarantee.")
-        return to_polars(registry, drop=None)
+        try:
+            return to_polars(registry, drop=None)
+        except SourceError as wrong:
+            raise SourceError(f"in the registry: {wrong}") from None
 
     def _publish(self, frame: "pl.DataFrame", registry: "pl.DataFrame | None", table: Any, ledger: Ledger, began: float, progress: Progress) -> Published:
         staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name))

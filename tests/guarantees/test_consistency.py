@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ import pytest
 from phalanx.data.hierarchy import Bands, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
+from phalanx.guarantees import consistency
 from phalanx.guarantees.verify import verify
 from phalanx.randomness import Randomness
 from phalanx.release.folder import Release, write_folder
@@ -252,3 +254,24 @@ def test_a_set_in_another_form_is_a_fault(tmp_path, loose):
 def test_what_is_declared_a_set_and_is_none(tmp_path, change, attribute, what):
     """Numbers, nested columns, another role, a hierarchy."""
     assert what in notes([reported(tmp_path / "r", change, ("parquet",), **attribute)])
+
+
+COUNTS = {
+    "in another group": (pl.DataFrame({"group": [1, 7], "count": [2, 1]}), "1 registered count(s) name a group that is not in the data"),
+    "none": (pl.DataFrame({"group": [1, 2], "count": [2, 0]}), "1 registered count(s) are not positive"),
+    "fewer than none": (pl.DataFrame({"group": [1, 2], "count": [2, -1]}), "1 registered count(s) are not positive"),
+    "twice": (pl.DataFrame({"group": [1, 1], "count": [2, 1]}), "1 group(s) are counted twice among the registered"),
+    "no numbers": (pl.DataFrame({"group": [1], "count": ["two"]}), "the registered table holds something else than groups and whole numbers"),
+    "in no group": (pl.DataFrame({"group": [None], "count": [2]}, schema_overrides={"group": pl.Int64}), "the registered table holds something else"),
+}
+
+
+@pytest.mark.parametrize(("counts", "what"), COUNTS.values(), ids=COUNTS.keys())
+def test_counts_of_registered_persons(tmp_path, counts, what):
+    """They name groups that exist, each once, and are positive; right ones hold."""
+    release = Release.read(made(tmp_path / "r"))
+    beside = [replace(release, form=replace(release.form, registered=c)) for c in (pl.DataFrame({"group": [1, 3], "count": [2, 9]}), counts)]
+    right, wrong = (consistency.check(r)[0] for r in beside)
+    assert right.holds, right.note
+    assert not wrong.holds
+    assert what in wrong.note

@@ -20,7 +20,7 @@ from phalanx.methods.m_invariance import MInvariance
 from phalanx.methods.mondrian import Mondrian
 from phalanx.publishing import Series
 from phalanx.randomness import Randomness
-from phalanx.release.generalized import Generalized
+from phalanx.release.generalized import Generalized, generalize
 
 TREE = Tree.of_mapping({"west": ["Aachen", "Bonn"], "north": ["Celle", "Dorum"]})
 SCHEMA = Schema(identifier="who", quasi=["age", "town"], sensitive="ill", hierarchies={"town": TREE}, missing="value")
@@ -112,3 +112,64 @@ def test_an_officer_with_table_and_ledger_checks_it_too(tmp_path):
 
     assert [v.holds for v in right.checks if v.name == "release 1: truth"] == [True]
     assert [v.holds for v in wrong.checks if v.name == "release 1: truth"] == [False]
+
+
+REGISTERED = [1, 1, 2, 0, 2, 3]
+
+
+def with_registry():
+    """Sixty people in three groups, and a draft in which six registered ones, of whom one is in no group, widen the boxes."""
+    listed = pl.DataFrame({"who": range(100, 106), "age": [80, 81, 82, 83, None, 15], "town": ["Aachen", "Dorum"] * 3})
+    microdata = Microdata.encode(table(60, 5), SCHEMA, PersonKey(bytes(32)), listed)
+    place = np.arange(60) % 3
+    virtual = np.array(REGISTERED) - 1
+    form, published = generalize(microdata, np.arange(60), place, Randomness.secure().stream("t"), registry=(microdata.registry, virtual))
+    return microdata, form, published[place], np.where(virtual >= 0, published[virtual], 0)
+
+
+def test_registered_persons_lie_in_their_boxes():
+    """With the registry, places and counts are checked; without it, of the same persons the counts alone."""
+    microdata, form, groups, registered = with_registry()
+    verdict = truth.check(Shown(form), microdata, groups, registered=registered)
+    assert (verdict.holds, verdict.worst) == (True, 0)
+    assert "5 registered person(s) are counted and lie in the box of their group" in verdict.note
+    without = truth.check(Shown(form), replace(microdata, registry=None), groups, registered=registered)
+    assert without.holds
+    assert "5 registered person(s) are counted" in without.note
+    assert "lie in the box of their group" not in without.note.split("; ")[-1]
+
+
+@pytest.mark.parametrize(
+    "broken", ["a box of the rows alone", "another group", "a group that is nowhere", "one more", "one fewer", "no counts", "nobody named"]
+)
+def test_an_untruth_about_registered_persons_is_seen(broken):
+    """A box that does not hold one, a count that is not theirs, a group that is nowhere."""
+    microdata, form, groups, registered = with_registry()
+    counts = form.registered
+    if broken == "a box of the rows alone":
+        form = form_of_rows(microdata, form, groups)
+    elif broken == "another group":  # the counts stay right, for two exchange their places, of whom one is older than all of the other group
+        registered[[1, 2]] = registered[[2, 1]]
+    elif broken == "a group that is nowhere":
+        registered[0] = 77
+    elif broken in ("one more", "one fewer"):
+        form = replace(form, registered=counts.with_columns(pl.col("count") + (1 if broken == "one more" else -1) * (pl.int_range(pl.len()) == 0)))
+    elif broken == "no counts":
+        form = replace(form, registered=None)
+    else:
+        registered = None
+
+    verdict = truth.check(Shown(form), microdata, groups, registered=registered)
+
+    assert not verdict.holds
+    assert verdict.worst >= 1
+    assert "registered person(s) lie outside the box of their group, and" in verdict.note
+    assert "and 0 value(s)" not in verdict.note  # the rows are as they should be
+
+
+def form_of_rows(microdata, form, groups):
+    """The same groups and counts, with the boxes that the rows alone have."""
+    order = [int(np.flatnonzero(groups == g)[0]) % 3 for g in (1, 2, 3)]  # the place of the group that is called 1, 2, 3
+    tight, published = generalize(microdata, np.arange(60), np.arange(60) % 3, Randomness.secure().stream("t"))
+    now = {int(published[place]): g for g, place in zip((1, 2, 3), order, strict=True)}
+    return replace(form, table=tight.table.with_columns(pl.col("group").replace_strict(now, return_dtype=pl.Int64)).sort("group"))

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,7 @@ from phalanx.guarantees.verify import verify
 from phalanx.randomness import Randomness
 from phalanx.release.folder import Release, write_folder
 from phalanx.release.generalized import Generalized, generalize
-from phalanx.release.manifest import NAME, Manifest
+from phalanx.release.manifest import NAME, Manifest, digest
 
 SAID = {
     "series": "s", "number": 1, "method": {"name": "mondrian", "k": 2}, "guarantees": [{"name": "k-anonymity", "k": 2}],
@@ -187,3 +188,54 @@ def test_what_is_no_release_folder(tmp_path: Path) -> None:
     for name in ("nowhere", "file", "empty"):
         with pytest.raises(ReleaseError, match="is not a release folder"):
             Release.read(tmp_path / name)
+
+
+def with_registered(counts: pl.DataFrame) -> Generalized:
+    """Four rows in two groups, and how many registered persons these hold."""
+    form = form_of(pl.DataFrame({"age": [20, 20, 30, 30]}), quasi=["age"])
+    return Generalized(form.table, form.attributes, None, counts)
+
+
+@pytest.mark.parametrize("formats", [("parquet", "csv"), ("parquet",), ("csv",)])
+def test_registered_persons_are_counted_beside(tmp_path: Path, formats: tuple[str, ...]) -> None:
+    """The counts of registered persons come back as they were, with their total in the manifest; none at all, and none of the groups, are kept apart."""
+    counts = pl.DataFrame({"group": [1, 2], "count": [3, 1]})
+    release = write(tmp_path / "r", with_registered(counts), formats)
+    assert release.form.registered.equals(counts)
+    assert release.form.counterfeits is None
+    assert (release.manifest.registered, json.loads((release.path / NAME).read_bytes())["registered"]) == (4, 4)
+    assert {p.name for p in release.path.iterdir()} == {NAME, *(f"{name}.{format}" for name in ("data", "registered") for format in formats)}
+    assert [v.note for v in verify([release]) if not v.holds] == []
+    nobody = write(tmp_path / "nobody", with_registered(counts.clear()), formats)
+    assert (nobody.form.registered.height, nobody.manifest.registered) == (0, 0)
+    assert write(tmp_path / "none", with_registered(None), formats).form.registered is None
+
+
+def test_a_manifest_without_registered_persons_does_not_speak_of_them(tmp_path: Path) -> None:
+    """So releases from before there were registries are read as ever; a manifest that says 0 is not in the form in which it was published."""
+    release = write(tmp_path / "r", form_of(pl.DataFrame({"age": [20, 20, 30, 30]}), quasi=["age"]))
+    said = json.loads((release.path / NAME).read_bytes())
+    assert "registered" not in said
+    assert release.manifest.registered == 0
+    (release.path / NAME).write_text(json.dumps({"registered": 0} | said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    with pytest.raises(ReleaseError, match="not in the form in which it was published"):
+        Release.read(release.path)
+
+
+@pytest.mark.parametrize("counts", [pl.DataFrame({"group": [1], "count": ["many"]}), pl.DataFrame({"group": [1], "count": [[1]]})])
+@pytest.mark.parametrize("table", ["counterfeits", "registered"])
+def test_counts_that_are_no_numbers(tmp_path: Path, counts: pl.DataFrame, table: str) -> None:
+    """Whatever stands in a table of counts, reading it is no fault of Phalanx: it counts nobody, against the manifest."""
+    right = pl.DataFrame({"group": [1], "count": [1]})
+    release = write(tmp_path / "r", replace(with_registered(None), **{table: right}), ("parquet",))
+    counts.write_parquet(release.path / f"{table}.parquet")
+    manifest = release.manifest
+    files = [f.model_copy(update={"sha256": digest((release.path / f.name).read_bytes())}) for f in manifest.files]
+    (release.path / NAME).write_bytes(manifest.model_copy(update={"files": files}).to_bytes())
+    with pytest.raises(ReleaseError, match=f"the manifest says 1 {table} and the files hold 0"):
+        Release.read(release.path)
+    pl.DataFrame({"group": [1], "COUNT": [1]}).write_parquet(release.path / f"{table}.parquet")
+    files = [f.model_copy(update={"sha256": digest((release.path / f.name).read_bytes())}) for f in manifest.files]
+    (release.path / NAME).write_bytes(manifest.model_copy(update={"files": files}).to_bytes())
+    with pytest.raises(ReleaseError, match=f"the columns of {table} are not group and count"):
+        Release.read(release.path)

@@ -220,3 +220,66 @@ def test_columns_that_would_be_called_alike(taken: str) -> None:
     microdata = Microdata.encode(frame, Schema(quasi=["x"], sensitive=taken))
     with pytest.raises(SchemaError, match=f"two published columns would be called '{taken}'"):
         generalize(microdata, np.arange(2), np.zeros(2, dtype=np.int64), Randomness.secure().stream("t"))
+
+
+KEY = PersonKey(bytes(range(32)))
+ROWS_AND_LISTED = st.tuples(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 4)), min_size=5, max_size=25).map(lambda rows: rows + [(v, g) for g, (v, _) in enumerate(rows[:5])]),
+    st.lists(st.tuples(st.none() | st.integers(-10, 40), st.integers(-1, 4)), max_size=20),
+)
+
+
+def with_registry(rows: list[tuple[Any, int]], listed: list[tuple[Any, int]], width: float | None = None) -> tuple[Generalized, Any]:
+    """Rows and registered persons, each with a value of ``x`` and a group, where -1 is none."""
+    people = {"p": [v for v, _ in rows], "v": [v for v, _ in listed]}
+    frames = [
+        pl.DataFrame({"who": pl.Series([f"{who}{i}" for i in range(len(x))], dtype=pl.String), "x": pl.Series(x, dtype=pl.Int64)}) for who, x in people.items()
+    ]
+    microdata = Microdata.encode(frames[0], Schema(identifier="who", quasi=["x"], missing="value"), KEY, frames[1])
+    assert microdata.registry is not None
+    return generalize(
+        microdata,
+        np.arange(len(rows)),
+        np.array([g for _, g in rows]),
+        Randomness.secure().stream("t"),
+        min_width=None if width is None else {"x": width},
+        registry=(microdata.registry, np.array([g for _, g in listed], dtype=np.int64)),
+    )
+
+
+def boxes_of(people: list[tuple[Any, int]], groups: int) -> list[tuple[Any, Any]]:
+    """The least and the greatest value of each group, a missing one below all others."""
+    order = [sorted((v for v, g in people if g == group), key=lambda v: (v is not None, v)) for group in range(groups)]
+    return [(values[0], values[-1]) for values in order]
+
+
+@settings(max_examples=100, deadline=None)
+@given(ROWS_AND_LISTED)
+def test_registered_persons_widen_their_group(people: tuple[list[tuple[Any, int]], list[tuple[Any, int]]]) -> None:
+    """The interval of a group holds its rows and its registered persons, no more; the latter have no row, and each group says how many it has."""
+    rows, listed = people
+    form, published_id = with_registry(rows, listed)
+    published = {group: (low, high) for group, low, high in form.table.unique().rows()}
+
+    assert [published[int(i)] for i in published_id] == boxes_of(rows + listed, 5)
+    assert sorted(form.table["group"]) == sorted(int(published_id[g]) for _, g in rows)
+    held = {int(i): sum(g == group for _, g in listed) for group, i in enumerate(published_id)}
+    assert form.registered is not None
+    assert form.registered.rows() == sorted((i, count) for i, count in held.items() if count)
+    assert form.registered_persons == sum(g >= 0 for _, g in listed)
+    assert (form.registered.schema, form.counterfeits) == ({"group": pl.Int64, "count": pl.Int64}, None)
+
+
+def test_registered_persons_in_no_group_widen_nothing() -> None:
+    """Whoever of the registry is in no group leaves no trace but an empty table; without a registry there is none at all."""
+    form, _ = with_registry([(1, 0), (3, 0)], [(99, -1)])
+    assert form.table.unique().rows() == [(1, 1, 3)]
+    assert form.registered is not None
+    assert (form.registered.height, form.registered_persons) == (0, 0)
+    assert made([1, 3], [0, 0]).registered is None
+
+
+def test_least_widths_hold_registered_persons_too() -> None:
+    """The grid is laid over the interval of all."""
+    form, _ = with_registry([(11, 0), (12, 0)], [(14, 0)], width=5)
+    assert form.table.unique().rows() == [(1, 10, 15)]

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
+import one_group
 from phalanx.data.hierarchy import Tree
 from phalanx.data.schema import Schema
 from phalanx.guarantees.base import Verdict
@@ -263,3 +264,18 @@ def test_an_old_page_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
         write_report(path, [published[-1].release], published[-1].verdicts, summary={})
     assert path.read_text(encoding="utf-8") == before
     assert not [p for p in path.parent.iterdir() if p.name.endswith(".part")]
+
+
+def test_registered_persons_and_suppressed_values_are_told_where_there_are_any(tmp_path):
+    """How many persons without a row, in how many groups, and how many values were taken out and why; a page without them does not speak of them."""
+    series = Series("clinic", schema=one_group.SCHEMA, method=one_group.OneGroup(groups=3, without=2), to=tmp_path / "out")
+    published = series.publish(one_group.rows(), registry=one_group.registry())
+    text = published.report.read_text(encoding="utf-8")
+    told = Page(text).text
+
+    assert published.registered == 6
+    assert "6 registered persons in 3 groups" in told and "registered 6" in told
+    assert "2 values: too rare" in told and "values suppressed 2" in told
+    assert "MARKER" not in text and not re.search(r">v\d<", text)
+    _, none, _ = publish(tmp_path / "b", [people()])
+    assert "registered" not in none.text and "values suppressed" not in none.text and "taken out" not in none.text

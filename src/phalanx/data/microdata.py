@@ -248,7 +248,7 @@ def _of_the_registry() -> Iterator[None]:
     try:
         yield
     except (SchemaError, SourceError) as wrong:
-        raise type(wrong)(f"in the registry {wrong}") from None
+        raise type(wrong)(f"in the registry: {wrong}") from None
 
 
 def _of_persons(schema: Schema) -> Schema:

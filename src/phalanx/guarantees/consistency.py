@@ -125,7 +125,7 @@ def _interval_faults(release: Release, all_boxes: pl.DataFrame) -> Iterator[str]
 def _registered_faults(release: Release) -> Iterator[str]:
     """Counts of registered persons that are no counts, or of groups that are not there."""
     table = release.form.registered
-    if table is None or not table.height:
+    if table is None or not table.height or GROUP not in release.form.table.columns:
         return
     if table.columns != [GROUP, "count"] or not all(table[c].dtype.is_integer() and not table[c].null_count() for c in table.columns):
         yield "the registered table holds something else than groups and whole numbers"

@@ -22,8 +22,9 @@ def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata
     """Every published person lies in the box of their group, and the group has their sensitive value as often as its persons do.
 
     ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that was held back. ``shown``: the same
-    rows with suppressed values taken out, which may be no other values than theirs. ``registered`` (r,): the same as ``groups`` of each person of its
-    registry, who lie in the boxes too, and whom their groups count. The worst figure is the number of rows, of values, and of counts that are not so.
+    rows with suppressed values taken out, which may be no other values than theirs. ``registered`` (r,): the same as ``groups`` of persons without a
+    row, None for nobody, whom their groups count; they lie in the boxes too, which shows where ``microdata`` holds a registry, of just these persons.
+    The worst figure is the number of rows, of values, and of counts that are not so.
     """
     published = np.flatnonzero(groups > 0)
     of_release = Groups.of(release.form)
@@ -56,17 +57,19 @@ def _outside(release: Release, microdata: Microdata, boxes: Sequence[tuple[Ints,
 
 def _registry(release: Release, of_release: Groups, microdata: Microdata, boxes: Sequence[tuple[Ints, Ints]], registered: Ints | None) -> tuple[int, str]:
     """How much of what is published about registered persons is not so, and in words."""
-    if microdata.registry is None or registered is None:
-        counted = int(of_release.registered.sum())
-        return counted, f"; {counted} registered person(s) are counted, and there is no registry" if counted else ""
-    ids, listed = of_release.ids.to_numpy(), np.flatnonzero(registered > 0)
-    at = np.minimum(np.searchsorted(ids, registered[listed]), len(ids) - 1)
-    here = ids[at] == registered[listed]
-    outside = int((~here).sum()) + _outside(release, microdata.registry, boxes, listed[here], at[here])
+    named = np.zeros(0, dtype=np.int64) if registered is None else registered
+    ids, listed = of_release.ids.to_numpy(), np.flatnonzero(named > 0)
+    at = np.minimum(np.searchsorted(ids, named[listed]), len(ids) - 1)
+    here = ids[at] == named[listed]
+    outside = int((~here).sum())
+    if microdata.registry is not None:
+        outside += _outside(release, microdata.registry, boxes, listed[here], at[here])
     other = int((np.bincount(at[here], minlength=len(ids)) != of_release.registered).sum())
     if outside + other:
         return outside + other, f"; {outside} registered person(s) lie outside the box of their group, and {other} group(s) count another number of them"
-    return 0, f"; so do {len(listed)} registered person(s)"
+    if not len(listed):
+        return 0, ""
+    return 0, f"; {len(listed)} registered person(s) are counted" + (" and lie in the box of their group" if microdata.registry is not None else "")
 
 
 def _changed(own: Column, shown: Column, published: Ints) -> tuple[int, int]:

@@ -38,5 +38,7 @@ def _truth(release: Release, evidence: Evidence) -> list[Verdict]:
     microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
     if microdata is None or microdata.persons is None or mapping is None:
         return []
-    groups = microdata.persons.to_frame("person").join(mapping, on="person", how="left", maintain_order="left")["group"].fill_null(0)
-    return [truth.check(release, microdata, groups.to_numpy().astype("int64"))]
+    persons = microdata.persons.to_frame("person")
+    groups = persons.join(mapping, on="person", how="left", maintain_order="left")["group"].fill_null(0)
+    without_a_row = mapping.join(persons, on="person", how="anti")["group"]
+    return [truth.check(release, microdata, groups.to_numpy().astype("int64"), registered=without_a_row.to_numpy().astype("int64"))]
