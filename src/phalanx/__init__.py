@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from phalanx.data.schema import Schema
     from phalanx.errors import PhalanxError
     from phalanx.ledger import Ledger
+    from phalanx.methods.global_guarantee import GlobalGuarantee
     from phalanx.methods.m_invariance import MInvariance
     from phalanx.methods.mondrian import Mondrian
     from phalanx.plan import Plan
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "Bands": "phalanx.data.hierarchy",
+    "GlobalGuarantee": "phalanx.methods.global_guarantee",
     "Intersection": "phalanx.adversaries",
     "Ledger": "phalanx.ledger",
     "MInvariance": "phalanx.methods.m_invariance",
@@ -36,6 +38,7 @@ _WHERE = {
 
 __all__ = [
     "Bands",
+    "GlobalGuarantee",
     "Intersection",
     "Ledger",
     "MInvariance",

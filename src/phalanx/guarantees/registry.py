@@ -8,11 +8,22 @@ from phalanx.errors import PlanError, ReleaseError, did_you_mean
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.closeness import Closeness
 from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
+from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.m_invariance import CONSECUTIVE, MInvariance
 from phalanx.guarantees.m_uniqueness import MUniqueness
 
-_ALL: tuple[type[Any], ...] = (KAnonymity, FrequencyDiversity, DistinctDiversity, EntropyDiversity, RecursiveDiversity, Closeness, MUniqueness, MInvariance)
+_ALL: tuple[type[Any], ...] = (
+    KAnonymity,
+    FrequencyDiversity,
+    DistinctDiversity,
+    EntropyDiversity,
+    RecursiveDiversity,
+    Closeness,
+    MUniqueness,
+    MInvariance,
+    GlobalGuarantee,
+)
 KNOWN: Mapping[str, Callable[..., Guarantee]] = {cls.name: cls for cls in _ALL}
 
 

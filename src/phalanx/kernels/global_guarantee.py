@@ -281,7 +281,7 @@ def join(
                 gap += max(0.0, box[g, q, 0] - p) + max(0.0, p - box[g, q, 1])
             gaps[g] = gap
         for _ in range(min(tries, len(head))):
-            g = np.argmin(gaps)
+            g = int(np.argmin(gaps))
             if gaps[g] == np.inf:
                 break
             gaps[g] = np.inf
@@ -407,7 +407,7 @@ def split(
                     high = p if p > high else high
                 width[q] = high - low
             for _ in range(d):
-                q = np.argmax(width)
+                q = int(np.argmax(width))
                 width[q] = -1.0
                 for share in (0.5, 0.375, 0.625, 0.25, 0.75):
                     cut = a + int((b - a) * share)

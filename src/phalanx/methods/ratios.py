@@ -19,6 +19,8 @@ Bools = npt.NDArray[np.bool_]
 
 _MARGIN: Final = 1e-10
 """Ratios are rounded up by this part, far more than what floating point loses; groups are checked in whole numbers all the same."""
+_TIE: Final = 1 - 1e-9
+"""What a strategy asks beyond the least is rounded down by as much, so that a ratio of 6 is not taken for 6.0000001 and rounded up to 7 members."""
 _LEAST: Final = 1e-9
 """Weights below this part of the first no longer change what is spent first."""
 _LONGEST: Final = 400
@@ -70,7 +72,7 @@ class ConstantRatio:
 
     def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
         """The larger of n_c and nlow."""
-        return np.maximum(constant_ratio(self.l, self.horizon), nlow(survival, self.l))
+        return np.maximum(constant_ratio(self.l, self.horizon) * _TIE, nlow(survival, self.l))
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ class Geometric:
 
     def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
         """Alpha times nlow."""
-        return self.alpha * nlow(survival, self.l)
+        least = nlow(survival, self.l)
+        return np.maximum(self.alpha * _TIE * least, least)
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,21 @@ class Adaptive:
             for kind in np.unique(kinds[whose]):
                 here = (kinds == kind) & whose & able
                 found[here] = -1 / np.expm1(-_first_share(budget[here], weights(again, int(kind))))
-        return np.maximum(found, least)
+        return np.maximum(found * _TIE, least)
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """Another strategy's ratio, and no more than ``times`` the least: what is asked where a table is too small for what the strategy would like."""
+
+    strategy: Strategy
+    l: Fraction
+    times: float
+
+    def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
+        """The smaller of the two, never below nlow."""
+        least = nlow(survival, self.l)
+        return np.maximum(np.minimum(self.strategy.ratio(survival, times, own), self.times * _TIE * least), least)
 
 
 def weights(again: Sequence[float], times: int) -> list[float]:
@@ -135,7 +152,8 @@ def _first_share(budget: Floats, chances: Sequence[float]) -> Floats:
     w = np.array([x for x in chances if x > 0])
     lambdas = np.exp(np.linspace(log(1e-8), log(1e16), _GRID))[::-1]
     x = 2 * np.arcsinh(np.sqrt(w[:, None] / lambdas) / 2)
-    return cast("Floats", np.minimum(np.interp(budget, x.sum(axis=0), x[0]), budget))
+    first: Floats = np.minimum(np.interp(budget, x.sum(axis=0), x[0]), budget)
+    return first
 
 
 def shares(budget: float, chances: Sequence[float]) -> list[float]:
@@ -180,7 +198,7 @@ def again_of(
         return (*(after / before if before > 0 else 0.0 for before, after in pairwise(chances)), 0.0)
     found = []
     for behind, (opportunities, exposures) in enumerate(past, start=1):
-        hazard = (exposures + 1) / (opportunities + 3)  # one in three where nothing is known yet
+        hazard = (exposures + 1) / (opportunities + 4)  # one in four where nothing is known yet
         again = presence * hazard / (1 - presence * (1 - hazard))
         if stages is not None:
             reached = sum(stages[behind - 1 :])
