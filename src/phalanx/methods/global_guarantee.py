@@ -16,7 +16,7 @@ from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.exact import Number, bounded, exact, plain
 from phalanx.guarantees.global_guarantee import GlobalGuarantee as Promise
 from phalanx.methods.base import Draft, Memory, check_min_width
-from phalanx.methods.ratios import Adaptive, ConstantRatio, Geometric, Strategy, again_of
+from phalanx.methods.ratios import Adaptive, ConstantRatio, Geometric, Past, Strategy, again_of_holders, again_of_horizon, again_of_others
 from phalanx.methods.rounds import Round
 from phalanx.randomness import Randomness
 
@@ -149,14 +149,16 @@ class GlobalGuarantee:
     def _alpha(self) -> float:
         return 2.0 if self.alpha is None else float(self.alpha)  # the paper's default
 
-    def spending(self, others: Any, own: Any, presence: float, stages: Sequence[float]) -> Strategy:
-        """The strategy; the adaptive one by the plan's horizon, or by what the series shows (see ``again_of``)."""
+    def spending(self, past: Past) -> Strategy:
+        """The strategy; the adaptive one by the plan's horizon, or by what the series shows."""
         l = exact(self.l, "l")
         if self.strategy == "constant-ratio":
             return ConstantRatio(l, self._horizon)
         if self.strategy == "geometric":
             return Geometric(l, self._alpha)
-        return Adaptive(l, again_of(self.horizon, others, presence), again_of(self.horizon, own, presence, stages))
+        if self.horizon is not None:
+            return Adaptive(l, again_of_horizon(self.horizon), again_of_horizon(self.horizon))
+        return Adaptive(l, again_of_others(past), again_of_holders(past))
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         """Recall what everybody was exposed to, group under what they demand, count the new exposures; MethodError where nothing is left."""

@@ -25,6 +25,10 @@ _LEAST: Final = 1e-9
 """Weights below this part of the first no longer change what is spent first."""
 _LONGEST: Final = 400
 """So many exposures are looked ahead at most."""
+_UNKNOWN: Final = 0.15
+"""How likely a holder is taken to hold the value again, where nothing is known yet."""
+_WEIGHT: Final = 4.0
+"""So many observations what is taken for granted counts for."""
 _GRID: Final = 4096
 
 
@@ -114,7 +118,7 @@ class Adaptive:
             kinds = np.minimum(times, len(again))
             for kind in np.unique(kinds[whose]):
                 here = (kinds == kind) & whose & able
-                found[here] = -1 / np.expm1(-_first_share(budget[here], weights(again, int(kind))))
+                found[here] = _first_ratio(budget[here], weights(again, int(kind)))
         return np.maximum(found * _TIE, least)
 
 
@@ -145,15 +149,28 @@ def weights(again: Sequence[float], times: int) -> list[float]:
     return found
 
 
-def _first_share(budget: Floats, chances: Sequence[float]) -> Floats:
-    """x_1 of the closed form for every budget: both grow as lambda falls, so they are tabulated along lambda and read off."""
-    if len(chances) == 1 or chances[1] <= _LEAST:
-        return budget
-    w = np.array([x for x in chances if x > 0])
+def _first_ratio(budget: Floats, chances: Sequence[float]) -> Floats:
+    """r_1 of the closed form for every budget, as a whole number: of the two beside it the one that expects less with the best of what is then left.
+
+    Groups have whole members, so a ratio of 3.1 would be paid for like 4. Budgets, shares and costs all grow or fall with lambda; they are tabulated along
+    it and read off.
+    """
+    w = np.array([x for x in chances if x > _LEAST])
     lambdas = np.exp(np.linspace(log(1e-8), log(1e16), _GRID))[::-1]
     x = 2 * np.arcsinh(np.sqrt(w[:, None] / lambdas) / 2)
-    first: Floats = np.minimum(np.interp(budget, x.sum(axis=0), x[0]), budget)
-    return first
+    first = np.minimum(np.interp(budget, x.sum(axis=0), x[0]), budget) if len(w) > 1 else budget
+    ratio = -1 / np.expm1(-first)
+    if len(w) == 1:
+        return cast("Floats", ratio)
+    later = (-w[1:, None] / np.expm1(-x[1:])).sum(axis=0)
+
+    def expected(members: Floats) -> Floats:
+        left = budget + np.log1p(-1 / np.maximum(members, 1 + 1e-12))
+        cost = np.exp(np.interp(np.log(np.maximum(left, 1e-300)), np.log(x[1:].sum(axis=0)), np.log(later)))
+        return np.where(left > 0, members + cost, inf)
+
+    above = np.ceil(ratio)
+    return cast("Floats", np.where(expected(above - 1) < expected(above), above - 1, above))
 
 
 def shares(budget: float, chances: Sequence[float]) -> list[float]:
@@ -181,27 +198,55 @@ def ratio_of(share: float) -> float:
     return 1 / (1 - exp(-share))
 
 
-def again_of(
-    horizon: "int | Sequence[float] | None", past: Sequence[tuple[int, int]], presence: float, stages: Sequence[float] | None = None
-) -> tuple[float, ...]:
-    """The probability of one more exposure after 1, 2, … of them: from the plan's horizon, else from the series' own past.
+@dataclass(frozen=True)
+class Past:
+    """What a series shows of exposures so far."""
 
-    ``horizon``: at most so many exposures, or the probabilities of at least 1, 2, … of them. ``past``: (opportunities, exposures) after 1, 2, … exposures:
-    how often somebody was there, and was exposed; ``presence``: how likely who is there now will be there next time. ``stages``: how many groups had a
-    size demanded by somebody after 0, 1, … exposures; a group is as large as the most that one of its members demands, so that later exposures weigh more
-    on the average group than on the average person, and the larger of the two estimates is taken.
+    releases: int
+    presence: float
+    """How likely somebody who was in a group can be in one next time."""
+    others: Sequence[tuple[int, int]]
+    """(opportunities, exposures) after 1, 2, … exposures: how often somebody was there who did not hold the value the last time, and was exposed again."""
+    own: Sequence[tuple[int, int]]
+    """The same for those who held it."""
+    stages: Sequence[float]
+    """How many groups there were by the most exposures that a holder of one of their values had behind them: 0, 1, …"""
+    neighbours: float
+    """How likely somebody is exposed to some value in a release: the share of pairs of person and value that were."""
+
+
+def again_of_others(past: Past) -> tuple[float, ...]:
+    """The chance of one more exposure after 1, 2, … of them, for somebody who happened to be near the value."""
+    return _again(past, past.others, min(past.neighbours, 1.0))
+
+
+def again_of_holders(past: Past) -> tuple[float, ...]:
+    """The same for somebody who holds the value, at least as large as what their groups show.
+
+    A group is as large as the most that one of its members demands, so that later exposures weigh more on the average group than on the average person.
+    """
+    chances = _again(past, past.own, _UNKNOWN)
+    shown = ((sum(past.stages[behind:]) + _WEIGHT * _UNKNOWN) / (sum(past.stages[behind - 1 :]) + _WEIGHT) for behind in range(1, len(chances) + 1))
+    return tuple(max(a, min(b, 1.0)) for a, b in zip(chances, shown, strict=True))
+
+
+def again_of_horizon(horizon: int | Sequence[float]) -> tuple[float, ...]:
+    """The same from a plan: at most so many exposures, or the probabilities of at least 1, 2, … of them.
+
+    >>> again_of_horizon(3), again_of_horizon([1, 0.5, 0.1])
+    ((1.0, 1.0, 0.0), (0.5, 0.2, 0.0))
     """
     if isinstance(horizon, int):
         return (*([1.0] * (horizon - 1)), 0.0)
-    if horizon is not None:
-        chances = list(horizon)
-        return (*(after / before if before > 0 else 0.0 for before, after in pairwise(chances)), 0.0)
-    found = []
-    for behind, (opportunities, exposures) in enumerate(past, start=1):
-        hazard = (exposures + 1) / (opportunities + 4)  # one in four where nothing is known yet
-        again = presence * hazard / (1 - presence * (1 - hazard))
-        if stages is not None:
-            reached = sum(stages[behind - 1 :])
-            again = max(again, (sum(stages[behind:]) + 1) / (reached + 4))
-        found.append(min(again, 1.0))
-    return tuple(found)
+    return (*(after / before if before > 0 else 0.0 for before, after in pairwise(horizon)), 0.0)
+
+
+def _again(past: Past, rates: Sequence[tuple[int, int]], first: float) -> tuple[float, ...]:
+    """The chance to be exposed again within as many releases as there have been: a series goes on as long as it has gone on."""
+    found, hazard = [], first
+    for opportunities, exposures in rates:
+        hazard = (exposures + _WEIGHT * hazard) / (opportunities + _WEIGHT)  # after more exposures as after fewer, until it is known better
+        stays = past.presence * (1 - hazard)
+        ahead = max(past.releases, 2)
+        found.append(past.presence * hazard * (ahead if stays == 1 else (1 - stays**ahead) / (1 - stays)))
+    return tuple(min(chance, 1.0) for chance in found)

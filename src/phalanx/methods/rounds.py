@@ -21,7 +21,7 @@ from phalanx.methods.cohorts import Cohorts, Counterfeit, fit, stand_in
 from phalanx.methods.exposures import TIMES, Demands, Hosts, Recalled, least_survival
 from phalanx.methods.grouping import Crowd, deal, grow, join, places, split
 from phalanx.methods.protected import Protected, frequent, suppress
-from phalanx.methods.ratios import AtMost, Strategy
+from phalanx.methods.ratios import AtMost, Past, Strategy
 from phalanx.randomness import Randomness
 from phalanx.release.exposures import SCALE, Exposures
 from phalanx.release.generalized import Generalized, generalize
@@ -141,7 +141,8 @@ class Round:
         there, returned = self.presence
         opportunities, exposures = self.rates
         others, own = (list(zip(o[1:].tolist(), e[1:].tolist(), strict=True)) for o, e in zip(opportunities, exposures, strict=True))
-        return self.method.spending(others, own, (returned + 1) / (there + 2), self.stages.tolist())
+        neighbours = len(self.before.value) / max(1, len(self.before.values) * there)
+        return self.method.spending(Past(self.memory.releases, (returned + 1) / (there + 2), others, own, self.stages.tolist(), neighbours))
 
     @cached_property
     def demands(self) -> Demands:
