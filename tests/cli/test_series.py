@@ -1,11 +1,14 @@
-"""The whole way on the command line: init, publish, publish, verify, attack, series; on the tables of the m-invariance paper."""
+"""The whole way on the command line: init, publish, publish, verify, attack, series; on the tables of the m-invariance paper; in either kind of ledger."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
 
+import postgresql_server
 from phalanx import cli
+from phalanx.ledger import Ledger
 
 T1 = """patient,age,zip,disease
 Bob,21,12000,dyspepsia
@@ -128,3 +131,128 @@ def test_a_fault_of_ours_quotes_nobody(clinic, monkeypatch: pytest.MonkeyPatch) 
     assert "KeyError in test_series.py" in said.err
     assert "Bob" not in said.err
     assert cli.main  # the same door as in pyproject.toml
+
+
+@pytest.fixture
+def ledger_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Makes the URL of a ledger that does not exist yet, in a kind of database."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+    def make(kind: str, name: str) -> str:
+        if kind == "postgresql" and (why := postgresql_server.missing()):
+            pytest.skip(why)
+        return f"sqlite:///{tmp_path}/{name}.db" if kind == "sqlite" else postgresql_server.fresh_schema()
+
+    return make
+
+
+@pytest.fixture
+def steward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call):
+    """The tables of the paper and the plan that init wrote; publishes one of them into a ledger."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t1.csv").write_text(T1)
+    (tmp_path / "t2.csv").write_text(T2)
+    assert call("init", "t1.csv", "--name", "clinic").code == 0
+    plan = (tmp_path / "plan.toml").read_text()
+
+    def publish(table: str, ledger: str):
+        (tmp_path / "plan.toml").write_text(f'{plan}\n[ledger]\nurl = "{ledger}"\n')
+        return call("publish", "plan.toml", "--source", table, "--json")
+
+    return publish
+
+
+def check_two_releases(call, ledger: str) -> None:
+    """Everything holds, with nothing left unchecked; the ledger knows both releases, and each of the 16 persons once, under one signature."""
+    said = call("verify", "releases/clinic-1", "releases/clinic-2", "--ledger", ledger, *ORIGINALS, "--json")
+    found = json.loads(said.out)
+    assert (said.code, found["holds"]) == (0, True), said
+    assert not [c for c in found["checks"] if "not checked" in c["note"]]
+    shown = json.loads(call("series", "show", "clinic", "--ledger", ledger, "--json").out)
+    assert [(r["number"], r["rows"] - r["counterfeits"]) for r in shown["releases"]] == [(1, 11), (2, 11)]
+    with Ledger.open(ledger, create=False) as opened:
+        persons = opened.remembered("clinic")["persons"]
+        groups = [opened.groups("clinic", number) for number in (1, 2)]
+    assert persons["person"].n_unique() == persons.height == 16
+    assert groups[0].join(groups[1], on="person").height == len(STAY)
+
+
+def test_a_ledger_in_postgresql(steward, ledger_of, call) -> None:
+    """A plan whose ledger is in PostgreSQL publishes two releases, which verify; list and show know them; nothing is written beside the plan but the releases."""
+    ledger = ledger_of("postgresql", "clinic")
+    for number, table in enumerate(("t1.csv", "t2.csv"), start=1):
+        said = steward(table, ledger)
+        assert (said.code, json.loads(said.out)["number"]) == (0, number)
+    check_two_releases(call, ledger)
+    listed = call("series", "list", "--ledger", ledger)
+    assert (listed.code, "clinic" in listed.out) == (0, True)
+    assert sorted(p.name for p in Path.cwd().iterdir()) == ["config", "plan.toml", "releases", "t1.csv", "t2.csv"]
+
+
+def test_a_password_is_not_shown(steward, ledger_of, tmp_path: Path) -> None:
+    """The password of a ledger that cannot be reached is in no word of the program, and nothing is left but an empty folder of releases."""
+    ledger_of("sqlite", "unused")
+    said = steward("t1.csv", "postgresql://ann:hunter2@127.0.0.1:1/clinic")
+    assert said.code == 2
+    assert "the ledger postgresql://127.0.0.1:1/clinic cannot be reached" in said.out
+    assert "hunter2" not in said.out + said.err
+    assert list((tmp_path / "releases").iterdir()) == []
+
+
+@pytest.mark.parametrize(("source", "target"), [*product(("sqlite", "postgresql"), repeat=2)])
+def test_a_moved_series_remembers_its_persons(steward, ledger_of, call, source: str, target: str) -> None:
+    """After export and import the next release gives everybody who stayed the signature that they had, and both releases verify with the new ledger."""
+    old, new = ledger_of(source, "old"), ledger_of(target, "new")
+    assert steward("t1.csv", old).code == 0
+    said = call("series", "export", "clinic", "--ledger", old, "--to", "clinic.series", "--json")
+    here = str(Path.cwd() / "releases" / "clinic-1")
+    expected = {"series": "clinic", "releases": 1, "folders": [here], "file": "clinic.series", "key": "clinic.series.key", "copy": False}
+    assert (said.code, json.loads(said.out)) == (0, expected)
+    said = call("series", "import", "clinic.series", "--ledger", new, "--json")
+    assert (said.code, json.loads(said.out)) == (0, expected)
+
+    refused = steward("t2.csv", old)
+    assert (refused.code, list(json.loads(refused.out))) == (2, ["error"])
+    assert "was moved to another ledger" in refused.out
+    assert sorted(p.name for p in Path("releases").iterdir()) == ["clinic-1", "clinic-1.html"]
+    assert steward("t2.csv", new).code == 0
+    check_two_releases(call, new)
+    assert call("verify", "releases/clinic-1", "--ledger", old).code == 0
+
+
+def test_a_move_as_text(clinic) -> None:
+    """What to do with file and key, what a move and a copy mean, and what is missing, is said on the way."""
+    copied = clinic("series", "export", "clinic", "--ledger", "clinic.db", "--to", "copy", "--copy")
+    moved = clinic("series", "export", "clinic", "--ledger", "clinic.db", "--to", "moved")
+    taken = clinic("series", "import", "copy", "--ledger", "second.db")
+    Path("elsewhere").mkdir()
+    Path("moved.key").rename("elsewhere/key")
+    mapped = clinic("series", "import", "moved", "--ledger", "third.db", "--key", "elsewhere/key", "--folder", "elsewhere")
+    for said, words in (
+        (copied, ["2 release(s)", "copy.key", "by different ways", "the series goes on here"]),
+        (moved, ["moved.key", "refuses to publish it from now on"]),
+        (taken, ["goes on here with its next publish", "It came from a copy", "Now remove copy and copy.key."]),
+        (mapped, [f"missing: {Path.cwd() / 'elsewhere' / 'clinic-2'}"]),
+        (clinic("series", "show", "clinic", "--ledger", "clinic.db"), ["moved to another ledger on"]),
+        (clinic("series", "list", "--ledger", "clinic.db"), ["moved away"]),
+    ):
+        assert said.code == 0, said
+        assert not [word for word in words if word not in said.out]
+    assert "missing" not in taken.out
+    assert "moved" not in clinic("series", "list", "--ledger", "second.db").out
+
+
+def test_a_wrong_import_makes_no_ledger(clinic) -> None:
+    """A file that cannot be opened, for whatever reason, leaves no new ledger and no key behind, and exit code 2."""
+    assert clinic("series", "export", "clinic", "--ledger", "clinic.db", "--to", "moved").code == 0
+    Path("wrong.key").touch(0o600)
+    Path("wrong.key").write_text("0" * 64)
+    Path("cut").write_bytes(Path("moved").read_bytes()[:99])
+    before = sorted(Path.cwd().iterdir())
+    for words in (["none"], ["t1.csv"], ["moved", "--key", "wrong.key"], ["moved", "--key", "none"], ["cut", "--key", "moved.key"]):
+        said = clinic("series", "import", *words, "--ledger", "new.db")
+        assert (said.code, said.out, said.err.count("\n")) == (2, "", 1), said
+        assert sorted(Path.cwd().iterdir()) == before
+    said = clinic("series", "export", "clinc", "--ledger", "clinic.db", "--to", "other")
+    assert (said.code, "knows no series 'clinc'" in said.err) == (2, True)
+    assert sorted(Path.cwd().iterdir()) == before

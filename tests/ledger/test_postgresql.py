@@ -5,6 +5,7 @@ import signal
 import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -388,6 +389,19 @@ def test_a_time_limit(url: str) -> None:
             put_rows(ledger, 2)
         ledger._store.run("SET statement_timeout = 0")
         put_rows(ledger, 2)
+
+
+def test_an_interrupted_wait(url: str) -> None:
+    """Ctrl-C while the ledger waits for its server ends the wait at once, in one sentence, with nothing changed."""
+    with Ledger.open(url) as ledger, Ledger.open(url) as other:
+        with other._store.transaction("visits"):
+            keys = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+            keys.start()
+            with pytest.raises(LedgerError, match="was interrupted in its work, by you"):
+                put_rows(ledger, 1)
+            keys.join()
+        assert ledger.releases("visits") == []
+        put_rows(ledger, 1)
 
 
 def test_a_stricter_default_is_not_in_the_way(url: str) -> None:

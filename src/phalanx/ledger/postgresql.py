@@ -136,8 +136,8 @@ def _connect(url: str, address: Address) -> dbapi.Connection:
 
 
 def _with_defaults(url: str) -> str:
-    """A host that swallows packets would keep a publisher waiting for minutes."""
-    own = [("connect_timeout", "PGCONNECT_TIMEOUT", "15"), ("application_name", "PGAPPNAME", "phalanx")]
+    """A host that swallows packets would keep a publisher waiting for minutes, and a firewall would forget one who computes for an hour."""
+    own = [("connect_timeout", "PGCONNECT_TIMEOUT", "15"), ("keepalives_idle", "", "60"), ("application_name", "PGAPPNAME", "phalanx")]
     added: list[Any] = [f"{name}={value}" for name, variable, value in own if f"{name}=" not in url and variable not in os.environ]
     return url + ("&" if "?" in url else "?") + "&".join(added) if added else url
 
@@ -189,7 +189,7 @@ _SENTENCES: Final = {
     "42501": "does not give you the permission; ask its owner for USAGE and CREATE on its schema, and for SELECT, INSERT, UPDATE and DELETE on its tables.",
     "53100": "cannot grow because the disk of its server is full; nothing was changed, so have room made and publish again.",
     "55P03": "is locked by another publisher of this series; try again when it has finished.",
-    "57014": "took longer than its server allows (statement_timeout); nothing was changed, so ask its administrator for more time.",
+    "57014": "was interrupted in its work, by you, by its administrator or by its time limit (statement_timeout); nothing was changed, so publish again.",
     "58030": "cannot be read or written because the disk of its server reports an error; nothing was changed.",
 }
 """By SQLSTATE, or by its class."""
