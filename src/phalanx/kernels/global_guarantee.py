@@ -167,7 +167,7 @@ def grow(
             seed_rows[i], members, 0, slots, slot_count, slot_ratio, 0, float(least), starts, values, base, over_starts, over_value, over_ratio
         )
         total -= needs[i]
-    tight = total > 0.8 * here  # then rows with other protected values are taken first, so that several share one group
+    shared = np.ceil(total / (0.8 * here))  # so many rows with protected values must share a group, or there are too few others for all
     turn = np.argsort(needs, kind="mergesort")
     low, high = np.empty(d, np.float64), np.empty(d, np.float64)
     near, cost = np.empty(here, np.int64), np.empty(here, np.float64)
@@ -205,6 +205,7 @@ def grow(
             candidates = kept
         used = _add(seed, members, 0, slots, slot_count, slot_ratio, 0, starts, values, base, over_starts, over_value, over_ratio)
         size, need = 1, np.ceil(-needs[turn[t]])
+        holders = 1
         highest = np.ceil(-needs[turn[t]] * slack)
         for q in range(d):
             low[q] = high[q] = positions[seed, q]
@@ -219,8 +220,11 @@ def grow(
                         wider += low[q] - p
                     elif p > high[q]:
                         wider += p - high[q]
-                if tight and starts[row + 1] > starts[row]:
-                    wider -= 2.0 * d
+                if starts[row + 1] > starts[row]:
+                    if holders < shared:
+                        wider -= 2.0 * d
+                    elif shared > 1:
+                        wider += 2.0 * d
                 if wider < cheapest:
                     best, cheapest = i, wider
             row = near[best]
@@ -235,7 +239,7 @@ def grow(
             if after > max(need, highest):
                 continue
             used = _add(row, members, size, slots, slot_count, slot_ratio, used, starts, values, base, over_starts, over_value, over_ratio)
-            size, need = size + 1, max(need, after)
+            size, need, holders = size + 1, max(need, after), holders + (own > 0)
             for q in range(d):
                 low[q] = min(low[q], positions[row, q])
                 high[q] = max(high[q], positions[row, q])

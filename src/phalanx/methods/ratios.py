@@ -25,7 +25,7 @@ _LEAST: Final = 1e-9
 """Weights below this part of the first no longer change what is spent first."""
 _LONGEST: Final = 400
 """So many exposures are looked ahead at most."""
-_UNKNOWN: Final = 0.15
+_UNKNOWN: Final = 0.5
 """How likely a holder is taken to hold the value again, where nothing is known yet."""
 _WEIGHT: Final = 4.0
 """So many observations what is taken for granted counts for."""
@@ -205,6 +205,8 @@ class Past:
     releases: int
     presence: float
     """How likely somebody who was in a group can be in one next time."""
+    rows: float
+    """How likely somebody who had a row has one next time."""
     others: Sequence[tuple[int, int]]
     """(opportunities, exposures) after 1, 2, … exposures: how often somebody was there who did not hold the value the last time, and was exposed again."""
     own: Sequence[tuple[int, int]]
@@ -217,17 +219,18 @@ class Past:
 
 def again_of_others(past: Past) -> tuple[float, ...]:
     """The chance of one more exposure after 1, 2, … of them, for somebody who happened to be near the value."""
-    return _again(past, past.others, min(past.neighbours, 1.0))
+    return _again(past, past.others, min(past.neighbours, 1.0), past.presence)
 
 
 def again_of_holders(past: Past) -> tuple[float, ...]:
-    """The same for somebody who holds the value, at least as large as what their groups show.
+    """The same for somebody who holds the value; where groups show more, half way (geometrically) to what they show.
 
-    A group is as large as the most that one of its members demands, so that later exposures weigh more on the average group than on the average person.
+    A group is as large as the most that one of its members demands, so that later exposures weigh more on the average group than on the average person;
+    less than the share of groups that have somebody with a past, since not everybody who has one is the one who demands most.
     """
-    chances = _again(past, past.own, _UNKNOWN)
+    chances = _again(past, past.own, _UNKNOWN, past.rows)
     shown = ((sum(past.stages[behind:]) + _WEIGHT * _UNKNOWN) / (sum(past.stages[behind - 1 :]) + _WEIGHT) for behind in range(1, len(chances) + 1))
-    return tuple(max(a, min(b, 1.0)) for a, b in zip(chances, shown, strict=True))
+    return tuple(sqrt(a * min(max(a, b), 1.0)) for a, b in zip(chances, shown, strict=True))
 
 
 def again_of_horizon(horizon: int | Sequence[float]) -> tuple[float, ...]:
@@ -241,12 +244,12 @@ def again_of_horizon(horizon: int | Sequence[float]) -> tuple[float, ...]:
     return (*(after / before if before > 0 else 0.0 for before, after in pairwise(horizon)), 0.0)
 
 
-def _again(past: Past, rates: Sequence[tuple[int, int]], first: float) -> tuple[float, ...]:
+def _again(past: Past, rates: Sequence[tuple[int, int]], first: float, presence: float) -> tuple[float, ...]:
     """The chance to be exposed again within as many releases as there have been: a series goes on as long as it has gone on."""
     found, hazard = [], first
     for opportunities, exposures in rates:
         hazard = (exposures + _WEIGHT * hazard) / (opportunities + _WEIGHT)  # after more exposures as after fewer, until it is known better
-        stays = past.presence * (1 - hazard)
+        stays = presence * (1 - hazard)
         ahead = max(past.releases, 2)
-        found.append(past.presence * hazard * (ahead if stays == 1 else (1 - stays**ahead) / (1 - stays)))
+        found.append(presence * hazard * (ahead if stays == 1 else (1 - stays**ahead) / (1 - stays)))
     return tuple(min(chance, 1.0) for chance in found)

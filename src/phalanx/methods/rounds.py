@@ -37,7 +37,7 @@ _FREE: Final = -1
 _COHORT: Final = -2
 _LESS: Final = (2.0, 1.25, 1.0)
 """How many times the least ratio is asked where the table is too small for the strategy, in turn."""
-_UNPROTECTED, _RATES, _STAGES, _PRESENCE = "unprotected", "rates", "stages", "presence"
+_UNPROTECTED, _RATES, _STAGES, _PRESENCE, _ROWS = "unprotected", "rates", "stages", "presence", "rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,22 +127,29 @@ class Round:
         return self.memory.carried[_STAGES]["groups"].to_numpy() if _STAGES in self.memory.carried else np.zeros(TIMES + 1)
 
     @cached_property
-    def presence(self) -> tuple[int, int]:
-        """Of those who were in a group of a release, how many could be in the next one's, over the series."""
-        there, returned = self.memory.carried[_PRESENCE].row(0) if _PRESENCE in self.memory.carried else (0, 0)
+    def presence(self) -> tuple[int, int, int, int]:
+        """Over the series: of those in a group, how many could be in one the next time; and of those with a row, how many had one again."""
+        there, returned, rows, again = self.memory.carried[_PRESENCE].row(0) if _PRESENCE in self.memory.carried else (0, 0, 0, 0)
         if self.memory.groups is None:
-            return there, returned
+            return there, returned, rows, again
         last = self.memory.groups["person"]
-        return there + len(last), returned + int(last.is_in(self.everybody.implode()).sum())
+        with_row = int(last.is_in(self.persons.implode()).sum())
+        return there + len(last), returned + int(last.is_in(self.everybody.implode()).sum()), rows + self._rows_before, again + min(with_row, self._rows_before)
+
+    @property
+    def _rows_before(self) -> int:
+        return int(self.memory.carried[_ROWS]["rows"][0]) if _ROWS in self.memory.carried else 0
 
     @cached_property
     def strategy(self) -> Strategy:
         """How budgets are spent in this release."""
-        there, returned = self.presence
+        there, returned, rows, back = self.presence
         opportunities, exposures = self.rates
         others, own = (list(zip(o[1:].tolist(), e[1:].tolist(), strict=True)) for o, e in zip(opportunities, exposures, strict=True))
         neighbours = len(self.before.value) / max(1, len(self.before.values) * there)
-        return self.method.spending(Past(self.memory.releases, (returned + 1) / (there + 2), others, own, self.stages.tolist(), neighbours))
+        return self.method.spending(
+            Past(self.memory.releases, (returned + 1) / (there + 2), (back + 1) / (rows + 2), others, own, self.stages.tolist(), neighbours)
+        )
 
     @cached_property
     def demands(self) -> Demands:
@@ -348,11 +355,18 @@ class Round:
         beside = {value for value in str(copied or "").split(SEPARATOR) if value} - hidden - lasting
         return SEPARATOR.join(sorted(beside | set(counterfeit.carries)))
 
+    @property
+    def _opportunities(self) -> Ints:
+        """Pairs that could be exposed again: of holders those who have a row, of others those who can be in a group at all."""
+        with_row = Recalled(self.before, self.recalled.place[: self.microdata.rows]).opportunities()
+        return np.stack([self.recalled.opportunities()[0], with_row[1]])
+
     def _rates(self, again: Ints, stages: Ints) -> dict[str, pl.DataFrame]:
         opportunities, exposures = self.rates
-        there, returned = self.presence
+        there, returned, rows, back = self.presence
         return {
-            _RATES: pl.DataFrame({"opportunities": (opportunities + self.recalled.opportunities()).ravel(), "exposures": (exposures + again).ravel()}),
+            _RATES: pl.DataFrame({"opportunities": (opportunities + self._opportunities).ravel(), "exposures": (exposures + again).ravel()}),
             _STAGES: pl.DataFrame({"groups": self.stages / 2 + stages}),
-            _PRESENCE: pl.DataFrame({"there": [there], "returned": [returned]}),
+            _PRESENCE: pl.DataFrame({"there": [there], "returned": [returned], "rows": [rows], "again": [back]}),
+            _ROWS: pl.DataFrame({"rows": [self.microdata.rows]}),
         }
