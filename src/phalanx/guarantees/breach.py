@@ -4,9 +4,10 @@ Wong, Fu, Liu, Wang, Xu, ICDE 2010, Lemma 4: a release in which a person's group
 worlds in which they were never linked to it; releases that the person is not in, or whose group does not hold the value, change nothing (Lemma 5).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -14,148 +15,210 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.guarantees.exact import Ints
-from phalanx.guarantees.groups import Groups, places
-from phalanx.release.exposures import SCALE
+from phalanx.guarantees.groups import Groups
+from phalanx.guarantees.members import members, place
 from phalanx.release.folder import Release
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+Protects = Callable[[pl.Series], Bools]
+"""Which values count."""
+Added = Callable[[Groups], Bools]
+"""Groups whose shares are added up, because links of several releases depend on each other there."""
 
 _NEAR: Final = 1e-9
-"""Floats choose the candidates for the worst case: those this near to it are compared as fractions."""
+"""Floats choose the candidates: those this near to what is asked for are compared as fractions."""
+_LINKS: Final = 1 << 24
+"""So many links of persons to values are held in memory at once."""
+
+
+def nowhere(groups: Groups) -> Bools:
+    """No group's shares are added up: every release is independent of the others."""
+    return np.zeros(len(groups), dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
-class Links:
-    """Who is linked to what in one release, one entry per person and value of their group, shape (e,) each."""
+class Cells:
+    """The values that count in the groups of a series: an entry for each release, group and value in it, shape (c,) each."""
 
-    person: Ints
-    """A place in the list of persons that was given."""
+    release: Ints
+    """The number of the release."""
+    group: Ints
+    """The group's id."""
     value: Ints
-    """A place in the list of values that was given."""
+    """A place in ``values``."""
     members: Ints
     """n: the group's rows and the registered persons in it."""
     holding: Ints
     """n_s: the group's rows that hold the value."""
     added: Bools
-    """Where shares are added up (groups of a cohort whose rows hold sets), because links of several releases depend on each other."""
-    group: Ints
-    """The group's id."""
+    """Whether this share is added to the person's others instead of multiplied."""
+    values: pl.Series
+    """The values that stand in some group and count."""
+    starts: Sequence[Ints]
+    """For each release the first cell of every group, in the order of the groups, and the end of the last one."""
 
+    @classmethod
+    def of(cls, releases: Sequence[Release], protects: Protects, added: Added = nowhere) -> "Cells":
+        """The cells of a series, release by release and group by group."""
+        groups = [Groups.of(r).members for r in releases]
+        known = [pl.Series("value", [], dtype=pl.String) if g.values is None else g.values.alias("value") for g in groups]
+        counted = [protects(v) for v in known]
+        values = _union([v.filter(pl.Series(c, dtype=pl.Boolean)) for v, c in zip(known, counted, strict=True)])
+        columns: dict[str, list[Any]] = {name: [] for name in ("release", "group", "value", "members", "holding", "added")}
+        starts, cells = [], 0
+        for r, g, names, counts in zip(releases, groups, known, counted, strict=True):
+            kept = np.flatnonzero(counts[g.cell_value])
+            host = g.cell_group[kept]
+            starts.append(cells + np.searchsorted(host, np.arange(len(g) + 1)).astype(np.int64))
+            cells += len(kept)
+            columns["release"].append(np.full(len(kept), r.number, dtype=np.int64))
+            columns["group"].append(g.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy()[host])
+            columns["value"].append(numbered(names, values)[g.cell_value[kept]])
+            columns["members"].append(members(g)[host])
+            columns["holding"].append(g.cell_count[kept])
+            columns["added"].append(added(Groups.of(r))[host])
+        return cls(**{name: np.concatenate(parts) for name, parts in columns.items()}, values=values, starts=starts)
 
-def members(groups: Groups) -> Ints:
-    """The n of every group: its rows, counterfeits among them, and the registered persons in it, shape (g,)."""
-    return groups.sizes + groups.registered
+    def __len__(self) -> int:
+        return len(self.group)
 
+    @cached_property
+    def share(self) -> Floats:
+        """n_s / n in floating point."""
+        return self.holding / self.members
 
-def links(
-    release: Release, mapping: pl.DataFrame, place: Ints, values: pl.Series, protects: Callable[[pl.Series], Bools], added: Callable[[Groups], Bools]
-) -> Links:
-    """The links of a release. ``place`` (rows of ``mapping``,): the place of each person; ``values``: the list in which values have places.
+    @cached_property
+    def _kinds(self) -> tuple[Ints, Ints]:
+        """The different (n, n_s, added), shape (k, 3), and which of them each cell is, shape (c,)."""
+        kinds, kind = np.unique(np.stack([self.members, self.holding, self.added.astype(np.int64)], axis=1), axis=0, return_inverse=True)
+        return kinds, kind.ravel().astype(np.int64)
 
-    ``protects`` says which values count, ``added`` of which groups the shares are added up. Persons in groups that are not published are left out.
-    """
-    groups = Groups.of(release).members
-    n = members(groups)
-    known = Groups.of(release).values if groups.values is None else groups.values
-    counted = protects(known)[groups.cell_value] if known is not None else np.zeros(0, dtype=bool)
-    cell_group, cell_value, cell_count = groups.cell_group[counted], groups.cell_value[counted], groups.cell_count[counted]
-    number = _numbers(known, values)[cell_value] if known is not None else cell_value
-    ids, hosts = groups.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy(), mapping["group"].cast(pl.Int64).to_numpy()
-    at = np.minimum(np.searchsorted(ids, hosts), max(len(ids) - 1, 0))
-    there = (ids[at] == hosts) & (hosts > 0) if len(ids) else np.zeros(len(hosts), dtype=bool)
-    at, who = at[there], place[there]
-    first = np.searchsorted(cell_group, np.arange(len(ids) + 1))
-    width = np.diff(first)[at] if len(ids) else np.zeros(0, dtype=np.int64)
-    cell = np.repeat(first[at] - np.concatenate([[0], np.cumsum(width)[:-1]]) if len(at) else width, width) + np.arange(int(width.sum()))
-    host = cell_group[cell]
-    return Links(np.repeat(who, width), number[cell].astype(np.int64), n[host], cell_count[cell], added(groups)[host], ids[host])
+    def probability(self, history: Sequence[int]) -> Fraction:
+        """The probability of having ever been linked, of somebody whose groups had these kinds of cells."""
+        return linked([tuple(self._kinds[0][kind].tolist()) for kind in history])
 
+    @property
+    def kind(self) -> Ints:
+        """A number for each cell's n, n_s and whether it is added, shape (c,)."""
+        return self._kinds[1]
 
-def _numbers(known: pl.Series, values: pl.Series) -> Ints:
-    """The place of each known value among ``values``, -1 for one that is not there."""
-    numbered = pl.DataFrame({"value": values, "number": np.arange(len(values), dtype=np.int64)})
-    wanted = known.cast(values.dtype, strict=False).alias("value").to_frame()
-    return wanted.join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")["number"].fill_null(-1).to_numpy().astype(np.int64)
+    def hosts(self, at: int, release: Release, mapping: pl.DataFrame) -> tuple[Ints, Ints]:
+        """The rows of a mapping whose group holds something that counts, and the place of that group; ``at`` is the place of the release."""
+        where, there = place(Groups.of(release), mapping["group"])
+        width = np.diff(self.starts[at])
+        row = np.flatnonzero(there & (width[where] > 0)) if len(width) else np.zeros(0, dtype=np.int64)
+        return row, where[row]
 
-
-def share_left(survival: Ints, link: Links) -> Ints:
-    """Survival in parts of SCALE after a link, rounded down, never below 0: whole numbers that fit, however large the parts are."""
-    n, rest = link.members, link.members - link.holding
-    times = survival // n * rest + survival % n * rest // n
-    taken = SCALE // n * link.holding + -(-(SCALE % n * link.holding) // n)
-    return np.maximum(np.where(link.added, survival - taken, times), 0)
+    def spread(self, at: int, person: Ints, where: Ints) -> tuple[Ints, Ints]:
+        """The links of persons in groups of a release: an entry (person, cell) for each cell of each one's group."""
+        first, width = self.starts[at][where], np.diff(self.starts[at])[where]
+        begins = np.cumsum(width) - width
+        return np.repeat(person, width), np.repeat(first - begins, width) + np.arange(int(width.sum()))
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """All links of a series, by person and value: pair i has the entries ``starts[i]`` to ``starts[i + 1]``, in the order of the releases."""
+    """Who was in which group that holds something that counts, release by release."""
 
     persons: pl.Series
-    values: pl.Series
+    """Everybody who was linked to something, each once."""
+    cells: Cells
+    hosted: Sequence[tuple[Ints, Ints]]
+    """For each release the persons, as places in ``persons``, and the places of their groups."""
+
+    @classmethod
+    def of(cls, releases: Sequence[Release], groups: Mapping[int, pl.DataFrame], protects: Protects, added: Added = nowhere) -> "Series":
+        """Bring releases and their mappings (person, group) together; persons in groups that are not published are left out."""
+        cells = Cells.of(releases, protects, added)
+        found = [cells.hosts(i, r, groups[r.number]) for i, r in enumerate(releases)]
+        everybody = pl.concat([groups[r.number]["person"].gather(row) for r, (row, _) in zip(releases, found, strict=True)])
+        persons, who = _distinct(everybody)
+        bounds = np.cumsum([len(row) for row, _ in found])[:-1]
+        return cls(persons, cells, [(one, where) for one, (_, where) in zip(np.split(who, bounds), found, strict=True)])
+
+    def parts(self) -> Iterator["Pairs"]:
+        """The pairs of person and value, some persons at a time, so that a long series of a large table fits into memory."""
+        links = np.zeros(len(self.persons), dtype=np.int64)
+        for at, (who, where) in enumerate(self.hosted):
+            links += np.bincount(who, weights=np.diff(self.cells.starts[at])[where], minlength=len(links)).astype(np.int64)
+        reached = np.cumsum(links)
+        low = 0
+        while low < len(links):
+            high = max(int(np.searchsorted(reached, (reached[low - 1] if low else 0) + _LINKS, side="right")), low + 1)
+            yield self._pairs(low, high)
+            low = high
+
+    def _pairs(self, low: int, high: int) -> "Pairs":
+        persons, cells = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+        for at, (who, where) in enumerate(self.hosted):
+            if (low, high) != (0, len(self.persons)):
+                inside = np.flatnonzero((who >= low) & (who < high))
+                who, where = who[inside], where[inside]  # noqa: PLW2901 - the same persons, fewer of them
+            person, cell = self.cells.spread(at, who, where)
+            persons.append(person)
+            cells.append(cell)
+        person, cell = np.concatenate(persons), np.concatenate(cells)
+        width = max(len(self.cells.values), 1)
+        key, order = _ordered((person - low) * width + self.cells.value[cell])
+        begins = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.zeros(0, dtype=np.int64)
+        return Pairs(key[begins] // width + low, key[begins] % width, np.append(begins, len(key)), cell[order], self.cells)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of a person and a value that some group linked: pair i was linked in ``cell[starts[i]:starts[i + 1]]``, in the order of the releases."""
+
     person: Ints
     value: Ints
     starts: Ints
-    links: Links
-    release: Ints
-    """The number of the release of every entry."""
-    survival: Floats
-    """Of every pair, in floating point."""
+    cell: Ints
+    cells: Cells
 
-    @classmethod
-    def of(
-        cls,
-        releases: Sequence[Release],
-        groups: Mapping[int, pl.DataFrame],
-        protects: Callable[[pl.Series], Bools],
-        added: Callable[[Groups], Bools] | None = None,
-    ) -> "Series":
-        """Bring the releases' links together; every release needs its mapping (person, group)."""
-        persons, who = places(pl.concat([groups[r.number]["person"] for r in releases]))
-        known = [g.values for r in releases if (g := Groups.of(r).members).values is not None]
-        values = pl.concat([v.drop_nulls().alias("value").to_frame() for v in known if v is not None], how="vertical_relaxed")["value"].unique().sort()
-        bounds = np.concatenate([[0], np.cumsum([groups[r.number].height for r in releases])])
-        found = [links(r, groups[r.number], who[a:b], values, protects, added or _nowhere) for r, a, b in zip(releases, bounds[:-1], bounds[1:], strict=True)]
-        numbers = np.concatenate([np.full(len(link.person), r.number) for r, link in zip(releases, found, strict=True)])
-        every = Links(*(np.concatenate([getattr(link, name) for link in found]) for name in ("person", "value", "members", "holding", "added", "group")))
-        key = every.person * max(len(values), 1) + every.value
-        order = np.argsort(key, kind="stable")
-        every = Links(*(getattr(every, name)[order] for name in ("person", "value", "members", "holding", "added", "group")))
-        key = key[order]
-        begins = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.zeros(0, dtype=np.int64)
-        return cls(
-            persons=persons,
-            values=values,
-            person=every.person[begins],
-            value=every.value[begins],
-            starts=np.append(begins, len(key)),
-            links=every,
-            release=numbers[order],
-            survival=_survival(every, begins),
-        )
+    def __len__(self) -> int:
+        return len(self.person)
+
+    @cached_property
+    def survival(self) -> Floats:
+        """The probability of never having been linked, in floating point; below 0 where added shares exceed it."""
+        if not len(self):
+            return np.zeros(0)
+        with np.errstate(divide="ignore"):
+            factor = np.where(self.cells.added, 0.0, np.log1p(-self.cells.share))
+        product: Floats = np.exp(np.add.reduceat(factor[self.cell], self.starts[:-1]))
+        if not self.cells.added.any():
+            return product
+        less: Floats = product - np.add.reduceat(np.where(self.cells.added, self.cells.share, 0.0)[self.cell], self.starts[:-1])
+        return less
 
     def worst(self) -> tuple[Fraction, int]:
-        """The largest probability of having ever been linked, as a fraction, and the pair that has it; there is at least one pair."""
+        """The largest probability of having ever been linked, as a fraction, and a pair that has it; there is at least one pair."""
         near = np.flatnonzero(self.survival <= self.survival.min() + _NEAR)
-        kinds = np.stack([self.links.members, self.links.holding, self.links.added.astype(np.int64)], axis=1)
-        distinct, kind = np.unique(kinds, axis=0, return_inverse=True)
-        length = np.diff(self.starts)[near]
-        worst, where = Fraction(-1), -1
-        for k in np.unique(length):
-            pairs = near[length == k]
-            histories = np.sort(kind.ravel()[self.starts[pairs][:, None] + np.arange(k)], axis=1)
-            each, first = np.unique(histories, axis=0, return_index=True)
-            for history, pair in zip(each, pairs[first], strict=True):
-                p = linked(distinct[history].tolist())
-                if p > worst:
-                    worst, where = p, int(pair)
-        return worst, where
+        return max(self._each(near), key=_figure)[:2]
+
+    def above(self, bound: Fraction) -> Bools:
+        """Whether each pair's probability of having ever been linked is above a bound, compared exactly."""
+        found: Bools = self.survival < float(1 - bound) - _NEAR
+        near = np.flatnonzero(np.abs(self.survival - float(1 - bound)) <= _NEAR)
+        for p, _, alike in self._each(near):
+            found[alike] = p > bound
+        return found
+
+    def _each(self, pairs: Ints) -> Iterator[tuple[Fraction, int, Ints]]:
+        """The exact probability of pairs: each different one once, with the first pair and all pairs that have that history."""
+        length = np.diff(self.starts)[pairs]
+        for k in np.unique(length).tolist():
+            alike = pairs[length == k]
+            histories = np.sort(self.cells.kind[self.cell[self.starts[alike][:, None] + np.arange(k)]], axis=1)
+            table = pl.DataFrame(histories, schema=[f"{i}" for i in range(k)], orient="row").with_columns(pair=alike)
+            for row in table.group_by([f"{i}" for i in range(k)], maintain_order=True).agg("pair").iter_rows():
+                yield self.cells.probability(row[:-1]), row[-1][0], np.array(row[-1])
 
     def cases(self, pair: int) -> pl.DataFrame:
-        """The groups that linked somebody to a value, as published: release, group, members, holding; nothing says who it is."""
-        part = slice(int(self.starts[pair]), int(self.starts[pair + 1]))
-        columns = {"release": self.release[part], "group": self.links.group[part], "members": self.links.members[part], "holding": self.links.holding[part]}
-        return pl.DataFrame(columns).with_columns(value=pl.lit(str(self.values[int(self.value[pair])])))
+        """The groups that linked somebody to a value, as published: release, group, members, holding, value; nothing says who it is."""
+        cell = self.cell[self.starts[pair] : self.starts[pair + 1]]
+        columns = {name: getattr(self.cells, name)[cell] for name in ("release", "group", "members", "holding")}
+        return pl.DataFrame(columns).with_columns(value=pl.lit(str(self.cells.values[int(self.value[pair])])))
 
 
 def linked(history: Sequence[Sequence[Any]]) -> Fraction:
@@ -171,14 +234,40 @@ def linked(history: Sequence[Sequence[Any]]) -> Fraction:
     return min(1 - survival + sum(Fraction(n_s, n) for n, n_s, added in history if added), Fraction(1))
 
 
-def _nowhere(groups: Groups) -> Bools:
-    return np.zeros(len(groups), dtype=bool)
+def numbered(known: pl.Series, values: pl.Series) -> Ints:
+    """The place of each known value among ``values``, -1 for one that is not there, shape of ``known``."""
+    places = pl.DataFrame({"value": values, "place": np.arange(len(values), dtype=np.int64)})
+    wanted = known.cast(values.dtype, strict=False).alias("value").to_frame()
+    return wanted.join(places, on="value", how="left", maintain_order="left")["place"].fill_null(-1).to_numpy().astype(np.int64)
 
 
-def _survival(every: Links, begins: Ints) -> Floats:
-    if not len(begins):
-        return np.zeros(0)
-    share = every.holding / every.members
-    with np.errstate(divide="ignore"):
-        product = np.exp(np.add.reduceat(np.where(every.added, 0.0, np.log1p(-share)), begins))
-    return product - np.add.reduceat(np.where(every.added, share, 0.0), begins)
+def _figure(each: tuple[Fraction, int, Ints]) -> Fraction:
+    return each[0]
+
+
+def _union(columns: Sequence[pl.Series]) -> pl.Series:
+    """All values of some columns, in order, none missing; as text where releases have them in different types, so that ``5`` is ``"5"``."""
+    kinds = {c.dtype for c in columns if len(c)}
+    kind = next(iter(kinds), pl.String())
+    if len(kinds) > 1:
+        kind = pl.Float64() if all(k.is_numeric() for k in kinds) and any(k.is_float() for k in kinds) else pl.String()
+    return pl.concat([c.cast(kind, strict=False).alias("value") for c in columns]).drop_nulls().unique().sort()
+
+
+def _distinct(persons: pl.Series) -> tuple[pl.Series, Ints]:
+    """Everybody once, in no particular order, and the place of each entry among them."""
+    distinct = persons.alias("person").unique()
+    known = pl.DataFrame({"person": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
+    who = persons.alias("person").to_frame().join(known, on="person", how="left", nulls_equal=True, maintain_order="left")["place"]
+    return distinct, who.to_numpy().astype(np.int64)
+
+
+def _ordered(key: Ints) -> tuple[Ints, Ints]:
+    """Keys in order, and the stable order of their entries; the place of an entry is packed below its key where both fit into 63 bits."""
+    bits = len(key).bit_length()
+    if int(key.max(initial=0)).bit_length() + bits > 62:
+        order = np.argsort(key, kind="stable")
+        return key[order], order
+    packed = (key << bits) | np.arange(len(key), dtype=np.int64)
+    packed.sort()
+    return packed >> bits, packed & ((1 << bits) - 1)
