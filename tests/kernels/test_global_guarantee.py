@@ -156,10 +156,10 @@ def test_memory_is_carried_as_the_slow_twin_does(data):
         hosts = Hosts.of(groups[row_of], flat, sizes, np.zeros(3, dtype=bool), 3)
         recalled = Recalled.of(memory, persons)
         held = Protected(names, np.zeros(3, dtype=bool), np.concatenate([[0], np.cumsum([len(c) for c in codes])]).astype(np.int64), flat)
-        memory, least, again, _ = recalled.after(persons, held, groups, hosts)
-        expected_least, expected_again = slow.release(persons.to_list(), groups.tolist(), codes, sizes.tolist(), TIMES)
+        memory, least, stages = recalled.after(persons, held, groups, hosts)
+        expected_least, expected_stages = slow.release(persons.to_list(), groups.tolist(), codes, sizes.tolist(), TIMES)
         assert least == expected_least
-        assert again.tolist() == expected_again
+        assert stages.tolist() == expected_stages
         found = {}
         for i, person in enumerate(memory.persons.to_list()):
             for j in range(memory.starts[i], memory.starts[i + 1]):

@@ -129,7 +129,6 @@ def expose(
     new_survival: Ints,
     new_times: Ints,
     new_own: Bools,
-    again: Ints,
     stage: Ints,
 ) -> int:
     """Count one release: every member of a group is exposed to each of its protected values; returns the least survival of the exposed.
@@ -138,8 +137,7 @@ def expose(
     beside ``value``. Person p stands in ``row[p]``, which holds ``held[held_starts[row]:held_starts[row + 1]]``; negative for none. Of the
     ``group_size[g]`` members ``group_count[j]`` have the value ``group_value[j]``. Survival is multiplied by the share of the others, or where
     ``added[g]`` the share with the value is taken off it; someone new has ``scale``. ``new_starts`` (p + 1,) must hold the first places; ``new_value``,
-    ``new_survival``, ``new_times`` and ``new_own`` are filled; ``again`` (2, j) counts the exposures by whether the value was held the last time and how
-    many there had been (the last place: so many or more); ``stage`` (g,) is raised to the most exposures that somebody had behind them to a value that
+    ``new_survival``, ``new_times`` and ``new_own`` are filled; ``stage`` (g,) is raised to the most exposures that somebody had behind them to a value that
     they hold now.
     """
     least = scale
@@ -154,9 +152,9 @@ def expose(
                     new_value[to], new_survival[to], new_times[to], new_own[to] = value[at], survival[at], times[at], own[at]
                     at += 1
                     to += 1
-                before, often, held_before = scale, 0, 0
+                before, often = scale, 0
                 if at < end and value[at] == group_value[j]:
-                    before, often, held_before = survival[at], times[at], int(own[at])
+                    before, often = survival[at], times[at]
                     at += 1
                 after = before - (scale - left_of(scale, n, group_count[j])) if added[g] else left_of(before, n, group_count[j])
                 after = max(after, 0)
@@ -168,7 +166,6 @@ def expose(
                 if new_own[to]:
                     stage[g] = max(stage[g], often)
                 to += 1
-                again[held_before, min(often, again.shape[1] - 1)] += 1
                 least = min(least, after)
         while at < end:
             new_value[to], new_survival[to], new_times[to], new_own[to] = value[at], survival[at], times[at], own[at]

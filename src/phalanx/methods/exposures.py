@@ -65,17 +65,10 @@ class Recalled:
         kernels.lay_beside(*(self.place, old.starts, old.value, old.survival, old.times, held.starts, held.codes, SCALE, starts, value, survival, times, own))
         return Demands(np.full(len(held.names), fresh), starts, value, np.maximum(strategy.ratio(survival / SCALE, times, own), 1.0))
 
-    def opportunities(self) -> Ints:
-        """How many pairs of persons who are there were not held (were held) the last time and have 0, 1, … exposures behind them, (2, TIMES + 1)."""
-        _, index = self.pairs()
-        kind = self.memory.own[index] * (TIMES + 1) + np.minimum(self.memory.times[index], TIMES)
-        return np.bincount(kind, minlength=2 * (TIMES + 1)).astype(np.int64).reshape(2, TIMES + 1)
-
-    def after(self, persons: pl.Series, held: Protected, group: Ints, hosts: "Hosts") -> tuple[Exposures, int, Ints, Ints]:
+    def after(self, persons: pl.Series, held: Protected, group: Ints, hosts: "Hosts") -> tuple[Exposures, int, Ints]:
         """What to carry once every row of ``persons``, which hold ``held``, stands in ``group`` (n,), -1 for none.
 
-        Also the least survival among the exposed, the exposures by whether the value was held the last time and how many there had been, and how many
-        groups there are by the most exposures that a holder had behind them.
+        Also the least survival among the exposed, and how many groups there are by the most exposures that a holder had behind them.
         """
         exposing = np.diff(hosts.starts) > 0
         new = np.flatnonzero((self.place < 0) & (group >= 0) & exposing[group])
@@ -93,7 +86,7 @@ class Recalled:
         width = kernels.widths(starts, old.value, hosted, hosts.starts, hosts.value)
         to = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
         value, survival, times = (np.empty(to[-1], dtype=np.int64) for _ in range(3))
-        own, again = np.empty(to[-1], dtype=bool), np.zeros((2, TIMES + 1), dtype=np.int64)
+        own = np.empty(to[-1], dtype=bool)
         stage = np.full(len(hosts.size), -1, dtype=np.int64)
         least = kernels.expose(
             *(
@@ -113,12 +106,11 @@ class Recalled:
                 hosts.added,
                 SCALE,
             ),
-            *(to, value, survival, times, own, again, stage),
+            *(to, value, survival, times, own, stage),
         )
         return (
             Exposures(everybody, to, value, survival, times, own, held.names),
             int(least),
-            again,
             np.bincount(np.minimum(stage[stage >= 0], TIMES), minlength=TIMES + 1),
         )
 
@@ -142,6 +134,12 @@ class Hosts:
         host = key // max(values, 1)
         starts = np.searchsorted(host, np.arange(len(size) + 1)).astype(np.int64)
         return cls(starts, (key % max(values, 1)).astype(np.int32), count.astype(np.int64), size, added)
+
+
+def counted(memory: Exposures) -> Ints:
+    """How many pairs were not held (were held) the last time and have 0, 1, … exposures behind them, shape (2, TIMES + 1)."""
+    kind = memory.own * (TIMES + 1) + np.minimum(memory.times, TIMES)
+    return np.bincount(kind, minlength=2 * (TIMES + 1)).astype(np.int64).reshape(2, TIMES + 1)
 
 
 def least_survival(l: Fraction) -> int:

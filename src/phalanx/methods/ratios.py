@@ -25,8 +25,8 @@ _LEAST: Final = 1e-9
 """Weights below this part of the first no longer change what is spent first."""
 _LONGEST: Final = 400
 """So many exposures are looked ahead at most."""
-_UNKNOWN: Final = 0.5
-"""How likely a holder is taken to hold the value again, where nothing is known yet."""
+_LOWEST: Final = 1 / 6
+"""No exposure is taken for less likely than this: the few who are exposed again and again would otherwise need groups of hundreds."""
 _WEIGHT: Final = 4.0
 """So many observations what is taken for granted counts for."""
 _GRID: Final = 4096
@@ -203,23 +203,17 @@ class Past:
     """What a series shows of exposures so far."""
 
     releases: int
-    presence: float
-    """How likely somebody who was in a group can be in one next time."""
-    rows: float
-    """How likely somebody who had a row has one next time."""
-    others: Sequence[tuple[int, int]]
-    """(opportunities, exposures) after 1, 2, … exposures: how often somebody was there who did not hold the value the last time, and was exposed again."""
-    own: Sequence[tuple[int, int]]
-    """The same for those who held it."""
+    others: Sequence[int]
+    """How many pairs of person and value have 1, 2, … exposures behind them, where the person did not hold the value the last time."""
+    own: Sequence[int]
+    """The same where they held it."""
     stages: Sequence[float]
     """How many groups there were by the most exposures that a holder of one of their values had behind them: 0, 1, …"""
-    neighbours: float
-    """How likely somebody is exposed to some value in a release: the share of pairs of person and value that were."""
 
 
 def again_of_others(past: Past) -> tuple[float, ...]:
     """The chance of one more exposure after 1, 2, … of them, for somebody who happened to be near the value."""
-    return _again(past, past.others, min(past.neighbours, 1.0), past.presence)
+    return _again(past, past.others)
 
 
 def again_of_holders(past: Past) -> tuple[float, ...]:
@@ -228,8 +222,8 @@ def again_of_holders(past: Past) -> tuple[float, ...]:
     A group is as large as the most that one of its members demands, so that later exposures weigh more on the average group than on the average person;
     less than the share of groups that have somebody with a past, since not everybody who has one is the one who demands most.
     """
-    chances = _again(past, past.own, _UNKNOWN, past.rows)
-    shown = ((sum(past.stages[behind:]) + _WEIGHT * _UNKNOWN) / (sum(past.stages[behind - 1 :]) + _WEIGHT) for behind in range(1, len(chances) + 1))
+    chances = _again(past, past.own)
+    shown = ((sum(past.stages[behind:]) + _WEIGHT * _LOWEST) / (sum(past.stages[behind - 1 :]) + _WEIGHT) for behind in range(1, len(chances) + 1))
     return tuple(sqrt(a * min(max(a, b), 1.0)) for a, b in zip(chances, shown, strict=True))
 
 
@@ -244,12 +238,12 @@ def again_of_horizon(horizon: int | Sequence[float]) -> tuple[float, ...]:
     return (*(after / before if before > 0 else 0.0 for before, after in pairwise(horizon)), 0.0)
 
 
-def _again(past: Past, rates: Sequence[tuple[int, int]], first: float, presence: float) -> tuple[float, ...]:
-    """The chance to be exposed again within as many releases as there have been: a series goes on as long as it has gone on."""
-    found, hazard = [], first
-    for opportunities, exposures in rates:
-        hazard = (exposures + _WEIGHT * hazard) / (opportunities + _WEIGHT)  # after more exposures as after fewer, until it is known better
-        stays = presence * (1 - hazard)
-        ahead = max(past.releases, 2)
-        found.append(presence * hazard * (ahead if stays == 1 else (1 - stays**ahead) / (1 - stays)))
-    return tuple(min(chance, 1.0) for chance in found)
+def _again(past: Past, counts: Sequence[int]) -> tuple[float, ...]:
+    """Of those who were exposed so often, how many were once more; those of the last release could not be yet."""
+    found, chance = [], _LOWEST
+    could = max(past.releases - 1, 0) / max(past.releases, 1)
+    for behind in range(1, len(counts) + 1):
+        reached, further = sum(counts[behind - 1 :]) * could, sum(counts[behind:])
+        chance = min((further + _WEIGHT * chance) / (reached + _WEIGHT), 1.0)  # after more exposures as after fewer, until it is known better
+        found.append(max(chance, _LOWEST))
+    return tuple(found)

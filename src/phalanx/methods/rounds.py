@@ -18,7 +18,7 @@ from phalanx.guarantees.exact import exact
 from phalanx.kernels.exposures import left_of
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.cohorts import Cohorts, Counterfeit, fit, stand_in
-from phalanx.methods.exposures import TIMES, Demands, Hosts, Recalled, least_survival
+from phalanx.methods.exposures import TIMES, Demands, Hosts, Recalled, counted, least_survival
 from phalanx.methods.grouping import Crowd, deal, grow, join, places, split
 from phalanx.methods.protected import Protected, frequent, suppress
 from phalanx.methods.ratios import AtMost, Past, Strategy
@@ -37,7 +37,7 @@ _FREE: Final = -1
 _COHORT: Final = -2
 _LESS: Final = (2.0, 1.25, 1.0)
 """How many times the least ratio is asked where the table is too small for the strategy, in turn."""
-_UNPROTECTED, _RATES, _STAGES, _PRESENCE, _ROWS = "unprotected", "rates", "stages", "presence", "rows"
+_UNPROTECTED, _STAGES = "unprotected", "stages"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,43 +113,15 @@ class Round:
         return Recalled.of(self.before, self.everybody)
 
     @cached_property
-    def rates(self) -> tuple[Ints, Ints]:
-        """How often somebody was there, and was exposed once more: by whether they held the value the last time, and by 0, 1, … exposures, (2, TIMES + 1)."""
-        if _RATES not in self.memory.carried:
-            return np.zeros((2, TIMES + 1), dtype=np.int64), np.zeros((2, TIMES + 1), dtype=np.int64)
-        table = self.memory.carried[_RATES]
-        opportunities, exposures = (table[name].to_numpy().reshape(2, TIMES + 1) for name in ("opportunities", "exposures"))
-        return opportunities, exposures
-
-    @cached_property
     def stages(self) -> Floats:
         """How many groups there were by the most exposures that a holder had behind them, (TIMES + 1,); each release counts half of the next."""
         return self.memory.carried[_STAGES]["groups"].to_numpy() if _STAGES in self.memory.carried else np.zeros(TIMES + 1)
 
     @cached_property
-    def presence(self) -> tuple[int, int, int, int]:
-        """Over the series: of those in a group, how many could be in one the next time; and of those with a row, how many had one again."""
-        there, returned, rows, again = self.memory.carried[_PRESENCE].row(0) if _PRESENCE in self.memory.carried else (0, 0, 0, 0)
-        if self.memory.groups is None:
-            return there, returned, rows, again
-        last = self.memory.groups["person"]
-        with_row = int(last.is_in(self.persons.implode()).sum())
-        return there + len(last), returned + int(last.is_in(self.everybody.implode()).sum()), rows + self._rows_before, again + min(with_row, self._rows_before)
-
-    @property
-    def _rows_before(self) -> int:
-        return int(self.memory.carried[_ROWS]["rows"][0]) if _ROWS in self.memory.carried else 0
-
-    @cached_property
     def strategy(self) -> Strategy:
         """How budgets are spent in this release."""
-        there, returned, rows, back = self.presence
-        opportunities, exposures = self.rates
-        others, own = (list(zip(o[1:].tolist(), e[1:].tolist(), strict=True)) for o, e in zip(opportunities, exposures, strict=True))
-        neighbours = len(self.before.value) / max(1, len(self.before.values) * there)
-        return self.method.spending(
-            Past(self.memory.releases, (returned + 1) / (there + 2), (back + 1) / (rows + 2), others, own, self.stages.tolist(), neighbours)
-        )
+        others, own = counted(self.before)[:, 1:].tolist()
+        return self.method.spending(Past(self.memory.releases, others, own, self.stages.tolist()))
 
     @cached_property
     def demands(self) -> Demands:
@@ -290,7 +262,7 @@ class Round:
             added,
             len(held.names),
         )
-        after, least, again, stages = self.recalled.after(self.everybody, shows.with_strangers(len(place) - n), place, hosts)
+        after, least, stages = self.recalled.after(self.everybody, shows.with_strangers(len(place) - n), place, hosts)
         if least < least_survival(self.bound):
             raise MethodError("the groups as built would link somebody too often, and nothing was published; please report this.")
         taken: dict[int, set[Any]] = {}
@@ -305,7 +277,7 @@ class Round:
             form=form,
             groups=groups,
             remember=first | cohorts.to_remember(),
-            carry=after.to_tables() | self._rates(again, stages),
+            carry=after.to_tables() | {_STAGES: pl.DataFrame({"groups": self.stages / 2 + stages})},
             registered=registered,
             shown=shown if taken else None,
             suppressed_values=self.suppressed,
@@ -354,19 +326,3 @@ class Round:
         lasting = set(held.names.filter(pl.Series(held.permanent)).to_list())
         beside = {value for value in str(copied or "").split(SEPARATOR) if value} - hidden - lasting
         return SEPARATOR.join(sorted(beside | set(counterfeit.carries)))
-
-    @property
-    def _opportunities(self) -> Ints:
-        """Pairs that could be exposed again: of holders those who have a row, of others those who can be in a group at all."""
-        with_row = Recalled(self.before, self.recalled.place[: self.microdata.rows]).opportunities()
-        return np.stack([self.recalled.opportunities()[0], with_row[1]])
-
-    def _rates(self, again: Ints, stages: Ints) -> dict[str, pl.DataFrame]:
-        opportunities, exposures = self.rates
-        there, returned, rows, back = self.presence
-        return {
-            _RATES: pl.DataFrame({"opportunities": (opportunities + self._opportunities).ravel(), "exposures": (exposures + again).ravel()}),
-            _STAGES: pl.DataFrame({"groups": self.stages / 2 + stages}),
-            _PRESENCE: pl.DataFrame({"there": [there], "returned": [returned], "rows": [rows], "again": [back]}),
-            _ROWS: pl.DataFrame({"rows": [self.microdata.rows]}),
-        }
