@@ -186,6 +186,15 @@ def test_permanent_values_stand_in_cohorts(tmp_path):
     assert published[0].counterfeits == 0
 
 
+def test_cohorts_beside_a_registry(tmp_path):
+    """A member of a cohort who is absent and registered is nobody's neighbour elsewhere; suppressed and transient values go on as before."""
+    publishing = series(tmp_path, protecting(permanent=["hiv"]))
+    registry = table(400).select("who", "age", "sex")
+    published = [publishing.publish(with_permanent(i, 160), registry=registry) for i in range(5)]
+    assert verify([p.path for p in published], ledger=f"sqlite:///{tmp_path}/l.db").holds
+    assert any(p.counterfeits for p in published) and all(p.registered for p in published)
+
+
 @pytest.mark.parametrize(
     ("settings", "what"),
     [

@@ -58,7 +58,7 @@ class Cohorts:
     carried: dict[bytes, set[Any]]
     """Person -> permanent values published for them."""
     of_row: Ints
-    """(n,) the cohort of each row's person, -1 for none."""
+    """The cohort of each row's person, and then of each registered one, -1 for none."""
     next_number: int
     cohorts: list[Cohort] = field(default_factory=list)
     new_members: list[tuple[bytes, int]] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Cohorts:
         keys = persons.to_list()
         members = {number: group["person"].to_list() for (number,), group in self.known.group_by("cohort")}
         by_cohort: dict[int, list[int]] = {}
-        for row in np.flatnonzero(self.of_row >= 0).tolist():
+        for row in np.flatnonzero(self.of_row[: len(keys)] >= 0).tolist():
             by_cohort.setdefault(int(self.of_row[row]), []).append(row)
         for number, present in sorted(by_cohort.items()):
             rows = [row for row in present if self.carried.get(keys[row], set()) <= self._permanent(held, row)]

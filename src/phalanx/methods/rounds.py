@@ -56,7 +56,7 @@ class Round:
         held, n = self.held, self.microdata.rows
         gone = np.zeros(len(held.codes), dtype=bool)
         group = np.full(len(self.everybody), _FREE, dtype=np.int64)
-        cohorts = Cohorts.recall(self.memory.tables, self.persons)
+        cohorts = Cohorts.recall(self.memory.tables, self.everybody)
         self._suppress_spent(gone)
         if self.method.permanent:
             self._cohorts(cohorts, gone, group)
@@ -167,7 +167,7 @@ class Round:
         missing = cohorts.publish_again(self.persons, held, self.bound, gone)
         if len(missing):
             self.held_back["a permanent value is missing from the row"] = len(missing)
-        group[:n][cohorts.of_row >= 0] = _COHORT
+        group[cohorts.of_row >= 0] = _COHORT  # registered members too: who is in a cohort is nobody's neighbour elsewhere
         permanent = np.zeros(n, dtype=bool)
         permanent[held.row_of[held.permanent[held.codes] & ~gone]] = True
         wanted = permanent & (group[:n] == _FREE)
