@@ -199,6 +199,7 @@ class Series:
 
     def _publish(self, frame: "pl.DataFrame", registry: "pl.DataFrame | None", table: Any, ledger: Ledger, began: float, progress: Progress) -> Published:
         staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name))
+        ledger.check_goes_on(self.name)
         entries = ledger.releases(self.name)
         looked_at = entries if self._is.method.looks_back == "all" else entries[-1:]
         earlier = [_read_earlier(self.name, entry) for entry in looked_at]

@@ -132,6 +132,11 @@ class Ledger:
         with self._store.snapshot():
             return self._rows.moved(series, self._rows.entries(series))
 
+    def check_goes_on(self, series: str) -> None:
+        """LedgerError where the series was moved to another ledger; ``commit`` asks again."""
+        if (day := self.moved(series)) is not None:
+            raise _gone(series, day)
+
     def commit(
         self,
         series: str,
@@ -200,9 +205,7 @@ class Ledger:
 
     def _check_next(self, series: str, number: int, before: Entries) -> None:
         if (day := self._rows.moved(series, before)) is not None:
-            raise LedgerError(
-                f"series {series!r} was moved to another ledger on {day} and goes on there; name that ledger, or import the series back into this one."
-            )
+            raise _gone(series, day)
         last = len(before)
         if number <= last:
             raise LedgerError(f"release {number} of series {series!r} was published by somebody else meanwhile; publish again to make release {last + 1}.")
@@ -216,6 +219,10 @@ class Ledger:
             self._rows.delete_segment(series, entry.number, name)
         if replaced:
             self._rows.authenticate_anew(series, entry, [name for name in segments if name not in replaced])
+
+
+def _gone(series: str, day: str) -> LedgerError:
+    return LedgerError(f"series {series!r} was moved to another ledger on {day} and goes on there; name that ledger, or import the series back into this one.")
 
 
 def _store(url: str, *, create: bool) -> Store:
