@@ -13,6 +13,7 @@ from phalanx.data.schema import Schema
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.closeness import Closeness
 from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
+from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.m_invariance import MInvariance as InvarianceOverSeries
 from phalanx.guarantees.m_uniqueness import MUniqueness
@@ -243,6 +244,9 @@ def test_every_promise_has_words():
         (MUniqueness(m=5), "at least 5 rows, all with different"),
         (InvarianceOverSeries(m=5), "more than 1/5"),
         (InvarianceOverSeries(m=5, consecutive=True), "Whoever leaves and returns is not covered"),
+        (GlobalGuarantee(l=Fraction(5, 2)), "so far is at most 2/5, even for somebody who knows"),
+        (GlobalGuarantee(l=2, unprotected=["flu", "cold"]), "Protected are all values but flu, cold."),
+        (GlobalGuarantee(l=2, protected=list("abcdefghijklmn"), permanent=["hiv"]), "a, b, c, d, e, f, g, h, i, j, k, l and 2 more; hiv never leave"),
     ]
     assert {type(g).name for g, _ in examples} == set(KNOWN)
     for guarantee, words in examples:

@@ -1,6 +1,7 @@
 """Adversaries: one file each, each stating what it knows."""
 
 from phalanx.adversaries.base import Adversary, Attack
+from phalanx.adversaries.history import History
 from phalanx.adversaries.intersection import Intersection
 
-__all__ = ["Adversary", "Attack", "Intersection"]
+__all__ = ["Adversary", "Attack", "History", "Intersection"]

@@ -24,7 +24,13 @@ _WORDS: Final = {
         "From one release to the next, nobody's sensitive value is linked to them with more than 1/{m}, as long as the value persists. "
         "Whoever leaves and returns is not covered (m-invariance as in the paper, which forgets)."
     ),
+    "global guarantee": (
+        "For everybody and each protected sensitive value, the probability of having been linked to it in at least one release of this series so far is at most "
+        "{one_in_l}, even for somebody who knows in which group of every release everybody is (global guarantee). Protected are {these}."
+    ),
 }
+_MOST: Final = 12
+"""So many values are named in a sentence, and no more."""
 
 
 def in_words(guarantee: Mapping[str, Any]) -> str:
@@ -38,7 +44,7 @@ def in_words(guarantee: Mapping[str, Any]) -> str:
     told = dict(parameters)
     if (l := parameters.get("l")) is not None:
         above, _, below = str(l).partition("/")  # l may be a fraction such as "5/2"
-        told |= {"one_in_l": f"{below or 1}/{above}", "l_th": _ordinal(l)}
+        told |= {"one_in_l": f"{below or 1}/{above}", "l_th": _ordinal(l), "these": _protected(parameters)}
     try:
         return _WORDS[name].format(**told)
     except KeyError:
@@ -52,6 +58,22 @@ def settings(parameters: Mapping[str, Any]) -> str:
     'm = 3, remember = yes, min_width = (age = 2), protect = flu / gout'
     """
     return ", ".join(f"{key} = {_setting(value)}" for key, value in parameters.items() if value not in ({}, [], ()))
+
+
+def _protected(parameters: Mapping[str, Any]) -> str:
+    """Which values a global guarantee is about."""
+    listed, spared, lasting = (parameters.get(key, ()) for key in ("protected", "unprotected", "permanent"))
+    these = "all values" if listed == "all" else f"the values {_values(listed)}"
+    if spared and listed == "all":
+        these += f" but {_values(spared)}"
+    if lasting:
+        these += f"; {_values(lasting)} never leave a person, so whoever stood in one group with them stands with the same people ever after"
+    return these
+
+
+def _values(listed: Any) -> str:
+    shown = [str(v) for v in listed] if isinstance(listed, list | tuple) else [str(listed)]
+    return ", ".join(shown[:_MOST]) + (f" and {len(shown) - _MOST} more" if len(shown) > _MOST else "")
 
 
 def _setting(value: Any) -> str:
