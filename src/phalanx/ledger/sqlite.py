@@ -62,6 +62,8 @@ class Sqlite(Store):
 
     def explain(self, error: dbapi.Error, statement: str) -> str:
         """One sentence for a failure, told apart by SQLite's own words."""
+        if statement == "COMMIT" and "disk I/O error" in str(error):  # it may have been the last flush, of what is recorded already
+            return f"the ledger {self.where} {_UNKNOWN}"
         return _sentence(self.where, str(error))
 
 
@@ -94,6 +96,10 @@ def _sentence(where: str, message: str) -> str:
     return f"the ledger {where} could not be used, for a reason that SQLite calls {message.splitlines()[0].rsplit(': ', 1)[-1]!r}; nothing was changed."
 
 
+_UNKNOWN: Final = (
+    "met an error of its disk in the moment of recording, so whether this was recorded is not known; check the disk, "
+    "'phalanx series show' says, and the next publish goes on from there."
+)
 _SENTENCES: Final = {
     "database is locked": "is locked by another publisher; try again when it has finished.",
     "database or disk is full": "cannot grow because the disk is full; nothing was changed, so make room and publish again.",
