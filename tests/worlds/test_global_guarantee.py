@@ -2,16 +2,27 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
+import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, find, given, settings
 from hypothesis import strategies as st
 
 from naive import global_guarantee as naive
+from phalanx.data.microdata import Microdata
+from phalanx.data.schema import Schema
+from phalanx.errors import MethodError
 from phalanx.guarantees import breach
 from phalanx.guarantees.global_guarantee import GlobalGuarantee
-from shown import evidence_of, key, releases_of
-from worlds.global_guarantee import Group, ever_linked
+from phalanx.methods.base import Memory
+from phalanx.methods.global_guarantee import GlobalGuarantee as Method
+from phalanx.randomness import Randomness
+from phalanx.release.evidence import Evidence
+from phalanx.release.folder import Release
+from phalanx.release.manifest import Manifest
+from shown import KEY, evidence_of, key, releases_of
+from worlds.global_guarantee import Group, ever_linked, ways
 
 VALUES = "stu"
 LASTING = frozenset("vw")
@@ -100,7 +111,7 @@ def test_lemma_4(case):
 
 @pytest.mark.slow
 @given(transient_series())
-@settings(max_examples=4000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_lemma_4_on_thousands_of_series(case):
     """The same on thousands of series."""
     check_lemma_4(case)
@@ -184,7 +195,7 @@ def test_permanent_values(case):
 
 @pytest.mark.slow
 @given(cohorts())
-@settings(max_examples=4000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_permanent_values_on_thousands_of_series(case):
     """The same on thousands of series."""
     check_permanent(case)
@@ -253,3 +264,139 @@ def test_broken_cohorts_are_refused(how):
 
     assert not verdicts(broken(how), promise(), of_sets=False)["permanent values"].holds
     assert not naive.cohorts_are_kept(as_shown(broken(how)), LASTING)
+
+
+@st.composite
+def tables(draw):
+    """2 or 3 small tables of persons who come, stay away and return with values that come and go; some with a registry, or with a value that stays."""
+    of_sets, n = draw(st.booleans()), draw(st.integers(3, 12))
+    lasting, registry = draw(st.booleans()), draw(st.booleans())
+    protected = draw(st.sampled_from(["s", "st"]))
+    ages = {p: draw(st.integers(20, 29)) for p in range(n)}
+    has = {p: lasting and draw(st.sampled_from([False, False, False, True])) for p in range(n)}
+    found = []
+    for _ in range(draw(st.integers(2, 3))):
+        rows = {}
+        for p in range(n):
+            if draw(st.sampled_from([True, True, False])):
+                has[p] |= lasting and draw(st.sampled_from([False] * 9 + [True]))
+                transient = a_row(draw, of_sets) & set(protected)
+                rows[p] = transient | {"v"} if has[p] and of_sets else frozenset("v") if has[p] else transient
+        if rows:
+            found.append(rows)
+    return found, ages, of_sets, lasting, registry and not lasting, draw(st.integers(0, 2**32))
+
+
+def published_by_the_method(case, *, forget=""):
+    """The series that the method makes of small tables, as groups with known members, and the releases and evidence to check.
+
+    ``forget``: ``exposures`` or ``cohorts``, of which memory is empty before every release.
+    """
+    found, ages, of_sets, lasting, registry, seed = case
+    schema = Schema(identifier="who", quasi=["age"], sensitive="ill", missing={"ill": "value"}, types={"ill": "set"} if of_sets else {})
+    method = Method(l=2, strategy="geometric", alpha=1.5, permanent=["v"] if lasting else [])
+    names = {key(str(p)): f"p{p}" for p in ages}
+    memory, series, releases, groups, cohort_of = Memory(), [], [], {}, {}
+    for number, rows in enumerate(found):
+        listed = pl.DataFrame({"who": [str(p) for p in ages], "age": list(ages.values())}) if registry else None
+        ill = ["; ".join(sorted(row)) if of_sets else next(iter(row), None) for row in rows.values()]
+        frame = pl.DataFrame({"who": [str(p) for p in rows], "age": [ages[p] for p in rows], "ill": pl.Series(ill, dtype=pl.String)})
+        microdata = Microdata.encode(frame, schema, KEY, listed)
+        try:
+            draft = method.publish(microdata, memory, Randomness.seeded(seed + number))
+        except MethodError:
+            continue
+        mapping = pl.DataFrame({"person": microdata.persons, "group": draft.groups})
+        if registry:
+            mapping = pl.concat([mapping, pl.DataFrame({"person": microdata.registry.persons, "group": draft.registered})])
+        mapping = mapping.filter(pl.col("group") > 0)
+        remembered = {name: pl.concat([memory.tables[name], t]) if name in memory.tables else t for name, t in draft.remember.items()}
+        tables_then = {} if forget == "cohorts" else {**memory.tables, **remembered}
+        memory = Memory(memory.releases + 1, tables_then, mapping, {} if forget == "exposures" else draft.carry)
+        release = released(draft.form, len(series) + 1)
+        series.append(as_groups(release, {names[p]: g for p, g in mapping.iter_rows()}, of_sets, cohort_of))
+        releases.append(release)
+        groups[release.number] = mapping
+    return series, releases, Evidence(groups=groups), (Method(l=2, permanent=["v"]) if lasting else method).promise(())
+
+
+def released(form, number):
+    manifest = Manifest(
+        series="small", number=number, form="generalized", method={"name": "global-guarantee"}, guarantees=[], attributes=list(form.attributes), rows=form.rows,
+        groups=form.groups, counterfeits=form.counterfeit_rows, registered=form.registered_persons, boxes="tight", per="person", files=[],
+    )  # fmt: skip
+    return Release(manifest, form, Path("nowhere"))
+
+
+def as_groups(release, group_of, of_sets, cohort_of):
+    """The groups of a release with their members; ``cohort_of`` (person -> founding members) grows by its new cohorts."""
+    rows = {}
+    for group, value in release.form.table.select("group", "ill").iter_rows():
+        rows.setdefault(group, []).append(frozenset(value.split("; ")) - {""} if of_sets and value else frozenset([value] if value else []))
+    found = []
+    for group, held in rows.items():
+        there = tuple(p for p, g in group_of.items() if g == group)
+        if any("v" in row for row in held):
+            for p in there:
+                cohort_of.setdefault(p, there)
+        absent = tuple(p for p in cohort_of.get(there[0], ()) if p not in group_of)
+        found.append(Group(there, tuple(held), absent))
+    return found
+
+
+def largest_in_all_worlds(series, promised):
+    """The largest probability of anybody ever having been linked to anything."""
+    people = {p for release in series for group in release for p in group.there}
+    permanent = frozenset(promised.permanent)
+    return max((max(ever_linked(series, p, VALUES + "v", permanent).values()) for p in people), default=Fraction(0))
+
+
+def is_small(series):
+    """Whether its worlds can be counted in no time."""
+    return all(ways(group) <= 1000 for release in series for group in release)
+
+
+def check_the_method(case):
+    """In all worlds of what the method publishes nobody was ever linked to anything with more than 1/2, and the check holds."""
+    series, releases, evidence, promised = published_by_the_method(case)
+    assume(series and is_small(series))
+    assert largest_in_all_worlds(series, promised) <= Fraction(1, 2)
+    assert [v.note for v in promised.check(releases[-1], releases[:-1], evidence) if not v.holds] == []
+
+
+@given(tables())
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_method_keeps_its_promise_in_all_worlds(case):
+    """Whatever small tables come, with sets, a registry or a permanent value, all worlds of what is published keep the promise."""
+    check_the_method(case)
+
+
+@pytest.mark.slow
+@given(tables())
+@settings(max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_method_keeps_its_promise_in_all_worlds_of_thousands_of_series(case):
+    """The same on thousands of series."""
+    check_the_method(case)
+
+
+@pytest.mark.parametrize(("forget", "part"), [("exposures", "ever linked"), ("cohorts", "permanent values")])
+def test_a_method_that_forgets_is_caught(forget, part):
+    """Without its memory of exposures, or of cohorts, the same method exceeds 1/2 in all worlds of some series, and the check of the series refuses it."""
+
+    def exceeds(case):
+        series, _, _, promised = published_by_the_method(case, forget=forget)
+        wanted = promised.permanent if forget == "cohorts" else not promised.permanent
+        if not (wanted and series and is_small(series)):
+            return False
+        if forget == "exposures":
+            return largest_in_all_worlds(series, promised) > Fraction(1, 2)
+        found = [ever_linked(series, p, "v", LASTING) for release in series for group in release for p in group.there]
+        return any(f is None or f["v"] > Fraction(1, 2) for f in found)
+
+    case = find(tables(), exceeds, settings=settings(max_examples=5000, deadline=None, database=None, derandomize=True))
+    _, releases, evidence, promised = published_by_the_method(case, forget=forget)
+
+    refused = [v.name for v in promised.check(releases[-1], releases[:-1], evidence) if not v.holds]
+    assert f"global guarantee: {part}" in refused
+    series, _, _, promised = published_by_the_method(case)
+    assert largest_in_all_worlds(series, promised) <= Fraction(1, 2)

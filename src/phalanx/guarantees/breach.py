@@ -94,14 +94,19 @@ class Cells:
         kinds, kind = np.unique(np.stack([self.members, self.holding, self.added.astype(np.int64)], axis=1), axis=0, return_inverse=True)
         return kinds, kind.ravel().astype(np.int64)
 
-    def probability(self, history: Sequence[int]) -> Fraction:
-        """The probability of having ever been linked, of somebody whose groups had these kinds of cells."""
-        return linked([tuple(self._kinds[0][kind].tolist()) for kind in history])
-
     @property
     def kind(self) -> Ints:
         """A number for each cell's n, n_s and whether it is added, shape (c,)."""
         return self._kinds[1]
+
+    def of_kind(self, kind: int) -> tuple[int, int, bool]:
+        """The n, the n_s and whether it is added, of a kind of cells."""
+        n, n_s, added = self._kinds[0][kind].tolist()
+        return n, n_s, bool(added)
+
+    def probability(self, history: Sequence[int]) -> Fraction:
+        """The probability of having ever been linked, of somebody whose groups had these kinds of cells."""
+        return linked([self.of_kind(kind) for kind in history])
 
     def hosts(self, at: int, release: Release, mapping: pl.DataFrame) -> tuple[Ints, Ints]:
         """The rows of a mapping whose group holds something that counts, and the place of that group; ``at`` is the place of the release."""

@@ -75,9 +75,9 @@ class Exposed:
         return worst, where
 
     def _probability(self, before: int, kind: int) -> Fraction:
-        cell = int(np.argmax(self.cells.kind == kind))
-        share, survival = Fraction(int(self.cells.holding[cell]), int(self.cells.members[cell])), Fraction(before, SCALE)
-        return min(1 - (survival - share if self.cells.added[cell] else survival * (1 - share)), Fraction(1))
+        n, n_s, added = self.cells.of_kind(kind)
+        share, survival = Fraction(n_s, n), Fraction(before, SCALE)
+        return min(1 - (survival - share if added else survival * (1 - share)), Fraction(1))
 
     def faults(self, before: Exposures, after: Exposures) -> Iterator[str]:
         """Pairs that are lost, invented, or carried on as less exposed than they are."""
