@@ -1,0 +1,236 @@
+"""Publishers that are stopped, one after the other: each publishes the same table on the same state, and is looked at afterwards.
+
+    python -m crash.trials FOLDER '[{"how": "before"}, {"how": "full", "releases": 0}]'     (from tests/)
+
+prints one line of JSON per trial of each order. It runs as a process of its own, because the publishers are forks of it: all is imported and every kernel compiled
+before, so that a publisher takes a twentieth of a second; and nothing is ever published in it, so that it has one thread.
+"""
+
+import base64
+import importlib
+import itertools
+import json
+import os
+import pickle
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from numba.core.dispatcher import Dispatcher
+
+from crash import aftermath, scene, tracer
+from crash.places import Place
+from crash.twins import TWINS
+from phalanx.errors import PhalanxError
+from phalanx.report import page
+
+ENVIRONMENT = {
+    "POLARS_MAX_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "_RJEM_MALLOC_CONF": "background_thread:false",
+}
+"""With these no library starts a thread when it is imported."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """Which trials to make."""
+
+    releases: int = 1
+    """So many releases are there already."""
+    how: str = "before"
+    first: int = 1
+    step: int = 1
+    again: int | None = None
+    """Kill the next publisher as well, at a call that this number chooses."""
+    twin: str = ""
+    """A way in which publishing is broken on purpose."""
+    only: str = ""
+    """Stop publishers only at calls that hold this text, as one who comes through makes them."""
+
+
+@dataclass
+class Trial:
+    """What became of one publisher."""
+
+    at: int
+    call: str = ""
+    """The call at which it was stopped."""
+    passed: bool = False
+    """Whether it came through without reaching that call."""
+    said: str = ""
+    recorded: bool = False
+    """Whether its release is in the ledger."""
+    faults: list[str] = field(default_factory=list)
+    calls: int = 0
+    seconds: float = 0.0
+
+
+def forked(work: Callable[[], Any], seconds: float = 60) -> Any:
+    """What a function returns, made in a fork; RuntimeError where it gives nothing."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            answer = json.dumps(work()).encode()
+            while answer:
+                answer = answer[os.write(write, answer) :]
+        except BaseException:  # noqa: BLE001 - the fork must never go on as if it were its parent
+            sys.excepthook(*sys.exc_info())
+        finally:
+            os._exit(0)
+    os.close(write)
+    answer, last = b"", time.monotonic() + seconds
+    while select.select([read], [], [], max(0, last - time.monotonic()))[0] and (part := os.read(read, 1 << 16)):
+        answer += part
+    os.close(read)
+    if late := time.monotonic() > last:
+        os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    if late or not answer:
+        raise RuntimeError("a fork hangs" if late else "a fork died")
+    return json.loads(answer)
+
+
+class Trials:
+    """Trials on one place."""
+
+    def __init__(self, place: Place, order: Order) -> None:
+        self.place, self.order = place, order
+        place.begin()
+        if order.releases:
+            forked(lambda: [scene.publish(place.out, place.ledger, n).number for n in range(1, order.releases + 1)])
+        place.keep()
+
+    def all(self) -> Iterator[Trial]:
+        """One trial after the other, until a publisher passes."""
+        if self.order.only:
+            self.place.reset()
+            calls = self.publisher(None, "")[0].calls
+            yield from (self.one(at) for at, call in enumerate(calls, 1) if self.order.only in str(call))
+            return
+        for at in itertools.count(self.order.first, self.order.step):
+            trial = self.one(at)
+            yield trial
+            if trial.passed:
+                return
+
+    def one(self, at: int) -> Trial:
+        """Stop a publisher at a call, look, publish again, look again."""
+        began = time.perf_counter()
+        self.place.reset()
+        trial = Trial(at=at)
+        ended, trial.said = self.publisher(at, self.order.how)
+        trial.calls, trial.passed = len(ended.calls), len(ended.calls) < at
+        trial.call = str(ended.calls[at - 1]) if not trial.passed else ""
+        trial.faults += forked(lambda: aftermath.look(self.place))
+        if self.order.again is not None:
+            self.publisher(1 + (self.order.again + at) % 90, self.order.how)
+            trial.faults += forked(lambda: aftermath.look(self.place))
+        stopped = 1 if self.order.again is None else 2
+        after = forked(lambda: aftermath.mend(self.place, self.order.releases, stopped))
+        trial.recorded = after["recorded"]
+        trial.faults += after["faults"]
+        if not ended.killed:
+            trial.faults += aftermath.untrue(trial.said, succeeded=ended.status == 0, recorded=after["recorded"])
+        trial.seconds = round(time.perf_counter() - began, 3)
+        return trial
+
+    def publisher(self, at: int | None, how: str) -> tuple[tracer.Ended, str]:
+        """Let a fork publish and stop it; how it ended, and what it said."""
+        log = os.memfd_create("log")
+
+        def work() -> int:
+            os.dup2(log, 1)
+            os.dup2(log, 2)
+            try:
+                scene.publish(self.place.out, self.place.ledger, self.order.releases + 1)
+            except PhalanxError as error:
+                os.write(2, f"{error}\n".encode())
+                return 1
+            return 0
+
+        try:
+            ended = tracer.run(work, at=at, how=how)
+            os.lseek(log, 0, os.SEEK_SET)
+            return ended, os.read(log, 1 << 20).decode()
+        finally:
+            os.close(log)
+
+
+def warm_up(place: Place) -> None:
+    """Compile in this process all that a publisher compiles, without publishing in it."""
+
+    def rehearse() -> list[list[str]]:
+        for release in (1, 2):
+            scene.publish(place.out, place.ledger, release)
+        return compiled_kernels()
+
+    place.begin()
+    compile_kernels(forked(rehearse))
+    page._template()
+    if threads := other_threads():
+        raise RuntimeError(f"threads run beside the one that forks: {', '.join(threads)}")
+
+
+def other_threads() -> list[str]:
+    """The threads beside the first, but for one of Polars that waits for spilled files, holds no lock, and is not missed in a fork."""
+    names = [(thread / "comm").read_text().strip() for thread in Path("/proc/self/task").iterdir() if int(thread.name) != os.getpid()]
+    return sorted(name for name in names if not name.startswith("polars-ooc"))
+
+
+def compiled_kernels() -> list[list[str]]:
+    """Every kernel that was used, with the types that it was used with."""
+    found = []
+    for name, module in list(sys.modules.items()):
+        if name.startswith("phalanx.kernels."):
+            for attribute, kernel in vars(module).items():
+                if isinstance(kernel, Dispatcher):
+                    found += [[name, attribute, base64.b64encode(pickle.dumps(signature)).decode()] for signature in kernel.signatures]
+    return found
+
+
+def compile_kernels(kernels: list[list[str]]) -> None:
+    """The same kernels in this process, from the disk, without running them."""
+    for module, name, signature in kernels:
+        getattr(importlib.import_module(module), name).compile(pickle.loads(base64.b64decode(signature)))  # noqa: S301 - made by our own fork
+
+
+def main() -> None:
+    """Make the trials; begin again first where a library would have started threads."""
+    if not all(value in os.environ.get(name, "") for name, value in ENVIRONMENT.items()):  # Polars adds words of its own to one of them
+        os.execve(sys.executable, [sys.executable, "-m", "crash.trials", *sys.argv[1:]], os.environ | ENVIRONMENT)  # noqa: S606 - this very script
+    place = Place(Path(sys.argv[1]))
+    warm_up(place)
+    for number, order in enumerate(json.loads(sys.argv[2])):
+        if (pid := os.fork()) == 0:  # a process of its own, which a twin may break
+            status = 1
+            try:
+                make(place, number, Order(**order))
+                status = 0
+            except BaseException:  # noqa: BLE001 - the fork must never go on as if it were its parent
+                sys.excepthook(*sys.exc_info())
+            finally:
+                os._exit(status)
+        if os.waitpid(pid, 0)[1]:
+            sys.exit(1)
+
+
+def make(place: Place, number: int, order: Order) -> None:
+    """The trials of one order, told one by one."""
+    if order.twin:
+        TWINS[order.twin]()
+    for trial in Trials(place, order).all():
+        print(json.dumps({"order": number} | asdict(trial)), flush=True)  # noqa: T201 - a script
+
+
+if __name__ == "__main__":
+    main()

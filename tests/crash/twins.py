@@ -1,0 +1,115 @@
+"""Publishing, broken on purpose: each of these must be found by stopping it at every call."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from phalanx import staging
+from phalanx.data.microdata import Microdata
+from phalanx.errors import ReleaseError
+from phalanx.ledger import Ledger, sealing, store
+
+
+def named_too_early() -> None:
+    """The folder gets its name before the ledger knows it."""
+    commit = Ledger.commit
+
+    def late(self: Ledger, series: str, entry: Any, **said: Any) -> None:
+        final = Path(entry.folder)
+        (final.parent / entry.staging).rename(final)
+        commit(self, series, entry, **said)
+
+    Ledger.commit = late
+    staging.Folder.hand_out = lambda *_: None
+
+
+def unknown_to_the_ledger() -> None:
+    """The ledger does not know under which name the folder was written."""
+    commit = Ledger.commit
+    Ledger.commit = lambda self, series, entry, **said: commit(self, series, replace(entry, staging="elsewhere"), **said)
+
+
+def never_mended() -> None:
+    """Nobody looks after what a stopped publisher left."""
+    staging.recover = lambda *_: None
+
+
+def statement_by_statement() -> None:
+    """The ledger records each part of a release for itself."""
+
+    @contextlib.contextmanager
+    def nothing(*_: Any) -> Iterator[None]:
+        yield
+
+    store.Store.transaction = nothing
+
+
+def unsealed() -> None:
+    """What the ledger remembers is there to read."""
+    plain = SimpleNamespace(encrypt=lambda _nonce, content, _place: content, decrypt=lambda _nonce, content, _place: content)
+    sealing.AESGCM = lambda _key: plain
+
+
+def a_copy_beside() -> None:
+    """The table is put into a temporary file while it is encoded."""
+    encode = Microdata.encode
+
+    def copying(frame: Any, *rest: Any) -> Microdata:
+        with tempfile.NamedTemporaryFile("wb") as file:
+            frame.write_csv(file)
+            file.flush()
+            return encode(frame, *rest)
+
+    Microdata.encode = copying
+
+
+def swallowed() -> None:
+    """An error after the recording is told as if nothing had happened."""
+    hand_out = staging.Folder.hand_out
+
+    def failing(*a: Any) -> None:
+        try:
+            hand_out(*a)
+        except OSError:
+            raise ReleaseError("it cannot be named; nothing was published.") from None
+
+    staging.Folder.hand_out = failing
+
+
+def never_flushed() -> None:
+    """Nothing that Python writes is flushed to the disk."""
+    os.fsync = lambda _: None
+
+
+def removed_too_early() -> None:
+    """A publisher that fails removes its folder even when the ledger may know it."""
+    leave = staging.Folder.__exit__
+
+    def hasty(self: Any, *why: Any) -> None:
+        if why[0] is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+        leave(self, *why)
+
+    staging.Folder.__exit__ = hasty
+
+
+TWINS: dict[str, Callable[[], None]] = {
+    twin.__name__: twin
+    for twin in (
+        named_too_early,
+        unknown_to_the_ledger,
+        never_mended,
+        statement_by_statement,
+        unsealed,
+        a_copy_beside,
+        swallowed,
+        never_flushed,
+        removed_too_early,
+    )
+}
