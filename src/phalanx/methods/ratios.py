@@ -25,7 +25,7 @@ _LEAST: Final = 1e-9
 """Weights below this part of the first no longer change what is spent first."""
 _LONGEST: Final = 400
 """So many exposures are looked ahead at most."""
-_LOWEST: Final = 1 / 6
+_LOWEST: Final = 0.2
 """No exposure is taken for less likely than this: the few who are exposed again and again would otherwise need groups of hundreds."""
 _WEIGHT: Final = 4.0
 """So many observations what is taken for granted counts for."""
