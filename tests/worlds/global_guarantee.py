@@ -9,6 +9,8 @@ them: whoever has one and is there later has it again, and what stands in for so
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from math import factorial, prod
 
 NO_ROW = None
 
@@ -23,6 +25,13 @@ class Group:
     nobody: int = 0
 
 
+def ways(group):
+    """In how many different ways its rows can be given to its members."""
+    n = len(group.there) + len(group.absent) + group.nobody
+    return factorial(n) // prod(factorial(k) for k in [n - len(group.rows), *Counter(group.rows).values()])
+
+
+@lru_cache(maxsize=500)
 def shares(group):
     """All different ways to give a group's rows to its members: (person, whether they are there, their set of values or NO_ROW) for each."""
     places = [*((p, True) for p in group.there), *((p, False) for p in group.absent), *[(None, False)] * group.nobody]
