@@ -1,6 +1,9 @@
 """What is published about a person is so, and the check sees where it is not."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,11 +19,14 @@ from phalanx.data.schema import Schema
 from phalanx.errors import GuaranteeError
 from phalanx.guarantees import truth
 from phalanx.methods.base import Memory
+from phalanx.methods.global_guarantee import GlobalGuarantee
 from phalanx.methods.m_invariance import MInvariance
 from phalanx.methods.mondrian import Mondrian
 from phalanx.publishing import Series
 from phalanx.randomness import Randomness
+from phalanx.release.folder import Release
 from phalanx.release.generalized import Generalized, generalize
+from phalanx.release.manifest import Manifest
 
 TREE = Tree.of_mapping({"west": ["Aachen", "Bonn"], "north": ["Celle", "Dorum"]})
 SCHEMA = Schema(identifier="who", quasi=["age", "town"], sensitive="ill", hierarchies={"town": TREE}, missing="value")
@@ -173,3 +179,134 @@ def form_of_rows(microdata, form, groups):
     tight, published = generalize(microdata, np.arange(60), np.arange(60) % 3, Randomness.secure().stream("t"))
     now = {int(published[place]): g for g, place in zip((1, 2, 3), order, strict=True)}
     return replace(form, table=tight.table.with_columns(pl.col("group").replace_strict(now, return_dtype=pl.Int64)).sort("group"))
+
+
+GLOBAL = {"name": "global guarantee", "l": 2, "protected": "all"}
+
+
+def one_group(own, published, *, promise=GLOBAL, type="set", groups=None):
+    """What is found where persons with their ``own`` values are shown with the ``published`` ones, in one group or in several."""
+    schema = Schema(identifier="who", quasi=["age"], sensitive="ill", types={"ill": type}, missing={"ill": "value"})
+    frame = pl.DataFrame({"who": range(len(own)), "age": [30] * len(own), "ill": pl.Series(own, dtype=pl.String)})
+    microdata = Microdata.encode(frame, schema, PersonKey(bytes(32)))
+    place = np.zeros(len(own), dtype=np.int64) if groups is None else np.array(groups)
+    form, ids = generalize(microdata, np.arange(len(own)), place, Randomness.secure().stream("t"))
+    shown = {int(ids[g]): [v for v, h in zip(published, place, strict=True) if h == g] for g in set(place.tolist())}
+    table = form.table.with_columns(ill=pl.Series([shown[g].pop() for g in form.table["group"]], dtype=pl.String))
+    form = replace(form, table=table)
+    manifest = Manifest(
+        series="s", number=1, form="generalized", method={}, guarantees=[promise], attributes=list(form.attributes), rows=form.rows, groups=form.groups,
+        counterfeits=0, boxes="tight", files=[],
+    )  # fmt: skip
+    return truth.check(Release(manifest, form, Path()), microdata, ids[place])
+
+
+SUPPRESSED = {
+    "nothing": (["a", "b"], ["a", "b"], 0, 0),
+    "one value": (["a", "b", "b"], [None, "b", "b"], 0, 1),
+    "one value of two that are equal": (["a", "a"], [None, "a"], 0, 1),
+    "beside a missing one": (["a", None, "b"], [None, None, "b"], 0, 1),
+    "a null too few": (["a", "c", "b"], [None, "b", "d"], 1, 1),
+    "a null that is the person's own": (["a", None, "b"], [None, "b", "d"], 1, 0),
+    "a missing value is not shown as one": ([None, "b"], ["c", "b"], 1, 0),
+    "nor as the empty set": ([None, "b"], ["", "b"], 1, 0),
+    "some of a set": (["a; b; c", "a; b"], ["a; c", "b"], 0, 2),
+    "none of a set": (["a; b", "c"], ["", "c"], 0, 1),
+    "a set with a value that nobody has": (["a; b", "c"], ["a; z", "c"], 1, 0),
+    "a set with more": (["a", "c"], ["a; c", "c"], 1, 0),
+    "another's value, which is taken off first": (["a; b", "a"], ["a", None], 0, 1),
+    "a part that two need": (["a; b", "a; c"], ["a", "c"], 0, 2),
+    "a part that two need and one gets": (["a; b", "a; c"], ["a", "z"], 1, 1),
+    "a path that gives two away": (["a; b; c", "a; b; d", "a; d; e"], ["a; b", "a", "a; d"], 0, 3),
+    "parts and nulls": (["a; b", "a; c", "d", "d"], ["a", None, None, "d"], 0, 3),
+    "a part and a null too few": (["a; b", "a; c", "d", "d"], ["a", None, "e", "d"], 1, 2),
+}
+
+
+@pytest.mark.parametrize(("own", "published", "wrong", "less"), SUPPRESSED.values(), ids=SUPPRESSED.keys())
+def test_what_is_suppressed_is_true_to_who_has_no_list_of_it(own, published, wrong, less):
+    """Under the global guarantee each value that is not in its group needs a row of its own there that says less; those without one are counted."""
+    verdict = one_group(own, published)
+    assert (verdict.worst, verdict.holds) == (wrong, not wrong)
+    if wrong:
+        assert f"and {wrong} value(s) of persons are not in their group" in verdict.note
+    else:
+        assert ("show it not or in part" in verdict.note) is (less > 0)
+        assert not less or f"; {less} show it not or in part" in verdict.note
+
+
+def test_other_promises_suppress_nothing():
+    """What holds under the global guarantee is an untruth under any other promise."""
+    for own, published in ((["a", "b"], [None, "b"]), (["a; b", "c"], ["a", "c"])):
+        assert one_group(own, published).holds
+        assert one_group(own, published, promise={"name": "k-anonymity", "k": 2}).worst == 1
+
+
+def test_of_single_values_only_a_missing_one_says_less():
+    """A text that would be some of a set says nothing about an attribute that holds no sets."""
+    assert one_group(["a; b", "c"], [None, "c"], type="categorical").holds
+    assert one_group(["a; b", "c"], ["a", "c"], type="categorical").worst == 1
+
+
+def test_each_group_suppresses_its_own():
+    """A row that says less in one group does not stand for a person of another."""
+    assert one_group(["a", "b", "c", "d"], [None, "b", None, "d"], groups=[0, 0, 1, 1]).holds
+    assert one_group(["a", "x", "c", "d"], ["e", "x", None, None], groups=[0, 0, 1, 1]).worst == 1
+
+
+def slow_wrong(own, published):
+    """How many persons must be wrong, by every way to give them the rows."""
+    less = [[b == a or (a is not None and (b is None or set(b.split("; ")) - {""} < set(a.split("; ")) - {""})) for b in published] for a in own]
+    return min(sum(not less[i][j] for i, j in enumerate(rows)) for rows in permutations(range(len(own))))
+
+
+some_set = st.one_of(st.none(), st.frozensets(st.sampled_from("abcd"), max_size=4).map(lambda s: "; ".join(sorted(s))))
+
+
+@given(st.lists(st.tuples(some_set, some_set), min_size=2, max_size=6))
+@settings(deadline=None, max_examples=150)
+def test_the_matching_is_the_best_of_all(pairs):
+    """As few persons are wrong as in the best of all ways to give everybody a row of their group, equal ones or ones that say less."""
+    own, published = [a for a, _ in pairs], [b for _, b in pairs]
+    assert one_group(own, published).worst == slow_wrong(own, published)
+
+
+def greedy(needed, offered):
+    """A broken twin of the matching, which gives each set the first part that fits, and takes nothing back."""
+    left, found = Counter(offered), 0
+    for value in sorted(Counter(needed).elements(), reverse=True):
+        part = next((part for part in sorted(left) if left[part] and set(part.split("; ")) < set(value.split("; "))), None)
+        if part is not None:
+            left[part] -= 1
+            found += 1
+    return found
+
+
+def test_a_matching_that_takes_nothing_back_is_found_out(monkeypatch):
+    """The matching finds all pairs in every order of the values; with the broken twin in its place a true release would be called untrue."""
+    own, published = ["a; b; c", "a; b; d", "a; d; e"], ["a; b", "a", "a; d"]
+    orders = [(Counter(needed), Counter(offered)) for needed in permutations(own) for offered in permutations(published)]
+    assert {truth._matched_in_part(needed, offered) for needed, offered in orders} == {3}
+    assert one_group(["a; b", "a; c"], ["a", "c"]).holds
+    monkeypatch.setattr(truth, "_matched_in_part", greedy)
+    assert one_group(["a; b", "a; c"], ["a", "c"]).worst == 1
+
+
+@pytest.mark.parametrize("sets", [False, True])
+def test_an_officer_checks_a_release_with_suppressed_values(tmp_path, sets):
+    """With ledger and original tables, releases in which values were suppressed hold; a table in which everybody has another value fails."""
+    schema = Schema(identifier="who", quasi=["age"], sensitive="ill", types={"ill": "set" if sets else "categorical"})
+    people = table(60).select(
+        "who", age=pl.col("who") % 40, ill=pl.when(pl.col("who") < 45).then(pl.lit("hiv; flu" if sets else "hiv")).otherwise(pl.lit("flu"))
+    )
+    ledger = f"sqlite:///{tmp_path / 's.db'}"
+    method = GlobalGuarantee(l=2, protect=["hiv"])
+    published = Series("s", schema=schema, method=method, to=tmp_path / "out", ledger=ledger, report=False).publish(people)
+    assert sum(published.suppressed_values.values()) >= 15
+    other = people.with_columns(ill=pl.lit("gout"))
+
+    right, wrong = (verify([published.path], ledger=ledger, originals=[original], identifier="who") for original in (people, other))
+
+    assert [v.note for v in right.checks if not v.holds] == []
+    assert any("show it not or in part" in v.note for v in right.checks)
+    assert [v.holds for v in wrong.checks if v.name == "release 1: truth"] == [False]
