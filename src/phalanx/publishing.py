@@ -226,7 +226,7 @@ class Series:
             release = Release.read(folder.path)
             evidence = self._evidence(groups | ({} if own_groups is None else {number: own_groups}), carried, draft)
             verdicts = verify([*earlier, release], evidence, allow_seeded=self._is.seed is not None, only_last=True)
-            verdicts.append(truth.check(release, microdata, draft.groups, draft.shown, draft.registered))
+            verdicts.append(truth.check(release, microdata, draft.groups, draft.shown or microdata, draft.registered))
             if broken := [v for v in verdicts if not v.holds]:
                 v = broken[0]
                 raise GuaranteeError(

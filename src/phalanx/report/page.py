@@ -55,6 +55,7 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
         roles={role: [a.name for a in manifest.attributes if a.role == role] for role in ("quasi", "sensitive", "keep")},
         charts=_charts(series),
         series=series,
+        so_far="The series so far" if series[0].number == 1 else "This release and the one before it",
     )
 
 
