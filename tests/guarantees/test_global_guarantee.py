@@ -109,15 +109,26 @@ def test_the_worst_case_is_shown_as_groups():
 
 def test_a_bound_is_never_met_by_rounding():
     """A probability that is above 1/l by less than a float can tell is refused; at 1/l exactly it holds."""
-    n = 9_007_199_254_740_993  # 2**53 + 1
-    p = Fraction(n // 2 + 1, n)
-    links = [(3, 1, False), (3, 1, False)]
-    assert breach.linked(links) == Fraction(5, 9)
-    assert float(p) == 0.5
-    assert p > Fraction(1, 2)
     series = [naive.Shown({1: [S, NONE, NONE]}, dict.fromkeys("abc", 1)), naive.Shown({1: [S, NONE, NONE]}, dict.fromkeys("abc", 1))]
     for l, holds in ((Fraction(9, 5), True), (Fraction(9, 5) + Fraction(1, 10**30), False), (Fraction(9, 5) - Fraction(1, 10**30), True)):
         assert checked(GlobalGuarantee(l), series)[EVER].holds is holds
+
+
+def test_who_is_above_a_bound_is_told_exactly():
+    """A bound below a probability by less than a float can tell has it above, and the probability itself does not."""
+    series = [naive.Shown({1: [S, NONE, NONE], 2: [NONE, T]}, {**dict.fromkeys("abc", 1), **dict.fromkeys("de", 2)})] * 2
+    (pairs,) = breach.Series.of(releases_of(series), evidence_of(series).groups, GlobalGuarantee(2).protects).parts()
+    for bound, above in ((Fraction(5, 9), 2), (Fraction(5, 9) - Fraction(1, 10**30), 5), (Fraction(3, 4), 0), (Fraction(3, 4) - Fraction(1, 10**30), 2)):
+        assert pairs.above(bound).sum() == above
+
+
+def test_the_worst_is_found_beside_added_shares():
+    """Shares that are added, in cohorts of sets, hide no larger probability elsewhere."""
+    both, whom = frozenset("vs"), {**dict.fromkeys("abcd", 1), **dict.fromkeys("xy", 2)}
+    series = [naive.Shown({1: [both, NONE, NONE, NONE], 2: [S, NONE]}, whom)] * 2
+    found = checked(GlobalGuarantee(2, permanent=["v"]), series, of_sets=True)[EVER]
+    assert found.worst == Fraction(3, 4) == max(naive.ever_linked(series, permanent="v", of_sets=True).values())
+    assert found.worst_cases["group"].to_list() == [2, 2]
 
 
 def test_values_of_different_types_are_the_same():
@@ -172,6 +183,7 @@ WRONG_MAPPINGS = {
     "a group that is not there": ({"person": ["a", "b", "c", "d", "e", "f"], "group": [1, 1, 1, 1, 2, 3]}, "puts 1 person(s) into groups that are not"),
     "a negative group": ({"person": ["a", "b", "c", "d", "e", "f"], "group": [1, 1, 1, 1, 2, -1]}, "puts 1 person(s) into groups that are not"),
     "no group": ({"person": ["a", "b", "c", "d", "e", "f"], "group": [1, 1, 1, 1, 2, None]}, "puts 1 person(s) into groups that are not"),
+    "a row without a person": ({"person": ["a", "b", "c", None, "e"], "group": [1, 1, 1, 1, 2]}, "1 row(s) that name nobody"),
     "somebody too few": ({"person": ["a", "b", "c", "e"], "group": [1, 1, 1, 2]}, "1 group(s) have another number of persons"),
     "somebody for a counterfeit": ({"person": ["a", "b", "c", "d", "e", "f"], "group": [1, 1, 1, 1, 2, 2]}, "1 group(s) have another number of persons"),
     "somebody elsewhere": ({"person": ["a", "b", "c", "d", "e"], "group": [1, 1, 1, 2, 2]}, "2 group(s) have another number of persons"),
@@ -182,7 +194,8 @@ WRONG_MAPPINGS = {
 def test_wrong_mappings(how):
     """Each way in which a mapping cannot be that of the files is refused, and said; the true one is not."""
     names, said = WRONG_MAPPINGS[how]
-    wrong = pl.DataFrame({"person": keys(names["person"]), "group": pl.Series(names["group"], dtype=pl.Int64)})
+    persons = pl.concat([keys([p]) if p else keys(["x"]).clear(1) for p in names["person"]])
+    wrong = pl.DataFrame({"person": persons, "group": pl.Series(names["group"], dtype=pl.Int64)})
 
     assert checked(GlobalGuarantee(2), [TRUE])[PERSONS].holds
     found = checked(GlobalGuarantee(2), [TRUE], evidence=Evidence(groups={1: wrong}))[PERSONS]
@@ -204,6 +217,9 @@ WRONG_COUNTS = {
     "less than none": ({2: 1, 1: -1}, {}, "1 counterfeit count(s) are not positive"),
     "registered less than none": ({2: 1}, {1: 1, 2: -1}, "1 registered count(s) are not positive"),
     "counts of no group": ({2: 1, 7: 1}, {1: 1}, "1 counterfeit count(s) name a group that is not in the data"),
+    "less than none, as many as there are rows": ({2: 1}, {1: -3, 2: 4}, "1 registered count(s) are not positive"),
+    "less than none, more than there are rows": ({2: 1}, {1: -4, 2: 5}, "1 registered count(s) are not positive"),
+    "more than there can be": ({2: 1}, {1: 2**63 - 1}, "1 registered count(s) are of more persons than there can be"),
     "registered of no group": ({2: 1}, {1: 1, 7: 1}, "1 registered count(s) name a group that is not in the data"),
 }
 
@@ -226,6 +242,11 @@ def test_counts_that_are_no_numbers_or_twice():
     for table, said in (
         (pl.DataFrame({"group": [1], "count": ["2"]}), "something else than whole numbers"),
         (pl.DataFrame({"group": [1, 1], "count": [1, 1]}), "1 group(s) are counted twice"),
+        (pl.DataFrame({"group": [1], "count": [2**63 + 5]}, schema_overrides={"count": pl.UInt64}), "1 registered count(s) are of more persons"),
+        (
+            pl.DataFrame({"group": [2**63 + 5], "count": [1]}, schema_overrides={"group": pl.UInt64}),
+            "1 registered count(s) name a group that is not in the data",
+        ),
     ):
         wrong = replace(release, form=replace(release.form, registered=table))
         found = GlobalGuarantee(2).check(wrong)

@@ -1,6 +1,7 @@
 """Who is in a group: its rows, those of them that stand for nobody, registered persons without a row, and the persons that a mapping names."""
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +13,18 @@ from phalanx.release.folder import Release
 
 Bools = npt.NDArray[np.bool_]
 
+_MOST: Final = 1 << 40
+"""More persons than there can be; larger counts are refused, and nothing is computed with them."""
+
 
 def members(groups: Groups) -> Ints:
     """The n of every group: its rows, counterfeits among them, and the registered persons in it, shape (g,)."""
-    return groups.sizes + groups.registered
+    return groups.sizes + np.clip(groups.registered, 0, _MOST)
 
 
 def place(groups: Groups, named: pl.Series) -> tuple[Ints, Bools]:
     """The place of each named group among the published ones, and whether it is there at all; group 0 is nobody's."""
-    ids, wanted = groups.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy(), named.cast(pl.Int64).fill_null(0).to_numpy()
+    ids, wanted = groups.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy(), named.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
     if not len(ids):
         return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=bool)
     if ids[-1] - ids[0] == len(ids) - 1:  # the ids follow each other, as in every release of ours: no search is needed
@@ -40,11 +44,13 @@ def counted_faults(release: Release) -> Iterator[str]:
             yield f"the table of {word} counts holds something else than whole numbers"
             continue
         where, there = place(groups, table["group"])
-        count = table["count"].cast(pl.Int64).to_numpy()
+        count = table["count"].cast(pl.Int64, strict=False).fill_null(_MOST + 1).to_numpy()
         if unknown := int((~there).sum()):
             yield f"{unknown} {word} count(s) name a group that is not in the data"
         if small := int((count < 1).sum()):
             yield f"{small} {word} count(s) are not positive"
+        if large := int((count > _MOST).sum()):
+            yield f"{large} {word} count(s) are of more persons than there can be"
         if most is not None and (full := int((count[there] > most[where[there]]).sum())):
             yield f"{full} group(s) would consist of counterfeits alone"
         if twice := table.height - table["group"].n_unique():
@@ -58,6 +64,8 @@ def mapping_faults(release: Release, mapping: pl.DataFrame) -> Iterator[str]:
     where, there = place(groups, hosted["group"])
     if twice := hosted.height - hosted["person"].n_unique():
         yield f"the mapping names {twice} person(s) more than once"
+    if nobody := hosted["person"].null_count():
+        yield f"the mapping puts {nobody} row(s) that name nobody into groups"
     if unknown := int((~there).sum()):
         yield f"the mapping puts {unknown} person(s) into groups that are not in the data"
     persons = np.bincount(where[there], minlength=len(groups))
