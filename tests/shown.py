@@ -54,3 +54,11 @@ def evidence_of(series):
 def mapping(groups):
     """(person, group) of a dictionary."""
     return pl.DataFrame({"person": keys(list(groups)), "group": pl.Series(list(groups.values()), dtype=pl.Int64)})
+
+
+def checked(guarantee, series, *, evidence=None, of_sets=False, last=False):
+    """The verdicts on a series, or on its last release alone, by their part of the promise."""
+    releases = releases_of(series, of_sets=of_sets)
+    found = guarantee.check(releases[-1], [] if last else releases[:-1], evidence_of(series) if evidence is None else evidence)
+    assert all(v.name.startswith("global guarantee") for v in found)
+    return {v.name.removeprefix("global guarantee: "): v for v in found}

@@ -16,18 +16,10 @@ from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.registry import from_public
 from phalanx.release.evidence import Evidence
 from phalanx.release.exposures import SCALE, Exposures
-from shown import evidence_of, key, keys, mapping, releases_of
+from shown import checked, evidence_of, key, keys, mapping, releases_of
 
 S, T, NONE = frozenset("s"), frozenset("t"), frozenset()
 ALONE, PERSONS, EVER, CARRIED, PERMANENT = "each release alone", "persons and groups", "ever linked", "carried memory", "permanent values"
-
-
-def checked(guarantee, series, *, evidence=None, of_sets=False, last=False):
-    """The verdicts by their part of the promise."""
-    releases = releases_of(series, of_sets=of_sets)
-    found = guarantee.check(releases[-1], [] if last else releases[:-1], evidence_of(series) if evidence is None else evidence)
-    assert all(v.name.startswith("global guarantee") for v in found)
-    return {v.name.removeprefix("global guarantee: "): v for v in found}
 
 
 def made(rng, *, of_sets, releases=5, people=40):
