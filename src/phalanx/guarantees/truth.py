@@ -40,7 +40,7 @@ def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata
     boxes = box_ends(microdata, release.form)
     outside = _outside(release, microdata, boxes, published, at)
     wrong, said = _registry(release, of_release, microdata, boxes, registered)
-    suppressed, invented = (0, 0) if shown is None else _changed(microdata.sensitive, shown.sensitive, published)
+    suppressed, invented = (0, 0) if shown is None or of_release.values is None else _changed(microdata.sensitive, shown.sensitive, published)
     unlike = _lacking(of_release, shown or microdata, published, at) + invented
     if shown is None and unlike and _suppresses(release):
         suppressed = _shown_less(of_release, microdata.sensitive, published, at)
