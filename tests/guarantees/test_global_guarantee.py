@@ -75,13 +75,27 @@ def test_some_persons_at_a_time(seed, most):
     whole = checked(GlobalGuarantee(2), series)[EVER]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(breach, "_LINKS", most)
-        patched.setattr(breach, "_ordered", lambda k: (np.sort(k), np.argsort(k, kind="stable")))
         parted = checked(GlobalGuarantee(2), series)[EVER]
 
     assert (parted.worst, parted.note) == (whole.worst, whole.note)
-    columns = ["members", "holding"]
-    p = breach.linked([(*row, False) for row in parted.worst_cases.select(columns).iter_rows()])
+    p = breach.linked([(*row, False) for row in parted.worst_cases.select("members", "holding").iter_rows()])
     assert p == whole.worst
+
+
+def test_keys_too_large_to_pack_are_ordered_all_the_same():
+    """Order and stability are the same whether or not places fit beside the keys."""
+    key = np.random.default_rng(1).integers(0, 50, 500)
+    for scale in (1, 2**56):
+        ordered, order = breach._ordered(key * scale)
+        assert (order == np.argsort(key, kind="stable")).all()
+        assert (ordered == key[order] * scale).all()
+
+
+def test_groups_of_any_numbers():
+    """Groups need not follow each other in their numbers."""
+    series = [naive.Shown({3: [S, NONE], 70: [T, NONE, NONE]}, {"a": 3, "b": 3, "c": 70, "d": 70, "e": 70})] * 2
+    found = checked(GlobalGuarantee(2, protected=["t"]), series)
+    assert (found[PERSONS].holds, found[EVER].worst) == (True, Fraction(5, 9))
 
 
 def test_the_worst_case_is_shown_as_groups():
@@ -206,6 +220,7 @@ def test_group_0_is_nobodys():
 WRONG_COUNTS = {
     "as many registered as counterfeit": ({1: 90, 2: 1}, {1: 91}, "1 group(s) would consist of counterfeits alone"),
     "counterfeits alone": ({2: 2}, {1: 1, 2: 1}, "1 group(s) would consist of counterfeits alone"),
+    "none": ({2: 1, 1: 0}, {1: 1}, "1 counterfeit count(s) are not positive"),
     "less than none": ({2: 1, 1: -1}, {}, "1 counterfeit count(s) are not positive"),
     "registered less than none": ({2: 1}, {1: 1, 2: -1}, "1 registered count(s) are not positive"),
     "counts of no group": ({2: 1, 7: 1}, {1: 1}, "1 counterfeit count(s) name a group that is not in the data"),
@@ -343,12 +358,16 @@ def spoiled(after, before, how):
             )  # fmt: skip
         case "as before":
             return before
+        case "a pair under the person before":
+            who = next(i for i in range(1, len(after.persons)) if after.value[after.starts[i]] == 0)
+            value[after.starts[who]] = len(after.values)
+            return replace(after, value=value, starts=after.starts + (np.arange(len(after.starts)) == who))
     raise AssertionError(how)
 
 
 HOW = [
     "one part more", "one exposure less", "a pair lost", "a person lost", "persons in another order", "values in another order", "values lost",
-    "a value twice", "a person twice", "pairs in another order", "below none", "above all", "pairs of nobody", "a pair invented", "as before",
+    "a value twice", "a person twice", "pairs in another order", "below none", "above all", "pairs of nobody", "a pair invented", "a pair under the person before", "as before",
 ]  # fmt: skip
 
 
@@ -359,6 +378,17 @@ def test_what_is_carried_on_understates_nothing(how):
         assert not last(GlobalGuarantee(2), shown, before, spoiled(after, before, how))[CARRIED].holds
         less = replace(after, survival=np.maximum(after.survival - 1, 0))
         assert last(GlobalGuarantee(2), shown, before, less)[CARRIED].holds
+
+
+def test_new_pairs_may_not_be_lost():
+    """What the very first release links is carried on, each pair of it."""
+    shown, before, after = next(chain(1))
+    assert last(GlobalGuarantee(2), shown, before, after)[CARRIED].holds
+    for i in range(len(after.value)):
+        rest = np.arange(len(after.value)) != i
+        starts = after.starts - (after.starts > i)
+        lost = Exposures(after.persons, starts, after.value[rest], after.survival[rest], after.times[rest], after.own[rest], after.values)
+        assert not last(GlobalGuarantee(2), shown, before, lost)[CARRIED].holds
 
 
 def test_unlinked_pairs_may_not_recover():

@@ -1,7 +1,7 @@
 """What a series carries on about everybody's exposures, checked beside the release that it follows: nobody is carried on as less exposed than they are.
 
 If that holds after every release, then what is carried before the next one understates nobody's exposure, and a check of the next one alone is a check of
-the whole series.
+the whole series. It is not so of cohorts, whose promise is about all their releases: a series with permanent values is always checked whole.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.guarantees.breach import Added, Cells, Protects, numbered
+from phalanx.guarantees.breach import Cells, Protects, numbered
 from phalanx.guarantees.exact import Ints
 from phalanx.release.exposures import SCALE, Exposures
 from phalanx.release.folder import Release
@@ -35,9 +35,9 @@ class Exposed:
     """Survival before, in parts of SCALE."""
 
     @classmethod
-    def of(cls, release: Release, mapping: pl.DataFrame, before: Exposures, after: Exposures, protects: Protects, added: Added) -> "Exposed":
+    def of(cls, release: Release, mapping: pl.DataFrame, before: Exposures, after: Exposures, protects: Protects) -> "Exposed":
         """The links of a release; ``before`` and ``after`` are well-formed, and ``after`` begins with the persons and values of ``before``."""
-        cells = Cells.of([release], protects, added)
+        cells = Cells.of([release], protects)
         row, where = cells.hosts(0, release, mapping)
         known = pl.DataFrame({"person": after.persons, "place": np.arange(len(after.persons), dtype=np.int64)})
         whose = mapping.select("person")[row].join(known, on="person", how="left", maintain_order="left")["place"].fill_null(-1).to_numpy()
@@ -55,29 +55,21 @@ class Exposed:
 
     @property
     def after(self) -> Ints:
-        """Survival after the release in parts of SCALE, rounded down, never below 0: whole numbers that fit, however large the parts are."""
+        """Survival after the release in parts of SCALE, rounded down: whole numbers that fit, however large the parts are."""
         n, n_s = self.cells.members[self.cell], self.cells.holding[self.cell]
-        times = self.before // n * (n - n_s) + self.before % n * (n - n_s) // n
-        taken = SCALE // n * n_s - (-(SCALE % n * n_s) // n)
-        return np.maximum(np.where(self.cells.added[self.cell], self.before - taken, times), 0)
+        return self.before // n * (n - n_s) + self.before % n * (n - n_s) // n
 
     def worst(self) -> tuple[Fraction, int]:
         """The largest probability of having ever been linked, as a fraction, and an entry that has it; there is at least one entry."""
-        share = self.cells.share[self.cell]
-        left = np.where(self.cells.added[self.cell], self.before / SCALE - share, self.before / SCALE * (1 - share))
+        left = self.before / SCALE * (1 - self.cells.share[self.cell])
         near = np.flatnonzero(left <= left.min() + _NEAR)
         table = pl.DataFrame({"before": self.before[near], "kind": self.cells.kind[self.cell[near]], "entry": near})
         worst, where = Fraction(-1), -1
         for before, kind, entry in table.group_by("before", "kind", maintain_order=True).agg(pl.col("entry").first()).iter_rows():
-            p = self._probability(before, kind)
-            if p > worst:
+            n, n_s, _ = self.cells.of_kind(kind)
+            if (p := 1 - Fraction(before, SCALE) * Fraction(n - n_s, n)) > worst:
                 worst, where = p, entry
         return worst, where
-
-    def _probability(self, before: int, kind: int) -> Fraction:
-        n, n_s, added = self.cells.of_kind(kind)
-        share, survival = Fraction(n_s, n), Fraction(before, SCALE)
-        return min(1 - (survival - share if added else survival * (1 - share)), Fraction(1))
 
     def faults(self, before: Exposures, after: Exposures) -> Iterator[str]:
         """Pairs that are lost, invented, or carried on as less exposed than they are."""

@@ -157,7 +157,7 @@ class GlobalGuarantee:
         if faults or (faults := list(succession_faults(before, after))):
             yield self._faultless(part, faults, "")
             return
-        exposed = Exposed.of(release, mapping, before, after, self.passes, self.added)
+        exposed = Exposed.of(release, mapping, before, after, self.passes)
         name, note = self._named("ever linked"), f"{len(exposed.cell)} pair(s) of person and value, with what was carried before"
         if len(exposed.cell):
             worst, entry = exposed.worst()
