@@ -93,7 +93,7 @@ def test_keys_too_large_to_pack_are_ordered_all_the_same():
 
 def test_groups_of_any_numbers():
     """Groups need not follow each other in their numbers."""
-    series = [naive.Shown({3: [S, NONE], 70: [T, NONE, NONE]}, {"a": 3, "b": 3, "c": 70, "d": 70, "e": 70})] * 2
+    series = [naive.Shown({3: [S, NONE], 5: [NONE], 70: [T, NONE, NONE]}, {"a": 3, "b": 3, "c": 70, "d": 70, "e": 70, "f": 5})] * 2
     found = checked(GlobalGuarantee(2, protected=["t"]), series)
     assert (found[PERSONS].holds, found[EVER].worst) == (True, Fraction(5, 9))
 
@@ -429,6 +429,15 @@ def test_a_release_that_links_nobody():
     found = last(GlobalGuarantee(2), naive.Shown({1: [NONE, NONE]}, dict.fromkeys("ab", 1)), before, before)
     assert found[EVER].note == "this release links nobody to a protected value"
     assert found[CARRIED].holds
+
+
+def test_nobodys_exposures_become_somebody_elses():
+    """Persons or values that change places take each other's survival, which is refused even where the release links nobody."""
+    carried = {("a", "s"): (SCALE // 2, 1), ("b", "t"): (SCALE // 4, 1)}
+    nothing, before = naive.Shown({1: [NONE, NONE]}, dict.fromkeys("xy", 1)), exposures(carried, ["a", "b"], ["s", "t"])
+    assert last(GlobalGuarantee(2), nothing, before, before)[CARRIED].holds
+    for persons, values in ((before.persons.reverse(), before.values), (before.persons, before.values.reverse())):
+        assert not last(GlobalGuarantee(2), nothing, before, replace(before, persons=persons, values=values))[CARRIED].holds
 
 
 def test_permanent_values_need_the_whole_series():
