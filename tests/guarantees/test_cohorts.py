@@ -29,6 +29,22 @@ WRONG_COHORTS = {
         naive.Shown({1: [V, NONE, NONE]}, dict.fromkeys("xy", 1), {1: 1}),
         ["group 1 is a new cohort of 2 person(s) and has 3 row(s), 1 of them counterfeit"],
     ),
+    "a new one that counts a counterfeit more than it has": (
+        naive.Shown({1: [V, NONE]}, dict.fromkeys("xy", 1), {1: 1}),
+        ["group 1 is a new cohort of 2 person(s) and has 2 row(s), 1 of them counterfeit"],
+    ),
+    "a row too many": (
+        naive.Shown({1: [V, NONE, NONE, NONE, NONE]}, dict.fromkeys("abcd", 1)),
+        ["group 1 has 5 row(s), 0 of them counterfeit, and its cohort 4 members, 4 of whom are in it"],
+    ),
+    "a counterfeit that is not counted": (
+        naive.Shown({1: [V, NONE, NONE, NONE]}, dict.fromkeys("abc", 1)),
+        ["group 1 has 4 row(s), 0 of them counterfeit, and its cohort 4 members, 3 of whom are in it"],
+    ),
+    "a new carrier, and no counterfeit": (
+        naive.Shown({1: [V, V, NONE]}, dict.fromkeys("abc", 1)),
+        ["group 1 has 2 carrier(s) of a permanent value and had 1, while 1 member(s) of its cohort are absent"],
+    ),
     "no counterfeit": (
         naive.Shown({1: [V, NONE, NONE]}, dict.fromkeys("abc", 1)),
         ["group 1 has 3 row(s), 0 of them counterfeit, and its cohort 4 members, 3 of whom are in it"],
@@ -77,3 +93,9 @@ def test_a_cohort_follows_its_people_not_its_number():
     promise = GlobalGuarantee(2, permanent=["v", "w"])
     assert checked(promise, [FOUNDED, without, again, without, FOUNDED])[PERMANENT].holds
     assert "release 4: group 1 has 0 carrier(s)" in checked(promise, [FOUNDED, without, again, less])[PERMANENT].note
+
+
+def test_who_was_held_back_is_absent():
+    """A member whose row was held back, group 0 of the mapping, is stood in for like one who is not in the table."""
+    held_back = naive.Shown({1: [V, NONE, NONE, NONE]}, {**dict.fromkeys("abc", 1), "d": 0}, {1: 1})
+    assert checked(GlobalGuarantee(2, permanent=["v"]), [FOUNDED, held_back, FOUNDED])[PERMANENT].holds
