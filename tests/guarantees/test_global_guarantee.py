@@ -440,6 +440,14 @@ def test_nobodys_exposures_become_somebody_elses():
         assert not last(GlobalGuarantee(2), nothing, before, replace(before, persons=persons, values=values))[CARRIED].holds
 
 
+def test_what_was_carried_before_is_looked_at_too():
+    """Tables that say that somebody is less likely than not at all to have been linked are no exposures."""
+    nothing, before = naive.Shown({1: [NONE, NONE]}, dict.fromkeys("xy", 1)), exposures({("a", "s"): (SCALE + 1, 1)}, ["a"], ["s"])
+    found = last(GlobalGuarantee(2), nothing, before, exposures({("a", "s"): (SCALE, 1)}, ["a"], ["s"]))[CARRIED]
+    assert not found.holds
+    assert "survival carried before is outside of 0 and 1" in found.note
+
+
 def test_permanent_values_need_the_whole_series():
     """With permanent values what is carried is not enough, and the whole series is checked whatever is laid beside it."""
     shown = naive.Shown({1: [S, NONE]}, dict.fromkeys("ab", 1))
