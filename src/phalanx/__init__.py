@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from phalanx.adversaries import Intersection
+    from phalanx.adversaries import History, Intersection
     from phalanx.checking import Verification, verify
     from phalanx.data.hierarchy import Bands, Prefix, Tree
     from phalanx.data.schema import Schema
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Bands": "phalanx.data.hierarchy",
     "GlobalGuarantee": "phalanx.methods.global_guarantee",
+    "History": "phalanx.adversaries",
     "Intersection": "phalanx.adversaries",
     "Ledger": "phalanx.ledger",
     "MInvariance": "phalanx.methods.m_invariance",
@@ -39,6 +40,7 @@ _WHERE = {
 __all__ = [
     "Bands",
     "GlobalGuarantee",
+    "History",
     "Intersection",
     "Ledger",
     "MInvariance",

@@ -38,18 +38,18 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
     series = [Figures.of(release) for release in ordered]
     manifest, figures = ordered[-1].manifest, series[-1]
     checks = [_check(v) for v in verdicts]
-    held_back = dict(summary.get("held_back", {}))
+    held_back, taken_out = dict(summary.get("held_back", {})), dict(summary.get("suppressed_values", {}))
     return _template().render(
         manifest=manifest,
         promises=[promises.in_words(g) for g in manifest.guarantees],
-        warnings=promises.warnings(manifest),
+        warnings=promises.warnings(manifest, [r.manifest for r in ordered[:-1]], suppressed_values=sum(taken_out.values())),
         settings=promises.settings({key: value for key, value in manifest.method.items() if key != "name"}),
         checks=checks,
         results={kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")},
         by_person=any("person" in c["name"] and c["result"] != "not checked" for c in checks),
         figures=figures,
         held_back=held_back,
-        suppressed_values=dict(summary.get("suppressed_values", {})),
+        suppressed_values=taken_out,
         suppressed=sum(held_back.values()) if held_back else summary.get("suppressed", 0),
         seconds=summary.get("seconds"),
         roles={role: [a.name for a in manifest.attributes if a.role == role] for role in ("quasi", "sensitive", "keep")},

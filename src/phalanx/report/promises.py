@@ -1,6 +1,6 @@
 """Promises and warnings in plain words, from a manifest."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from phalanx.release.manifest import Manifest
@@ -88,8 +88,11 @@ def _ordinal(l: Any) -> str:
     return {"1": "1st", "2": "2nd", "3": "3rd"}.get(str(l), f"{l}th")
 
 
-def warnings(manifest: Manifest) -> list[tuple[str, str]]:
-    """What somebody must know before they hand the release out, as (headline, sentence)."""
+def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed_values: int = 0) -> list[tuple[str, str]]:
+    """What somebody must know before they hand the release out, as (headline, sentence).
+
+    ``earlier`` are the manifests of the releases before it, and ``suppressed_values`` is how many values were taken out of its rows.
+    """
     found = []
     if manifest.not_for_publication:
         found.append(("Not for publication", "This release was made with a seed; whoever guesses it can undo the random choices. Publish without a seed."))
@@ -112,4 +115,38 @@ def warnings(manifest: Manifest) -> list[tuple[str, str]]:
                 "The promise is about this release alone. Several releases of a changing table can be intersected; use m-invariance for a series.",
             )
         )
+    for guarantee in manifest.guarantees:
+        if guarantee.get("name") == "global guarantee":
+            found += _of_global_guarantee(guarantee, registered=any(m.registered for m in [*earlier, manifest]))
+    if suppressed_values and any(a.role == "sensitive" and a.type != "set" for a in manifest.attributes):
+        found.append(
+            (
+                "A missing value tells something",
+                "Protected values were taken out of some rows. A row without a value may be one of these, and is one where the source has a value in every row.",
+            )
+        )
     return found
+
+
+def _of_global_guarantee(guarantee: Mapping[str, Any], *, registered: bool) -> Iterator[tuple[str, str]]:
+    """What the global guarantee leaves out (docs/explanation/known-limits.md)."""
+    if registered:
+        yield (
+            "Only against those who do not know who is in the table",
+            (
+                "Registered persons without a row count as members of groups. Whoever knows that they are absent knows that only the rows of a group are left, "
+                "and may link its members to a value with more than is promised."
+            ),
+        )
+    if guarantee.get("protected") != "all" or guarantee.get("unprotected"):
+        yield (
+            "Unprotected values are promised nothing",
+            "All rows of a group may hold the same unprotected value, which then tells it of everybody in the group.",
+        )
+    lasting = (
+        "Values that stay are named as permanent, and counterfeits stand for absent members of their groups: "
+        "the promise does not hold against somebody who can tell one from a real row."
+        if guarantee.get("permanent")
+        else "No value is named as permanent: one that stays with a person, such as a chronic disease, is not covered."
+    )
+    yield "For values that come and go", f"What a person has in one release is taken to be independent of what they have in the next. {lasting}"

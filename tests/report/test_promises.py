@@ -1,0 +1,58 @@
+"""Warnings are told where they hold and nowhere else; every sentence that a promise needs is there."""
+
+import pytest
+
+from phalanx.guarantees.global_guarantee import GlobalGuarantee
+from phalanx.guarantees.m_invariance import MInvariance
+from phalanx.release.manifest import Manifest, PublishedAttribute
+from phalanx.report.promises import warnings
+
+STRANGERS = "Only against those who do not know who is in the table"
+UNPROTECTED = "Unprotected values are promised nothing"
+PASSING = "For values that come and go"
+MISSING = "A missing value tells something"
+
+
+def manifest(*guarantees, registered=0, values="categorical"):
+    ill = PublishedAttribute(name="ill", role="sensitive", type=values, columns=["ill"])
+    return Manifest(
+        series="clinic", number=1, form="generalized", method={"name": "by hand"}, guarantees=[g.public() for g in guarantees], attributes=[ill],
+        rows=4, groups=2, counterfeits=0, registered=registered, boxes="tight", files=[],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("promise", "told", "headlines"),
+    [
+        (GlobalGuarantee(l=2), {}, [PASSING]),
+        (GlobalGuarantee(l=2, protected=["hiv"]), {}, [UNPROTECTED, PASSING]),
+        (GlobalGuarantee(l=2, unprotected=["flu"]), {}, [UNPROTECTED, PASSING]),
+        (GlobalGuarantee(l=2), {"suppressed_values": 1}, [PASSING, MISSING]),
+        (MInvariance(m=2), {}, []),
+        (MInvariance(m=2), {"suppressed_values": 1}, [MISSING]),
+    ],
+)
+def test_a_warning_is_told_where_it_holds(promise, told, headlines):
+    """Unprotected values, values that stay and missing ones are spoken of in releases that they are about, and in no others."""
+    assert [headline for headline, _ in warnings(manifest(promise), **told)] == headlines
+
+
+def test_a_registry_is_told_in_this_release_and_all_later_ones():
+    """Registered persons dilute what the series adds up to, also in a release that has none itself."""
+    without, listed = manifest(GlobalGuarantee(l=2)), manifest(GlobalGuarantee(l=2), registered=3)
+
+    assert STRANGERS not in dict(warnings(without, [without]))
+    assert "more than is promised" in dict(warnings(listed))[STRANGERS]
+    assert STRANGERS in dict(warnings(without, [without, listed]))
+    assert STRANGERS not in dict(warnings(manifest(MInvariance(m=2), registered=3)))
+
+
+def test_a_value_taken_out_of_a_set_leaves_no_trace():
+    """Where rows hold sets, an empty one is a set like any other, and nothing is told of missing values."""
+    assert MISSING not in dict(warnings(manifest(GlobalGuarantee(l=2), values="set"), suppressed_values=5))
+
+
+def test_values_that_stay_are_named_or_not_covered():
+    """Without permanent values, one that stays is not covered; with them, the promise rests on counterfeits that look real."""
+    assert "chronic disease, is not covered" in dict(warnings(manifest(GlobalGuarantee(l=2))))[PASSING]
+    assert "tell one from a real row" in dict(warnings(manifest(GlobalGuarantee(l=2, permanent=["hiv"]))))[PASSING]
