@@ -176,7 +176,7 @@ class Series:
         frame = to_polars(table, drop=self._is.schema.drop)
         listed = None if registry is None else self._registry(registry)
         try:
-            self._is.to.mkdir(parents=True, exist_ok=True)
+            staging.make_room(self._is.to)
             with Ledger.open(self._is.ledger) as ledger:
                 try:
                     return self._publish(frame, listed, table, ledger, began, progress)
@@ -318,7 +318,7 @@ class Series:
         path = self._is.to / f"{self.name}-{release.number}.html"
         with staging.Folder.new(self._is.to, self.name) as folder:  # so that the next publish removes what an interrupted one leaves of it
             write_report(folder.path / path.name, [*earlier, release], verdicts, summary=summary)
-            (folder.path / path.name).replace(path)
+            staging.hand_out_page(folder.path / path.name, path)
         return path
 
 

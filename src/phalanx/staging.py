@@ -37,6 +37,7 @@ class Folder:
         while True:
             path = to / f".{series}.{_fresh_name()}{_SUFFIX}"
             path.mkdir(mode=0o700)
+            _flush(to)  # the ledger must not outlive the name that it knows
             with contextlib.suppress(FileNotFoundError):  # another publisher may have mended it away meanwhile
                 lock = os.open(path, os.O_RDONLY)
                 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -55,6 +56,21 @@ class Folder:
         if not self.recording:
             shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
+
+
+def make_room(to: Path) -> None:
+    """Make the folder that gets the releases, and those above it, durably."""
+    if not to.is_dir():
+        make_room(to.parent)
+        to.mkdir(exist_ok=True)
+        _flush(to.parent)
+
+
+def hand_out_page(page: Path, final: Path) -> None:
+    """Give a written page its name, durably; an older page of that name is replaced whole or not at all."""
+    _flush(page)
+    page.replace(final)
+    _flush(final.parent)
 
 
 def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]) -> None:
@@ -103,8 +119,13 @@ def _rename(path: Path, final: Path) -> None:
     os.umask(umask)
     path.chmod(0o777 & ~umask)
     path.rename(final)
-    parent = os.open(final.parent, os.O_RDONLY)
+    _flush(final.parent)
+
+
+def _flush(path: Path) -> None:
+    """Make the bytes of a file, or the names in a folder, survive a power failure."""
+    handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(parent)
+        os.fsync(handle)
     finally:
-        os.close(parent)
+        os.close(handle)

@@ -66,15 +66,16 @@ class Store:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Every statement inside reads the same state, whatever others commit meanwhile."""
-        with self._until_commit(self.begin_reading):
+        with self._until_commit(self.begin_reading, "END"):
             yield
 
     @contextmanager
-    def _until_commit(self, begin: str) -> Iterator[None]:
+    def _until_commit(self, begin: str, end: str = "COMMIT") -> Iterator[None]:
+        """``end`` is COMMIT where something may be recorded, and only there: what a failure leaves open depends on it."""
         self.run(begin)
         try:
             yield
-            self.run("COMMIT")
+            self.run(end)
         except BaseException:
             with suppress(LedgerError):  # a failed COMMIT may have rolled back already
                 self.run("ROLLBACK")
