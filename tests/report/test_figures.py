@@ -131,3 +131,15 @@ def test_a_table_without_rows_has_no_width():
 
     assert (figures.rows, figures.groups, figures.loss, figures.widths[0].median, figures.widths[0].domain) == (0, 0, 0, 0, "no values")
     assert size_histogram(figures.sizes) == []
+
+
+def test_members_are_rows_and_registered_persons():
+    """Each group's own count is added, whatever the order of the groups; without a file of counts, members are rows."""
+    table = pl.DataFrame({"group": [1, 1, 2, 3, 3, 3], "ill": list("aabbab")})
+    registered = pl.DataFrame({"group": [3, 2], "count": [5, 7]})
+    ill = PublishedAttribute(name="ill", role="sensitive", type="categorical", columns=["ill"])
+    for shown in (table, table.sample(fraction=1, shuffle=True, seed=1)):
+        figures = Figures.of(Shown(1, Generalized(shown, (ill,), None, registered)))
+        assert sorted(zip(figures.sizes.tolist(), figures.members.tolist(), strict=True)) == [(1, 8), (2, 2), (3, 8)]
+        bare = Figures.of(Shown(1, Generalized(shown, (ill,))))
+        assert bare.members.tolist() == bare.sizes.tolist()

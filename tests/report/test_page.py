@@ -245,8 +245,11 @@ def test_every_promise_has_words():
         (InvarianceOverSeries(m=5), "more than 1/5"),
         (InvarianceOverSeries(m=5, consecutive=True), "Whoever leaves and returns is not covered"),
         (GlobalGuarantee(l=Fraction(5, 2)), "so far is at most 2/5, even for somebody who knows"),
-        (GlobalGuarantee(l=2, unprotected=["flu", "cold"]), "Protected are all values but flu, cold."),
-        (GlobalGuarantee(l=2, protected=list("abcdefghijklmn"), permanent=["hiv"]), "a, b, c, d, e, f, g, h, i, j, k, l and 2 more; hiv never leave"),
+        (GlobalGuarantee(l=2, unprotected=["flu", "cold"]), "Protected: all values but flu, cold."),
+        (
+            GlobalGuarantee(l=2, protected=list("abcdefghijklmn"), permanent=["hiv"]),
+            "Protected: a, b, c, d, e, f, g, h, i, j, k, l and 2 more; permanent: hiv (whoever",
+        ),
     ]
     assert {type(g).name for g, _ in examples} == set(KNOWN)
     for guarantee, words in examples:
@@ -279,7 +282,11 @@ def test_registered_persons_and_suppressed_values_are_told_where_there_are_any(t
 
     assert published.registered == 6
     assert "6 registered persons in 3 groups" in told and "registered 6" in told
+    assert "3 groups of 4 rows. With the registered persons, who have no row, they are of 6 members." in told
     assert "2 values: too rare" in told and "values suppressed 2" in told
     assert "MARKER" not in text and not re.search(r">v\d<", text)
     _, none, _ = publish(tmp_path / "b", [people()])
+    again = Page(series.publish(one_group.rows(), registry=one_group.registry().head(6)).report.read_text(encoding="utf-8")).text
+    assert "release rows groups counterfeits registered mean width 1 12 3 0 6 " in again
+    assert "Registered persons by release" in again and "Counterfeits by release" not in again
     assert "registered" not in none.text and "values suppressed" not in none.text and "taken out" not in none.text

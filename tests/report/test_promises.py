@@ -5,7 +5,7 @@ import pytest
 from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.m_invariance import MInvariance
 from phalanx.release.manifest import Manifest, PublishedAttribute
-from phalanx.report.promises import warnings
+from phalanx.report.promises import settings, warnings
 
 STRANGERS = "Only against those who do not know who is in the table"
 UNPROTECTED = "Unprotected values are promised nothing"
@@ -56,3 +56,9 @@ def test_values_that_stay_are_named_or_not_covered():
     """Without permanent values, one that stays is not covered; with them, the promise rests on counterfeits that look real."""
     assert "chronic disease, is not covered" in dict(warnings(manifest(GlobalGuarantee(l=2))))[PASSING]
     assert "tell one from a real row" in dict(warnings(manifest(GlobalGuarantee(l=2, permanent=["hiv"]))))[PASSING]
+
+
+def test_a_long_list_is_cut_short():
+    """Hundreds of protected values do not fill the page; the manifest has them all."""
+    assert settings({"protect": list(range(12))}).endswith("10 / 11")
+    assert settings({"protect": list(range(686))}).endswith("10 / 11 and 674 more")

@@ -72,6 +72,8 @@ class Figures:
     registered_groups: int
     sizes: Ints
     """Rows per group, shape (g,)."""
+    members: Ints
+    """Rows and registered persons per group, shape (g,)."""
     widths: Sequence[Width]
 
     @property
@@ -96,6 +98,7 @@ class Figures:
             registered=form.registered_persons,
             registered_groups=with_registered,
             sizes=sizes,
+            members=sizes if form.registered is None else sizes + _beside(boxes[GROUP], form.registered),
             widths=[_width(a, boxes, sizes) for a in quasi],
         )
 
@@ -108,8 +111,14 @@ def _boxes(table: pl.DataFrame, ends: Sequence[str]) -> pl.DataFrame:
         if (steps >= 0).all():
             starts = np.concatenate([[0], np.flatnonzero(steps) + 1])
             sizes = np.diff(starts, append=table.height)
-            return table.select(pl.col(ends).gather(starts)).with_columns(pl.Series(_ROWS, sizes))
+            return table.select(pl.col([GROUP, *ends]).gather(starts)).with_columns(pl.Series(_ROWS, sizes))
     return table.group_by(GROUP).agg(pl.len().alias(_ROWS), *[pl.col(c).first() for c in ends])
+
+
+def _beside(ids: pl.Series, counts: pl.DataFrame) -> Ints:
+    """What a file of counts says of each group, 0 where it says nothing."""
+    said = counts.select(pl.col(GROUP).cast(ids.dtype), "count")
+    return ids.to_frame(GROUP).join(said, on=GROUP, how="left", maintain_order="left")["count"].fill_null(0).to_numpy().astype(np.int64)
 
 
 def _width(attribute: PublishedAttribute, boxes: pl.DataFrame, sizes: Ints) -> Width:

@@ -66,10 +66,11 @@ def _charts(series: Sequence[Figures]) -> dict[str, Any]:
     last, numbers = series[-1], [str(f.number) for f in series]
     sizes = size_histogram(last.sizes)
     widths = [_small(f"width-{i}", f"{w.name}: rows by interval width", unit="rows").by_share(w.histogram()) for i, w in enumerate(last.widths)]
+    beside = {"Registered persons": [f.registered for f in series], "Counterfeits": [f.counterfeits for f in series]}
     growth = {
         "Rows": _small("series-rows", "Rows by release").by_label(numbers, [f.rows for f in series]),
         "Groups": _small("series-groups", "Groups by release").by_label(numbers, [f.groups for f in series]),
-        "Counterfeits": _small("series-counterfeits", "Counterfeits by release").by_label(numbers, [f.counterfeits for f in series]),
+        **{t: _small(f"series-{t.split()[0].lower()}", f"{t} by release").by_label(numbers, counts) for t, counts in beside.items() if any(counts)},
         "Mean interval width": _small("series-width", "Mean interval width by release", percent=True).by_label(numbers, [f.loss for f in series]),
     }
     return {

@@ -26,7 +26,7 @@ _WORDS: Final = {
     ),
     "global guarantee": (
         "For everybody and each protected sensitive value, the probability of having been linked to it in at least one release of this series so far is at most "
-        "{one_in_l}, even for somebody who knows in which group of every release everybody is (global guarantee). Protected are {these}."
+        "{one_in_l}, even for somebody who knows in which group of every release everybody is (global guarantee). Protected: {these}."
     ),
 }
 _MOST: Final = 12
@@ -63,11 +63,11 @@ def settings(parameters: Mapping[str, Any]) -> str:
 def _protected(parameters: Mapping[str, Any]) -> str:
     """Which values a global guarantee is about."""
     listed, spared, lasting = (parameters.get(key, ()) for key in ("protected", "unprotected", "permanent"))
-    these = "all values" if listed == "all" else f"the values {_values(listed)}"
+    these = "all values" if listed == "all" else _values(listed)
     if spared and listed == "all":
         these += f" but {_values(spared)}"
     if lasting:
-        these += f"; {_values(lasting)} never leave a person, so whoever stood in one group with them stands with the same people ever after"
+        these += f"; permanent: {_values(lasting)} (whoever stood in one group with a permanent value stands with the same people ever after)"
     return these
 
 
@@ -81,7 +81,9 @@ def _setting(value: Any) -> str:
         return {True: "yes", False: "no", None: "none"}[value]
     if isinstance(value, Mapping):
         return f"({settings(value)})"
-    return " / ".join(map(_setting, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return " / ".join(map(_setting, value[:_MOST])) + (f" and {len(value) - _MOST} more" if len(value) > _MOST else "")
+    return str(value)
 
 
 def _ordinal(l: Any) -> str:
