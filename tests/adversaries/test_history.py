@@ -13,6 +13,7 @@ from phalanx.adversaries import History
 from phalanx.checking import gather_evidence
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, ReleaseError
+from phalanx.guarantees import breach
 from phalanx.methods.global_guarantee import GlobalGuarantee
 from phalanx.methods.m_invariance import MInvariance
 from phalanx.methods.mondrian import Mondrian
@@ -25,19 +26,20 @@ S, T, NONE = frozenset("s"), frozenset("t"), frozenset()
 
 @st.composite
 def small(draw):
-    """Up to 4 releases of up to 8 persons in up to 3 groups, of single values or sets, some persons registered without a row."""
+    """Up to 4 releases of up to 8 persons in up to 3 groups, of single values or sets, with counterfeits, some persons registered without a row."""
     of_sets, people = draw(st.booleans()), [f"p{i}" for i in range(draw(st.integers(1, 8)))]
     row = st.frozensets(st.sampled_from("stu"), max_size=3 if of_sets else 1)
     series = []
     for _ in range(draw(st.integers(1, 4))):
         groups = {p: g for p in people if (g := draw(st.integers(0, 3)))}
-        rows, registered = {}, {}
+        rows, registered, counterfeits = {}, {}, {}
         for g in sorted(set(groups.values())):
             n = sum(x == g for x in groups.values())
-            absent = draw(st.integers(0, n - 1))
-            rows[g] = [draw(row) for _ in range(n - absent)]
+            absent, invented = draw(st.integers(0, n - 1)), draw(st.integers(0, 2))
+            rows[g] = [draw(row) for _ in range(n - absent + invented)]
             registered |= {g: absent} if absent else {}
-        series.append(naive.Shown(rows, groups, registered=registered))
+            counterfeits |= {g: invented} if invented else {}
+        series.append(naive.Shown(rows, groups, registered=registered, counterfeits=counterfeits))
     return series, of_sets
 
 
@@ -45,7 +47,11 @@ def small(draw):
 @settings(max_examples=200, deadline=None)
 def test_everybody_has_the_twins_probability(case, values, bound):
     """Largest probability, number of values, who is above the bound and who is surely linked are those of the slow twin."""
-    series, of_sets = case
+    agrees(*case, values, bound)
+
+
+def agrees(series, of_sets=False, values=(), bound=Fraction(1, 2)):
+    """Fails where the adversary and the slow twin differ in anything."""
     true = naive.ever_linked(series)
     values = [v for v in values if any(v == w for _, w in true)]
     true = {(p, v): x for (p, v), x in true.items() if not values or v in values}
@@ -76,6 +82,54 @@ def test_the_papers_example():
     assert [History().attack([r], evidence).above for r in releases] == [0, 0]
     assert History(bound="3/4").attack(releases, evidence).above == 0
     assert History().attack(releases[::-1], evidence).to_json() == History().attack(releases, evidence).to_json()
+
+
+def test_larger_groups_leave_less():
+    """Groups of four with one chlamydia twice leave 7/16, below 1/2; a third of nine with one is exactly 1/2, which is not above it, and one of eight is."""
+    four = naive.Shown({1: [S, NONE, NONE, NONE]}, dict.fromkeys("abcd", 1))
+    nine, eight = (naive.Shown({1: [S, *[NONE] * (n - 1)]}, dict.fromkeys("abcdefghi"[:n], 1)) for n in (9, 8))
+
+    for series, largest, above in (([four] * 2, Fraction(7, 16), 0), ([four, four, nine], Fraction(1, 2), 0), ([four, four, eight], Fraction(65, 128), 4)):
+        found = History().attack(releases_of(series), evidence_of(series))
+        assert (found.largest, found.above) == (largest, above)
+
+
+@pytest.mark.parametrize(("more", "above"), [(-1, 2), (0, 0), (1, 0)])
+def test_a_bound_nearer_than_floating_point_is_compared_exactly(more, above):
+    """A probability that differs from the bound by one part in 10^40 is above it or not; one that is equal is not."""
+    series = [naive.Shown({1: [S, NONE]}, dict.fromkeys("ab", 1))] * 3
+
+    assert History(bound=Fraction(7, 8) + Fraction(more, 10**40)).attack(releases_of(series), evidence_of(series)).above == above
+
+
+def sums_up(history):
+    """A wrong probability: shares are added, as if one link excluded the other."""
+    return min(sum((Fraction(n_s, n) for n, n_s, _ in history), Fraction(0)), Fraction(1))
+
+
+def forgets(history):
+    """A wrong probability: the last release alone."""
+    return Fraction(history[-1][1], history[-1][0])
+
+
+@pytest.mark.parametrize("wrong", [sums_up, forgets])
+def test_a_wrong_probability_is_seen(wrong, monkeypatch):
+    """The comparison with the slow twin refuses an adversary that adds shares up, and one that forgets all releases but one."""
+    series = [naive.Shown({1: [S, NONE, NONE]}, dict.fromkeys("abc", 1)), naive.Shown({1: [S, NONE], 2: [T, NONE]}, {"a": 1, "b": 1, "c": 2, "d": 2})]
+
+    agrees(series)
+    monkeypatch.setattr(breach, "linked", wrong)
+    with pytest.raises(AssertionError):
+        agrees(series)
+
+
+def test_counterfeits_and_registered_persons_are_members():
+    """A group of two persons, one counterfeit and one registered person has four members, whatever value the counterfeit shows."""
+    series = [naive.Shown({1: [S, NONE, T]}, dict.fromkeys("abr", 1), counterfeits={1: 1}, registered={1: 1})]
+    found = History(bound="1/4").attack(releases_of(series), evidence_of(series))
+
+    assert (found.persons, found.largest, found.above) == (3, Fraction(1, 4), 0)
+    assert set(found.per_person["candidates"]) == {2}
 
 
 def test_the_json_has_the_documented_keys():
