@@ -80,9 +80,7 @@ def _of_release(release: Release, mapping: pl.DataFrame, lasting: Lasting, known
         if held.registered:
             yield f"group {group} holds a permanent value and {held.registered} registered person(s) without a row"
         cohorts = people["cohort"].drop_nulls().unique().to_list()
-        if not people.height:
-            yield f"group {group} holds a permanent value and nobody is in it"
-        elif not cohorts:
+        if not cohorts:
             if held.counterfeits or people.height != held.rows:
                 yield f"group {group} is a new cohort of {people.height} person(s) and has {held.rows} row(s), {held.counterfeits} of them counterfeit"
             founded.append((people["person"], held.carriers))
