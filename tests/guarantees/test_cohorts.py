@@ -96,6 +96,10 @@ BROKEN = {
         [FOUNDED, release(("abcd", carrying(1, 5)), counterfeits=AWAY)],
         ["group 1 has 5 row(s), 1 of them counterfeit, and its cohort 4 members, 4 of whom are in it"],
     ),
+    "a row that is nobody's": (
+        [FOUNDED, release(("abcd", carrying(1, 5)))],
+        ["group 1 has 5 row(s), 0 of them counterfeit, and its cohort 4 members, 4 of whom are in it"],
+    ),
     "counterfeits that do not say so": (
         [FOUNDED, release(("abc", carrying(1)))],
         ["group 1 has 4 row(s), 0 of them counterfeit, and its cohort 4 members, 3 of whom are in it"],

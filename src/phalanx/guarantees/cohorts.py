@@ -102,7 +102,7 @@ def _again(group: int, held: _Shown, present: int, there: int, size: int, carrie
         before, now = carriers.get(value, 0), held.carriers.get(value, 0)
         if now < before:
             yield f"group {group} has {now} carrier(s) of a permanent value and had {before}"
-        if now > before and (held.counterfeits or present < size):
+        if now > before and present < size:
             yield f"group {group} has {now} carrier(s) of a permanent value and had {before}, while {size - present} member(s) of its cohort are absent"
 
 
