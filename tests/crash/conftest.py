@@ -4,13 +4,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import postgresql_server
+
 TESTS = Path(__file__).parents[1]
+Trial = dict[str, Any]
+Trials = Callable[..., list[list[Trial]]]
 
 
 def run_alone(*words: str) -> str:
@@ -21,6 +26,24 @@ def run_alone(*words: str) -> str:
     return done.stdout
 
 
+def faults(trials: list[Trial]) -> list[str]:
+    """What is wrong, and at which call."""
+    return [f"{trial['at']} ({trial['call']}): {fault}" for trial in trials for fault in trial["faults"]]
+
+
+def make(folder: Path, *server: str) -> Trials:
+    """A function that makes the trials of each of several :class:`crash.trials.Order`."""
+
+    def trials(*orders: dict[str, Any]) -> list[list[Trial]]:
+        made: list[list[Trial]] = [[] for _ in orders]
+        for line in run_alone("-m", "crash.trials", str(folder), json.dumps(orders), *server).splitlines():
+            trial = json.loads(line)
+            made[trial.pop("order")].append(trial)
+        return made
+
+    return trials
+
+
 @pytest.fixture(scope="session")
 def traced() -> None:
     """Skip, and say why, where this machine lets nobody trace."""
@@ -29,14 +52,15 @@ def traced() -> None:
 
 
 @pytest.fixture
-def trials(traced: None, tmp_path: Path) -> Callable[..., list[list[dict[str, Any]]]]:  # noqa: ARG001 - it skips
-    """Trials as each of several :class:`crash.trials.Order` says them."""
+def trials(traced: None, tmp_path: Path) -> Trials:  # noqa: ARG001 - it skips
+    """Trials with the ledger in a file."""
+    return make(tmp_path)
 
-    def make(*orders: dict[str, Any]) -> list[list[dict[str, Any]]]:
-        made: list[list[dict[str, Any]]] = [[] for _ in orders]
-        for line in run_alone("-m", "crash.trials", str(tmp_path), json.dumps(orders)).splitlines():
-            trial = json.loads(line)
-            made[trial.pop("order")].append(trial)
-        return made
 
-    return make
+@pytest.fixture
+def trials_with_postgresql(traced: None, tmp_path: Path) -> Iterator[Trials]:  # noqa: ARG001 - it skips
+    """Trials with the ledger on a server of its own, whose files nobody else writes."""
+    if reason := postgresql_server.missing():
+        pytest.skip(reason)
+    with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder, postgresql_server.server(folder) as url:
+        yield make(tmp_path, url, folder)

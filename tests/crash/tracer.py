@@ -9,6 +9,7 @@ import errno
 import os
 import platform
 import signal
+import socket
 import struct
 import sys
 from collections.abc import Callable
@@ -37,9 +38,13 @@ _TABLE: Final = {
     "unlink": (87, None, None, (0,)), "unlinkat": (263, 35, None, (1,)),
     "chmod": (90, None, None, (0,)), "fchmod": (91, 52, 0, ()), "fchmodat": (268, 53, None, (1,)), "fchmodat2": (452, 452, None, (1,)),
     "sendto": (44, 206, 0, ()), "sendmsg": (46, 211, 0, ()), "sendmmsg": (307, 269, 0, ()),
+    "recvfrom": (45, 207, 0, ()), "recvmsg": (47, 212, 0, ()),
 }  # fmt: skip
-SENDS: Final = frozenset({"sendto", "sendmsg", "sendmmsg"})
-NEEDS_ROOM: Final = frozenset(_TABLE) - SENDS - {"rmdir", "unlink", "unlinkat", "chmod", "fchmod", "fchmodat", "fchmodat2", "sync", "sync_file_range"}
+RECEIVES: Final = frozenset({"recvfrom", "recvmsg"})
+"""These do not last, but may fail."""
+NEEDS_ROOM: Final = frozenset(_TABLE) - RECEIVES - {
+    "sendto", "sendmsg", "sendmmsg", "rmdir", "unlink", "unlinkat", "chmod", "fchmod", "fchmodat", "fchmodat2", "sync", "sync_file_range",
+}  # fmt: skip
 """What a full disk can refuse."""
 
 
@@ -50,7 +55,10 @@ class Call:
     name: str
     paths: tuple[str, ...]
     """The files it is about; for a descriptor, what it refers to."""
-    socket: bool = False
+    socket: int | None = None
+    """The descriptor of the connection that it sends to or receives from."""
+    nodes: tuple[os.stat_result | None, ...] = ()
+    """What these paths named before it, if anybody watches."""
     result: int = 0
     """What it returned, once it has; negative for an error."""
 
@@ -129,20 +137,20 @@ def run(
     *,
     at: int | None = None,
     how: str = "before",
-    error: int = errno.ENOSPC,
     seconds: float = 60,
     watch: Callable[[Call], None] | None = None,
 ) -> Ended:
     """Run ``work`` in a fork and do something at its ``at``-th call that lasts, counted from 1.
 
-    ``how``: ``before`` kills all of it before the call happens, ``after`` once it has happened; ``fail`` makes this one call fail with ``error`` instead of
-    happening, ``full`` this one and all after it that need room. ``watch`` is told of every such call when it returns, while its thread stands still.
+    ``how``: ``before`` kills all of it before the call happens, ``after`` once it has happened. ``fail`` makes this one call fail for want of room instead
+    of happening, or cuts its connection before it happens, and counts calls that receive too; ``full`` makes this one and all after it fail that need room.
+    ``watch`` is told of every such call when it returns, while its thread stands still.
     A process that is not through after ``seconds`` is killed, and TimeoutError raised.
     """
     pid = os.fork()
     if pid == 0:
         _traced(work)
-    trace = _Trace(pid, at, how, error, watch)
+    trace = _Trace(pid, at, how, watch)
     before = signal.signal(signal.SIGALRM, _late)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
@@ -183,8 +191,8 @@ def _info(tid: int) -> _Info:
 
 
 class _Trace:
-    def __init__(self, pid: int, at: int | None, how: str, error: int, watch: Callable[[Call], None] | None) -> None:
-        self.pid, self.at, self.how, self.error, self.watch = pid, at, how, error, watch
+    def __init__(self, pid: int, at: int | None, how: str, watch: Callable[[Call], None] | None) -> None:
+        self.pid, self.at, self.how, self.watch = pid, at, how, watch
         self.ended = Ended(status=None)
         self.begun: dict[int, Call] = {}
         self.failing: set[int] = set()
@@ -235,6 +243,8 @@ class _Trace:
             self._kill(tid)
         elif here and self.how == "after":
             self.dying = tid
+        elif here and self.how == "fail" and call.socket is not None:
+            _disconnect(self.pid, call.socket)
         elif (here and self.how == "fail") or (self.how == "full" and self.at and len(self.ended.calls) >= self.at and call.name in NEEDS_ROOM):
             _set_number(tid, -1)
             self.failing.add(tid)
@@ -245,8 +255,8 @@ class _Trace:
             return
         if tid in self.failing:
             self.failing.discard(tid)
-            _set_result(tid, -self.error)
-            result = -self.error
+            result = -errno.ENOSPC
+            _set_result(tid, result)
         if self.watch is not None:
             self.watch(replace(call, result=result))
         if self.dying == tid:
@@ -260,7 +270,7 @@ class _Trace:
 
     def _lasting(self, tid: int, info: _Info) -> Call | None:
         name = _NAMES.get(info.words[0])
-        if name is None:
+        if name is None or (name in RECEIVES and self.how != "fail"):
             return None
         _, _, descriptor, places = _TABLE[name]
         arguments = info.words[1:7]
@@ -272,7 +282,28 @@ class _Trace:
             where = (_descriptor(tid, arguments[descriptor]),)
         if any(w.startswith(("anon_inode:", "/memfd:", "/proc/", "/dev/")) and not w.startswith("/dev/shm/") for w in where):  # noqa: S108 - a disk like others
             return None
-        return Call(name, where, socket=any(w.startswith("socket:") for w in where))
+        connection = int(arguments[descriptor or 0]) if where and where[0].startswith("socket:") else None
+        return Call(name, where, connection, () if self.watch is None else tuple(map(_seen, where)))
+
+
+def _seen(path: str) -> os.stat_result | None:
+    with suppress(OSError):
+        return os.lstat(path)
+    return None
+
+
+def _disconnect(pid: int, descriptor: int) -> None:
+    """Shut down a socket of another process, in both directions."""
+    process = os.pidfd_open(pid)
+    try:
+        own = _libc.syscall(ctypes.c_long(438), ctypes.c_int(process), ctypes.c_int(descriptor), ctypes.c_uint(0))  # pidfd_getfd
+        if own < 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+    finally:
+        os.close(process)
+    with socket.socket(fileno=own) as connection, suppress(OSError):  # where it is not connected any more
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _flags(tid: int, name: str, arguments: ctypes.Array[ctypes.c_uint64]) -> int:

@@ -1,6 +1,6 @@
 """Publishers that are stopped, one after the other: each publishes the same table on the same state, and is looked at afterwards.
 
-    python -m crash.trials FOLDER '[{"how": "before"}, {"how": "full", "releases": 0}]'     (from tests/)
+    python -m crash.trials FOLDER '[{"how": "before"}, {"how": "full", "releases": 0}]' [URL OF A POSTGRESQL SERVER, ITS FOLDER]     (from tests/)
 
 prints one line of JSON per trial of each order. It runs as a process of its own, because the publishers are forks of it: all is imported and every kernel compiled
 before, so that a publisher takes a twentieth of a second; and nothing is ever published in it, so that it has one thread.
@@ -12,18 +12,17 @@ import itertools
 import json
 import os
 import pickle
-import select
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from numba.core.dispatcher import Dispatcher
 
 from crash import aftermath, scene, tracer
+from crash.disk import Disk
+from crash.forks import forked
 from crash.places import Place
 from crash.twins import TWINS
 from phalanx.errors import PhalanxError
@@ -49,12 +48,16 @@ class Order:
     how: str = "before"
     first: int = 1
     step: int = 1
+    power: str = ""
+    """The power fails as well: ``flushed`` leaves what was flushed, ``names`` all names and what was flushed of the files."""
     again: int | None = None
     """Kill the next publisher as well, at a call that this number chooses."""
     twin: str = ""
     """A way in which publishing is broken on purpose."""
+    since: str = ""
+    """Begin at the first call that holds this text."""
     only: str = ""
-    """Stop publishers only at calls that hold this text, as one who comes through makes them."""
+    """Stop publishers only at calls that hold this text, as one who comes through makes them, and one behind the last call."""
 
 
 @dataclass
@@ -74,32 +77,6 @@ class Trial:
     seconds: float = 0.0
 
 
-def forked(work: Callable[[], Any], seconds: float = 60) -> Any:
-    """What a function returns, made in a fork; RuntimeError where it gives nothing."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            answer = json.dumps(work()).encode()
-            while answer:
-                answer = answer[os.write(write, answer) :]
-        except BaseException:  # noqa: BLE001 - the fork must never go on as if it were its parent
-            sys.excepthook(*sys.exc_info())
-        finally:
-            os._exit(0)
-    os.close(write)
-    answer, last = b"", time.monotonic() + seconds
-    while select.select([read], [], [], max(0, last - time.monotonic()))[0] and (part := os.read(read, 1 << 16)):
-        answer += part
-    os.close(read)
-    if late := time.monotonic() > last:
-        os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    if late or not answer:
-        raise RuntimeError("a fork hangs" if late else "a fork died")
-    return json.loads(answer)
-
-
 class Trials:
     """Trials on one place."""
 
@@ -113,24 +90,33 @@ class Trials:
     def all(self) -> Iterator[Trial]:
         """One trial after the other, until a publisher passes."""
         if self.order.only:
-            self.place.reset()
-            calls = self.publisher(None, "")[0].calls
-            yield from (self.one(at) for at, call in enumerate(calls, 1) if self.order.only in str(call))
+            chosen = [at for at, call in enumerate(self.calls(), 1) if self.order.only in call]
+            yield from map(self.one, [*chosen, 10_000])
             return
-        for at in itertools.count(self.order.first, self.order.step):
+        begin = next(at for at, call in enumerate(self.calls(), 1) if self.order.since in call) if self.order.since else self.order.first
+        for at in itertools.count(begin, self.order.step):
             trial = self.one(at)
             yield trial
             if trial.passed:
                 return
+
+    def calls(self) -> list[str]:
+        """What a publisher calls who comes through."""
+        self.place.reset()
+        return [str(call) for call in self.publisher(None, self.order.how)[0].calls]
 
     def one(self, at: int) -> Trial:
         """Stop a publisher at a call, look, publish again, look again."""
         began = time.perf_counter()
         self.place.reset()
         trial = Trial(at=at)
-        ended, trial.said = self.publisher(at, self.order.how)
+        disk = Disk(self.place.world) if self.order.power else None
+        ended, trial.said = self.publisher(at, self.order.how, disk)
+        if disk is not None:
+            disk.fail(keep_names=self.order.power == "names")
         trial.calls, trial.passed = len(ended.calls), len(ended.calls) < at
         trial.call = str(ended.calls[at - 1]) if not trial.passed else ""
+        trial.faults += [f"{call} is outside of the place" for call in ended.calls if not self.place.covers(call)]
         trial.faults += forked(lambda: aftermath.look(self.place))
         if self.order.again is not None:
             self.publisher(1 + (self.order.again + at) % 90, self.order.how)
@@ -144,7 +130,7 @@ class Trials:
         trial.seconds = round(time.perf_counter() - began, 3)
         return trial
 
-    def publisher(self, at: int | None, how: str) -> tuple[tracer.Ended, str]:
+    def publisher(self, at: int | None, how: str, disk: Disk | None = None) -> tuple[tracer.Ended, str]:
         """Let a fork publish and stop it; how it ended, and what it said."""
         log = os.memfd_create("log")
 
@@ -159,7 +145,7 @@ class Trials:
             return 0
 
         try:
-            ended = tracer.run(work, at=at, how=how)
+            ended = tracer.run(work, at=at, how=how, watch=None if disk is None else disk.watch)
             os.lseek(log, 0, os.SEEK_SET)
             return ended, os.read(log, 1 << 20).decode()
         finally:
@@ -208,7 +194,7 @@ def main() -> None:
     """Make the trials; begin again first where a library would have started threads."""
     if not all(value in os.environ.get(name, "") for name, value in ENVIRONMENT.items()):  # Polars adds words of its own to one of them
         os.execve(sys.executable, [sys.executable, "-m", "crash.trials", *sys.argv[1:]], os.environ | ENVIRONMENT)  # noqa: S606 - this very script
-    place = Place(Path(sys.argv[1]))
+    place = place_of(Path(sys.argv[1]), *sys.argv[3:])
     warm_up(place)
     for number, order in enumerate(json.loads(sys.argv[2])):
         if (pid := os.fork()) == 0:  # a process of its own, which a twin may break
@@ -224,12 +210,32 @@ def main() -> None:
             sys.exit(1)
 
 
+def place_of(folder: Path, url: str = "", server: str = "") -> Place:
+    """The place in a folder, with its ledger in a file or on a server."""
+    if not url:
+        return Place(folder)
+    from crash.postgresql_place import PostgresqlPlace
+
+    return PostgresqlPlace(folder, url, Path(server))
+
+
 def make(place: Place, number: int, order: Order) -> None:
     """The trials of one order, told one by one."""
     if order.twin:
         TWINS[order.twin]()
+    last = None
     for trial in Trials(place, order).all():
-        print(json.dumps({"order": number} | asdict(trial)), flush=True)  # noqa: T201 - a script
+        if last is not None:
+            tell(number, last)
+        last = trial
+    if last is not None:
+        last.faults += forked(place.strays_of_all)
+        tell(number, last)
+
+
+def tell(number: int, trial: Trial) -> None:
+    """One line about a trial of an order."""
+    print(json.dumps({"order": number} | asdict(trial)), flush=True)  # noqa: T201 - a script
 
 
 if __name__ == "__main__":

@@ -58,10 +58,19 @@ def unsealed() -> None:
 
 def a_copy_beside() -> None:
     """The table is put into a temporary file while it is encoded."""
+    _copy(lambda: None)
+
+
+def a_copy_elsewhere() -> None:
+    """The same, and not where temporary files belong."""
+    _copy(lambda: Path(tempfile.gettempdir()).parents[1])
+
+
+def _copy(where: Callable[[], Path | None]) -> None:
     encode = Microdata.encode
 
     def copying(frame: Any, *rest: Any) -> Microdata:
-        with tempfile.NamedTemporaryFile("wb") as file:
+        with tempfile.NamedTemporaryFile("wb", dir=where()) as file:
             frame.write_csv(file)
             file.flush()
             return encode(frame, *rest)
@@ -87,6 +96,12 @@ def never_flushed() -> None:
     os.fsync = lambda _: None
 
 
+def not_named_on_the_disk() -> None:
+    """The name under which the ledger knows the folder is not flushed before the ledger knows it."""
+    flush = staging._flush
+    staging._flush = lambda path: None if path.is_dir() and any(inner.suffix == ".staging" for inner in path.iterdir()) else flush(path)
+
+
 def removed_too_early() -> None:
     """A publisher that fails removes its folder even when the ledger may know it."""
     leave = staging.Folder.__exit__
@@ -108,8 +123,10 @@ TWINS: dict[str, Callable[[], None]] = {
         statement_by_statement,
         unsealed,
         a_copy_beside,
+        a_copy_elsewhere,
         swallowed,
         never_flushed,
+        not_named_on_the_disk,
         removed_too_early,
     )
 }

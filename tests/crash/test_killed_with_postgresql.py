@@ -1,0 +1,51 @@
+"""The same with the ledger in PostgreSQL: the connection is cut as well, and the server's files, logs and rows are searched too."""
+
+import pytest
+
+from crash.conftest import Trials, faults
+from crash.test_killed import check, check_said
+
+
+def test_stopped_at_some_calls(trials_with_postgresql: Trials) -> None:
+    """The second release, stopped at few calls; a connection that is cut, too."""
+    killed, cut = trials_with_postgresql({"how": "before", "since": "staging", "step": 14}, {"how": "fail", "first": 20, "step": 55})
+    check(killed)
+    check_said(cut)
+
+
+@pytest.mark.slow
+def test_killed_at_every_call(trials_with_postgresql: Trials) -> None:
+    """The second release, killed before every single call since something is written; before that, and the first release, at many."""
+    written, before, first = trials_with_postgresql(
+        {"how": "before", "since": "staging"},
+        {"how": "before", "first": 3, "step": 13},
+        {"releases": 0, "how": "after", "first": 2, "step": 7},
+    )
+    check(written)
+    check(before)
+    check(first)
+    assert len(written) > 40
+
+
+@pytest.mark.slow
+def test_a_connection_that_is_cut(trials_with_postgresql: Trials) -> None:
+    """Cut before a message is sent or received, or on a full disk: one sentence that is true, nothing is lost, and there is a next release."""
+    (made,) = trials_with_postgresql({"how": "fail", "since": "staging", "step": 3})
+    check_said(made)
+
+
+@pytest.mark.slow
+def test_a_power_failure_and_a_second_death(trials_with_postgresql: Trials) -> None:
+    """The publisher's power fails, not that of the server; or the next publisher is killed as well."""
+    for made in trials_with_postgresql(
+        {"how": "after", "since": "staging", "step": 4, "power": "flushed"}, {"how": "after", "first": 74, "step": 6, "again": 80}
+    ):
+        check(made)
+
+
+@pytest.mark.slow
+def test_a_twin_is_found_out(trials_with_postgresql: Trials) -> None:
+    """What stands unsealed in the database is found in its rows, and in what the server writes."""
+    (made,) = trials_with_postgresql({"how": "before", "twin": "unsealed", "only": "rmdir"})
+    assert any("the ledger holds a released text" in fault for fault in faults(made))
+    assert any("the server's" in fault for fault in faults(made))
