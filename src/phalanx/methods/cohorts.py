@@ -75,7 +75,7 @@ class Cohorts:
         return cls(known, carried, found.to_numpy().astype(np.int64), int(known["cohort"].max() or 0) + 1 if known.height else 1)  # type: ignore[arg-type]
 
     def publish_again(self, persons: pl.Series, held: Protected, l: Fraction, gone: Bools) -> Ints:
-        """The cohorts of whom somebody is there; returns the rows held back because a permanent value of theirs is missing from them.
+        """The cohorts of whom somebody is there; returns the rows from which a permanent value that was published for them is missing.
 
         ``gone`` (entries of ``held``,) is set where a permanent value cannot be shown: of somebody who became a carrier while others are absent, or
         where the cohort would then have too many.

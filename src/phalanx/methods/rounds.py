@@ -166,7 +166,10 @@ class Round:
         before = int(gone.sum())
         missing = cohorts.publish_again(self.persons, held, self.bound, gone)
         if len(missing):
-            self.held_back["a permanent value is missing from the row"] = len(missing)
+            raise MethodError(
+                f"{len(missing)} person(s) come without the permanent value that was published for them, and holding them back would tell that they have one; "
+                "put the value back into their rows at the source."
+            )
         group[cohorts.of_row >= 0] = _COHORT  # registered members too: who is in a cohort is nobody's neighbour elsewhere
         permanent = np.zeros(n, dtype=bool)
         permanent[held.row_of[held.permanent[held.codes] & ~gone]] = True
