@@ -118,7 +118,7 @@ def _by_group(release: Release, values: Values, evidence: Evidence) -> _Seen:
     mapping = evidence.groups.get(release.number)
     if mapping is None:
         raise ReleaseError(f"release {release.number} has no person-to-group mapping, without which the worst case is unknown; name its ledger.")
-    ids, sets = values.of_groups(release.form)
+    ids, sets = values.of_groups(release.generalized)
     numbered = pl.DataFrame({GROUP: ids.cast(pl.Int64), "place": np.arange(len(ids), dtype=np.int64)})
     hosted = _published(mapping).with_columns(pl.col(GROUP).cast(pl.Int64)).join(numbered, on=GROUP, how="left", maintain_order="left")
     if hosted["place"].null_count() or hosted["person"].n_unique() < hosted.height:
@@ -134,7 +134,7 @@ def _by_box(release: Release, values: Values, evidence: Evidence, among: pl.Seri
         rows = rows.join(_published(mapping), on="person", how="semi", maintain_order="left")
     if among is not None:
         rows = rows.join(among.to_frame("person"), on="person", how="semi", maintain_order="left")
-    sets = values.of_boxes(release.form, microdata.take(rows["row"].to_numpy().astype(np.int64)))
+    sets = values.of_boxes(release.generalized, microdata.take(rows["row"].to_numpy().astype(np.int64)))
     inside = np.ones(len(sets), dtype=bool) if mapping is not None else sizes(sets) > 0
     return _Seen(rows["person"].filter(pl.Series(inside)), sets[inside])
 

@@ -46,10 +46,11 @@ def box_ends(microdata: Microdata, form: Generalized) -> list[tuple[Ints, Ints]]
     ids, place = places(form.table[GROUP])
     a_row = np.zeros(len(ids), dtype=np.int64)
     a_row[place] = np.arange(len(place))
-    return [_codes(microdata.columns[a.name].domain, *(form.table[c].gather(a_row) for c in a.columns[-2:])) for a in form.attribute("quasi")]
+    return [codes_of_ends(microdata.columns[a.name].domain, *(form.table[c].gather(a_row) for c in a.columns[-2:])) for a in form.attribute("quasi")]
 
 
-def _codes(domain: Domain, low: pl.Series, high: pl.Series) -> tuple[Ints, Ints]:
+def codes_of_ends(domain: Domain, low: pl.Series, high: pl.Series) -> tuple[Ints, Ints]:
+    """The first and last code of a domain that lie within each interval; where a single value is not in the domain, the first is above the last."""
     first = int(domain.has_missing)
     present = domain.values[first:]
     below, _ = _places(domain, present, low)

@@ -100,7 +100,7 @@ def _equal(groups: Groups, group: Ints, count: Ints, value: Ints, totals: Ints) 
 
 def _ordered(groups: Groups) -> tuple[Fraction, int]:
     """``1/(m-1) * sum_i |P_i - Q_i|`` of the cumulative distributions, walking the runs of values between a group's own."""
-    domain, place_of = _domain(groups)
+    domain, place_of = domain_places(groups)
     m = len(domain)
     if m == 1:
         return Fraction(0), 0
@@ -133,7 +133,7 @@ def _hierarchical(groups: Groups) -> tuple[Fraction, int]:
     attribute = groups.attribute
     if attribute is None or attribute.hierarchy is None:
         raise ReleaseError("the hierarchical distance needs a hierarchy of the sensitive attribute in the manifest; take the equal or ordered one.")
-    domain, place_of = _domain(groups)
+    domain, place_of = domain_places(groups)
     levels = nodes_of(hierarchy_of(attribute.hierarchy, attribute.name), domain)
     height = levels.width - 1
     work: Any = 0
@@ -155,7 +155,7 @@ def _values(groups: Groups) -> pl.Series:
     return groups.values
 
 
-def _domain(groups: Groups) -> tuple[pl.Series, Ints]:
+def domain_places(groups: Groups) -> tuple[pl.Series, Ints]:
     """The ordered domain of the sensitive attribute, and the place in it of every published value."""
     values, attribute = _values(groups), groups.attribute
     if attribute is None or attribute.hierarchy is None:

@@ -1,20 +1,20 @@
 """Consistency: a release says one thing, in all its files, and follows on the one before it. Always checked."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
 
 from phalanx.data import sets
-from phalanx.data.hierarchy import Hierarchy, Tree
-from phalanx.errors import PlanError, ReleaseError
+from phalanx.errors import PlanError
 from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.buckets import bucket_faults
 from phalanx.guarantees.exact import exact
 from phalanx.guarantees.files import file_faults
-from phalanx.guarantees.hierarchies import hierarchy_of, leaves_of
+from phalanx.guarantees.intervals import fits, interval_faults
 from phalanx.release.folder import Release
-from phalanx.release.generalized import GROUP
+from phalanx.release.generalized import GROUP, Generalized
 from phalanx.release.manifest import PublishedAttribute
 
 NAME: Final = "consistency"
@@ -22,8 +22,12 @@ NAME: Final = "consistency"
 
 def check(release: Release, earlier: Sequence[Release] = (), *, allow_seeded: bool = False) -> list[Verdict]:
     """Faults in columns, groups, intervals, nodes, files, chain and promises; and whether the release may be published at all."""
-    faults = list(_column_faults(release)) or list(_box_faults(release))
-    faults += [*_registered_faults(release), *file_faults(release), *_chain_faults(release, earlier), *_promise_faults(release)]
+    if isinstance(release.form, Generalized):
+        faults = list(_column_faults(release)) or list(_box_faults(release))
+        faults += _registered_faults(release.form)
+    else:
+        faults = list(bucket_faults(release.form))
+    faults += [*file_faults(release), *_chain_faults(release, earlier), *_promise_faults(release)]
     note = "; ".join(faults) or "columns, groups, intervals, files, chain"
     if release.number > 1 and not earlier:
         note += f"; not checked: whether it follows on release {release.number - 1}, which was not given"
@@ -54,7 +58,7 @@ def _column_faults(release: Release) -> Iterator[str]:
             yield f"{attribute.name!r} stands in {len(attribute.columns)} column(s) instead of {wanted}"
             continue
         for column in attribute.columns[-2:]:
-            if not _fits(table[column], attribute):
+            if not fits(table[column], attribute):
                 yield f"column {column!r} holds {table[column].dtype} and is declared {attribute.type}"
             elif table[column].dtype.is_float() and table[column].is_nan().any():
                 yield f"column {column!r} holds NaN, which is no published value; a missing value is null"
@@ -71,25 +75,12 @@ def _set_faults(column: pl.Series, attribute: PublishedAttribute) -> Iterator[st
             yield f"{loose} set(s) of {attribute.name!r} are not written as different values in order with {sets.SEPARATOR!r} between them"
 
 
-def _fits(column: pl.Series, attribute: PublishedAttribute) -> bool:
-    dtype = column.dtype
-    if column.null_count() == len(column):
-        return True
-    if attribute.role == "keep":
-        return dtype not in (pl.Categorical, pl.Enum) and not dtype.is_nested()
-    if attribute.type == "numeric":
-        return dtype.is_numeric()
-    if attribute.type == "date":
-        return dtype == pl.Date
-    return dtype == pl.String or (attribute.role == "sensitive" and attribute.type != "set" and dtype.is_integer())
-
-
 def _box_faults(release: Release) -> Iterator[str]:
     """Faults of groups, and of the boxes that they have."""
     quasi = [c for a in release.form.attribute("quasi") for c in a.columns]
     boxes = release.form.table.select(GROUP, *quasi).unique()
     yield from _group_faults(release, boxes)
-    yield from _interval_faults(release, boxes)
+    yield from interval_faults(release.form.attribute("quasi"), boxes)
 
 
 def _group_faults(release: Release, boxes: pl.DataFrame) -> Iterator[str]:
@@ -107,63 +98,21 @@ def _group_faults(release: Release, boxes: pl.DataFrame) -> Iterator[str]:
         yield f"{uneven.height} group(s) differ in quasi-identifiers from row to row (column {where[0]!r})"
 
 
-def _interval_faults(release: Release, all_boxes: pl.DataFrame) -> Iterator[str]:
-    for attribute in release.form.attribute("quasi"):
-        boxes = all_boxes.select(attribute.columns).unique()
-        low, high = boxes[attribute.columns[-2]], boxes[attribute.columns[-1]]
-        if half := int((high.is_null() & low.is_not_null()).sum()):
-            yield f"{half} interval(s) of {attribute.name!r} have a low end and no high end"
-        try:
-            if crossed := int((_order(attribute, low) > _order(attribute, high)).sum()):
-                yield f"{crossed} interval(s) of {attribute.name!r} end before they begin"
-            if attribute.hierarchy is not None and (outside := _uncovered(attribute, hierarchy_of(attribute.hierarchy, attribute.name), boxes)):
-                yield f"{outside} node(s) of {attribute.name!r} do not cover their interval"
-        except ReleaseError as error:
-            yield str(error)
-
-
-def _registered_faults(release: Release) -> Iterator[str]:
+def _registered_faults(form: Generalized) -> Iterator[str]:
     """Counts of registered persons that are no counts, or of groups that are not there."""
-    table = release.form.registered
-    if table is None or not table.height or GROUP not in release.form.table.columns:
+    table = form.registered
+    if table is None or not table.height or GROUP not in form.table.columns:
         return
     if table.columns != [GROUP, "count"] or not all(table[c].dtype.is_integer() and not table[c].null_count() for c in table.columns):
         yield "the registered table holds something else than groups and whole numbers"
         return
-    groups = release.form.table[GROUP].cast(pl.Int64, strict=False).unique()
+    groups = form.table[GROUP].cast(pl.Int64, strict=False).unique()
     if unknown := int((~table[GROUP].cast(pl.Int64, strict=False).is_in(groups.implode())).sum()):
         yield f"{unknown} registered count(s) name a group that is not in the data"
     if small := int((table["count"] < 1).sum()):
         yield f"{small} registered count(s) are not positive"
     if twice := table.height - table[GROUP].n_unique():
         yield f"{twice} group(s) are counted twice among the registered"
-
-
-def _order(attribute: PublishedAttribute, ends: pl.Series) -> pl.Series:
-    """The ends as something that sorts in the attribute's order; missing stays missing."""
-    if attribute.hierarchy is None:
-        return ends
-    hierarchy = hierarchy_of(attribute.hierarchy, attribute.name)
-    if not isinstance(hierarchy, Tree):
-        return ends
-    leaves = leaves_of(hierarchy, ends.alias(attribute.name)).to_list()
-    return ends.replace_strict(leaves, range(len(leaves)), default=None, return_dtype=pl.Int64)
-
-
-def _uncovered(attribute: PublishedAttribute, hierarchy: Hierarchy, boxes: pl.DataFrame) -> int:
-    """How many published nodes are no common ancestor of both ends; a missing end stands under the root alone."""
-    node, low, high = (boxes[c] for c in attribute.columns)
-    ends = pl.concat([low, high.alias(low.name)]).drop_nulls().unique().sort()
-    leaves = leaves_of(hierarchy, ends.alias(attribute.name))
-    above = hierarchy.ancestors(leaves).rows()
-    paths: dict[Any, tuple[str, ...]] = dict(zip(leaves.to_list(), above, strict=True))
-
-    def covers(name: str | None, a: Any, b: Any) -> bool:
-        if a is None or b is None:
-            return name == "*"
-        return any(x == name == y for x, y in zip(paths[a], paths[b], strict=True))
-
-    return sum(not covers(*row) for row in zip(node.to_list(), low.to_list(), high.to_list(), strict=True))
 
 
 def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]:

@@ -10,12 +10,15 @@ import polars as pl
 
 from phalanx.data import sets
 from phalanx.guarantees.exact import Ints
+from phalanx.release.bucketized import Bucketized
 from phalanx.release.folder import Release
 from phalanx.release.foreign import Foreign
-from phalanx.release.generalized import GROUP, Generalized
+from phalanx.release.form import Form
+from phalanx.release.generalized import Generalized
 from phalanx.release.manifest import PublishedAttribute
+from phalanx.release.sliced import COUNT, Sliced
 
-Published = Release | Generalized | Foreign
+Published = Release | Form | Foreign
 """What a check can look at."""
 
 _DENSE = 4
@@ -54,14 +57,27 @@ class Groups:
         return _seen[form]
 
     @classmethod
-    def _of_form(cls, form: Generalized) -> "Groups":
+    def _of_form(cls, form: Form) -> "Groups":
         sensitive = form.sensitive
         attribute = next(iter(form.attribute("sensitive")), None)
-        return _count(form.table[GROUP], None if sensitive is None else form.table[sensitive], form.counterfeits, form.registered, attribute)
+        counterfeits, registered = (form.counterfeits, form.registered) if isinstance(form, Generalized) else (None, None)
+        table, times = form.table, None
+        if isinstance(form, Sliced):
+            table = form.parts[-1]
+            times = _whole(table[COUNT])
+        elif isinstance(form, Bucketized) and sensitive is not None:
+            table = form.values
+            times = _whole(table[COUNT])
+        return _count(table[form.id_column], None if sensitive is None else table[sensitive], counterfeits, registered, attribute, times)
 
     @classmethod
     def _of_foreign(cls, table: Foreign) -> "Groups":
         return _count(table.groups, table.values, None, None, None)
+
+    @classmethod
+    def counted(cls, groups: pl.Series, values: pl.Series, times: Ints, attribute: PublishedAttribute) -> "Groups":
+        """The view of rows that each stand for as many tuples as ``times`` says."""
+        return _count(groups, values, None, None, attribute, times)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -141,21 +157,27 @@ class Groups:
         return pl.DataFrame({"group": self.ids.gather(shown), "size": self.sizes[shown]} | {name: column[:10] for name, column in columns.items()})
 
 
-_seen: WeakKeyDictionary[Generalized | Foreign, Groups] = WeakKeyDictionary()
+_seen: WeakKeyDictionary[Form | Foreign, Groups] = WeakKeyDictionary()
 
 
 def _count(
-    groups: pl.Series, values: pl.Series | None, counterfeits: pl.DataFrame | None, registered: pl.DataFrame | None, attribute: PublishedAttribute | None
+    groups: pl.Series,
+    values: pl.Series | None,
+    counterfeits: pl.DataFrame | None,
+    registered: pl.DataFrame | None,
+    attribute: PublishedAttribute | None,
+    times: Ints | None = None,
 ) -> Groups:
+    """The view of rows, each of which counts as often as ``times`` says, or once."""
     ids, group = places(groups)
-    sizes = np.bincount(group, minlength=len(ids)).astype(np.int64)
+    sizes = np.bincount(group, weights=times, minlength=len(ids)).astype(np.int64)
     invented, listed = _beside(counterfeits, ids), _beside(registered, ids)
     if values is None:
         none = np.zeros(0, dtype=np.int64)
         return Groups(ids, sizes, invented, listed, None, none, none, none, attribute)
     distinct, value = places(values)
     q = max(len(distinct), 1)
-    cells, count = _tallied(group * q + value, len(ids) * q)
+    cells, count = _tallied(group * q + value, len(ids) * q, times)
     return Groups(ids, sizes, invented, listed, distinct, cells // q, cells % q, count, attribute)
 
 
@@ -172,11 +194,16 @@ def _tallied(key: Ints, keys: int, times: Ints | None = None) -> tuple[Ints, Int
     return cells.astype(np.int64), np.bincount(place, weights=times).astype(np.int64)
 
 
+def _whole(counts: pl.Series) -> Ints:
+    """Published counts; 0 where they are no numbers, which the check of consistency refuses."""
+    return counts.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
+
+
 def _beside(counts: pl.DataFrame | None, ids: pl.Series) -> Ints:
     """The count of every group, by a table of them that is published beside the data; 0 for a group that it does not name, shape (g,)."""
     if counts is None or not counts.height:
         return np.zeros(len(ids), dtype=np.int64)
-    cast = counts.select(pl.col(GROUP).cast(ids.dtype, strict=False).alias("group"), pl.col("count").cast(pl.Int64, strict=False))
+    cast = counts.select(pl.col(counts.columns[0]).cast(ids.dtype, strict=False).alias("group"), pl.col("count").cast(pl.Int64, strict=False))
     summed = cast.group_by("group").agg(pl.col("count").sum())
     counted = pl.DataFrame({"group": ids}).join(summed, on="group", how="left", maintain_order="left")
     return counted["count"].fill_null(0).to_numpy().astype(np.int64)

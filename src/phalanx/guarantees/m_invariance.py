@@ -139,7 +139,7 @@ class MInvariance:
         seen = np.zeros(len(left), dtype=bool)
         fewest, cases = None, left[:0]
         for release, kept, everybody, number in zip(given, rows, whose, numbers, strict=True):
-            local = candidate_sets(evidence.microdata[release.number], release.form)[kept]
+            local = candidate_sets(evidence.microdata[release.number], release.generalized)[kept]
             boxed = local.any(axis=1)
             who, now = everybody[boxed], np.zeros((int(boxed.sum()), signatures.number_of_values), dtype=bool)
             now[:, number] = local[boxed]
@@ -160,7 +160,7 @@ class MInvariance:
 
 
 def _counterfeit_faults(release: Release) -> list[str]:
-    table = release.form.counterfeits
+    table = release.generalized.counterfeits
     if table is None or not table.height:
         return []
     if not (table["group"].dtype.is_integer() and table["count"].dtype.is_integer()) or table["group"].null_count() or table["count"].null_count():

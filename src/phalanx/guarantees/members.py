@@ -37,7 +37,7 @@ def place(groups: Groups, named: pl.Series) -> tuple[Ints, Bools]:
 def counted_faults(release: Release) -> Iterator[str]:
     """Counts of counterfeits and of registered persons that are no counts, or that would make a group another size than it can be."""
     groups = Groups.of(release)
-    for table, word, most in ((release.form.counterfeits, "counterfeit", groups.sizes - 1), (release.form.registered, "registered", None)):
+    for table, word, most in ((release.generalized.counterfeits, "counterfeit", groups.sizes - 1), (release.generalized.registered, "registered", None)):
         if table is None or not table.height:
             continue
         if not all(table[c].dtype.is_integer() and not table[c].null_count() for c in ("group", "count")):

@@ -5,6 +5,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from phalanx.errors import PlanError, ReleaseError, did_you_mean
+from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.closeness import Closeness
 from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
@@ -12,6 +13,7 @@ from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.m_invariance import CONSECUTIVE, MInvariance
 from phalanx.guarantees.m_uniqueness import MUniqueness
+from phalanx.guarantees.slicing import SlicedCloseness, SlicedDiversity, SlicedRecursive
 
 _ALL: tuple[type[Any], ...] = (
     KAnonymity,
@@ -23,6 +25,10 @@ _ALL: tuple[type[Any], ...] = (
     MUniqueness,
     MInvariance,
     GlobalGuarantee,
+    SlicedDiversity,
+    SlicedRecursive,
+    SlicedCloseness,
+    AnatomyDiversity,
 )
 KNOWN: Mapping[str, Callable[..., Guarantee]] = {cls.name: cls for cls in _ALL}
 

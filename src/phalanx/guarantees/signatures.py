@@ -9,7 +9,7 @@ import numpy as np
 from phalanx.guarantees.exact import Ints
 from phalanx.guarantees.groups import Groups
 from phalanx.release.folder import Release
-from phalanx.release.generalized import Generalized
+from phalanx.release.form import Form
 
 _NAN = object()
 
@@ -20,7 +20,7 @@ class Signatures:
     def __init__(self) -> None:
         self._values: dict[Any, int] = {}
         self._sets: dict[bytes, int] = {}
-        self._known: WeakKeyDictionary[Generalized, Ints] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Form, Ints] = WeakKeyDictionary()
 
     @classmethod
     def of_series(cls, releases: Sequence[Release]) -> "Signatures":
@@ -63,4 +63,4 @@ class Signatures:
         return numbers
 
 
-_series: WeakKeyDictionary[Generalized, Signatures] = WeakKeyDictionary()
+_series: WeakKeyDictionary[Form, Signatures] = WeakKeyDictionary()

@@ -9,12 +9,14 @@ import polars as pl
 
 from phalanx.data.microdata import Column, Microdata
 from phalanx.data.sets import SEPARATOR
+from phalanx.guarantees import bucket_truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.boxes import box_ends
 from phalanx.guarantees.exact import Ints
 from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.groups import Groups
 from phalanx.release.folder import Release
+from phalanx.release.generalized import Generalized
 
 _DENSE: Final = 16
 """Up to this many groups times values per row are counted in a table instead of sorted."""
@@ -31,6 +33,8 @@ def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata
     The worst figure is the number of rows, of values, and of counts that are not so.
     """
     published = np.flatnonzero(groups > 0)
+    if not isinstance(release.form, Generalized):
+        return bucket_truth.check(release.form, microdata, groups)
     of_release = Groups.of(release.form)
     ids = of_release.ids.to_numpy()
     at = np.minimum(np.searchsorted(ids, groups[published]), len(ids) - 1)

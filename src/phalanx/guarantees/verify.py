@@ -1,7 +1,8 @@
 """The independent check of one release or of a whole series."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from phalanx.guarantees import consistency, truth
 from phalanx.guarantees.base import Verdict
@@ -26,11 +27,20 @@ def verify(releases: Sequence[Release], evidence: Evidence | None = None, *, all
             note = "the manifest promises nothing, so nothing protects anybody"
             found.append(Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note))
         for public in release.manifest.guarantees:
-            found += from_public(public).check(release, series[:i], evidence)
+            found += _promise(public, release, series[:i], evidence)
         if evidence is not None:
             found += _truth(release, evidence)
         verdicts += [replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in found]
     return verdicts
+
+
+def _promise(public: Mapping[str, Any], release: Release, earlier: Sequence[Release], evidence: Evidence | None) -> list[Verdict]:
+    """The check of one promise; it does not hold on a form that it is not about."""
+    guarantee = from_public(public)
+    if release.form.kind not in (forms := getattr(guarantee, "forms", ("generalized",))):
+        note = f"the release is {release.form.kind}, and this is promised of {' or '.join(forms)} releases only"
+        return [Verdict(name=guarantee.name, bound=f"a {' or '.join(forms)} release", worst=release.form.kind, holds=False, note=note)]
+    return guarantee.check(release, earlier, evidence)
 
 
 def _truth(release: Release, evidence: Evidence) -> list[Verdict]:

@@ -11,12 +11,13 @@ import polars as pl
 import polars.selectors as cs
 
 from phalanx.errors import ReleaseError
+from phalanx.release.bucketized import Bucketized
+from phalanx.release.form import Form
 from phalanx.release.generalized import Generalized
 from phalanx.release.manifest import NAME, Manifest, PublishedFile, digest
+from phalanx.release.sliced import Sliced
 
 FORMATS: Final = ("parquet", "csv")
-COUNTS: Final = ("counterfeits", "registered")
-"""The tables of counts by group that may stand beside the data, each a field of the form."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,7 @@ class Release:
     """What was published once: the manifest and the published form; ``path`` is its folder."""
 
     manifest: Manifest
-    form: Generalized
+    form: Form
     path: Path
 
     @property
@@ -51,30 +52,35 @@ class Release:
         if content != manifest.to_bytes():
             raise ReleaseError(f"{path}: the manifest is not in the form in which it was published; ask the publisher for the folder again.")
         _check_files(path, manifest)
-        table = _read_table(path, manifest, "data")
-        counterfeits, registered = (_read_counts(path, manifest, name) for name in COUNTS)
-        form = Generalized(table, tuple(manifest.attributes), counterfeits, registered)
+        form = _form(path, manifest, _read_tables(path, manifest))
         _check_form(path, manifest, form)
         return cls(manifest, form, path)
 
+    @property
+    def generalized(self) -> Generalized:
+        """The form of a release that has intervals; ReleaseError where it is of another kind."""
+        if not isinstance(self.form, Generalized):
+            raise ReleaseError(f"release {self.number} is {self.form.kind}, and this is about generalized releases; choose what fits its form.")
+        return self.form
 
-def write_folder(path: Path, form: Generalized, formats: Sequence[str], **said: Any) -> Manifest:
+
+def write_folder(path: Path, form: Form, formats: Sequence[str], **said: Any) -> Manifest:
     """Write the files and the manifest into an empty folder, each flushed to the disk; ``said`` is the rest of the manifest."""
-    tables = {name: t for name, t in (("data", form.table), *zip(COUNTS, (form.counterfeits, form.registered), strict=True)) if t is not None}
     files: list[PublishedFile] = []
-    for name, table in tables.items():
+    for name, table in form.tables().items():
         for format in formats:
             target = path / f"{name}.{format}"
             _write_table(table, target, format)
             files.append(PublishedFile(name=target.name, sha256=digest(target.read_bytes())))
     manifest = Manifest(
-        form="generalized",
+        form=form.kind,
         attributes=list(form.attributes),
         rows=form.rows,
         groups=form.groups,
         counterfeits=form.counterfeit_rows,
         registered=form.registered_persons,
         files=files,
+        **form.said(),
         **said,
     )
     _write_bytes(path / NAME, manifest.to_bytes())
@@ -127,27 +133,43 @@ def _check_files(path: Path, manifest: Manifest) -> None:
             raise ReleaseError(f"{path}: the file {file.name} was changed after it was published (its digest differs); ask the publisher for it again.")
 
 
-def _read_table(path: Path, manifest: Manifest, name: str) -> pl.DataFrame:
-    """The table from its Parquet file where there is one, else from its CSV, typed as the manifest says."""
-    names = {f.name for f in manifest.files}
-    try:
-        if f"{name}.parquet" in names:
-            return pl.read_parquet(path / f"{name}.parquet", hive_partitioning=False, glob=False)
-        if f"{name}.csv" in names:
-            return read_csv(path / f"{name}.csv", _csv_types(manifest) if name == "data" else {"group": pl.Int64, "count": pl.Int64})
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        raise ReleaseError(f"{path}: the {name} file cannot be read as the manifest describes it; ask the publisher for it again.") from None
-    raise ReleaseError(f"{path}: the manifest names no {name} file; ask the publisher for the folder again.")
+def _read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
+    """Every table, from its Parquet file where there is one, else from its CSV, typed as the manifest says."""
+    names = [f.name for f in manifest.files]
+    tables: dict[str, pl.DataFrame] = {}
+    for stem in dict.fromkeys(name.rsplit(".", 1)[0] for name in names):
+        try:
+            if f"{stem}.parquet" in names:
+                tables[stem] = pl.read_parquet(path / f"{stem}.parquet", hive_partitioning=False, glob=False)
+            else:
+                tables[stem] = read_csv(path / f"{stem}.csv", _csv_types(manifest, stem))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+            raise ReleaseError(f"{path}: the {stem} file cannot be read as the manifest describes it; ask the publisher for it again.") from None
+    return tables
 
 
-def _read_counts(path: Path, manifest: Manifest, name: str) -> pl.DataFrame | None:
-    """A table of counts by group, where the manifest names one."""
-    if not any(f.name.startswith(f"{name}.") for f in manifest.files):
-        return None
-    counts = _read_table(path, manifest, name)
-    if counts.columns != ["group", "count"]:
-        raise ReleaseError(f"{path}: the columns of {name} are not group and count; ask the publisher for the folder again.")
-    return counts
+def _form(path: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> Form:
+    """The form of the manifest's kind; ReleaseError where a table is missing, or one is named that the form has not."""
+    sliced = manifest.sliced
+    if (manifest.form == "sliced") != (sliced is not None):
+        raise ReleaseError(f"{path}: the manifest says {manifest.form} and does not describe its columns so; ask the publisher for the folder again.")
+    needed, allowed = {"data"}, {"data"}
+    if manifest.form == "bucketized":
+        needed = allowed = {"data", "sensitive"}
+    elif sliced is not None and sliced.compact:
+        needed = allowed = {f"column-{i + 1}" for i in range(len(sliced.columns))}
+    elif manifest.form == "generalized":
+        allowed = {"data", "counterfeits", "registered"}
+    if absent := sorted(needed - tables.keys()):
+        raise ReleaseError(f"{path}: the manifest names no {absent[0]} file; ask the publisher for the folder again.")
+    if strange := sorted(tables.keys() - allowed):
+        raise ReleaseError(f"{path}: the file {strange[0]} is not part of the release; remove it or ask the publisher.")
+    attributes = tuple(manifest.attributes)
+    if sliced is not None:
+        return Sliced.of_files(sliced, attributes, tables)
+    if manifest.form == "bucketized":
+        return Bucketized.of_files(attributes, tables)
+    return Generalized(tables["data"], attributes, tables.get("counterfeits"), tables.get("registered"))
 
 
 def read_csv(path: Path, types: Mapping[str, Any], *, infer: bool = True) -> pl.DataFrame:
@@ -162,7 +184,10 @@ def read_csv(path: Path, types: Mapping[str, Any], *, infer: bool = True) -> pl.
     return frame
 
 
-def _csv_types(manifest: Manifest) -> dict[str, Any]:
+def _csv_types(manifest: Manifest, stem: str) -> dict[str, Any]:
+    """The types of a table's columns that values alone do not tell."""
+    if stem in ("counterfeits", "registered"):
+        return {"group": pl.Int64, "count": pl.Int64}
     types: dict[str, Any] = {}
     for attribute in manifest.attributes:
         *node, _, _ = attribute.columns if attribute.role == "quasi" and len(attribute.columns) > 1 else (None, None)
@@ -171,13 +196,25 @@ def _csv_types(manifest: Manifest) -> dict[str, Any]:
                 types[column] = pl.String
             elif attribute.type == "date":
                 types[column] = pl.Date
+    if manifest.sliced is not None:  # an attribute of a second column is named after that column, too
+        places = range(2, len(manifest.sliced.columns) + 1)
+        types |= {f"{name}_in_{i}": dtype for name, dtype in types.items() for i in places if stem == "data"}
+    if manifest.form == "bucketized":
+        of_values = {c for a in manifest.attributes if a.role == "sensitive" for c in a.columns}
+        types = {name: dtype for name, dtype in types.items() if (name in of_values) == (stem == "sensitive")}
+    elif stem != "data" and manifest.sliced is not None:
+        place = int(stem.removeprefix("column-")) if stem.removeprefix("column-").isdigit() else 0
+        held = manifest.sliced.columns[place - 1] if 0 < place <= len(manifest.sliced.columns) else []
+        own = {c for a in manifest.attributes if a.name in held for c in a.columns}
+        types = {name: dtype for name, dtype in types.items() if name in own}
     return types
 
 
-def _check_form(path: Path, manifest: Manifest, form: Generalized) -> None:
-    expected = ["group", *(c for a in manifest.attributes for c in a.columns)]
-    if form.table.columns != expected:
-        raise ReleaseError(f"{path}: the columns of data are not those of the manifest; ask the publisher for the folder again.")
+def _check_form(path: Path, manifest: Manifest, form: Form) -> None:
+    tables = form.tables()
+    for name, expected in form.headers().items():
+        if tables[name].columns != expected:
+            raise ReleaseError(f"{path}: the columns of {name} are not those of the manifest; ask the publisher for the folder again.")
     said = {"rows": manifest.rows, "groups": manifest.groups, "counterfeits": manifest.counterfeits, "registered": manifest.registered}
     found = {"rows": form.rows, "groups": form.groups, "counterfeits": form.counterfeit_rows, "registered": form.registered_persons}
     for what, number in said.items():

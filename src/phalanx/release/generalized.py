@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from phalanx.data.hierarchy import Hierarchy
 from phalanx.data.microdata import Microdata, plain_float
 from phalanx.errors import SchemaError
 from phalanx.randomness import Stream
+from phalanx.release.form import Form
 from phalanx.release.manifest import PublishedAttribute
 
 GROUP = "group"
@@ -27,11 +28,14 @@ _FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() - _E
 
 
 @dataclass(frozen=True, eq=False)
-class Generalized:
+class Generalized(Form):
     """Published tables: ``table`` (group, intervals, sensitive and kept values), and two of counts by group (group, count; None if the form has none).
 
     ``counterfeits`` counts the rows that stand for nobody, ``registered`` the registered persons who are in the group without a row.
     """
+
+    kind: ClassVar = "generalized"
+    id_column: ClassVar[str] = GROUP
 
     table: pl.DataFrame
     attributes: tuple[PublishedAttribute, ...]
@@ -58,14 +62,13 @@ class Generalized:
         """How many registered persons are in the groups without a row, by the counts published beside them."""
         return _total(self.registered)
 
-    def attribute(self, role: str) -> list[PublishedAttribute]:
-        """The attributes of one role, in order."""
-        return [a for a in self.attributes if a.role == role]
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        beside = {"counterfeits": self.counterfeits, "registered": self.registered}
+        return {"data": self.table} | {name: counts for name, counts in beside.items() if counts is not None}
 
-    @property
-    def sensitive(self) -> str | None:
-        """The sensitive column, or None."""
-        return next((a.columns[0] for a in self.attributes if a.role == "sensitive"), None)
+    def headers(self) -> Mapping[str, list[str]]:
+        data = [GROUP, *(column for a in self.attributes for column in a.columns)]
+        return {name: data if name == "data" else [GROUP, "count"] for name in self.tables()}
 
 
 def _total(counts: pl.DataFrame | None) -> int:
@@ -99,7 +102,7 @@ def generalize(
     g = int(groups.max()) + 1
     published_id = stream.permutation(g) + 1
     ids = published_id[groups]
-    order = order[_by_group(ids[order])]
+    order = order[by_group(ids[order])]
     source, groups, ids = source[order], groups[order], ids[order]
     starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
     sizes = np.diff(np.append(starts, len(ids)))
@@ -116,7 +119,7 @@ def generalize(
         high = np.maximum.reduceat(codes if all_real else np.where(real, codes, -1), starts)
         if registry is not None:
             _widen(low, high, registry[0].columns[name].codes[listed], virtual - 1)  # groups are numbered from 1, and each has a row
-        series = _interval(name, column.domain, low, high, (min_width or {}).get(name))
+        series = interval(name, column.domain, low, high, (min_width or {}).get(name))
         public = None if column.domain.hierarchy is None else column.domain.hierarchy.public()
         attributes.append(PublishedAttribute(name=name, role="quasi", type=column.domain.type, columns=[s.name for s in series], hierarchy=public))
         for s in series:
@@ -154,7 +157,7 @@ def _counted(ids: Ints) -> pl.DataFrame:
     return pl.DataFrame({GROUP: group.astype(np.int64), "count": count.astype(np.int64)})
 
 
-def _by_group(ids: Ints) -> Ints:
+def by_group(ids: Ints) -> Ints:
     """The stable order of rows by group; each row's place is packed below its group id, so that plain integers are sorted."""
     bits = np.uint64(max(1, len(ids).bit_length()))
     packed = (ids.astype(np.uint64) << bits) | np.arange(len(ids), dtype=np.uint64)
@@ -170,8 +173,8 @@ def _add(table: dict[str, pl.Series], series: pl.Series) -> None:
     table[series.name] = series
 
 
-def _interval(name: str, domain: Domain, low: npt.NDArray[np.int32], high: npt.NDArray[np.int32], width: float | None) -> list[pl.Series]:
-    """The columns of one attribute, one value per group."""
+def interval(name: str, domain: Domain, low: npt.NDArray[np.int32], high: npt.NDArray[np.int32], width: float | None) -> list[pl.Series]:
+    """The columns of one attribute, one value per group, by the codes of its ends; ``width``: as ``min_width`` in :func:`generalize`."""
     if width is not None and domain.type == "categorical":
         low, high = _snap_leaves(domain, low, high, math.ceil(width))
     low_values = domain.values.gather(low).alias(f"{name}_low")

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from phalanx.errors import ReleaseError
 
 NAME = "release.json"
+Kind = Literal["generalized", "sliced", "bucketized"]
 
 
 class _Strict(BaseModel):
@@ -22,7 +23,9 @@ class PublishedAttribute(_Strict):
     name: str
     role: Literal["quasi", "sensitive", "keep"]
     type: Literal["numeric", "categorical", "date", "set"]
-    columns: list[str] = Field(description="quasi: [low, high], or [node, low, high] where there is a hierarchy; else the column itself")
+    columns: list[str] = Field(
+        description="a generalized quasi-identifier: [low, high], or [node, low, high] where there is a hierarchy; else the column itself"
+    )
     hierarchy: dict[str, Any] | None = Field(
         default=None, description="the hierarchy as declared in the plan, which orders the leaves; without one, values are ordered by code point"
     )
@@ -35,13 +38,21 @@ class PublishedFile(_Strict):
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
+class Slices(_Strict):
+    """How a sliced release is laid out."""
+
+    columns: list[list[str]] = Field(description="the attributes of each column; the sensitive attribute stands in the last one")
+    compact: bool = Field(default=False, description="one table per column, with counts, instead of one table of rows")
+
+
 class Manifest(_Strict):
     """What a release says about itself."""
 
     format: Literal["phalanx-release-1"] = "phalanx-release-1"
     series: str
     number: int = Field(ge=1)
-    form: Literal["generalized"]
+    form: Kind
+    sliced: Slices | None = Field(default=None, description="of a sliced release only")
     method: dict[str, Any] = Field(description="the method's name and public parameters")
     guarantees: list[dict[str, Any]] = Field(description="what is promised: each guarantee's name and parameters")
     attributes: list[PublishedAttribute]
@@ -49,8 +60,8 @@ class Manifest(_Strict):
     groups: int = Field(ge=0)
     counterfeits: int = Field(ge=0)
     registered: int = Field(default=0, ge=0, description="registered persons without a row who are in a group all the same; left out where there are none")
-    boxes: Literal["tight", "widened"] = Field(
-        description="tight: an interval's ends are values of persons in the group; widened: narrow ones are snapped to a fixed grid"
+    boxes: Literal["tight", "widened", "exact"] = Field(
+        description="tight: an interval's ends are values of persons in the group; widened: narrow ones are snapped to a fixed grid; exact: no value is generalized"
     )
     per: Literal["person", "record"] = Field(default="person", description="whom the promise covers: a person, or each record of a person whose value changed")
     not_for_publication: bool = Field(default=False, description="made with a seed: whoever guesses it can undo the random choices")
@@ -59,8 +70,8 @@ class Manifest(_Strict):
 
     def to_bytes(self) -> bytes:
         """The canonical bytes of the manifest: what is written, and what its digest is taken of."""
-        nobody = set() if self.registered else {"registered"}  # so that a release without a registry is written as before there were any
-        return (json.dumps(self.model_dump(exclude=nobody), indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()
+        absent = {name for name in ("registered", "sliced") if not getattr(self, name)}  # so that a release without them is written as before there were any
+        return (json.dumps(self.model_dump(exclude=absent), indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()
 
     @classmethod
     def from_bytes(cls, content: bytes, where: Path) -> "Manifest":

@@ -9,8 +9,10 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.release.folder import Release
-from phalanx.release.generalized import GROUP
+from phalanx.release.form import Form
+from phalanx.release.generalized import GROUP, Generalized
 from phalanx.release.manifest import PublishedAttribute
+from phalanx.release.sliced import COUNT, Sliced
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -86,6 +88,8 @@ class Figures:
         """Compute them from one row per group, since a group's rows share their intervals."""
         form = release.form
         quasi = form.attribute("quasi")
+        if not isinstance(form, Generalized):
+            return cls._of_buckets(release.number, form)
         boxes = _boxes(form.table, list(dict.fromkeys(c for a in quasi for c in a.columns[-2:])))
         sizes = boxes[_ROWS].to_numpy().astype(np.int64)
         hosts, with_registered = (0 if counts is None else counts.height for counts in (form.counterfeits, form.registered))
@@ -100,6 +104,31 @@ class Figures:
             sizes=sizes,
             members=sizes if form.registered is None else sizes + _beside(boxes[GROUP], form.registered),
             widths=[_width(a, boxes, sizes) for a in quasi],
+        )
+
+    @classmethod
+    def _of_buckets(cls, number: int, form: Form) -> "Figures":
+        """The same of a form of buckets, whose values are exact, or generalized by themselves."""
+        ids = form.table[form.id_column]
+        sizes = ids.value_counts(sort=False)["count"].to_numpy().astype(np.int64)
+        widths = []
+        for attribute in form.attribute("quasi"):
+            table, times = form.table, np.ones(form.rows, dtype=np.int64)
+            if isinstance(form, Sliced):
+                table = form.parts[next(i for i, column in enumerate(form.columns) if attribute.name in column)]
+                times = table[COUNT].to_numpy().astype(np.int64)
+            widths.append(_width(attribute, table, times))
+        return cls(
+            number=number,
+            rows=form.rows,
+            groups=form.groups,
+            counterfeits=0,
+            counterfeit_groups=0,
+            registered=0,
+            registered_groups=0,
+            sizes=sizes,
+            members=sizes,
+            widths=widths,
         )
 
 

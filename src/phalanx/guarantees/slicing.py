@@ -1,0 +1,254 @@
+"""What a sliced release promises about p(t, s), the probability of each sensitive value of a tuple over all buckets that it matches.
+
+Every promise here asks for something that holds of a mixture of distributions whenever it holds of each (a convex condition). p(t, .) is a mixture of the
+distributions that t's matching buckets have among tuples with t's quasi-identifiers of the sensitive column. So where each of these meets the
+condition, every tuple does, whoever may be in the table; this is seen from the files in one pass. Where one does not, the tuples that match it are looked at one by one:
+those of the original table, where it is given, else all candidates that the files leave open, fake ones among them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from operator import ge, gt
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from phalanx.errors import PlanError
+from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.closeness import domain_places, farthest
+from phalanx.guarantees.diversity import recursive_ratio
+from phalanx.guarantees.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
+from phalanx.guarantees.groups import Groups
+from phalanx.guarantees.posterior import MOST_CANDIDATES, Distribution, candidates, distributions, largest
+from phalanx.guarantees.sliced_view import View
+from phalanx.release.evidence import Evidence
+from phalanx.release.folder import Release
+from phalanx.release.sliced import Sliced
+
+Sources = Release | Sliced
+
+
+@dataclass(frozen=True)
+class SlicedDiversity:
+    """p(t, s) is at most 1/l for every tuple t and sensitive value s (l-diverse slicing); PlanError where l is below 1.
+
+    Where no attribute is sensitive, every column is taken for one: in no bucket has a value of any column more than 1/l of the tuples, so that whoever knows
+    all other columns of a tuple links no value with more than 1/l.
+
+    Source: Li, Li, Zhang, Molloy, section 4.1. The paper's algorithm rejects p = 1/l, its definition and example allow it: so do we. The paper looks
+    at the tuples of the table alone; so do we where it is given, and at all that may be in it where it is not.
+    """
+
+    name: ClassVar[str] = "l-diverse slicing"
+    forms: ClassVar[tuple[str, ...]] = ("sliced",)
+    l: Number
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", bounded(self.l, "l", 1))
+
+    def check(self, release: Sources, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
+        """The largest p(t, s), a fraction; an upper bound of it where the buckets alone show that the promise is kept."""
+        form, bound = _form(release), 1 / exact(self.l, "l")
+        view = View.of(form)
+        if not len(view.sizes):
+            return [Verdict(name=self.name, bound=bound, worst=None, holds=True, note="the table has no rows")]
+        if view.sensitive is None:
+            return [self._every_column(view, form, bound)]
+        groups = view.sensitive
+        worst, where = largest_ratio(groups.largest, groups.sizes)
+        if worst <= bound:
+            return [_kept(self.name, bound, worst, view, where)]
+        l = exact(self.l, "l")
+        bad = np.array([int(r) * l > int(n) for r, n in zip(groups.largest, groups.sizes, strict=True)])
+
+        def figure(tuples: Ints) -> Fraction:
+            return largest(view, tuples)[0]
+
+        return [_one_by_one(self.name, bound, release, view, bad, figure, evidence, holds=partial(ge, bound))]
+
+    def _every_column(self, view: View, form: Sliced, bound: Fraction) -> Verdict:
+        worst, which = Fraction(0), 0
+        for i, side in enumerate(view.sides):
+            found, _ = largest_ratio(side.count, view.sizes[side.bucket])
+            if found > worst:
+                worst, which = found, i
+        note = f"no attribute is sensitive, so every column is taken for one; {len(view.sizes)} buckets, the worst in column {', '.join(form.columns[which])}"
+        return Verdict(name=self.name, bound=bound, worst=worst, holds=worst <= bound, note=note)
+
+    def public(self) -> dict[str, Any]:
+        """Name and parameters, as the manifest shows them."""
+        return {"name": self.name, "l": plain(self.l)}
+
+
+@dataclass(frozen=True)
+class SlicedRecursive:
+    """For every tuple t, with p(t, .) in falling order, ``p_1 < c (p_l + p_(l+1) + ...)``; PlanError where c is not above 0 or l is no whole number from 1.
+
+    Recursive (c, l)-diversity of Machanavajjhala et al., asked of p(t, s) as Li, Li, Zhang, Molloy (section 4.1) say it may be.
+    """
+
+    name: ClassVar[str] = "recursive (c,l)-diverse slicing"
+    forms: ClassVar[tuple[str, ...]] = ("sliced",)
+    c: Number
+    l: int
+
+    def __post_init__(self) -> None:
+        if bounded(self.c, "c", 0) == 0:
+            raise PlanError("c = 0 is met by no table; give a number above 0.")
+        object.__setattr__(self, "c", bounded(self.c, "c", 0))
+        whole(self.l, "l")
+
+    def check(self, release: Sources, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
+        """The largest ``p_1 / (p_l + ...)``, which must stay below c."""
+        view, bound = View.of(_form(release)), exact(self.c, "c")
+        if early := _nothing(self.name, bound, view):
+            return early
+        groups: Groups = view.sensitive  # type: ignore[assignment]
+        ratio, where = recursive_ratio(groups, self.l)
+        if ratio is not None and ratio < bound:
+            return [_kept(self.name, bound, ratio, view, where)]
+        bad = np.array([self._ratio(_of_group(groups, g)) >= bound for g in range(len(groups))])
+
+        def figure(tuples: Ints) -> Fraction:
+            return max((self._ratio(p) for _, p in distributions(view, tuples)), default=Fraction(0))
+
+        return [_one_by_one(self.name, bound, release, view, bad, figure, evidence, holds=partial(gt, bound))]
+
+    def _ratio(self, p: Distribution) -> Fraction:
+        falling = sorted(p.shares, reverse=True)
+        tail = sum(falling[self.l - 1 :], Fraction(0))
+        return falling[0] / tail if tail else _INFINITE
+
+    def public(self) -> dict[str, Any]:
+        """Name and parameters, as the manifest shows them."""
+        return {"name": self.name, "c": plain(self.c), "l": self.l}
+
+
+@dataclass(frozen=True)
+class SlicedCloseness:
+    """For every tuple t, the distance between p(t, .) and the table's distribution of the sensitive attribute is at most t; PlanError where t is not in [0, 1].
+
+    t-closeness of Li, Li, Venkatasubramanian, asked of p(t, s) as Li, Li, Zhang, Molloy (section 4.1) say it may be. ``equal``: all values are 1 apart;
+    ``ordered``: by their places in order, scaled to 1.
+    """
+
+    name: ClassVar[str] = "t-close slicing"
+    forms: ClassVar[tuple[str, ...]] = ("sliced",)
+    t: Number
+    distance: str = "equal"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "t", bounded(self.t, "t", 0, 1))
+        if self.distance not in ("equal", "ordered"):
+            raise PlanError(f"distance must be equal or ordered, and is {self.distance!r}.")
+
+    def check(self, release: Sources, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
+        """The largest distance of some p(t, .), a fraction."""
+        view, bound = View.of(_form(release)), exact(self.t, "t")
+        if early := _nothing(self.name, bound, view):
+            return early
+        groups: Groups = view.sensitive  # type: ignore[assignment]
+        worst, where = farthest(groups, "ordered" if self.distance == "ordered" else "equal")
+        if worst <= bound:
+            return [_kept(self.name, bound, worst, view, where)]
+        table = [Fraction(int(n), groups.rows) for n in groups.totals]
+        domain, place = domain_places(groups)
+        bad = np.array([self._distance(_of_group(groups, g), table, place, len(domain)) > bound for g in range(len(groups))])
+
+        def figure(tuples: Ints) -> Fraction:
+            return max((self._distance(p, table, place, len(domain)) for _, p in distributions(view, tuples)), default=Fraction(0))
+
+        return [_one_by_one(self.name, bound, release, view, bad, figure, evidence, holds=partial(ge, bound))]
+
+    def _distance(self, p: Distribution, table: Sequence[Fraction], place: Ints, length: int) -> Fraction:
+        apart = [Fraction(0)] * length  # a declared leaf that nobody has lies between others all the same
+        for v, share in enumerate(table):
+            apart[int(place[v])] -= share
+        for v, share in zip(p.values, p.shares, strict=True):
+            apart[int(place[v])] += share
+        if self.distance == "equal":
+            return sum(map(abs, apart), Fraction(0)) / 2
+        total, carried = Fraction(0), Fraction(0)
+        for step in apart:
+            carried += step
+            total += abs(carried)
+        return total / max(1, length - 1)
+
+    def public(self) -> dict[str, Any]:
+        """Name and parameters, as the manifest shows them."""
+        return {"name": self.name, "t": plain(self.t), "distance": self.distance}
+
+
+_INFINITE = Fraction(10**30)
+"""Stands for the ratio to an empty tail; above every c that a plan can name in decimal text."""
+
+
+def _form(release: Sources) -> Sliced:
+    form = release.form if isinstance(release, Release) else release
+    if not isinstance(form, Sliced):
+        raise TypeError("a promise about slicing is checked on a sliced release")
+    return form
+
+
+def _nothing(name: str, bound: Fraction, view: View) -> list[Verdict]:
+    if view.sensitive is None:
+        return [Verdict(name=name, bound=bound, worst=None, holds=False, note="no sensitive attribute is published, and this promise is about one")]
+    if not len(view.sizes):
+        return [Verdict(name=name, bound=bound, worst=None, holds=True, note="the table has no rows")]
+    return []
+
+
+def _of_group(groups: Groups, g: int) -> Distribution:
+    first = int(groups.starts[g])
+    cells = range(first, first + int(groups.distinct[g]))
+    return Distribution([int(groups.cell_value[c]) for c in cells], [Fraction(int(groups.cell_count[c]), int(groups.sizes[g])) for c in cells])
+
+
+def _kept(name: str, bound: Fraction, worst: Fraction, view: View, where: int) -> Verdict:
+    """Each bucket by itself keeps the promise, for whoever has some quasi-identifiers of the sensitive column there."""
+    cases = _case(view, where, worst)
+    note = f"each of {len(view.sizes)} buckets keeps it by itself, so every tuple does that may be in the table"
+    return Verdict(name=name, bound=bound, worst=worst, holds=True, note=note, worst_cases=cases)
+
+
+def _case(view: View, where: int, worst: Fraction) -> pl.DataFrame:
+    bucket = int(view.cell_bucket[where])
+    return pl.DataFrame({"bucket": view.ids.gather([bucket]), "size": view.sizes[[bucket]], "figure": [str(worst)]})
+
+
+def _one_by_one(
+    name: str,
+    bound: Fraction,
+    release: Sources,
+    view: View,
+    bad: np.ndarray,
+    figure: Callable[[Ints], Fraction],
+    evidence: Evidence | None,
+    *,
+    holds: Callable[[Fraction], bool],
+) -> Verdict:
+    """The verdict over the tuples that match a bucket in which the promise is not kept for their part of the sensitive column; all others keep it."""
+    bucket, value = view.cell_bucket[bad], view.cell_value[bad]
+    microdata = None if evidence is None or not isinstance(release, Release) else evidence.microdata.get(release.number)
+    beside = f"{int(bad.sum())} of {len(bad)} parts of buckets exceed it by themselves"
+    if microdata is not None:
+        people = np.unique(view.of_people(microdata, np.arange(microdata.rows)), axis=0)
+        concerned = people[(people >= 0).all(axis=1) & np.isin(people[:, -1], value)]
+        note = f"{beside}; p(t, s) was computed for the {len(concerned)} different tuples of the original table that may match one"
+    else:
+        found = candidates(view, bucket, value)
+        if found is None:
+            note = f"{beside}, and more than {MOST_CANDIDATES} candidate tuples match them: the files alone do not show the promise; give the original table"
+            return Verdict(name=name, bound=bound, worst=None, holds=False, note=note)
+        concerned = found
+        note = f"{beside}; p(t, s) was computed for all {len(found)} candidate tuples that match one, whether they are in the table or not"
+    worst = figure(concerned)
+    kept = holds(worst)
+    if not kept and microdata is None:
+        note += "; whether anybody is such a tuple, only the original table shows"
+    where = int(np.flatnonzero(bad)[0])
+    said: Fraction | str = "infinite" if worst == _INFINITE else worst
+    return Verdict(name=name, bound=bound, worst=said, holds=kept, note=note, worst_cases=_case(view, where, worst))
