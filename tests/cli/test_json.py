@@ -69,10 +69,11 @@ def test_series(ward) -> None:
 
 
 def test_init(ward) -> None:
-    """`init --json`: the plan's path, and a profile of each column."""
+    """`init --json`: the plan's path, a profile of each column, and the correlation of the attributes."""
     found = json.loads(ward.call("init", "t.csv", "--to", "new.toml", "--json").out)
-    assert list(found) == ["plan", "columns"]
+    assert list(found) == ["plan", "columns", "correlation"]
     assert [column["name"] for column in found["columns"]] == ["who", "age", "zip", "ill"]
+    assert list(found["correlation"]) == ["attributes", "phi2", "columns"]
     assert Path(found["plan"]).is_file()
 
 

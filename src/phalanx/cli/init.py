@@ -1,13 +1,24 @@
 """``phalanx init``: look at a source and propose a plan."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from phalanx.cli.output import JSON, show_json, show_table
-from phalanx.errors import PlanError
+from phalanx.cli.output import JSON, show_json, show_table, show_text
+from phalanx.errors import PhalanxError, PlanError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from phalanx.data.column_profile import ColumnProfile
+
+_MOST_ATTRIBUTES: Final = 12
+"""So many attributes' correlations fit beside each other on a screen."""
+_MOST_ROWS: Final = 200_000
+"""Of a larger table, rows at equal distances tell two digits of a correlation as well."""
 
 
 def init(
@@ -27,7 +38,8 @@ def init(
     from phalanx.data.proposal import propose_plan, slug
     from phalanx.data.sources import read_source
 
-    profiles = profile(read_source(source, query=query, drop=None))
+    frame = read_source(source, query=query, drop=None)
+    profiles = profile(frame)
     target = to or Path("plan.toml")
     text = propose_plan(_seen_from(source, target.parent), profiles, slug(name or Path(source.split("://")[-1]).stem), query=query)
     try:
@@ -37,8 +49,9 @@ def init(
         raise PlanError(f"{target} exists and is not overwritten; name another file with --to.") from None
     except OSError as error:
         raise PlanError(f"{target} cannot be written ({(error.strerror or 'input/output error').lower()}); name another file with --to.") from None
+    correlation = _correlation(frame, profiles)
     if json:
-        show_json({"plan": str(target), "columns": [asdict(p) for p in profiles]})
+        show_json({"plan": str(target), "columns": [asdict(p) for p in profiles], "correlation": correlation})
         return
     show_table(
         source,
@@ -46,6 +59,8 @@ def init(
         [[p.name, p.type, p.distinct, p.missing, p.role, p.reason] for p in profiles],
         right=(2, 3),
     )
+    if correlation is not None:
+        _show_correlation(correlation, of=sum(p.role in ("quasi", "sensitive") for p in profiles))
     typer.echo(f"\nThe plan is in {target}. Read it, correct the roles, then: phalanx publish {target}")
 
 
@@ -54,3 +69,49 @@ def _seen_from(source: str, folder: Path) -> str:
     if source.startswith("sqlite:///"):
         return "sqlite:///" + str(Path(source.removeprefix("sqlite:///")).absolute())
     return source if "://" in source else os.path.relpath(source, folder)
+
+
+def _correlation(frame: "pl.DataFrame", profiles: "Sequence[ColumnProfile]") -> dict[str, Any] | None:
+    """phi^2 of the likely quasi-identifiers and the sensitive attribute, last, and the columns into which slicing would put them; None for fewer than three.
+
+    None, too, where a person has a set of values, which slicing does not take.
+    """
+    from phalanx.data.correlation import phi2
+    from phalanx.data.microdata import Microdata
+    from phalanx.data.schema import Schema
+    from phalanx.methods.columns import partition
+
+    sensitive = next((p.name for p in profiles if p.role == "sensitive"), None)
+    proposed = [p for role in ("quasi", "sensitive") for p in profiles if p.role == role]
+    if len(proposed) < 3 or any(p.type == "set" for p in proposed):
+        return None
+    if len(proposed) > _MOST_ATTRIBUTES:
+        proposed = [*proposed[: _MOST_ATTRIBUTES - 1], proposed[-1]]
+    rows = frame.select(p.name for p in proposed).gather_every(-(-frame.height // _MOST_ROWS))
+    attributes = {}
+    for p in proposed:
+        schema = Schema(quasi=[p.name], types={p.name: "categorical" if p.prefix else p.type}, missing="value")
+        try:
+            attributes[p.name] = Microdata.encode(rows.select(p.name), schema).columns[p.name]
+        except PhalanxError:  # publish says what is wrong with it
+            continue
+    if len(attributes) < 3:
+        return None
+    names = list(attributes)
+    matrix = phi2(list(attributes.values()))
+    sensitive = sensitive if sensitive in attributes else None
+    columns = partition(names, matrix, columns=2, sensitive=sensitive, sensitive_column_size=None if sensitive is None else 2)
+    return {"attributes": names, "phi2": matrix.round(2).tolist(), "columns": [list(column) for column in columns]}
+
+
+def _show_correlation(correlation: dict[str, Any], *, of: int) -> None:
+    names, matrix = correlation["attributes"], correlation["phi2"]
+    typer.echo()
+    show_table(
+        f"Correlation of {f'{len(names)} of the {of}' if len(names) < of else 'the'} attributes "
+        "(phi²: 0 where two tell nothing of each other, 1 where one is told by the other)",
+        ["", *(str(number) for number in range(1, len(names)))],
+        [[f"{i + 1} {name}", *(f"{matrix[i][j]:.2f}" if j < i else "" for j in range(len(names) - 1))] for i, name in enumerate(names)],
+        right=range(1, len(names)),
+    )
+    show_text("Slicing into two columns would keep together: " + " | ".join(", ".join(column) for column in correlation["columns"]))
