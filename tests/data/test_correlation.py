@@ -142,3 +142,25 @@ def test_huge_domains_are_counted_sparsely():
 
     assert time.perf_counter() - started < 5
     assert found[0, 1] == pytest.approx(1) and found[0, 2] == pytest.approx(1) and found[1, 2] == pytest.approx(1)
+
+
+def test_counting_sparsely_changes_nothing(monkeypatch):
+    """Pairs of values that are sorted give the figures of those that are counted in a table."""
+    rng = np.random.default_rng(4)
+    frame = pl.DataFrame({name: rng.integers(0, 40, 60).astype(str) for name in "abcd"})
+    counted = phi2(encoded(frame, types=dict.fromkeys("abcd", "categorical")))
+    monkeypatch.setattr("phalanx.data.correlation._DENSE", 0)
+    monkeypatch.setattr(np, "bincount", only_of_values(np.bincount, 40))
+
+    assert phi2(encoded(frame, types=dict.fromkeys("abcd", "categorical"))) == pytest.approx(counted, abs=1e-12)
+
+
+def only_of_values(bincount: Any, d: int) -> Any:
+    """A count that refuses a table of pairs."""
+
+    def counted(codes: Any, minlength: int = 0) -> Any:
+        found = bincount(codes, minlength=minlength)
+        assert len(found) <= d
+        return found
+
+    return counted
