@@ -33,6 +33,10 @@ class Shown:
     number: int
     form: Generalized
 
+    @property
+    def generalized(self):
+        return self.form
+
 
 def key(name):
     return KEY.hash(pl.Series("who", [name]))[0]

@@ -158,11 +158,11 @@ def everything_public_is_described(file: File) -> Iterator[str]:
 
 @cache
 def described_by_protocols() -> set[str]:
-    """Methods that some protocol of the package describes, for all who implement it."""
+    """Methods that some protocol or abstract class of the package describes, for all who implement it."""
     names = set()
     for path in FILES:
         for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and any(word(base) == "Protocol" for base in node.bases):
+            if isinstance(node, ast.ClassDef) and any(word(base) in {"Protocol", "ABC"} for base in node.bases):
                 names |= {m.name for m in node.body if isinstance(m, ast.FunctionDef) and ast.get_docstring(m)}
     return names
 
