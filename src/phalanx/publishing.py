@@ -23,6 +23,7 @@ from phalanx.randomness import Randomness
 from phalanx.release.evidence import Evidence
 from phalanx.release.exposures import Exposures
 from phalanx.release.folder import FORMATS, Release, write_folder
+from phalanx.release.sliced import Sliced
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,8 +91,12 @@ class Published:
         return sum(self.held_back.values())
 
     def table(self) -> Any:
-        """The published table, as the kind of frame that came in."""
+        """The published table, one row per tuple, as the kind of frame that came in; of a bucketized release the one without the sensitive values."""
         return like(self._like, self.release.form.table)
+
+    def tables(self) -> dict[str, Any]:
+        """Every published table by the name of its file, as the kind of frame that came in."""
+        return {name: like(self._like, table) for name, table in self.release.form.tables().items()}
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, seconds, report, checks."""
@@ -224,7 +229,7 @@ class Series:
             write_folder(folder.path, draft.form, self._is.formats, **self._said(draft, number, rng, earlier))
             progress("check")
             release = Release.read(folder.path)
-            evidence = self._evidence(groups | ({} if own_groups is None else {number: own_groups}), carried, draft)
+            evidence = self._evidence(groups | ({} if own_groups is None else {number: own_groups}), carried, draft, {number: microdata})
             verdicts = verify([*earlier, release], evidence, allow_seeded=self._is.seed is not None, only_last=True)
             verdicts.append(truth.check(release, microdata, draft.groups, draft.shown or microdata, draft.registered))
             if broken := [v for v in verdicts if not v.holds]:
@@ -260,7 +265,11 @@ class Series:
             _like=table,
         )
 
-    def _evidence(self, groups: Mapping[int, "pl.DataFrame"], carried: Mapping[str, "pl.DataFrame"], draft: Draft) -> Evidence:
+    def _evidence(
+        self, groups: Mapping[int, "pl.DataFrame"], carried: Mapping[str, "pl.DataFrame"], draft: Draft, microdata: Mapping[int, Microdata]
+    ) -> Evidence:
+        if isinstance(draft.form, Sliced):  # p(t, s) is about the tuples of the table
+            return Evidence(groups=groups, microdata=microdata)
         if self._is.method.looks_back == "all":
             return Evidence(groups=groups)
         return Evidence(groups=groups, before=Exposures.of_tables(carried), after=Exposures.of_tables(draft.carry))
@@ -272,7 +281,7 @@ class Series:
             "number": number,
             "method": method,
             "guarantees": [g.public() for g in draft.guarantees or self._is.method.guarantees],
-            "boxes": "widened" if method.get("min_width") else "tight",
+            "boxes": "widened" if method.get("min_width") else "tight" if draft.form.has_intervals else "exact",
             "per": draft.per,
             "not_for_publication": not rng.for_publication,
             "previous": earlier[-1].digest if earlier else None,

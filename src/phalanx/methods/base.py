@@ -14,7 +14,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.guarantees.base import Guarantee
 from phalanx.randomness import Randomness
-from phalanx.release.generalized import Generalized
+from phalanx.release.form import Form
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Memory:
 class Draft:
     """What a method proposes to publish; it leaves only if the independent check of its files holds."""
 
-    form: Generalized
+    form: Form
     groups: npt.NDArray[np.int64]
     """The published group id of every microdata row, shape (n,); 0 for a row that is held back."""
     remember: Mapping[str, pl.DataFrame] = field(default_factory=dict)

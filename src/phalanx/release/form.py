@@ -31,6 +31,11 @@ class Form(ABC):
         """How many groups there are."""
 
     @property
+    def has_intervals(self) -> bool:
+        """Whether some quasi-identifier is generalized."""
+        return any(len(a.columns) > 1 for a in self.attribute("quasi"))
+
+    @property
     def counterfeit_rows(self) -> int:
         """How many of the rows stand for nobody."""
         return 0
