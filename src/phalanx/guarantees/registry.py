@@ -13,7 +13,7 @@ from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.m_invariance import CONSECUTIVE, MInvariance
 from phalanx.guarantees.m_uniqueness import MUniqueness
-from phalanx.guarantees.slicing import SlicedCloseness, SlicedDiversity, SlicedRecursive
+from phalanx.guarantees.slicing import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
 
 _ALL: tuple[type[Any], ...] = (
     KAnonymity,
@@ -26,6 +26,7 @@ _ALL: tuple[type[Any], ...] = (
     MInvariance,
     GlobalGuarantee,
     SlicedDiversity,
+    SlicedDistinct,
     SlicedRecursive,
     SlicedCloseness,
     AnatomyDiversity,

@@ -148,7 +148,7 @@ def partition(method: Mondrian, quasi: Sequence[Column], sensitive: Column | Non
     The number of threads has no influence on the groups.
     """
     n = len(quasi[0].codes)
-    rule, log_l, totals, nodes, node_totals, values = _rule(method, n, sensitive)
+    rule, log_l, totals, nodes, node_totals, values = rule_of(method, n, sensitive)
     if n < method.k:
         raise MethodError(f"the table has {n} row(s) and a group needs k = {method.k}; lower k, or publish when there are more rows.")
     if sensitive is not None and not kernel.meets(values, rule, log_l, totals, nodes, node_totals):
@@ -180,7 +180,7 @@ def partition(method: Mondrian, quasi: Sequence[Column], sensitive: Column | Non
     return groups
 
 
-def _rule(method: Mondrian, n: int, sensitive: Column | None) -> tuple[Any, ...]:
+def rule_of(method: Mondrian, n: int, sensitive: Column | None) -> tuple[Any, ...]:
     """The parameters as the kernel takes them; a fraction that does not fit is tightened, never loosened."""
     rule = np.ones(kernel.RULE_LENGTH, dtype=np.int64)
     rule[[kernel.DIVERSITY, kernel.DISTANCE]] = kernel.NONE

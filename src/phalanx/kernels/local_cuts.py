@@ -1,0 +1,195 @@
+"""Slicing's tuple partition with the local check: Mondrian cuts, kept where both halves keep the promise by themselves.
+
+Source: Li, Li, Zhang, Molloy, "Slicing", section 4.3; Mondrian after LeFevre, DeWitt, Ramakrishnan, ICDE 2006. How we differ from the paper: a cut is
+judged by the two halves and not by all buckets, which for strict cuts is the same, as every tuple matches its own bucket alone.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.kernels.mondrian import (
+    DISTANCE,
+    DIVERSITY,
+    FREQUENCY,
+    L_DEN,
+    L_NUM,
+    NONE,
+    RELAXED,
+    Codes,
+    Floats,
+    Ints,
+    K,
+    _close,
+    _deal,
+    _diverse,
+    _divide,
+    _kernel,
+    _measure,
+    _median,
+    _widest,
+)
+
+
+@_kernel
+def _kept(
+    cells: Codes,
+    counts: Ints,
+    among: Ints,
+    met: Codes,
+    cell_q: Codes,
+    cell_s: Codes,
+    first: Ints,
+    rule: Ints,
+    log_l: float,
+    totals: Ints,
+    nodes: Codes,
+    node_totals: Ints,
+    buffers: Ints,
+    reached: Codes,
+) -> bool:
+    """Whether tuples with these ``cells`` keep the rule among those with each q; ``counts`` and ``among`` are zero, and left zero."""
+    present = 0
+    for cell in cells:
+        if counts[cell] == 0:
+            met[present] = cell
+            present += 1
+        counts[cell] += 1
+        among[cell_q[cell]] += 1
+    kept = True
+    simple = rule[DISTANCE] == NONE and rule[DIVERSITY] == FREQUENCY
+    values, frequencies = met[present:], buffers[1]
+    for i in range(present):
+        cell = met[i]
+        q = cell_q[cell]
+        size = among[q]
+        if simple:
+            if counts[cell] * rule[L_NUM] > size * rule[L_DEN]:
+                kept = False
+                break
+        elif size > 0:  # each q once: it is marked as done
+            among[q] = -size
+            distinct = 0
+            for other in range(first[q], first[q + 1]):
+                if counts[other] > 0:
+                    values[distinct] = cell_s[other]
+                    buffers[0, cell_s[other]] = counts[other]
+                    distinct += 1
+            kept = _close(buffers[0], values, distinct, size, rule, totals, nodes, node_totals, buffers[2], reached) and _diverse(
+                buffers[0], values, distinct, size, rule, log_l, frequencies
+            )
+            for j in range(distinct):
+                buffers[0, values[j]] = 0
+            if not kept:
+                break
+    for i in range(present):
+        counts[met[i]] = 0
+        among[cell_q[met[i]]] = 0
+    return kept
+
+
+@_kernel
+def keeps(cells: Codes, cell_q: Codes, cell_s: Codes, first: Ints, rule: Ints, log_l: float, totals: Ints, nodes: Codes, node_totals: Ints) -> bool:
+    """Whether all tuples, with all these ``cells`` (n * m,), keep the rule as one bucket; the other arguments are those of :func:`cut_local`."""
+    counts, among = np.zeros(len(cell_q), np.int64), np.zeros(len(first), np.int64)
+    buffers = np.zeros((3, max(1, len(totals))), np.int64)
+    met = np.empty(2 * len(cell_q) + 1, np.int32)
+    reached = np.empty(max(1, len(totals)), np.int32)
+    return bool(_kept(cells, counts, among, met, cell_q, cell_s, first, rule, log_l, totals, nodes, node_totals, buffers, reached))
+
+
+@_kernel
+def cut_local(
+    codes: Codes,
+    rows: Codes,
+    positions: Floats,
+    offsets: Ints,
+    cell_q: Codes,
+    cell_s: Codes,
+    first: Ints,
+    rule: Ints,
+    log_l: float,
+    totals: Ints,
+    nodes: Codes,
+    node_totals: Ints,
+    begins: npt.NDArray[np.bool_],
+) -> None:
+    """Cut all tuples into buckets, in place, each of which keeps the rule by itself.
+
+    ``codes`` (d + m, n), with every row's m cells below the attributes, each of another q, and ``rows`` (n,) are reordered together so that buckets stand together; ``begins`` (n,) is set at each bucket's first place. ``positions``, ``offsets``, ``rule``, ``log_l``,
+    ``totals``, ``nodes`` and ``node_totals``: those of ``mondrian.cut``. ``cell_q`` and ``cell_s`` (cells,): the quasi-identifiers and the sensitive value of
+    every cell; ``first`` (qs + 1,): where the cells of each q begin.
+    """
+    d = len(offsets) - 1
+    n = len(rows)
+    domain = 64
+    for a in range(d):
+        domain = max(domain, offsets[a + 1] - offsets[a])
+    histogram = np.empty(min(domain, 2 * n + 64), np.int32)
+    wrong = np.empty((2, n + 1), np.int32)
+    low, high, width = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.float64)
+    counts, among = np.zeros(len(cell_q), np.int64), np.zeros(len(first), np.int64)
+    buffers = np.zeros((3, max(1, len(totals))), np.int64)
+    met = np.empty(2 * len(cell_q) + 1, np.int32)
+    reached = np.empty(max(1, len(totals)), np.int32)
+    lines = len(codes) - d
+    half = np.empty(lines * n, np.int32)
+    stack = np.empty((128, 2), np.int64)  # the smaller part is cut first, so that 64 nodes at most wait
+    stack[0, 0], stack[0, 1] = 0, n
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        start, stop = stack[waiting, 0], stack[waiting, 1]
+        size = stop - start
+        begins[start] = True
+        if size < 2 * rule[K]:
+            continue
+        _measure(codes, start, stop, positions, offsets, low, high, width)
+        middle = start
+        while middle == start:
+            a = _widest(width)
+            if width[a] < 0:
+                break
+            width[a] = -1.0
+            median, below, at_most = _median(codes[a, start:stop], low[a], high[a], histogram)
+            for attempt in range(1 if rule[RELAXED] else 2):
+                if rule[RELAXED]:
+                    last, left = median - 1, size // 2
+                    dealt = left - below
+                elif attempt == 0:
+                    last, left, dealt = median, at_most, 0
+                else:
+                    last, left, dealt = median - 1, below, 0
+                if left < rule[K] or size - left < rule[K]:
+                    continue
+                to_left, to_right, equal = 0, lines * left, dealt
+                for i in range(start, stop):
+                    goes = codes[a, i] <= last
+                    if not goes and equal > 0 and codes[a, i] == last + 1:
+                        goes = True
+                        equal -= 1
+                    for line in range(lines):
+                        if goes:
+                            half[to_left] = codes[d + line, i]
+                            to_left += 1
+                        else:
+                            half[to_right] = codes[d + line, i]
+                            to_right += 1
+                split = lines * left
+                allowed = _kept(half[:split], counts, among, met, cell_q, cell_s, first, rule, log_l, totals, nodes, node_totals, buffers, reached)
+                if allowed:
+                    right = half[split : lines * size]
+                    allowed = _kept(right, counts, among, met, cell_q, cell_s, first, rule, log_l, totals, nodes, node_totals, buffers, reached)
+                if allowed:
+                    middle = start + left
+                    if rule[RELAXED]:
+                        _deal(codes, rows, a, start, stop, last, dealt, wrong)
+                    else:
+                        _divide(codes, rows, a, start, middle, stop, last, wrong)
+                    break
+        if middle > start:
+            small_first = middle - start < stop - middle
+            stack[waiting, 0] = middle if small_first else start
+            stack[waiting, 1] = stop if small_first else middle
+            stack[waiting + 1, 0] = start if small_first else middle
+            stack[waiting + 1, 1] = middle if small_first else stop
+            waiting += 2

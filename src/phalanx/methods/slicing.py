@@ -1,0 +1,222 @@
+"""Slicing: attributes that go together in columns, tuples in buckets, and each column shuffled by itself within every bucket (Li, Li, Zhang, Molloy)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.data.correlation import BINS, phi2
+from phalanx.data.microdata import Microdata
+from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did_you_mean
+from phalanx.guarantees.base import Guarantee
+from phalanx.guarantees.exact import Number, bounded, exact, plain, whole
+from phalanx.guarantees.slicing import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
+from phalanx.methods.base import Draft, Memory
+from phalanx.methods.column_boxes import column_boxes
+from phalanx.methods.columns import check_partition, check_sizes, partition
+from phalanx.methods.cuts import by_cuts
+from phalanx.methods.tuples import Coded, largest_share
+from phalanx.randomness import Randomness
+from phalanx.release.sliced import slice_into
+
+Check = Literal["exact", "local"]
+Cuts = Literal["strict", "relaxed"]
+Diversity = Literal["frequency", "distinct", "recursive"]
+Grouping = Literal["mondrian", "membership", "random"]
+Distance = Literal["equal", "ordered"]
+Columns = tuple[tuple[str, ...], ...]
+_WORDS = {
+    "check": get_args(Check),
+    "diversity": get_args(Diversity),
+    "cuts": get_args(Cuts),
+    "grouping": get_args(Grouping),
+    "distance": get_args(Distance),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slicing:
+    """No sensitive value is linked with anybody's other columns with more than 1/l, and attributes of one column keep their correlations.
+
+    Publishes, for each row, its bucket and a value of every column, each column shuffled by itself within the bucket: what stands in a row together belongs to
+    the bucket, not to a person. The attributes of a column stay together as they are, unless ``generalize_columns_k`` makes intervals of them. A missing value
+    counts as a value of its own. Where no attribute is sensitive, every column is protected alike.
+
+    ``check = "local"`` cuts a bucket only where both halves keep the promise by themselves. ``"exact"`` looks at p(t, s) over all buckets that a tuple of the
+    table matches. With strict cuts of Mondrian every tuple matches its own bucket alone, and the two are the same. Where the exact check lets a
+    bucket pass that breaks the promise by itself, the files alone may not show that it is kept, since they leave tuples open that are not in the table: ``verify`` then needs
+    the original.
+
+    Raises PlanError for parameters or columns that cannot be, SchemaError for attributes that this form has no place for, NotEligible where the promise
+    cannot be kept by the table as one bucket.
+
+    Source: Li, Li, Zhang, Molloy, "Slicing", sections 4 and 5; how we differ: relaxed cuts, a size of buckets, attributes of several columns, closeness and
+    recursive diversity of p(t, s), and the grouping against membership disclosure, which the paper leaves open.
+
+    >>> Slicing(l=5, columns=2, sensitive_column_size=2).public()
+    {'name': 'slicing', 'l': 5, 'columns': 2, 'sensitive_column_size': 2, 'diversity': 'frequency', 'check': 'exact', 'cuts': 'strict', 'grouping': 'mondrian'}
+    """
+
+    name: ClassVar[str] = "slicing"
+    needs_persons: ClassVar[bool] = False
+    looks_back: ClassVar[Literal["all", "last"]] = "all"
+    takes_registry: ClassVar[bool] = False
+
+    l: Number
+    """Diversity of p(t, .), for every tuple t; a whole number for ``distinct`` and ``recursive``."""
+    diversity: Diversity = "frequency"
+    """What l counts: no value has more than 1/l of p(t, .), l values have some of it, or recursive (c, l)."""
+    columns: int | Sequence[Sequence[str]] = 2
+    """How many columns, found by correlation; or the columns themselves, in which an attribute may stand more than once."""
+    sensitive_column_size: int | None = None
+    """How many attributes stand in the sensitive attribute's column, itself among them (alpha); None: as many as the clusters have."""
+    generalize_columns_k: int | None = None
+    """Every column value occurs at least so often in the table; None: values are published as they are."""
+    check: Check = "exact"
+    """Whether a cut is judged over all matching buckets, or by the two halves alone."""
+    cuts: Cuts = "strict"
+    """``strict``: equal values stay together; ``relaxed``: those at the median may fall on either side, so that a tuple may match several buckets."""
+    grouping: Grouping = "mondrian"
+    """``mondrian`` cuts the table into boxes; ``random`` deals tuples out; ``membership`` hides who is in the table."""
+    bucket_size: int | None = None
+    """The least number of tuples in a bucket; needed for ``random`` and ``membership``."""
+    bins: int | Mapping[str, int] = BINS
+    """Into how many intervals of equal width numbers and dates are cut for their correlation."""
+    c: Number | None = None
+    """Recursive diversity: the largest p(t, s) stays below c times the sum of the l-th largest and all smaller ones."""
+    t: Number | None = None
+    """Closeness: the greatest distance between p(t, .) and the table's distribution, beside l."""
+    distance: Distance = "equal"
+    """Between sensitive values: all alike, or by their order."""
+    compact: bool = False
+    """Publish one table per column, with counts, instead of one of rows."""
+
+    def __post_init__(self) -> None:
+        for parameter, allowed in _WORDS.items():
+            word = getattr(self, parameter)
+            if word not in allowed:
+                raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use one of ' + ', '.join(allowed) + '.'}")
+        if not isinstance(self.compact, bool):
+            raise PlanError(f"[method] compact is {self.compact!r} and must be true or false.")
+        self._check_columns()
+        self._check_grouping()
+        self._check_diversity()
+
+    def _check_columns(self) -> None:
+        for parameter in ("sensitive_column_size", "generalize_columns_k", "bucket_size"):
+            if getattr(self, parameter) is not None:
+                whole(getattr(self, parameter), f"[method] {parameter}")
+        if isinstance(self.columns, bool) or (isinstance(self.columns, int) and self.columns < 1):
+            raise PlanError(f"[method] columns must be a whole number of at least 1, or a list of columns, and is {self.columns!r}.")
+        if not isinstance(self.columns, int) and self.sensitive_column_size is not None:
+            raise PlanError("[method] sensitive_column_size is for a number of columns, and here they are named; leave it out.")
+
+    def _check_grouping(self) -> None:
+        if self.grouping == "mondrian":
+            return
+        if self.bucket_size is None:
+            raise PlanError(f"[method] grouping = {self.grouping!r} needs bucket_size; add it.")
+        if self.cuts != "strict":
+            raise PlanError(f"[method] cuts = {self.cuts!r} is for grouping = 'mondrian'; leave one of them out.")
+
+    def _check_diversity(self) -> None:
+        if bounded(self.l, "[method] l", 1).denominator != 1 and self.diversity != "frequency":
+            raise PlanError(f"[method] l = {self.l} is not a whole number, and diversity = {self.diversity!r} counts values; round it up.")
+        if (self.c is None) == (self.diversity == "recursive"):
+            raise PlanError("[method] c belongs to diversity = 'recursive', which needs both c and l; give both or neither.")
+        if self.c is not None and bounded(self.c, "[method] c", 0) == 0:
+            raise PlanError("[method] c = 0 is met by no table; give a number above 0.")
+        if self.t is not None:
+            bounded(self.t, "[method] t", 0, 1)
+        elif self.distance != "equal":
+            raise PlanError(f"[method] distance = {self.distance!r} needs t; add it.")
+
+    @property
+    def guarantees(self) -> list[Guarantee]:
+        l = exact(self.l, "l")
+        promised: list[Guarantee] = [SlicedDiversity(l=l)]
+        if self.c is not None:
+            promised = [SlicedRecursive(c=exact(self.c, "c"), l=int(l))]
+        elif self.diversity == "distinct":
+            promised = [SlicedDistinct(l=int(l))]
+        if self.t is not None:
+            promised.append(SlicedCloseness(t=exact(self.t, "t"), distance=self.distance))
+        return promised
+
+    def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+        self._check_schema(microdata)
+        columns = self.partition(microdata)
+        repeated = sum(map(len, columns)) > len(set().union(*columns))
+        if repeated and self.generalize_columns_k is not None:
+            raise PlanError("[method] generalize_columns_k cannot be kept where an attribute stands in two columns, whose intervals would cross; leave it out.")
+        boxes = {} if self.generalize_columns_k is None else column_boxes(microdata, columns, self.generalize_columns_k)
+        coded = Coded.of(microdata, columns, boxes)
+        self._check_eligible(coded, microdata.schema.sensitive, columns)
+        buckets = self._buckets(microdata, coded, rng)
+        form, published = slice_into(microdata, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact)
+        return Draft(form=form, groups=published[buckets])
+
+    def partition(self, microdata: Microdata) -> Columns:
+        """The columns: those of the plan, or those that correlations suggest (sections 4.1.2 and 4.1.3); PlanError where there are none such."""
+        schema = microdata.schema
+        names = [*schema.quasi, *([schema.sensitive] if schema.sensitive is not None else [])]
+        if not isinstance(self.columns, int):
+            return check_partition(self.columns, names, schema.sensitive)
+        check_sizes(len(names), columns=self.columns, sensitive=schema.sensitive, sensitive_column_size=self.sensitive_column_size)
+        matrix = phi2([microdata.columns[name] for name in names], self.bins)
+        return partition(names, matrix, columns=self.columns, sensitive=schema.sensitive, sensitive_column_size=self.sensitive_column_size)
+
+    def public(self) -> dict[str, Any]:
+        columns = self.columns if isinstance(self.columns, int) else [list(column) for column in self.columns]
+        said: dict[str, Any] = {"name": self.name, "l": plain(exact(self.l, "l")), "columns": columns}
+        for parameter in ("sensitive_column_size", "generalize_columns_k", "bucket_size"):
+            if getattr(self, parameter) is not None:
+                said[parameter] = getattr(self, parameter)
+        said |= {"diversity": self.diversity, "check": self.check, "cuts": self.cuts, "grouping": self.grouping}
+        if self.c is not None:
+            said["c"] = plain(exact(self.c, "c"))
+        if self.t is not None:
+            said |= {"t": plain(exact(self.t, "t")), "distance": self.distance}
+        return said | ({"compact": True} if self.compact else {})
+
+    def _check_schema(self, microdata: Microdata) -> None:
+        schema = microdata.schema
+        if schema.keep:
+            raise SchemaError(f"column {schema.keep[0]!r} is kept, and slicing puts every published attribute into a column; make it quasi, or drop it.")
+        if schema.sensitive is not None:
+            microdata.check_single_valued("slicing")
+        elif self.diversity != "frequency" or self.t is not None:
+            raise PlanError("[method] diversity and t are about a sensitive attribute, and none is declared; name it, or leave them out.")
+
+    def _check_eligible(self, coded: Coded, sensitive: str | None, columns: Columns) -> None:
+        """NotEligible where the whole table, taken as one bucket, does not keep the largest share that l allows."""
+        if self.bucket_size is not None and self.bucket_size > coded.rows:
+            raise MethodError(f"the table has {coded.rows} row(s) and bucket_size = {self.bucket_size}; lower it, or publish when there are more rows.")
+        l = exact(self.l, "l")
+        if self.diversity != "frequency":
+            return
+        above, below, where = largest_share(coded)
+        if l * above <= below:
+            return
+        most = f"lower l to at most {math.floor(100 * below / above) / 100:g}"
+        if sensitive is None:
+            raise NotEligible(
+                f"a value of column {' + '.join(columns[where])} stands in {above} of {below} rows and l = {self.l} allows at most 1/l in every bucket; "
+                f"{most}, or put more attributes into that column."
+            )
+        beside = [name for name in columns[-1] if name != sensitive]
+        whom = f"rows that agree on {', '.join(beside)}" if beside else "rows"
+        coarser = "make these coarser with generalize_columns_k or a smaller sensitive_column_size, " if beside else ""
+        raise NotEligible(
+            f"a value of column {sensitive!r} stands in {above} of {below} {whom}, and l = {self.l} allows at most 1/l; {most}, {coarser}"
+            "or make the values coarser at the source."
+        )
+
+    def _buckets(self, microdata: Microdata, coded: Coded, rng: Randomness) -> npt.NDArray[np.int64]:
+        """The bucket of every row, 0 .. g-1, shape (n,)."""
+        if self.grouping == "mondrian":
+            return by_cuts(self, microdata, coded, rng.stream("deal"))
+        raise NotImplementedError
