@@ -6,6 +6,7 @@ import numpy as np
 
 from phalanx.data.microdata import Microdata
 from phalanx.errors import NotEligible
+from phalanx.kernels.exact_cuts import cut_exact
 from phalanx.kernels.local_cuts import cut_local, keeps
 from phalanx.methods.mondrian import Mondrian, rule_of
 from phalanx.methods.tuples import Cells, Coded, Ints
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from phalanx.methods.slicing import Slicing
 
 
-def by_cuts(method: "Slicing", microdata: Microdata, coded: Coded, stream: Stream) -> Ints:
+def by_cuts(method: "Slicing", microdata: Microdata, coded: Coded, stream: Stream, *, over_all_buckets: bool) -> Ints:
     """The bucket of every row, 0 .. g-1, shape (n,); NotEligible where the table as one bucket does not keep the promise.
 
-    Relaxed cuts deal equal values out in the order in which they stand, so tuples are shuffled by ``stream`` first.
+    ``over_all_buckets``: whether a cut is judged by p(t, s), else by its halves alone. Relaxed cuts deal equal values out in the order in which they stand,
+    so tuples are shuffled by ``stream`` first.
     """
     n, quasi = microdata.rows, microdata.quasi
     order = stream.permutation(n) if method.cuts == "relaxed" else np.arange(n)
@@ -31,11 +33,17 @@ def by_cuts(method: "Slicing", microdata: Microdata, coded: Coded, stream: Strea
         raise NotEligible(
             f"the table as one bucket does not keep what [method] asks (l = {method.l}, t = {method.t}); lower l, raise t, or name fewer attributes in the sensitive column."
         )
-    codes = np.ascontiguousarray(np.concatenate([[column.codes for column in quasi], lines])[:, order], dtype=np.int32)
+    below = np.concatenate([coded.values[:-1], lines]) if over_all_buckets else lines
+    codes = np.ascontiguousarray(np.concatenate([[column.codes for column in quasi], below])[:, order], dtype=np.int32)
     positions = np.concatenate([column.domain.normalised for column in quasi])
     offsets = np.cumsum([0, *(len(column.domain) for column in quasi)], dtype=np.int64)
     rows, begins = order.astype(np.int32), np.zeros(n, dtype=np.bool_)
-    cut_local(codes, rows, positions, offsets, *about, begins)
+    if over_all_buckets:
+        tuples, _ = coded.distinct
+        widths = coded.values.max(axis=1).astype(np.int64) + 1
+        cut_exact(codes, rows, positions, offsets, np.ascontiguousarray(tuples), widths, cells.q, cells.s, cells.first, rule, -1, begins)
+    else:
+        cut_local(codes, rows, positions, offsets, *about, begins)
     buckets = np.empty(n, dtype=np.int64)
     buckets[rows] = np.cumsum(begins) - 1
     return buckets

@@ -155,7 +155,7 @@ class Slicing:
         boxes = {} if self.generalize_columns_k is None else column_boxes(microdata, columns, self.generalize_columns_k)
         coded = Coded.of(microdata, columns, boxes)
         self._check_eligible(coded, microdata.schema.sensitive, columns)
-        buckets = self._buckets(microdata, coded, rng)
+        buckets = self._buckets(microdata, coded, rng, repeated=repeated)
         form, published = slice_into(microdata, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact)
         return Draft(form=form, groups=published[buckets])
 
@@ -215,8 +215,17 @@ class Slicing:
             "or make the values coarser at the source."
         )
 
-    def _buckets(self, microdata: Microdata, coded: Coded, rng: Randomness) -> npt.NDArray[np.int64]:
+    def _needs_all_buckets(self, coded: Coded, *, repeated: bool) -> bool:
+        """Whether judging a cut by all buckets could allow more than judging it by its halves.
+
+        Not where values are exact and cuts strict, since a tuple then matches its own bucket alone. Promises other than a largest share, and columns that
+        share attributes (``repeated``), are judged by the halves, which is enough for them and asks for more.
+        """
+        several = self.cuts == "relaxed" or self.generalize_columns_k is not None
+        return self.check == "exact" and several and self.diversity == "frequency" and self.t is None and coded.sensitive is not None and not repeated
+
+    def _buckets(self, microdata: Microdata, coded: Coded, rng: Randomness, *, repeated: bool) -> npt.NDArray[np.int64]:
         """The bucket of every row, 0 .. g-1, shape (n,)."""
         if self.grouping == "mondrian":
-            return by_cuts(self, microdata, coded, rng.stream("deal"))
+            return by_cuts(self, microdata, coded, rng.stream("deal"), over_all_buckets=self._needs_all_buckets(coded, repeated=repeated))
         raise NotImplementedError
