@@ -32,7 +32,7 @@ def _cells_of(ids: Codes, start: int, number: int, first: Ints, q: int) -> tuple
     """Where a bucket's cells of ``q`` begin and end among its ``number`` ascending cell ``ids`` from ``start`` on."""
     found = np.searchsorted(ids[start : start + number], np.int32(first[q]))
     last = np.searchsorted(ids[start : start + number], np.int32(first[q + 1]))
-    return start + found, start + last
+    return int(start + found), int(start + last)
 
 
 @_kernel

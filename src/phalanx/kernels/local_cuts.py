@@ -115,9 +115,10 @@ def cut_local(
 ) -> None:
     """Cut all tuples into buckets, in place, each of which keeps the rule by itself.
 
-    ``codes`` (d + m, n), with every row's m cells below the attributes, each of another q, and ``rows`` (n,) are reordered together so that buckets stand together; ``begins`` (n,) is set at each bucket's first place. ``positions``, ``offsets``, ``rule``, ``log_l``,
-    ``totals``, ``nodes`` and ``node_totals``: those of ``mondrian.cut``. ``cell_q`` and ``cell_s`` (cells,): the quasi-identifiers and the sensitive value of
-    every cell; ``first`` (qs + 1,): where the cells of each q begin.
+    ``codes`` (d + m, n), with every row's m cells below the attributes, each of another q, and ``rows`` (n,) are reordered together so that buckets stand
+    together; ``begins`` (n,) is set at each bucket's first place. ``positions``, ``offsets``, ``rule``, ``log_l``, ``totals``, ``nodes`` and ``node_totals``:
+    those of ``mondrian.cut``. ``cell_q`` and ``cell_s`` (cells,): the quasi-identifiers and the sensitive value of every cell; ``first`` (qs + 1,): where the
+    cells of each q begin.
     """
     d = len(offsets) - 1
     n = len(rows)
