@@ -1,19 +1,33 @@
 """p(t, s): how probable a sliced release makes each sensitive value of a tuple, exactly (Li, Li, Zhang, Molloy, section 4.1; ours for shared attributes)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from operator import attrgetter
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from phalanx.guarantees.exact import Ints
+from phalanx.guarantees.groups import Groups
 from phalanx.guarantees.sliced_view import View
 
-MOST_CANDIDATES = 2_000_000
+Floats = npt.NDArray[np.float64]
+Figure = Fraction | float
+"""A figure of some p(t, .): a fraction, or infinity."""
+
+MOST_CANDIDATES: Final = 2_000_000
 """So many candidate tuples are looked at one by one; a release that leaves more of them open has not shown what it promises."""
-_PAIRS = 1 << 21
+_PAIRS: Final = 1 << 21
 """Pairs of tuple and matching bucket that are held at once."""
+_SMALL: Final = 2.0**-900
+"""Shares below this come near to what floating point cannot tell from 0."""
+_ROUNDING: Final = 1e-9
+"""More than rounding costs a figure: the sums are of positive numbers, 2**22 of them at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,15 +45,19 @@ def matches(view: View, tuples: Ints) -> Iterator[Matches]:
     """All matching buckets of tuples, shape (n, c), some tuples at a time: the buckets that hold each of a tuple's column values.
 
     A column that shares attributes with its parent in the join tree is joined with it at random among the tuples that agree on these; where nothing is
-    shared, among all tuples of the bucket, which is the paper's f(t, B).
+    shared, among all tuples of the bucket, which is the paper's f(t, B). A tuple with -1, a value that is nowhere in the release, matches no bucket.
     """
-    lengths = np.stack([np.diff(side.first)[tuples[:, i]] for i, side in enumerate(view.sides)], axis=1) if len(tuples) else np.zeros((0, 1), np.int64)
+    known = np.flatnonzero((tuples >= 0).all(axis=1))
+    if not len(known):
+        return
+    lengths = np.stack([np.diff(side.first)[tuples[known, i]] for i, side in enumerate(view.sides)], axis=1)
     rarest = np.argmin(lengths, axis=1)
-    work = np.cumsum(lengths.min(axis=1, initial=np.iinfo(np.int64).max)) if len(tuples) else np.zeros(0, np.int64)
+    work = np.cumsum(lengths.min(axis=1))
     start = 0
-    while start < len(tuples):
+    while start < len(known):
         stop = max(start + 1, int(np.searchsorted(work, (work[start - 1] if start else 0) + _PAIRS, side="right")))
-        parts = [_matches(view, tuples, np.flatnonzero(rarest[start:stop] == i) + start, i) for i in range(len(view.sides))]
+        some, rare = known[start:stop], rarest[start:stop]
+        parts = [_matches(view, tuples, some[rare == i], i) for i in range(len(view.sides))]
         yield Matches(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("tuple", "bucket", "above", "below")))
         start = stop
 
@@ -69,65 +87,120 @@ class Distribution:
 
 def distributions(view: View, tuples: Ints) -> Iterator[tuple[int, Distribution]]:
     """p(t, .) of every tuple that matches some bucket, with its row in ``tuples``."""
-    if view.sensitive is None:
-        raise ValueError("p(t, s) is about a sensitive attribute")
-    groups, q = view.sensitive, len(view.sides[-1].values)
-    key = view.cell_bucket * q + view.cell_value
-    ends = np.append(groups.starts[1:], len(groups.cell_group))
+    groups, of_pair = _groups_of_pairs(view, tuples)
+    starts, ends = groups.starts.tolist(), np.append(groups.starts[1:], len(groups.cell_group)).tolist()
+    sizes, values, counts = groups.sizes.tolist(), groups.cell_value.tolist(), groups.cell_count.tolist()
     for found in matches(view, tuples):
-        of_pair = np.searchsorted(key, found.bucket * q + tuples[found.tuple, -1])
+        group = of_pair(found)
         order = np.argsort(found.tuple, kind="stable")
         owners, begins = np.unique(found.tuple[order], return_index=True)
         for owner, pairs in zip(owners.tolist(), np.split(order, begins[1:]), strict=True):
-            sums: dict[int, Fraction] = {}
-            for pair in pairs.tolist():
-                g = int(of_pair[pair])
-                share = Fraction(found.above[pair], found.below[pair] * int(groups.sizes[g]))
-                for cell in range(int(groups.starts[g]), int(ends[g])):
-                    value = int(groups.cell_value[cell])
-                    sums[value] = sums.get(value, Fraction(0)) + share * int(groups.cell_count[cell])
-            total = sum(sums.values(), Fraction(0))
-            yield owner, Distribution(list(sums), [x / total for x in sums.values()])
+            among = group[pairs].tolist()
+            below = [b * sizes[g] for b, g in zip(found.below[pairs], among, strict=True)]
+            whole = lcm(*below)
+            sums: dict[int, int] = {}
+            for g, a, b in zip(among, found.above[pairs], below, strict=True):
+                weight = a * (whole // b)
+                for cell in range(starts[g], ends[g]):
+                    sums[values[cell]] = sums.get(values[cell], 0) + weight * counts[cell]
+            total = sum(sums.values())
+            yield owner, Distribution(list(sums), [Fraction(x, total) for x in sums.values()])
+
+
+@dataclass(frozen=True, eq=False)
+class Rough:
+    """p(t, .) of some tuples that match a bucket, in floating point, as entries by tuple and value; only values with p(t, s) above 0 have one.
+
+    Every entry is within a relative 2**-52 times the number of matching buckets of p(t, s).
+    """
+
+    tuples: Ints
+    """Rows of what was asked, ascending, shape (u,)."""
+    owner: Ints
+    """A place in ``tuples``, ascending, shape (e,)."""
+    value: Ints
+    """A place among the sensitive values, ascending for each owner, shape (e,)."""
+    p: Floats
+    """Shape (e,)."""
+
+    @cached_property
+    def largest(self) -> Floats:
+        """The largest p(t, s) of each tuple, shape (u,)."""
+        return np.maximum.reduceat(self.p, np.searchsorted(self.owner, np.arange(len(self.tuples)))) if len(self.tuples) else np.zeros(0)
+
+    def summed(self, entries: Floats) -> Floats:
+        """The sum of entries over each tuple, shape (u,)."""
+        return np.bincount(self.owner, weights=entries, minlength=len(self.tuples)).astype(np.float64)
+
+
+def roughly(view: View, tuples: Ints) -> Iterator[Rough]:
+    """p(t, .) of all tuples that match a bucket, some of them at a time."""
+    groups, of_pair = _groups_of_pairs(view, tuples)
+    lengths = np.diff(np.append(groups.starts, len(groups.cell_group)))
+    values = int(groups.cell_value.max(initial=0)) + 1
+    for found in matches(view, tuples):
+        group = of_pair(found)
+        owners, local = np.unique(found.tuple, return_inverse=True)
+        share = _shares(found, local, len(owners))
+        total = np.bincount(local, weights=share)
+        times = lengths[group]
+        cell = np.repeat(groups.starts[group], times) + np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+        weight = np.repeat(share / groups.sizes[group], times) * groups.cell_count[cell]
+        where, place = np.unique(np.repeat(local, times) * values + groups.cell_value[cell], return_inverse=True)
+        yield Rough(owners, where // values, where % values, np.bincount(place, weights=weight) / total[where // values])
+
+
+def _shares(found: Matches, local: Ints, owners: int) -> Floats:
+    """f(t, B) in floating point, where it would be too small for that times a power of two, the same for all buckets of a tuple."""
+    share = (found.above / found.below).astype(np.float64)
+    if share.min(initial=1) > _SMALL:
+        return share
+    bits = np.array([b.bit_length() - a.bit_length() for a, b in zip(found.above.tolist(), found.below.tolist(), strict=True)], dtype=np.int64)
+    least = np.full(owners, np.iinfo(np.int64).max)
+    np.minimum.at(least, local, bits)
+    return np.array([(a << k) / b for a, b, k in zip(found.above.tolist(), found.below.tolist(), least[local].tolist(), strict=True)])
+
+
+def worst(view: View, tuples: Ints, rough: Callable[[Rough], Floats], exact: Callable[[Distribution], Figure]) -> tuple[Figure, int, Distribution | None]:
+    """The largest figure of p(t, .) over all tuples, the tuple's row and its p(t, .); (0, -1, None) where no tuple matches a bucket.
+
+    Floating point only chooses the candidates: tuples whose ``rough`` figure is as large as any, up to what rounding may have cost. These are computed
+    as fractions.
+    """
+    best, rows, figures = -np.inf, np.zeros(0, dtype=np.int64), np.zeros(0)
+    for some in roughly(view, tuples):
+        rows, figures = np.concatenate([rows, some.tuples]), np.concatenate([figures, rough(some)])
+        best = figures.max(initial=best)
+        near = figures >= (best if np.isinf(best) else best - _ROUNDING * (1 + abs(best)))
+        rows, figures = rows[near], figures[near]
+    found: tuple[Figure, int, Distribution | None] = (Fraction(0), -1, None)
+    for row, p_t in distributions(view, tuples[rows]):
+        figure = exact(p_t)
+        if found[2] is None or figure > found[0]:
+            found = figure, int(rows[row]), p_t
+    return found
 
 
 def largest(view: View, tuples: Ints) -> tuple[Fraction, int, int]:
-    """The largest p(t, s), with the tuple's row and the value; (0, -1, -1) where no tuple matches a bucket.
+    """The largest p(t, s), with the tuple's row and the value; (0, -1, -1) where no tuple matches a bucket."""
+    figure, row, p_t = worst(view, tuples, attrgetter("largest"), largest_share)
+    if p_t is None:
+        return Fraction(0), -1, -1
+    return Fraction(figure), row, p_t.values[p_t.shares.index(Fraction(figure))]
 
-    Floating point only chooses the candidates, each within a few parts in 2**40 of its true value; these are computed as fractions.
-    """
+
+def largest_share(p_t: Distribution) -> Fraction:
+    """The largest p(t, s) of one tuple."""
+    return max(p_t.shares)
+
+
+def _groups_of_pairs(view: View, tuples: Ints) -> tuple[Groups, Callable[[Matches], Ints]]:
+    """The counts of sensitive values, and which group of them each pair of a tuple and a bucket is about."""
     if view.sensitive is None:
         raise ValueError("p(t, s) is about a sensitive attribute")
-    groups, q = view.sensitive, len(view.sides[-1].values)
+    q = len(view.sides[-1].values)
     key = view.cell_bucket * q + view.cell_value
-    lengths = np.diff(np.append(groups.starts, len(groups.cell_group)))
-    values = int(groups.cell_value.max(initial=0)) + 1
-    best, chosen = -1.0, np.zeros(0, dtype=np.int64)
-    for found in matches(view, tuples):
-        if not len(found.tuple):
-            continue
-        g = np.searchsorted(key, found.bucket * q + tuples[found.tuple, -1])
-        share = (found.above / found.below).astype(np.float64)
-        owners, local = np.unique(found.tuple, return_inverse=True)
-        total = np.bincount(local, weights=share)
-        times = lengths[g]
-        cell = np.repeat(groups.starts[g], times) + np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
-        weight = np.repeat(share / groups.sizes[g], times) * groups.cell_count[cell]
-        where, place = np.unique(np.repeat(local, times) * values + groups.cell_value[cell], return_inverse=True)
-        p = np.bincount(place, weights=weight) / total[where // values]
-        most = np.zeros(len(owners))
-        np.maximum.at(most, where // values, p)
-        near = most >= max(best, most.max()) * (1 - 1e-12)
-        if most.max() > best * (1 + 1e-12):
-            chosen = owners[near]
-        else:
-            chosen = np.concatenate([chosen, owners[near]])
-        best = max(best, float(most.max()))
-    worst = (Fraction(0), -1, -1)
-    for row, p_t in distributions(view, tuples[chosen]):
-        i = max(range(len(p_t.shares)), key=p_t.shares.__getitem__)
-        if p_t.shares[i] > worst[0]:
-            worst = (p_t.shares[i], int(chosen[row]), p_t.values[i])
-    return worst
+    return view.sensitive, lambda found: np.searchsorted(key, found.bucket * q + tuples[found.tuple, -1]).astype(np.int64)
 
 
 def candidates(view: View, bucket: Ints, value: Ints) -> Ints | None:

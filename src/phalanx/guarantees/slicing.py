@@ -6,37 +6,46 @@ condition, every tuple does, whoever may be in the table; this is seen from the 
 those of the original table, where it is given, else all candidates that the files leave open, fake ones among them.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from operator import ge, gt, le
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.errors import PlanError
+from phalanx.data.microdata import Microdata
+from phalanx.errors import PlanError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.closeness import domain_places, farthest
 from phalanx.guarantees.diversity import recursive_ratio
 from phalanx.guarantees.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
 from phalanx.guarantees.groups import Groups
-from phalanx.guarantees.posterior import MOST_CANDIDATES, Distribution, candidates, distributions, largest
+from phalanx.guarantees.posterior import MOST_CANDIDATES, Distribution, Figure, Floats, Rough, candidates, largest, matches, roughly, worst
 from phalanx.guarantees.sliced_view import View
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
-from phalanx.release.sliced import Sliced
+from phalanx.release.sliced import BUCKET, COUNT, Sliced
 
 Sources = Release | Sliced
+Search = Callable[[Ints], tuple[Figure, int]]
+"""Of some tuples the worst figure, and the row of a tuple that has it, -1 where none matches a bucket."""
+
+_ENTRIES: Final = 1 << 22
+"""Entries of a table of tuples and sensitive values that is held at once."""
+_ROUNDING: Final = 1e-9
+"""More than rounding costs a distance."""
 
 
 @dataclass(frozen=True)
 class SlicedDiversity:
     """p(t, s) is at most 1/l for every tuple t and sensitive value s (l-diverse slicing); PlanError where l is below 1.
 
-    Where no attribute is sensitive, every column is taken for one: in no bucket has a value of any column more than 1/l of the tuples, so that whoever knows
-    all other columns of a tuple links no value with more than 1/l.
+    Where no attribute is sensitive, every column is taken for one: in no bucket has a value of any column more than 1/l of the tuples, of those that agree
+    on the attributes that it shares with other columns, so that whoever knows all other columns of a tuple links no value with more than 1/l.
 
     Source: Li, Li, Zhang, Molloy, section 4.1. The paper's algorithm rejects p = 1/l, its definition and example allow it: so do we. The paper looks
     at the tuples of the table alone; so do we where it is given, and at all that may be in it where it is not.
@@ -53,30 +62,34 @@ class SlicedDiversity:
         """The largest p(t, s), a fraction; an upper bound of it where the buckets alone show that the promise is kept."""
         form, bound = _form(release), 1 / exact(self.l, "l")
         view = View.of(form)
-        if not len(view.sizes):
-            return [Verdict(name=self.name, bound=bound, worst=None, holds=True, note="the table has no rows")]
-        if view.sensitive is None:
+        if view.sensitive is None and len(view.sizes):
             return [self._every_column(view, form, bound)]
-        groups = view.sensitive
-        worst, where = largest_ratio(groups.largest, groups.sizes)
-        if worst <= bound:
-            return [_kept(self.name, bound, worst, view, where)]
+        if early := _nothing(self.name, bound, view):
+            return early
+        groups: Groups = view.sensitive  # type: ignore[assignment]
+        most, where = largest_ratio(groups.largest, groups.sizes)
+        if most <= bound:
+            return [_kept(self.name, bound, most, view, where)]
         l = exact(self.l, "l")
-        bad = np.array([int(r) * l > int(n) for r, n in zip(groups.largest, groups.sizes, strict=True)])
+        bad = _times(groups.largest, l.numerator) > _times(groups.sizes, l.denominator)
 
-        def figure(tuples: Ints) -> Fraction:
-            return largest(view, tuples)[0]
+        def search(tuples: Ints) -> tuple[Figure, int]:
+            return largest(view, tuples)[:2]
 
-        return [_one_by_one(self.name, bound, release, view, bad, figure, evidence, holds=partial(ge, bound))]
+        return [_one_by_one(self.name, bound, release, view, bad, search, evidence, holds=partial(ge, bound))]
 
     def _every_column(self, view: View, form: Sliced, bound: Fraction) -> Verdict:
-        worst, which = Fraction(0), 0
-        for i, side in enumerate(view.sides):
-            found, _ = largest_ratio(side.count, view.sizes[side.bucket])
-            if found > worst:
-                worst, which = found, i
+        by_name = {a.name: a for a in form.attributes}
+        most, which = Fraction(0), 0
+        for i, part in enumerate(form.parts):
+            elsewhere = {name for j, column in enumerate(form.columns) if j != i for name in column}
+            shared = [c for name in form.columns[i] if name in elsewhere for c in by_name[name].columns]
+            counts = part.select(COUNT, pl.col(COUNT).sum().over(BUCKET, *shared).alias("agreeing"))
+            found, _ = largest_ratio(counts[COUNT].to_numpy(), counts["agreeing"].to_numpy().astype(np.int64))
+            if found > most:
+                most, which = found, i
         note = f"no attribute is sensitive, so every column is taken for one; {len(view.sizes)} buckets, the worst in column {', '.join(form.columns[which])}"
-        return Verdict(name=self.name, bound=bound, worst=worst, holds=worst <= bound, note=note)
+        return Verdict(name=self.name, bound=bound, worst=most, holds=most <= bound, note=note)
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -105,15 +118,20 @@ class SlicedDistinct:
             return early
         groups: Groups = view.sensitive  # type: ignore[assignment]
         where = int(np.argmin(groups.distinct))
-        worst = Fraction(int(groups.distinct[where]))
-        if worst >= self.l:
-            return [_kept(self.name, Fraction(self.l), worst, view, where)]
+        fewest = Fraction(int(groups.distinct[where]))
+        if fewest >= self.l:
+            return [_kept(self.name, Fraction(self.l), fewest, view, where)]
         bad = groups.distinct < self.l
 
-        def figure(tuples: Ints) -> Fraction:
-            return min((Fraction(len(p.values)) for _, p in distributions(view, tuples)), default=Fraction(self.l))
+        def search(tuples: Ints) -> tuple[Figure, int]:
+            found: tuple[Figure, int] = math.inf, -1
+            for some in roughly(view, tuples):  # which values there are is exact
+                distinct = np.bincount(some.owner)
+                if distinct.min() < found[0]:
+                    found = Fraction(int(distinct.min())), int(some.tuples[np.argmin(distinct)])
+            return found
 
-        return [_one_by_one(self.name, Fraction(self.l), release, view, bad, figure, evidence, holds=partial(le, Fraction(self.l)))]
+        return [_one_by_one(self.name, Fraction(self.l), release, view, bad, search, evidence, holds=partial(le, Fraction(self.l)))]
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -147,17 +165,28 @@ class SlicedRecursive:
         ratio, where = recursive_ratio(groups, self.l)
         if ratio is not None and ratio < bound:
             return [_kept(self.name, bound, ratio, view, where)]
-        bad = np.array([self._ratio(_of_group(groups, g)) >= bound for g in range(len(groups))])
+        tail = self._tail(groups.cell_group, groups.cell_count.astype(np.float64), len(groups)).astype(np.int64)  # counts below 2**53 are exact
+        bad = _times(groups.largest, bound.denominator) >= _times(tail, bound.numerator)
 
-        def figure(tuples: Ints) -> Fraction:
-            return max((self._ratio(p) for _, p in distributions(view, tuples)), default=Fraction(0))
+        def search(tuples: Ints) -> tuple[Figure, int]:
+            return worst(view, tuples, self._rough, self._ratio)[:2]
 
-        return [_one_by_one(self.name, bound, release, view, bad, figure, evidence, holds=partial(gt, bound))]
+        return [_one_by_one(self.name, bound, release, view, bad, search, evidence, holds=partial(gt, bound))]
 
-    def _ratio(self, p: Distribution) -> Fraction:
+    def _tail(self, owner: Ints, shares: Floats, owners: int) -> Floats:
+        """Of each owner of shares, ascending, the sum of the l-th largest share and all smaller ones."""
+        order = np.lexsort((-shares, owner))
+        rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
+        return np.bincount(owner, weights=shares[order] * (rank >= self.l - 1), minlength=owners).astype(np.float64)
+
+    def _rough(self, some: Rough) -> Floats:
+        tail = self._tail(some.owner, some.p, len(some.tuples))
+        return np.where(tail > 0, some.largest / np.maximum(tail, np.finfo(np.float64).tiny), np.inf)
+
+    def _ratio(self, p: Distribution) -> Figure:
         falling = sorted(p.shares, reverse=True)
         tail = sum(falling[self.l - 1 :], Fraction(0))
-        return falling[0] / tail if tail else _INFINITE
+        return falling[0] / tail if tail else math.inf
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -188,17 +217,37 @@ class SlicedCloseness:
         if early := _nothing(self.name, bound, view):
             return early
         groups: Groups = view.sensitive  # type: ignore[assignment]
-        worst, where = farthest(groups, "ordered" if self.distance == "ordered" else "equal")
-        if worst <= bound:
-            return [_kept(self.name, bound, worst, view, where)]
+        try:
+            most, where = farthest(groups, "ordered" if self.distance == "ordered" else "equal")
+            domain, place = domain_places(groups)
+        except ReleaseError as error:
+            return [Verdict(name=self.name, bound=bound, worst=None, holds=False, note=str(error))]
+        if most <= bound:
+            return [_kept(self.name, bound, most, view, where)]
         table = [Fraction(int(n), groups.rows) for n in groups.totals]
-        domain, place = domain_places(groups)
-        bad = np.array([self._distance(_of_group(groups, g), table, place, len(domain)) > bound for g in range(len(groups))])
+        rough = partial(self._rough, table=groups.totals / groups.rows, place=place, length=len(domain))
+        figures = rough(Rough(np.arange(len(groups)), groups.cell_group, groups.cell_value, groups.cell_count / groups.sizes[groups.cell_group]))
+        bad = figures > float(bound)
+        for g in np.flatnonzero(np.abs(figures - float(bound)) <= _ROUNDING).tolist():
+            bad[g] = self._distance(_of_group(groups, g), table, place, len(domain)) > bound
 
-        def figure(tuples: Ints) -> Fraction:
-            return max((self._distance(p, table, place, len(domain)) for _, p in distributions(view, tuples)), default=Fraction(0))
+        def search(tuples: Ints) -> tuple[Figure, int]:
+            return worst(view, tuples, rough, lambda p: self._distance(p, table, place, len(domain)))[:2]
 
-        return [_one_by_one(self.name, bound, release, view, bad, figure, evidence, holds=partial(ge, bound))]
+        return [_one_by_one(self.name, bound, release, view, bad, search, evidence, holds=partial(ge, bound))]
+
+    def _rough(self, some: Rough, *, table: Floats, place: Ints, length: int) -> Floats:
+        if self.distance == "equal":
+            return (some.summed(np.abs(some.p - table[some.value])) + 1 - some.summed(table[some.value])) / 2
+        found = np.zeros(len(some.tuples))
+        of_table = np.bincount(place, weights=table, minlength=length)
+        step = max(1, _ENTRIES // length)
+        for start in range(0, len(found), step):
+            entries = slice(*np.searchsorted(some.owner, [start, start + step]))
+            apart: Floats = np.tile(-of_table, (min(step, len(found) - start), 1))
+            apart[some.owner[entries] - start, place[some.value[entries]]] += some.p[entries]
+            found[start : start + step] = np.abs(np.cumsum(apart, axis=1)).sum(axis=1)
+        return found / max(1, length - 1)
 
     def _distance(self, p: Distribution, table: Sequence[Fraction], place: Ints, length: int) -> Fraction:
         apart = [Fraction(0)] * length  # a declared leaf that nobody has lies between others all the same
@@ -219,10 +268,6 @@ class SlicedCloseness:
         return {"name": self.name, "t": plain(self.t), "distance": self.distance}
 
 
-_INFINITE = Fraction(10**30)
-"""Stands for the ratio to an empty tail; above every c that a plan can name in decimal text."""
-
-
 def _form(release: Sources) -> Sliced:
     form = release.form if isinstance(release, Release) else release
     if not isinstance(form, Sliced):
@@ -231,11 +276,19 @@ def _form(release: Sources) -> Sliced:
 
 
 def _nothing(name: str, bound: Fraction, view: View) -> list[Verdict]:
-    if view.sensitive is None:
-        return [Verdict(name=name, bound=bound, worst=None, holds=False, note="no sensitive attribute is published, and this promise is about one")]
     if not len(view.sizes):
         return [Verdict(name=name, bound=bound, worst=None, holds=True, note="the table has no rows")]
+    if view.sensitive is None:
+        return [Verdict(name=name, bound=bound, worst=None, holds=False, note="no sensitive attribute is published, and this promise is about one")]
+    if view.sensitive.of_sets:
+        note = "the sensitive attribute holds sets of values, and this promise is about one value for each person"
+        return [Verdict(name=name, bound=bound, worst=None, holds=False, note=note)]
     return []
+
+
+def _times(numbers: Ints, factor: int) -> np.ndarray:
+    """The products, as Python integers where 64 bits do not hold them."""
+    return numbers * factor if factor * int(numbers.max(initial=0)) < 2**63 else numbers.astype(object) * factor
 
 
 def _of_group(groups: Groups, g: int) -> Distribution:
@@ -244,16 +297,19 @@ def _of_group(groups: Groups, g: int) -> Distribution:
     return Distribution([int(groups.cell_value[c]) for c in cells], [Fraction(int(groups.cell_count[c]), int(groups.sizes[g])) for c in cells])
 
 
-def _kept(name: str, bound: Fraction, worst: Fraction, view: View, where: int) -> Verdict:
+def _kept(name: str, bound: Fraction, figure: Fraction, view: View, where: int) -> Verdict:
     """Each bucket by itself keeps the promise, for whoever has some quasi-identifiers of the sensitive column there."""
-    cases = _case(view, where, worst)
     note = f"each of {len(view.sizes)} buckets keeps it by itself, so every tuple does that may be in the table"
-    return Verdict(name=name, bound=bound, worst=worst, holds=True, note=note, worst_cases=cases)
+    cases = _case(view, int(view.cell_bucket[where]), figure)
+    return Verdict(name=name, bound=bound, worst=figure, holds=True, note=note, worst_cases=cases)
 
 
-def _case(view: View, where: int, worst: Fraction) -> pl.DataFrame:
-    bucket = int(view.cell_bucket[where])
-    return pl.DataFrame({"bucket": view.ids.gather([bucket]), "size": view.sizes[[bucket]], "figure": [str(worst)]})
+def _case(view: View, bucket: int, figure: Figure) -> pl.DataFrame:
+    return pl.DataFrame({"bucket": view.ids.gather([bucket]), "size": view.sizes[[bucket]], "figure": [_said(figure)]})
+
+
+def _said(figure: Figure) -> str:
+    return "infinite" if figure == math.inf else str(figure)
 
 
 def _one_by_one(
@@ -262,18 +318,21 @@ def _one_by_one(
     release: Sources,
     view: View,
     bad: np.ndarray,
-    figure: Callable[[Ints], Fraction],
+    search: Search,
     evidence: Evidence | None,
     *,
-    holds: Callable[[Fraction], bool],
+    holds: Callable[[Figure], bool],
 ) -> Verdict:
     """The verdict over the tuples that match a bucket in which the promise is not kept for their part of the sensitive column; all others keep it."""
     bucket, value = view.cell_bucket[bad], view.cell_value[bad]
     microdata = None if evidence is None or not isinstance(release, Release) else evidence.microdata.get(release.number)
-    beside = f"{int(bad.sum())} of {len(bad)} parts of buckets exceed it by themselves"
+    beside = f"{len(bucket)} of {len(bad)} parts of buckets do not keep it by themselves"
     if microdata is not None:
-        people = np.unique(view.of_people(microdata, np.arange(microdata.rows)), axis=0)
-        concerned = people[(people >= 0).all(axis=1) & np.isin(people[:, -1], value)]
+        people = view.of_people(microdata, np.arange(microdata.rows))
+        if lacking := _lacking(view, people, microdata):
+            return Verdict(name=name, bound=bound, worst=None, holds=False, note=f"{beside}, and {lacking}")
+        concerned = pl.DataFrame(people).unique(maintain_order=True).to_numpy()
+        concerned = concerned[(concerned >= 0).all(axis=1) & np.isin(concerned[:, -1], value)]
         note = f"{beside}; p(t, s) was computed for the {len(concerned)} different tuples of the original table that may match one"
     else:
         found = candidates(view, bucket, value)
@@ -282,10 +341,23 @@ def _one_by_one(
             return Verdict(name=name, bound=bound, worst=None, holds=False, note=note)
         concerned = found
         note = f"{beside}; p(t, s) was computed for all {len(found)} candidate tuples that match one, whether they are in the table or not"
-    worst = figure(concerned)
-    kept = holds(worst)
+    figure, row = search(concerned)
+    kept = holds(figure)
     if not kept and microdata is None:
         note += "; whether anybody is such a tuple, only the original table shows"
-    where = int(np.flatnonzero(bad)[0])
-    said: Fraction | str = "infinite" if worst == _INFINITE else worst
-    return Verdict(name=name, bound=bound, worst=said, holds=kept, note=note, worst_cases=_case(view, where, worst))
+    where = next(matches(view, concerned[[row]])).bucket if row >= 0 else bucket
+    cases = _case(view, int(where[np.argmax(np.isin(where, bucket))]), figure)
+    return Verdict(name=name, bound=bound, worst="infinite" if figure == math.inf else figure, holds=kept, note=note, worst_cases=cases)
+
+
+def _lacking(view: View, people: Ints, microdata: Microdata) -> str:
+    """What of the release the original table does not have, so that it is another table's; empty where it has all."""
+    if microdata.rows < view.sizes.sum():
+        return f"the original table that was given has {microdata.rows} rows, fewer than the release"
+    for i, side in enumerate(view.sides):
+        there = np.bincount(people[people[:, i] >= 0, i], minlength=len(side.values))
+        if (there < np.bincount(side.value, weights=side.count, minlength=len(side.values))).any():
+            return (
+                f"the original table that was given lacks values of {', '.join(a.name for a in side.attributes)} that are published; give that of this release"
+            )
+    return ""
