@@ -17,7 +17,8 @@ from phalanx.guarantees.slicing import SlicedCloseness, SlicedDistinct, SlicedDi
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.column_boxes import column_boxes
 from phalanx.methods.columns import check_partition, check_sizes, partition
-from phalanx.methods.cuts import by_cuts
+from phalanx.methods.cuts import Local, by_cuts
+from phalanx.methods.dealing import against_membership, at_random, merged
 from phalanx.methods.tuples import Coded, largest_share
 from phalanx.randomness import Randomness
 from phalanx.release.sliced import slice_into
@@ -188,8 +189,10 @@ class Slicing:
             raise SchemaError(f"column {schema.keep[0]!r} is kept, and slicing puts every published attribute into a column; make it quasi, or drop it.")
         if schema.sensitive is not None:
             microdata.check_single_valued("slicing")
-        elif self.diversity != "frequency" or self.t is not None:
-            raise PlanError("[method] diversity and t are about a sensitive attribute, and none is declared; name it, or leave them out.")
+        elif self.diversity != "frequency" or self.t is not None or self.grouping == "membership":
+            raise PlanError(
+                "[method] diversity, t and grouping = 'membership' are about a sensitive attribute, and none is declared; name it, or leave them out."
+            )
 
     def _check_eligible(self, coded: Coded, sensitive: str | None, columns: Columns) -> None:
         """NotEligible where the whole table, taken as one bucket, does not keep the largest share that l allows."""
@@ -225,7 +228,16 @@ class Slicing:
         return self.check == "exact" and several and self.diversity == "frequency" and self.t is None and coded.sensitive is not None and not repeated
 
     def _buckets(self, microdata: Microdata, coded: Coded, rng: Randomness, *, repeated: bool) -> npt.NDArray[np.int64]:
-        """The bucket of every row, 0 .. g-1, shape (n,)."""
+        """The bucket of every row, 0 .. g-1, shape (n,); NotEligible where the table as one bucket does not keep the promise."""
+        local, stream = Local.of(self, microdata, coded), rng.stream("deal")
+        if not local.keeps(np.arange(coded.rows)):
+            asked = f"l = {self.l}" + (f", c = {self.c}" if self.c is not None else "") + (f", t = {self.t}" if self.t is not None else "")
+            raise NotEligible(f"the table as one bucket does not keep {asked}; ask for less, or leave fewer attributes in the sensitive column.")
         if self.grouping == "mondrian":
-            return by_cuts(self, microdata, coded, rng.stream("deal"), over_all_buckets=self._needs_all_buckets(coded, repeated=repeated))
-        raise NotImplementedError
+            over_all = self._needs_all_buckets(coded, repeated=repeated)
+            return by_cuts(local, microdata, coded, stream if self.cuts == "relaxed" else None, over_all_buckets=over_all)
+        size = self.bucket_size or 1
+        if self.grouping == "random":
+            return merged(at_random(coded.rows, size, stream), local.keeps)
+        dealt = against_membership(coded, size, exact(self.l, "l"), stream, shares=self.diversity == "frequency")
+        return merged(dealt, local.keeps)
