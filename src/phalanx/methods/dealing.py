@@ -137,7 +137,7 @@ def merged(buckets: Ints, keeps: Callable[[Ints], bool]) -> Ints:
         if not waiting and not good:
             good.append(piece)
             break
-        joined = np.concatenate([piece, waiting.pop() if waiting else good.pop()])
+        joined = np.concatenate([piece, good.pop(0) if good else waiting.pop()])
         (good if keeps(joined) else waiting).append(joined)
     found = np.empty(len(buckets), dtype=np.int64)
     for b, piece in enumerate(good):

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from phalanx.data.microdata import Microdata
-from phalanx.errors import SchemaError
+from phalanx.errors import ReleaseError, SchemaError
 from phalanx.randomness import Stream
 from phalanx.release.form import Form
 from phalanx.release.generalized import by_group
 from phalanx.release.manifest import PublishedAttribute
-from phalanx.release.sliced import BUCKET, COUNT, Ints
+from phalanx.release.sliced import BUCKET, COUNT, Ints, check_published
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +40,16 @@ class Bucketized(Form):
 
     def headers(self) -> Mapping[str, list[str]]:
         quasi = [column for a in self.attributes if a.role != "sensitive" for column in a.columns]
-        return {"data": [BUCKET, *quasi], "sensitive": [BUCKET, self.sensitive or "", COUNT]}
+        return {"data": [BUCKET, *quasi], "sensitive": [BUCKET, str(self.sensitive), COUNT]}
 
     @classmethod
     def of_files(cls, attributes: Sequence[PublishedAttribute], tables: Mapping[str, pl.DataFrame]) -> "Bucketized":
-        """The form that a folder's tables hold."""
+        """The form that a folder's tables hold; ReleaseError where the manifest names no sensitive attribute, or columns that cannot be."""
+        check_published(attributes)
+        if [a.role for a in attributes].count("sensitive") != 1:
+            raise ReleaseError(
+                "a bucketized release has one sensitive attribute, and the manifest names none or several; ask the publisher for the folder again."
+            )
         return cls(tables["data"], tables["sensitive"], tuple(attributes))
 
 
@@ -54,7 +59,7 @@ def bucketize(microdata: Microdata, buckets: Ints, stream: Stream) -> tuple[Buck
     ``buckets`` (n,): 0 .. g-1, none empty. Returns the form and, for every bucket, the id under which it was published, shape (g,).
     """
     schema, sensitive = microdata.schema, microdata.sensitive
-    g = int(buckets.max()) + 1
+    g = int(buckets.max(initial=-1)) + 1
     published_id = stream.permutation(g) + 1
     ids = published_id[buckets]
     shuffled = stream.permutation(microdata.rows)

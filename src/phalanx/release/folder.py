@@ -14,8 +14,8 @@ from phalanx.errors import ReleaseError
 from phalanx.release.bucketized import Bucketized
 from phalanx.release.form import Form
 from phalanx.release.generalized import Generalized
-from phalanx.release.manifest import NAME, Manifest, PublishedFile, digest
-from phalanx.release.sliced import Sliced
+from phalanx.release.manifest import NAME, Manifest, PublishedAttribute, PublishedFile, Slices, digest
+from phalanx.release.sliced import BUCKET, COUNT, Sliced
 
 FORMATS: Final = ("parquet", "csv")
 
@@ -188,26 +188,26 @@ def _csv_types(manifest: Manifest, stem: str) -> dict[str, Any]:
     """The types of a table's columns that values alone do not tell."""
     if stem in ("counterfeits", "registered"):
         return {"group": pl.Int64, "count": pl.Int64}
-    types: dict[str, Any] = {}
-    for attribute in manifest.attributes:
-        *node, _, _ = attribute.columns if attribute.role == "quasi" and len(attribute.columns) > 1 else (None, None)
-        for column in attribute.columns:
-            if attribute.type in ("categorical", "set") or column in node:
-                types[column] = pl.String
-            elif attribute.type == "date":
-                types[column] = pl.Date
-    if manifest.sliced is not None:  # an attribute of a second column is named after that column, too
-        places = range(2, len(manifest.sliced.columns) + 1)
-        types |= {f"{name}_in_{i}": dtype for name, dtype in types.items() for i in places if stem == "data"}
+    of_column = {column: dtype for attribute in manifest.attributes for column, dtype in _types_of(attribute).items()}
+    if manifest.form == "generalized":
+        return of_column
+    types: dict[str, Any] = {BUCKET: pl.Int64} if stem == "data" else {BUCKET: pl.Int64, COUNT: pl.Int64}
     if manifest.form == "bucketized":
         of_values = {c for a in manifest.attributes if a.role == "sensitive" for c in a.columns}
-        types = {name: dtype for name, dtype in types.items() if (name in of_values) == (stem == "sensitive")}
-    elif stem != "data" and manifest.sliced is not None:
-        place = int(stem.removeprefix("column-")) if stem.removeprefix("column-").isdigit() else 0
-        held = manifest.sliced.columns[place - 1] if 0 < place <= len(manifest.sliced.columns) else []
-        own = {c for a in manifest.attributes if a.name in held for c in a.columns}
-        types = {name: dtype for name, dtype in types.items() if name in own}
+        return types | {name: dtype for name, dtype in of_column.items() if (name in of_values) == (stem == "sensitive")}
+    form = Sliced.of_files(manifest.sliced or Slices(columns=[]), manifest.attributes, {})
+    for i in range(len(form.columns)):
+        if stem in ("data", f"column-{i + 1}"):
+            types |= {name: of_column[c] for name, c in zip(form.written(i), form.published(i), strict=True) if c in of_column}
     return types
+
+
+def _types_of(attribute: PublishedAttribute) -> dict[str, Any]:
+    """The types of one attribute's columns; none for numbers, which are what they look like."""
+    *node, _, _ = attribute.columns if attribute.role == "quasi" and len(attribute.columns) > 1 else (None, None)
+    of_values = {"categorical": pl.String, "set": pl.String, "date": pl.Date}.get(attribute.type)
+    of_nodes = dict.fromkeys((c for c in node if c is not None), pl.String)
+    return (dict.fromkeys(attribute.columns, of_values) if of_values is not None else {}) | of_nodes
 
 
 def _check_form(path: Path, manifest: Manifest, form: Form) -> None:

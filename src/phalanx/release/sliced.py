@@ -56,7 +56,7 @@ class Sliced(Form):
             return self.given
         rows = self.given[0]
         return tuple(
-            _counted(rows.select(BUCKET, *(pl.col(column).alias(name) for column, name in zip(self._in_rows(i), self.published(i), strict=True))))
+            _counted(rows.select(BUCKET, *(pl.col(column).alias(name) for column, name in zip(self.written(i), self.published(i), strict=True))))
             for i in range(len(self.columns))
         )
 
@@ -76,7 +76,10 @@ class Sliced(Form):
 
     @property
     def rows(self) -> int:
-        return int(self.parts[0][COUNT].sum()) if self.compact else self.given[0].height
+        if not self.compact:
+            return self.given[0].height
+        counts = self.given[0][COUNT]
+        return int(counts.sum()) if counts.dtype.is_integer() else 0  # what is no number is refused by the checks
 
     @property
     def groups(self) -> int:
@@ -86,6 +89,10 @@ class Sliced(Form):
         """The names under which a column's attributes are published."""
         by_name = {a.name: a for a in self.attributes}
         return [published for name in self.columns[column] for published in by_name[name].columns]
+
+    def written(self, column: int) -> list[str]:
+        """The names under which a column's attributes stand in its table; in a table of rows, where an attribute may stand again, with the column's number."""
+        return self.published(column) if self.compact else self._in_rows(column)
 
     def tables(self) -> Mapping[str, pl.DataFrame]:
         return dict(zip(self.headers(), self.given, strict=True))
@@ -107,10 +114,13 @@ class Sliced(Form):
     @classmethod
     def of_files(cls, slices: Slices, attributes: Sequence[PublishedAttribute], tables: Mapping[str, pl.DataFrame]) -> "Sliced":
         """The form that a folder's tables hold; ReleaseError where the columns of the manifest are none that can be."""
+        check_published(attributes)
         known = {a.name for a in attributes}
-        named = [name for column in slices.columns for name in column]
-        if set(named) != known or not all(slices.columns) or any(len(set(column)) < len(column) for column in slices.columns):
-            raise ReleaseError("the columns that the manifest names do not hold each attribute once; ask the publisher for the folder again.")
+        named = {name for column in slices.columns for name in column}
+        if not known or named != known or not all(slices.columns) or any(len(set(column)) < len(column) for column in slices.columns):
+            raise ReleaseError(
+                "the columns that the manifest names do not hold every attribute, each once in a column; ask the publisher for the folder again."
+            )
         columns = tuple(tuple(column) for column in slices.columns)
         names = [f"column-{i + 1}" for i in range(len(columns))] if slices.compact else ["data"]
         return cls(columns, tuple(attributes), tuple(tables[name] for name in names if name in tables), slices.compact)
@@ -130,7 +140,7 @@ def slice_into(
     ``buckets`` (n,): 0 .. g-1, none empty. ``boxes``: the columns (by place) whose values are generalized; all other values are published as they are.
     Returns the form and, for every bucket, the id under which it was published, shape (g,).
     """
-    g = int(buckets.max()) + 1
+    g = int(buckets.max(initial=-1)) + 1
     published_id = stream.permutation(g) + 1
     ids = published_id[buckets]
     attributes: dict[str, PublishedAttribute] = {}
@@ -177,6 +187,15 @@ def _values(microdata: Microdata, name: str, order: Ints, boxes: Boxes | None, a
 def _counted(side: pl.DataFrame) -> pl.DataFrame:
     """Equal rows counted, in ascending order, which tells nothing about the source."""
     return side.group_by(side.columns).agg(pl.len().cast(pl.Int64).alias(COUNT)).sort(side.columns, nulls_last=False)
+
+
+def check_published(attributes: Sequence[PublishedAttribute]) -> None:
+    """ReleaseError where the attributes of a manifest cannot stand in tables of buckets: one without columns, a name given twice or taken."""
+    names, published = [a.name for a in attributes], [c for a in attributes for c in a.columns]
+    if len(set(names)) < len(names) or len(set(published)) < len(published) or not all(a.columns for a in attributes):
+        raise ReleaseError("the manifest does not name every attribute and its columns once; ask the publisher for the folder again.")
+    if taken := next((name for name in published if name in (BUCKET, COUNT) or "\0" in name), None):
+        raise ReleaseError(f"the manifest calls a column {taken!r}, which is taken; ask the publisher for the folder again.")
 
 
 def _taken(name: str) -> SchemaError:
