@@ -1,5 +1,7 @@
 """Truth of sliced and bucketized releases: every bucket says of its persons what is so, in each column."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -9,6 +11,7 @@ from phalanx.guarantees.exact import Ints
 from phalanx.guarantees.sliced_view import own_values
 from phalanx.release.bucketized import Bucketized
 from phalanx.release.form import Form
+from phalanx.release.manifest import PublishedAttribute
 from phalanx.release.sliced import BUCKET, COUNT, Sliced
 
 
@@ -22,8 +25,7 @@ def check(form: Form, microdata: Microdata, buckets: Ints) -> Verdict:
     if isinstance(form, Sliced):
         wrong = _of_sliced(form, microdata, buckets, rows)
     elif isinstance(form, Bucketized):
-        quasi = [a.columns[0] for a in form.attribute("quasi")]
-        sensitive = [a.columns[0] for a in form.attribute("sensitive")]
+        quasi, sensitive = form.attribute("quasi"), form.attribute("sensitive")
         published = form.table.group_by(form.table.columns).agg(pl.len().cast(pl.Int64).alias(COUNT))
         wrong = _unlike(_own(microdata, quasi, rows, buckets), published) + _unlike(_own(microdata, sensitive, rows, buckets), form.values)
     else:
@@ -41,7 +43,7 @@ def _of_sliced(form: Sliced, microdata: Microdata, buckets: Ints, rows: Ints) ->
         held = [by_name[name] for name in column]
         exact = [a for a in held if len(a.columns) == 1]
         generalized = tuple(a for a in held if len(a.columns) > 1)
-        own, part = _own(microdata, [a.name for a in exact], rows, buckets), form.parts[i]
+        own, part = _own(microdata, exact, rows, buckets), form.parts[i]
         if generalized:
             names = [c for a in generalized for c in a.columns]
             boxes = part.select(names).unique().sort(names)
@@ -52,9 +54,9 @@ def _of_sliced(form: Sliced, microdata: Microdata, buckets: Ints, rows: Ints) ->
     return wrong
 
 
-def _own(microdata: Microdata, names: list[str], rows: Ints, buckets: Ints) -> pl.DataFrame:
-    """The rows' bucket and own values."""
-    columns = {name: microdata.columns[name].domain.values.gather(microdata.columns[name].codes[rows]) for name in names}
+def _own(microdata: Microdata, attributes: Sequence[PublishedAttribute], rows: Ints, buckets: Ints) -> pl.DataFrame:
+    """The rows' bucket and own values, under the names of the release."""
+    columns = {a.columns[0]: microdata.columns[a.name].domain.values.gather(microdata.columns[a.name].codes[rows]) for a in attributes}
     return pl.DataFrame({BUCKET: buckets[rows]} | columns)
 
 

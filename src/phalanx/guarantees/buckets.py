@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
 
 from phalanx.data.join_tree import join_tree
 from phalanx.guarantees.groups import places
-from phalanx.guarantees.intervals import fits, interval_faults
+from phalanx.guarantees.intervals import both_ends, fits, in_order, interval_faults
 from phalanx.release.bucketized import Bucketized
 from phalanx.release.form import Form
 from phalanx.release.manifest import PublishedAttribute
@@ -16,15 +17,21 @@ from phalanx.release.sliced import BUCKET, COUNT, Sliced
 
 _CELLS: Final = 1 << 22
 """Pairs of boxes that are compared at once."""
+_MOST: Final = 2**53
+"""More tuples than this are in no table; up to it, sums of counts are exact in whichever way they are added."""
 
 
-def bucket_faults(form: Form) -> Iterator[str]:
-    """What is wrong with the buckets of a form without groups of intervals."""
-    yield from _attribute_faults(form)
-    if isinstance(form, Sliced):
-        yield from _sliced_faults(form)
-    elif isinstance(form, Bucketized):
-        yield from _bucketized_faults(form)
+def bucket_faults(form: Form) -> Sequence[str]:
+    """What is wrong with the buckets of a sliced or bucketized form, looked for once; nothing where the form is another one."""
+    if form not in _seen:
+        if isinstance(form, Sliced):
+            _seen[form] = [*_attribute_faults(form), *_sliced_faults(form)]
+        elif isinstance(form, Bucketized):
+            _seen[form] = [*_attribute_faults(form), *_bucketized_faults(form)]
+    return _seen.get(form, ())
+
+
+_seen: WeakKeyDictionary[Form, Sequence[str]] = WeakKeyDictionary()
 
 
 def _attribute_faults(form: Form) -> Iterator[str]:
@@ -37,24 +44,32 @@ def _attribute_faults(form: Form) -> Iterator[str]:
         least = 3 if most == 3 and len(attribute.columns) > 1 else 1
         if not least <= len(attribute.columns) <= most:
             yield f"{attribute.name!r} stands in {len(attribute.columns)} column(s), which are too many or too few"
+        if attribute.type == "set" and attribute.role != "sensitive":
+            yield f"{attribute.name!r} is declared a set, which only a sensitive attribute may be"
 
 
-def _table_faults(name: str, table: pl.DataFrame, attributes: Sequence[PublishedAttribute], *, counted: bool) -> Iterator[str]:
-    """Faults of a table of a bucket column, attributes and, where it is ``counted``, counts."""
+def _table_faults(name: str, table: pl.DataFrame, held: Sequence[tuple[PublishedAttribute, Sequence[str]]], *, counted: bool) -> Iterator[str]:
+    """Faults of a table of a bucket column, attributes with the columns that they stand in, and, where it is ``counted``, counts."""
     for column in [BUCKET, COUNT] if counted else [BUCKET]:
         if not table[column].dtype.is_integer() or table[column].null_count():
             yield f"the {column} column of {name} does not hold whole numbers"
             return
     if counted and (table[COUNT] < 1).any():
         yield f"{int((table[COUNT] < 1).sum())} count(s) of {name} are not positive"
-    if counted and (twice := table.height - table.drop(COUNT).n_unique()):
-        yield f"{twice} row(s) of {name} count the same values of the same bucket again"
-    for attribute in attributes:
-        for column in attribute.columns[-2:]:
-            if not fits(table[column], attribute):
-                yield f"column {column!r} holds {table[column].dtype} and is declared {attribute.type}"
+    if counted and table[COUNT].cast(pl.Float64).sum() > _MOST:
+        yield f"the counts of {name} add up to more tuples than any table has"
+    sound = True
+    for attribute, columns in held:
+        for column in columns:
+            of_nodes = len(columns) == 3 and column == columns[0]
+            if not (table[column].dtype == pl.String if of_nodes else fits(table[column], attribute)):
+                yield f"column {column!r} holds {table[column].dtype} and is declared {'nodes' if of_nodes else attribute.type}"
+                sound = False
             elif table[column].dtype.is_float() and table[column].is_nan().any():
                 yield f"column {column!r} holds NaN, which is no published value; a missing value is null"
+                sound = False
+    if sound and counted and (twice := table.height - table.drop(COUNT).n_unique()):
+        yield f"{twice} row(s) of {name} count the same values of the same bucket again"
 
 
 def _sliced_faults(form: Sliced) -> Iterator[str]:
@@ -65,40 +80,55 @@ def _sliced_faults(form: Sliced) -> Iterator[str]:
         yield "the sensitive attribute does not stand in the last column alone"
     if join_tree(form.columns) is None:
         yield "the columns share attributes in a circle, so that what they say together cannot be checked"
-    unfit = False
-    for i, part in enumerate(form.given if form.compact else form.parts):
-        held = [by_name[name] for name in form.columns[i]]
-        faults = list(_table_faults(f"column {i + 1}", part, held, counted=True))
-        unfit = unfit or bool(faults)
-        yield from faults
-        if not faults:
-            yield from _box_faults(part, [a for a in held if len(a.columns) > 1])
-    if unfit:
+    held = [_placed([by_name[name] for name in column], form.written(i)) for i, column in enumerate(form.columns)]
+    if form.compact:
+        faults = [fault for i, part in enumerate(form.given) for fault in _table_faults(f"column {i + 1}", part, held[i], counted=True)]
+    else:
+        faults = list(_table_faults("data", form.given[0], [one for column in held for one in column], counted=False))
+    yield from faults
+    if faults:
         return
+    for i, part in enumerate(form.parts):
+        yield from _box_faults(part, [by_name[name] for name in form.columns[i] if len(by_name[name].columns) > 1])
     yield from _numbering_faults(form.sizes[BUCKET])
     for i, part in enumerate(form.parts[1:], start=2):
-        sizes = part.group_by(BUCKET).agg(pl.col(COUNT).sum()).sort(BUCKET)
-        if not sizes.equals(form.sizes):
+        if not _same(_counts(part, [BUCKET]), _counts(form.parts[0], [BUCKET])):
             yield f"the buckets of column {i} have other sizes than those of column 1"
             return
     for i, column in enumerate(form.columns):
         for j in range(i + 1, len(form.columns)):
-            if shared := [p for name in column if name in form.columns[j] for p in by_name[name].columns]:
-                one, other = (form.parts[k].group_by(BUCKET, *shared).agg(pl.col(COUNT).sum()).sort(BUCKET, *shared) for k in (i, j))
-                if not one.equals(other):
-                    yield f"columns {i + 1} and {j + 1} share {', '.join(shared)} and do not say the same of it"
+            shared = [p for name in column if name in form.columns[j] for p in by_name[name].columns]
+            if shared and not _same(*(_counts(form.parts[k], [BUCKET, *shared]) for k in (i, j))):
+                yield f"columns {i + 1} and {j + 1} share {', '.join(shared)} and do not say the same of it"
+
+
+def _placed(attributes: Sequence[PublishedAttribute], columns: Sequence[str]) -> list[tuple[PublishedAttribute, Sequence[str]]]:
+    """Attributes with the columns of a table that they stand in, which are theirs in order."""
+    ends = np.cumsum([len(a.columns) for a in attributes]).tolist()
+    return [(a, columns[end - len(a.columns) : end]) for a, end in zip(attributes, ends, strict=True)]
+
+
+def _counts(part: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """How many tuples have each combination of values of some columns, ascending; whole numbers in 64 bits."""
+    return part.group_by(names).agg(pl.col(COUNT).cast(pl.Int64).sum()).sort(names).with_columns(pl.col(BUCKET).cast(pl.Int64, strict=False))
+
+
+def _same(one: pl.DataFrame, other: pl.DataFrame) -> bool:
+    """Whether two tables hold the same values, be they of the same width or not."""
+    typed = pl.concat([one.head(0), other.head(0)], how="vertical_relaxed").schema
+    return one.cast(typed).equals(other.cast(typed))
 
 
 def _bucketized_faults(form: Bucketized) -> Iterator[str]:
     quasi, sensitive = form.attribute("quasi"), form.attribute("sensitive")
-    faults = [*_table_faults("data", form.table, quasi, counted=False), *_table_faults("sensitive", form.values, sensitive, counted=True)]
+    tables = [("data", form.table, quasi), ("sensitive", form.values, sensitive)]
+    faults = [fault for name, table, held in tables for fault in _table_faults(name, table, [(a, a.columns) for a in held], counted=name != "data")]
     yield from faults
     if faults:
         return
-    sizes = form.table.group_by(BUCKET).agg(pl.len().cast(pl.Int64).alias(COUNT)).sort(BUCKET)
+    sizes = _counts(form.table.select(BUCKET, pl.lit(1).alias(COUNT)), [BUCKET])
     yield from _numbering_faults(sizes[BUCKET])
-    beside = form.values.group_by(BUCKET).agg(pl.col(COUNT).cast(pl.Int64).sum()).sort(BUCKET)
-    if not sizes.equals(beside):
+    if not _same(sizes, _counts(form.values, [BUCKET])):
         yield "the buckets of sensitive have other sizes than those of data"
 
 
@@ -116,23 +146,38 @@ def _box_faults(part: pl.DataFrame, attributes: Sequence[PublishedAttribute]) ->
     yield from faults
     if faults:
         return
-    ends = [_ranks(boxes[a.columns[-2]], boxes[a.columns[-1]], a) for a in attributes]
-    step = max(1, _CELLS // max(boxes.height, 1))
-    overlapping = 0
-    for start in range(0, boxes.height, step):
-        together = np.ones((min(step, boxes.height - start), boxes.height), dtype=bool)
+    if _overlap([_ranks(boxes[a.columns[-2]], boxes[a.columns[-1]], a) for a in attributes]):
+        yield f"some intervals of {attributes[0].name!r} and what stands with it overlap, so that a person has two values"
+
+
+def _overlap(ends: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
+    """Whether any two boxes have a point in common; ``ends``: for each attribute the low and the high end of every box, as places in its order.
+
+    Boxes are laid along the attribute on which the fewest meet, and each is compared with those that begin there before it ends.
+    """
+    following = []
+    for low, high in ends:
+        order = np.argsort(low, kind="stable")
+        upto = np.searchsorted(low[order], high[order], side="right")
+        following.append((order, upto - np.arange(len(low)) - 1))
+    order, times = min(following, key=lambda pair: int(pair[1].sum()))
+    first = 0
+    work = np.cumsum(times)
+    while first < len(order):
+        last = max(first + 1, int(np.searchsorted(work, (work[first - 1] if first else 0) + _CELLS, side="right")))
+        some = times[first:last]
+        one = np.repeat(np.arange(first, last), some)
+        other = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(some) - some, some)
+        together = np.ones(len(one), dtype=bool)
         for low, high in ends:
-            together &= (low[start : start + step, None] <= high) & (low <= high[start : start + step, None])
-        overlapping += int(together.sum()) - len(together)
-    if overlapping:
-        yield f"{overlapping // 2} pair(s) of intervals of {attributes[0].name!r} and what stands with it overlap, so that a person has two values"
+            together &= (low[order[one]] <= high[order[other]]) & (low[order[other]] <= high[order[one]])
+        if together.any():
+            return True
+        first = last
+    return False
 
 
 def _ranks(low: pl.Series, high: pl.Series, attribute: PublishedAttribute) -> tuple[np.ndarray, np.ndarray]:
     """Ends as places in the order of the attribute; a missing low end is the lowest of all."""
-    from phalanx.guarantees.intervals import in_order
-
-    both = in_order(attribute, pl.concat([low.alias("end"), high.alias("end")]))
-    _, rank = places(both)
-    half = len(low)
-    return rank[:half], rank[half:]
+    _, rank = places(in_order(attribute, both_ends(low, high)))
+    return rank[: len(low)], rank[len(low) :]

@@ -33,12 +33,20 @@ def interval_faults(attributes: Sequence[PublishedAttribute], all_boxes: pl.Data
         if half := int((high.is_null() & low.is_not_null()).sum()):
             yield f"{half} interval(s) of {attribute.name!r} have a low end and no high end"
         try:
-            if crossed := int((in_order(attribute, low) > in_order(attribute, high)).sum()):
+            ends = in_order(attribute, both_ends(low, high))
+            if crossed := int((ends[: len(low)] > ends[len(low) :]).sum()):
                 yield f"{crossed} interval(s) of {attribute.name!r} end before they begin"
             if attribute.hierarchy is not None and (outside := _uncovered(attribute, hierarchy_of(attribute.hierarchy, attribute.name), boxes)):
                 yield f"{outside} node(s) of {attribute.name!r} do not cover their interval"
         except ReleaseError as error:
             yield str(error)
+
+
+def both_ends(low: pl.Series, high: pl.Series) -> pl.Series:
+    """The low ends and then the high ends, in one type; where all on one side are missing, its type says nothing."""
+    if low.null_count() == len(low) or high.null_count() == len(high):
+        low, high = (high.clear(len(low)), high) if low.null_count() == len(low) else (low, low.clear(len(high)))
+    return pl.concat([low.to_frame("end"), high.to_frame("end")], how="vertical_relaxed")["end"].alias(low.name)
 
 
 def in_order(attribute: PublishedAttribute, ends: pl.Series) -> pl.Series:
@@ -55,7 +63,7 @@ def in_order(attribute: PublishedAttribute, ends: pl.Series) -> pl.Series:
 def _uncovered(attribute: PublishedAttribute, hierarchy: Hierarchy, boxes: pl.DataFrame) -> int:
     """How many published nodes are no common ancestor of both ends; a missing end stands under the root alone."""
     node, low, high = (boxes[c] for c in attribute.columns)
-    ends = pl.concat([low, high.alias(low.name)]).drop_nulls().unique().sort()
+    ends = both_ends(low, high).drop_nulls().unique().sort()
     leaves = leaves_of(hierarchy, ends.alias(attribute.name))
     above = hierarchy.ancestors(leaves).rows()
     paths: dict[Any, tuple[str, ...]] = dict(zip(leaves.to_list(), above, strict=True))
