@@ -141,8 +141,9 @@ def test_without_a_sensitive_attribute_every_column_is_protected():
 
 
 def test_columns_are_shuffled_by_themselves():
-    """Which value of one column stands beside which of another is uniform within a bucket: over 2,000 releases of four rows each of 24 pairings comes
-    as often as the others (chi-square, 23 degrees of freedom, false alarm in 1 of 10,000 runs of another seed).
+    """Which value of one column stands beside which of another is uniform within a bucket: each of the 24 pairings of four rows comes equally often.
+
+    2,000 releases; chi-square of 23 degrees of freedom, false alarm for 1 of 10,000 other seeds.
     """
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "illness": list("abcd")})
     microdata = encoded(frame, quasi=["age"])
