@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from phalanx.methods.global_guarantee import GlobalGuarantee
     from phalanx.methods.m_invariance import MInvariance
     from phalanx.methods.mondrian import Mondrian
+    from phalanx.methods.slicing import Slicing
     from phalanx.plan import Plan
     from phalanx.publishing import Published, Series
     from phalanx.release.folder import Release
@@ -32,6 +33,7 @@ _WHERE = {
     "Release": "phalanx.release.folder",
     "Schema": "phalanx.data.schema",
     "Series": "phalanx.publishing",
+    "Slicing": "phalanx.methods.slicing",
     "Tree": "phalanx.data.hierarchy",
     "Verification": "phalanx.checking",
     "verify": "phalanx.checking",
@@ -52,6 +54,7 @@ __all__ = [
     "Release",
     "Schema",
     "Series",
+    "Slicing",
     "Tree",
     "Verification",
     "verify",

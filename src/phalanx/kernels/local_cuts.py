@@ -89,7 +89,10 @@ def _kept(
 
 @_kernel
 def keeps(cells: Codes, cell_q: Codes, cell_s: Codes, first: Ints, rule: Ints, log_l: float, totals: Ints, nodes: Codes, node_totals: Ints) -> bool:
-    """Whether all tuples, with all these ``cells`` (n * m,), keep the rule as one bucket; the other arguments are those of :func:`cut_local`."""
+    """Whether all tuples, with all these ``cells`` (n * m,), keep the rule as one bucket.
+
+    ``cell_q``, ``cell_s``, ``first``, ``rule``, ``log_l``, ``totals``, ``nodes`` and ``node_totals`` are those of :func:`cut_local`.
+    """
     counts, among = np.zeros(len(cell_q), np.int64), np.zeros(len(first), np.int64)
     buffers = np.zeros((3, max(1, len(totals))), np.int64)
     met = np.empty(2 * len(cell_q) + 1, np.int32)
