@@ -1,15 +1,23 @@
 """The page of one release: what was promised, the check, the groups, and the series so far."""
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from phalanx.guarantees.base import Verdict
+from phalanx.release.bucketized import Bucketized
 from phalanx.release.folder import Release
+from phalanx.release.form import Form
+from phalanx.release.generalized import Generalized
+from phalanx.release.sliced import Sliced
 from phalanx.report import promises
 from phalanx.report.charts import Bars, percent
+from phalanx.report.correlations import Correlations
 from phalanx.report.figures import Figures, size_histogram
 
 if TYPE_CHECKING:
@@ -36,46 +44,82 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
     """The page as text."""
     ordered = sorted(releases, key=lambda r: r.number)
     series = [Figures.of(release) for release in ordered]
-    manifest, figures = ordered[-1].manifest, series[-1]
+    manifest, figures, form = ordered[-1].manifest, series[-1], ordered[-1].form
+    place = "group" if isinstance(form, Generalized) else "bucket"
     checks = [_check(v) for v in verdicts]
     held_back, taken_out = dict(summary.get("held_back", {})), dict(summary.get("suppressed_values", {}))
     return _template().render(
         manifest=manifest,
-        promises=[promises.in_words(g) for g in manifest.guarantees],
+        promises=[promises.in_words(g, sensitive=form.sensitive is not None) for g in manifest.guarantees],
         warnings=promises.warnings(manifest, [r.manifest for r in ordered[:-1]], suppressed_values=sum(taken_out.values())),
         settings=promises.settings({key: value for key, value in manifest.method.items() if key != "name"}),
         checks=checks,
         results={kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")},
+        by_original=any("original table" in v.note for v in verdicts),
         by_person=any("person" in c["name"] and c["result"] != "not checked" for c in checks),
         figures=figures,
         held_back=held_back,
         suppressed_values=taken_out,
         suppressed=sum(held_back.values()) if held_back else summary.get("suppressed", 0),
         seconds=summary.get("seconds"),
-        roles={role: [a.name for a in manifest.attributes if a.role == role] for role in ("quasi", "sensitive", "keep")},
-        charts=_charts(series),
+        roles=_roles(form),
+        form=form,
+        place=place,
+        repeated=_repeated(form),
+        correlations=_matrix(Correlations.of(form)) if isinstance(form, Sliced | Bucketized) else None,
+        charts=_charts(series, place, intervals=form.has_intervals or place == "group"),
         series=series,
         so_far="The series so far" if series[0].number == 1 else "This release and the one before it",
     )
 
 
-def _charts(series: Sequence[Figures]) -> dict[str, Any]:
+def _roles(form: Form) -> dict[str, list[str]]:
+    """Which attributes are published how."""
+    roles = {role: [a.name for a in form.attribute(role)] for role in ("quasi", "sensitive", "keep")}
+    exact = [] if isinstance(form, Generalized) else [a.name for a in form.attribute("quasi") if len(a.columns) == 1]
+    return roles | {"exact": exact, "intervals": [name for name in roles["quasi"] if name not in exact]}
+
+
+def _repeated(form: Form) -> list[str]:
+    """The attributes that stand in more than one column."""
+    held = [name for column in form.columns for name in column] if isinstance(form, Sliced) else []
+    return [name for name in dict.fromkeys(held) if held.count(name) > 1]
+
+
+def _matrix(found: Correlations) -> dict[str, Any]:
+    """What the table of correlations shows: a row per attribute, and in each of its cells the figure, its shade, and whether the two stand together."""
+    d = range(len(found.names))
+    rows = [
+        [
+            {"figure": None if math.isnan(share := float(found.phi2[x, y])) else f"{share:.2f}", "same": x == y, "together": bool(found.together[x, y])}
+            | {"shade": 0 if x == y or math.isnan(share) else round(100 * math.sqrt(share))}
+            for y in d
+        ]
+        for x in d
+    ]
+    strongest = {kind: found.strongest(together=kind == "together") for kind in ("together", "apart")}
+    return {"names": found.names, "rows": rows, "left_out": found.left_out, "undefined": bool(np.isnan(found.phi2).any()), **strongest}
+
+
+def _charts(series: Sequence[Figures], place: str, *, intervals: bool) -> dict[str, Any]:
     """Every chart of the page; they escape what they show."""
     from markupsafe import Markup
 
     last, numbers = series[-1], [str(f.number) for f in series]
     sizes = size_histogram(last.sizes)
-    widths = [_small(f"width-{i}", f"{w.name}: rows by interval width", unit="rows").by_share(w.histogram()) for i, w in enumerate(last.widths)]
+    widths = {w.name: _small(f"width-{i}", f"{w.name}: rows by interval width", unit="rows").by_share(w.histogram()) for i, w in enumerate(last.widths)}
+    places = f"{place.capitalize()}s"
     beside = {"Registered persons": [f.registered for f in series], "Counterfeits": [f.counterfeits for f in series]}
     growth = {
         "Rows": _small("series-rows", "Rows by release").by_label(numbers, [f.rows for f in series]),
-        "Groups": _small("series-groups", "Groups by release").by_label(numbers, [f.groups for f in series]),
+        places: _small(f"series-{place}s", f"{places} by release").by_label(numbers, [f.groups for f in series]),
         **{t: _small(f"series-{t.split()[0].lower()}", f"{t} by release").by_label(numbers, counts) for t, counts in beside.items() if any(counts)},
-        "Mean interval width": _small("series-width", "Mean interval width by release", percent=True).by_label(numbers, [f.loss for f in series]),
     }
+    if intervals:
+        growth["Mean interval width"] = _small("series-width", "Mean interval width by release", percent=True).by_label(numbers, [f.loss for f in series])
     return {
-        "sizes": Markup(Bars(key="sizes", title="Groups by size", unit="groups").by_label([label for label, _ in sizes], [n for _, n in sizes])),  # noqa: S704 - see above
-        "widths": [Markup(chart) for chart in widths],  # noqa: S704
+        "sizes": Markup(Bars(key="sizes", title=f"{places} by size", unit=f"{place}s").by_label([label for label, _ in sizes], [n for _, n in sizes])),  # noqa: S704 - see above
+        "widths": {name: Markup(chart) for name, chart in widths.items()},  # noqa: S704
         "series": [(title, Markup(chart)) for title, chart in growth.items()] if len(series) > 1 else [],  # noqa: S704
     }
 
@@ -91,13 +135,18 @@ def _template() -> "Template":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(loader=PackageLoader("phalanx.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"percent": percent, "many": _many}
+    environment.filters |= {"percent": percent, "many": _many, "listed": _listed}
     return environment.get_template("release.html")
 
 
 def _many(number: int, one: str) -> str:
     """A number and its noun: ``1 group``, ``2,000 groups``."""
     return f"{number:,} {one if number == 1 else one + 's'}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence: ``age, sex and zip``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _check(verdict: Verdict) -> dict[str, str]:

@@ -28,13 +28,41 @@ _WORDS: Final = {
         "For everybody and each protected sensitive value, the probability of having been linked to it in at least one release of this series so far is at most "
         "{one_in_l}, even for somebody who knows in which group of every release everybody is (global guarantee). Protected: {these}."
     ),
+    "l-diverse slicing": (
+        "Whoever knows all quasi-identifiers of somebody in the table links them with no sensitive value with a probability above {one_in_l}, over all buckets "
+        "that this person may be in (l-diverse slicing)."
+    ),
+    "distinct l-diverse slicing": (
+        "Whoever knows all quasi-identifiers of somebody in the table is left with at least {l} sensitive values that may be theirs, over all buckets that this "
+        "person may be in; one of these may be far more probable than the others (distinct l-diverse slicing)."
+    ),
+    "recursive (c,l)-diverse slicing": (
+        "For whoever knows all quasi-identifiers of somebody in the table, the most probable sensitive value, over all buckets that this person may be in, is "
+        "less than {c} times as probable as the {l_th} most probable and all less probable ones together (recursive (c,l)-diverse slicing)."
+    ),
+    "t-close slicing": (
+        "For whoever knows all quasi-identifiers of somebody in the table, the sensitive values, over all buckets that this person may be in, are as probable as "
+        "they are frequent in the whole table, up to a distance of {t} ({distance} distance; t-close slicing)."
+    ),
+    "anatomy's l-diversity": (
+        "In no bucket do more than {one_in_l} of the persons have the same sensitive value: whoever knows all quasi-identifiers of somebody in the table finds "
+        "their bucket, and links them with no value with a probability above {one_in_l} (anatomy's l-diversity)."
+    ),
 }
+_EVERY_COLUMN: Final = {
+    "l-diverse slicing": (
+        "No attribute is named as sensitive, so every column is treated as if it were: in no bucket do more than {one_in_l} of the persons have the same in a "
+        "column. Whoever knows what somebody in the table has in all other columns links them with nothing in that one with a probability above {one_in_l} "
+        "(l-diverse slicing)."
+    ),
+}
+"""What is promised in other words where no attribute is sensitive."""
 _MOST: Final = 12
 """So many values are named in a sentence, and no more."""
 
 
-def in_words(guarantee: Mapping[str, Any]) -> str:
-    """One promise as a sentence; its name and parameters where no sentence is known.
+def in_words(guarantee: Mapping[str, Any], *, sensitive: bool = True) -> str:
+    """One promise as a sentence; its name and parameters where no sentence is known. ``sensitive``: whether the release names a sensitive attribute.
 
     >>> in_words({"name": "distinct l-diversity", "l": 3})
     'Every group has at least 3 different sensitive values (distinct l-diversity).'
@@ -46,7 +74,7 @@ def in_words(guarantee: Mapping[str, Any]) -> str:
         above, _, below = str(l).partition("/")  # l may be a fraction such as "5/2"
         told |= {"one_in_l": f"{below or 1}/{above}", "l_th": _ordinal(l), "these": _protected(parameters)}
     try:
-        return _WORDS[name].format(**told)
+        return (_WORDS if sensitive else {**_WORDS, **_EVERY_COLUMN})[name].format(**told)
     except KeyError:
         return f"{name}: {settings(parameters)}" if parameters else name
 
@@ -82,12 +110,33 @@ def _setting(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"({settings(value)})"
     if isinstance(value, list | tuple):
-        return " / ".join(map(_setting, value[:_MOST])) + (f" and {len(value) - _MOST} more" if len(value) > _MOST else "")
+        return " / ".join(f"({_setting(v)})" if isinstance(v, list | tuple) else _setting(v) for v in value[:_MOST]) + (
+            f" and {len(value) - _MOST} more" if len(value) > _MOST else ""
+        )
     return str(value)
 
 
 def _ordinal(l: Any) -> str:
     return {"1": "1st", "2": "2nd", "3": "3rd"}.get(str(l), f"{l}th")
+
+
+_VISIBLE: Final = {
+    "bucketized": (
+        "Who is in the table can be seen",
+        (
+            "Quasi-identifiers are published as they are, a row for each person: whoever knows those of somebody sees whether they are in the table, and in which "
+            "bucket. Only the link with the sensitive value is hidden."
+        ),
+    ),
+    "sliced": (
+        "Values can be seen, and combinations within a column",
+        (
+            "Values are published as they are, unless they are intervals, and so is what stands together in one column. A rare value, or a rare combination of "
+            "values of one column, tells whoever knows whose it is that this person is in the table."
+        ),
+    ),
+}
+"""What a form of buckets does not hide, as (headline, sentence)."""
 
 
 def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed_values: int = 0) -> list[tuple[str, str]]:
@@ -110,13 +159,15 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
         )
     if manifest.method.get("remember") is False:
         found.append(("Those who return are not covered", "This series forgets who left. Set remember = true unless you are comparing with the paper."))
-    if manifest.method.get("name") == "mondrian":
+    if manifest.method.get("name") == "mondrian" or manifest.form in _VISIBLE:
         found.append(
             (
                 "One release at a time",
                 "The promise is about this release alone. Several releases of a changing table can be intersected; use m-invariance for a series.",
             )
         )
+    if manifest.form in _VISIBLE:
+        found.append(_VISIBLE[manifest.form])
     for guarantee in manifest.guarantees:
         if guarantee.get("name") == "global guarantee":
             found += _of_global_guarantee(guarantee, registered=any(m.registered for m in [*earlier, manifest]))

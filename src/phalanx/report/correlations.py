@@ -1,0 +1,218 @@
+"""How much the attributes of a release of buckets tell of each other: the mean-square contingency coefficient phi^2, from published tables alone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.release.bucketized import Bucketized
+from phalanx.release.manifest import PublishedAttribute
+from phalanx.release.sliced import BUCKET, COUNT, Sliced
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+BINS: Final = 10
+"""Into so many intervals of equal width is a number or date cut that has more values, as slicing does when it looks for columns."""
+MOST: Final = 15
+"""So many attributes are compared; more make a table that nobody reads."""
+_NARROW: Final = 32
+"""Attributes with up to so many values are counted in tables of values by buckets, which are full enough."""
+_AT_ONCE: Final = 8192
+"""So many buckets stand in such a table at once."""
+_MOST_PAIRS: Final = 20_000_000
+"""So many pairs of values within buckets are looked at for two attributes, and no more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """phi^2 of every two attributes: 0 where the release shows them independent, 1 where one is told by the other.
+
+    Two attributes of one column stand together in the release, and are counted exactly. Of two that stand in no column together, n(a, b) is estimated
+    as what it is on average over all ways to assign the columns within buckets to each other::
+
+        n(a, b) = sum_B n_B(a) n_B(b) / |B|
+
+    Generalized values count by the low end of their interval.
+    """
+
+    names: tuple[str, ...]
+    """In the order of the columns."""
+    phi2: Floats
+    """Shape (d, d), symmetric; 1 on the diagonal, nan where it is undefined, as one of the two has a single value, or was not computed."""
+    together: npt.NDArray[np.bool_]
+    """Which two stand in one column, shape (d, d)."""
+    left_out: int
+    """So many attributes are left out."""
+
+    @classmethod
+    def of(cls, form: Sliced | Bucketized) -> "Correlations":
+        """Of the first ``MOST`` attributes, the sensitive one in any case; the one table of people that the release is made of is not looked at."""
+        columns, parts = _columns(form)
+        by_name = {a.name: a for a in form.attributes}
+        held = list(dict.fromkeys(name for column in columns for name in column))
+        last = [a.name for a in form.attribute("sensitive") if a.name in held[MOST:]]
+        names = [*held[: MOST - len(last)], *last]
+        ids = np.unique(parts[0][BUCKET].to_numpy())
+        home = {name: next(i for i, column in enumerate(columns) if name in column) for name in names}
+        counts = [part[COUNT].to_numpy().astype(np.float64) for part in parts]
+        codes = {(i, name): _codes(by_name[name], parts[i]) for i, column in enumerate(columns) for name in column if name in home}
+        spread = {name: _Spread.of(np.searchsorted(ids, parts[i][BUCKET].to_numpy()), codes[i, name], counts[i], len(ids)) for name, i in home.items()}
+        narrow = _among_narrow({name: s for name, s in spread.items() if len(s.totals) <= _NARROW})
+        found, together = np.eye(len(names)), np.eye(len(names), dtype=np.bool_)
+        for x, a in enumerate(names):
+            for y, b in enumerate(names[:x]):
+                both = next((i for i, column in enumerate(columns) if a in column and b in column), None)
+                if both is not None:
+                    joint: _Joint | None = _counted(codes[both, a], codes[both, b], counts[both])
+                else:
+                    joint = narrow[a, b] if (a, b) in narrow else _estimated(spread[a], spread[b])
+                found[x, y] = found[y, x] = np.nan if joint is None else _phi2(*joint, spread[a].totals, spread[b].totals)
+                together[x, y] = together[y, x] = both is not None
+        return cls(tuple(names), found, together, len(held) - len(names))
+
+    def strongest(self, *, together: bool) -> tuple[str, str, float] | None:
+        """The two attributes of one column, or of different ones, that tell most of each other; None where there are none."""
+        pairs = [
+            (float(self.phi2[x, y]), self.names[y], self.names[x])
+            for x in range(len(self.names))
+            for y in range(x)
+            if self.together[x, y] == together and not np.isnan(self.phi2[x, y])
+        ]
+        if not pairs:
+            return None
+        share, a, b = max(pairs, key=_first)
+        return a, b, share
+
+
+def _first(pair: tuple[float, str, str]) -> float:
+    return pair[0]
+
+
+def _columns(form: Sliced | Bucketized) -> tuple[Sequence[Sequence[str]], Sequence[pl.DataFrame]]:
+    """The columns and their parts; a bucketized release has two, of which the first shows its rows one by one."""
+    if isinstance(form, Sliced):
+        return form.columns, form.parts
+    quasi, sensitive = ([a.name for a in form.attribute(role)] for role in ("quasi", "sensitive"))
+    return (quasi, sensitive), (form.table.with_columns(pl.lit(1, dtype=pl.Int64).alias(COUNT)), form.values)
+
+
+_Joint = tuple[Ints, Ints, Floats]
+"""Values of two attributes, and how many tuples have both."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Spread:
+    """One attribute's values over the buckets, by bucket."""
+
+    bucket: Ints
+    """Shape (c,), ascending: a place among the buckets."""
+    code: Ints
+    """Shape (c,): 0 .. d-1, each of which occurs."""
+    count: Floats
+    """Shape (c,)."""
+    totals: Floats
+    """Tuples with each value, shape (d,)."""
+    sizes: Floats
+    """Tuples of each bucket, shape (g,)."""
+
+    @classmethod
+    def of(cls, bucket: Ints, code: Ints, count: Floats, g: int) -> "_Spread":
+        """Sorted, where a part is not."""
+        if (np.diff(bucket) < 0).any():
+            order = np.argsort(bucket, kind="stable")
+            bucket, code, count = bucket[order], code[order], count[order]
+        return cls(bucket, code, count, _added(code, count), _added(bucket, count, g))
+
+    def table(self, begin: int, end: int) -> Floats:
+        """Tuples with each value in each bucket from ``begin`` to before ``end``, shape (d, end - begin)."""
+        here = slice(*np.searchsorted(self.bucket, [begin, end]))
+        d, g = len(self.totals), end - begin
+        return _added(self.code[here] * g + self.bucket[here] - begin, self.count[here], d * g).reshape(d, g)
+
+    @cached_property
+    def cells(self) -> _Joint:
+        """Bucket, value and count of each value that a bucket has, by bucket."""
+        return _counted(self.bucket, self.code, self.count)
+
+
+def _among_narrow(spread: Mapping[str, _Spread]) -> dict[tuple[str, str], _Joint]:
+    """The estimates for every two attributes of few values: all at once, some buckets after the other."""
+    ends = np.cumsum([0, *(len(s.totals) for s in spread.values())])
+    sizes = next((s.sizes for s in spread.values()), np.zeros(0))
+    joint = np.zeros((ends[-1], ends[-1]))
+    for begin in range(0, len(sizes), _AT_ONCE):
+        end = min(begin + _AT_ONCE, len(sizes))
+        table = np.concatenate([s.table(begin, end) for s in spread.values()])
+        joint += table @ (table / sizes[begin:end]).T
+    found = {}
+    for x, a in enumerate(spread):
+        for y, b in enumerate(spread):
+            of_both = joint[ends[x] : ends[x + 1], ends[y] : ends[y + 1]]
+            rows, columns = np.indices(of_both.shape)
+            found[a, b] = rows.ravel(), columns.ravel(), of_both.ravel()
+    return found
+
+
+def _estimated(a: _Spread, b: _Spread) -> _Joint | None:
+    """The estimate for two attributes, from all pairs of values within buckets; None where these are too many."""
+    (of_a, value, n), (of_b, other, m) = a.cells, b.cells
+    begin = np.searchsorted(of_b, of_a, "left")
+    times = np.searchsorted(of_b, of_a, "right") - begin
+    if times.sum() > _MOST_PAIRS:
+        return None
+    mine = np.repeat(np.arange(len(value)), times)
+    theirs = np.arange(len(mine)) + np.repeat(begin - (np.cumsum(times) - times), times)
+    return _counted(value[mine], other[theirs], (n / a.sizes[of_a])[mine] * m[theirs])
+
+
+def _counted(a: Ints, b: Ints, count: Floats) -> _Joint:
+    """Equal pairs added up, in ascending order."""
+    d = int(b.max(initial=0)) + 1
+    keys, size = a * d + b, d * (int(a.max(initial=0)) + 1)
+    if size <= 4 * len(keys):
+        added = _added(keys, count, size)
+        distinct = np.flatnonzero(added)
+        return distinct // d, distinct % d, added[distinct]
+    distinct, back = np.unique(keys, return_inverse=True)
+    return distinct // d, distinct % d, _added(back, count)
+
+
+def _added(places: Ints, count: Floats, at_least: int = 0) -> Floats:
+    """Counts added up by place, of which there are at least so many."""
+    added: Floats = np.bincount(places, count, minlength=at_least).astype(np.float64, copy=False)
+    return added
+
+
+def _phi2(a: Ints, b: Ints, joint: Floats, of_a: Floats, of_b: Floats) -> float:
+    """By ``sum_ij (f_ij - f_i. f_.j)^2 / (f_i. f_.j) = sum_ij f_ij^2 / (f_i. f_.j) - 1``; nan where one of the two has a single value."""
+    least = min(len(of_a), len(of_b))
+    if least < 2:
+        return float("nan")
+    total = float(((joint / of_a[a]) * (joint / of_b[b])).sum())
+    return min(max((total - 1) / (least - 1), 0.0), 1.0)
+
+
+def _codes(attribute: PublishedAttribute, part: pl.DataFrame) -> Ints:
+    """The part's values of one attribute, or their intervals, as 0 .. d-1 of which each occurs."""
+    low = part[attribute.columns[-2:][0]].alias("value")
+    values = low.unique().sort()  # so that codes are the same in every column that the attribute stands in
+    known, missing = values.drop_nulls(), values.null_count()
+    code = np.arange(len(known), dtype=np.int64)
+    if attribute.type in ("numeric", "date") and len(known) > BINS:
+        _, code = np.unique(_intervals(known.to_physical().cast(pl.Float64).to_numpy()), return_inverse=True)
+    numbered = pl.DataFrame({"value": known, "code": code})
+    if missing:
+        numbered = pl.concat([numbered, pl.DataFrame({"value": [None], "code": [int(code.max(initial=-1)) + 1]}, schema=numbered.schema)])
+    return low.to_frame().join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")["code"].to_numpy()
+
+
+def _intervals(values: Floats) -> Ints:
+    """For every number its interval, 0 .. BINS-1, of equal width between the least and the greatest."""
+    scaled = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))  # exact, and no difference overflows
+    low, high = scaled.min(), scaled.max()
+    found: Ints = np.floor((scaled - low) * BINS / (high - low)).astype(np.int64)
+    return np.minimum(found, BINS - 1)  # the greatest closes the last interval
