@@ -1,6 +1,5 @@
 """Anatomy's kernel does what its slow twin does, keeps the paper's properties, and draws uniformly."""
 
-import math
 import time
 from collections import Counter
 
@@ -11,9 +10,7 @@ from hypothesis import strategies as st
 
 from naive import anatomy as naive
 from phalanx.kernels import anatomy as kernel
-
-SURE = 1e-7
-"""Each statistic may raise a false alarm with this probability."""
+from uniform import SURE, p_of
 
 
 def drawn(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -86,23 +83,11 @@ def test_properties_1_to_3_of_the_paper(table: tuple[list[int], int], seed: int)
     assert sum(len(bucket) - size for bucket in buckets) == len(values) % size < size
 
 
-def p_of(outcomes: Counter, kinds: int) -> float:
-    """The p-value of equally frequent outcomes of so many kinds, by Wilson and Hilferty's approximation of chi-square."""
-    assert len(outcomes) <= kinds, outcomes
-    expected = sum(outcomes.values()) / kinds
-    x = sum((o - expected) ** 2 for o in outcomes.values()) / expected + (kinds - len(outcomes)) * expected
-    degrees = kinds - 1
-    z = ((x / degrees) ** (1 / 3) - (1 - 2 / (9 * degrees))) / math.sqrt(2 / (9 * degrees))
-    return 0.5 * math.erfc(z / math.sqrt(2))
-
-
 UNIFORM = [
     # five values once each: three of them in one bucket and two in the other, whichever comes first
     pytest.param([0, 1, 2, 3, 4], 2, 20, id="ties and residue"),
     # one of two rows of value 0 goes first, with one of two values
     pytest.param([0, 0, 1, 2], 2, 4, id="rows of a value"),
-    # three values once each, and l = 2: which two are together, which one is residue and joins them
-    pytest.param([0, 1, 2], 2, 1, id="one group"),
     # two values thrice each: every group pairs any two rows that are left
     pytest.param([0, 0, 0, 1, 1, 1], 2, 36, id="pairs"),
 ]
@@ -113,8 +98,7 @@ def test_choices_are_uniform(values: list[int], size: int, kinds: int) -> None:
     """Of tiny tables every outcome that the paper's algorithm allows comes equally often; chi-square, a false alarm once in ten million runs."""
     rng = np.random.default_rng(11)
     found = Counter(tuple(bucketized(values, size, rng).tolist()) for _ in range(100 * kinds))
-    assert len(found) == kinds
-    assert kinds == 1 or p_of(found, kinds) > SURE
+    assert p_of(found, kinds) > SURE
 
 
 @pytest.mark.parametrize("broken", ["ties", "rows", "residue"])

@@ -75,7 +75,7 @@ def bucketization(method: Anatomy, sensitive: Column, stream: Stream, *, of: str
     if size * int(counts.max()) > n:
         raise _not_eligible(method, size, counts, of)
     shuffled = stream.permutation(n)
-    order = shuffled[by_group(sensitive.codes[shuffled])]
+    order = shuffled[by_group(sensitive.codes[shuffled].astype(np.int64))]
     draws = (stream.words(n + kernel.SPARE) >> np.uint64(1)).astype(np.int64)
     buckets: Ints = kernel.bucketization(counts, order, size, draws)
     return buckets
