@@ -3,5 +3,6 @@
 from phalanx.adversaries.base import Adversary, Attack
 from phalanx.adversaries.history import History
 from phalanx.adversaries.intersection import Intersection
+from phalanx.adversaries.posterior import Posterior
 
-__all__ = ["Adversary", "Attack", "History", "Intersection"]
+__all__ = ["Adversary", "Attack", "History", "Intersection", "Posterior"]
