@@ -65,8 +65,8 @@ def _table_faults(name: str, table: pl.DataFrame, held: Sequence[tuple[Published
             if not (table[column].dtype == pl.String if of_nodes else fits(table[column], attribute)):
                 yield f"column {column!r} holds {table[column].dtype} and is declared {'nodes' if of_nodes else attribute.type}"
                 sound = False
-            elif table[column].dtype.is_float() and table[column].is_nan().any():
-                yield f"column {column!r} holds NaN, which is no published value; a missing value is null"
+            elif table[column].dtype.is_float() and not table[column].is_finite().all():
+                yield f"column {column!r} holds NaN or an infinite number, which nobody has; a missing value is null"
                 sound = False
     if sound and counted and (twice := table.height - table.drop(COUNT).n_unique()):
         yield f"{twice} row(s) of {name} count the same values of the same bucket again"

@@ -30,6 +30,9 @@ def interval_faults(attributes: Sequence[PublishedAttribute], all_boxes: pl.Data
     for attribute in attributes:
         boxes = all_boxes.select(attribute.columns).unique()
         low, high = boxes[attribute.columns[-2]], boxes[attribute.columns[-1]]
+        if any(end.dtype.is_float() and end.is_infinite().any() for end in (low, high)):
+            yield f"an interval of {attribute.name!r} is infinite"
+            continue
         if half := int((high.is_null() & low.is_not_null()).sum()):
             yield f"{half} interval(s) of {attribute.name!r} have a low end and no high end"
         try:

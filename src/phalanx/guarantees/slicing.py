@@ -288,7 +288,7 @@ def _nothing(name: str, bound: Fraction, view: View) -> list[Verdict]:
 
 def _times(numbers: Ints, factor: int) -> np.ndarray:
     """The products, as Python integers where 64 bits do not hold them."""
-    return numbers * factor if factor * int(numbers.max(initial=0)) < 2**63 else numbers.astype(object) * factor
+    return numbers * factor if factor * int(numbers.max(initial=1)) < 2**63 else numbers.astype(object) * factor
 
 
 def _of_group(groups: Groups, g: int) -> Distribution:
