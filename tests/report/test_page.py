@@ -2,7 +2,6 @@
 
 import re
 from fractions import Fraction
-from html.parser import HTMLParser
 
 import polars as pl
 import pytest
@@ -10,6 +9,7 @@ import pytest
 import one_group
 from phalanx.data.hierarchy import Tree
 from phalanx.data.schema import Schema
+from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.closeness import Closeness
 from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
@@ -18,42 +18,15 @@ from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.m_invariance import MInvariance as InvarianceOverSeries
 from phalanx.guarantees.m_uniqueness import MUniqueness
 from phalanx.guarantees.registry import KNOWN
+from phalanx.guarantees.slicing import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
 from phalanx.methods.m_invariance import MInvariance
 from phalanx.methods.mondrian import Mondrian
 from phalanx.publishing import Series
 from phalanx.report import write_report
 from phalanx.report.promises import in_words
+from report.reader import Page
 
 EVIL = '<img src=x onerror="alert(1)">'
-
-
-class Page(HTMLParser):
-    """Tags, attributes and the text outside of the style."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.parts, self.open, self._skip = [], [], [], [], False
-        self.feed(text)
-        self.text = " ".join(" ".join(self.parts).split())
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
-        self._skip = tag == "style"
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
-
-    def handle_endtag(self, tag):
-        self._skip = False
-        assert self.open.pop() == tag, f"</{tag}> closes another element"
-
-    def handle_data(self, data):
-        if not self._skip:
-            self.parts.append(data)
 
 
 def people(n=40, shift=0):
@@ -179,6 +152,14 @@ def test_a_sound_release_has_no_warning(tmp_path):
     assert ("class", "warning") not in page.attributes
 
 
+def test_a_page_of_groups_does_not_speak_of_buckets(tmp_path):
+    """Buckets, columns of attributes and their correlations are of other forms, and so is a heading about intervals alone."""
+    _, page, _ = publish(tmp_path, [people()])
+
+    assert not re.search("bucket|Columns|Correlations|phi", page.text)
+    assert "Interval widths and information loss" in page.text
+
+
 def test_held_back_rows_are_counted_by_reason(tmp_path):
     """The steward sees how many and why."""
     changed = people().with_columns(pl.when(pl.col("who") == "marker-person-3").then(pl.lit("gout")).otherwise("ill").alias("ill"))
@@ -250,10 +231,17 @@ def test_every_promise_has_words():
             GlobalGuarantee(l=2, protected=list("abcdefghijklmn"), permanent=["hiv"]),
             "Protected: a, b, c, d, e, f, g, h, i, j, k, l and 2 more; permanent: hiv (whoever",
         ),
+        (SlicedDiversity(l=Fraction(5, 2)), "links them with no sensitive value with a probability above 2/5, over all buckets"),
+        (SlicedDistinct(l=4), "is left with at least 4 sensitive values"),
+        (SlicedRecursive(c=Fraction(3, 2), l=3), "is less than 3/2 times as probable as the 3rd most"),
+        (SlicedCloseness(t=Fraction(1, 6)), "as they are frequent in the whole table, up to a distance of 1/6 (equal distance"),
+        (AnatomyDiversity(l=Fraction(5, 2)), "In no bucket do more than 2/5 of the persons have the same sensitive value"),
     ]
     assert {type(g).name for g, _ in examples} == set(KNOWN)
     for guarantee, words in examples:
         assert words in in_words(guarantee.public())
+    assert "every column is treated as if it were: in no bucket do more than 2/5" in in_words(SlicedDiversity(l=Fraction(5, 2)).public(), sensitive=False)
+    assert in_words(DistinctDiversity(l=4).public(), sensitive=False) == in_words(DistinctDiversity(l=4).public())
     assert in_words({"name": "stars", "k": 3, "deep": {"a": [1, True]}}) == "stars: k = 3, deep = (a = 1 / yes)"
     assert in_words({"name": "stars"}) == "stars"
 

@@ -13,10 +13,10 @@ PASSING = "For values that come and go"
 MISSING = "A missing value tells something"
 
 
-def manifest(*guarantees, registered=0, values="categorical"):
+def manifest(*guarantees, registered=0, values="categorical", form="generalized"):
     ill = PublishedAttribute(name="ill", role="sensitive", type=values, columns=["ill"])
     return Manifest(
-        series="clinic", number=1, form="generalized", method={"name": "by hand"}, guarantees=[g.public() for g in guarantees], attributes=[ill],
+        series="clinic", number=1, form=form, method={"name": "by hand"}, guarantees=[g.public() for g in guarantees], attributes=[ill],
         rows=4, groups=2, counterfeits=0, registered=registered, boxes="tight", files=[],
     )  # fmt: skip
 
@@ -56,6 +56,27 @@ def test_values_that_stay_are_named_or_not_covered():
     """Without permanent values, one that stays is not covered; with them, the promise rests on counterfeits that look real."""
     assert "chronic disease, is not covered" in dict(warnings(manifest(GlobalGuarantee(l=2))))[PASSING]
     assert "tell one from a real row" in dict(warnings(manifest(GlobalGuarantee(l=2, permanent=["hiv"]))))[PASSING]
+
+
+@pytest.mark.parametrize(
+    ("form", "headline", "sentence"),
+    [
+        ("sliced", "Values can be seen, and combinations within a column", "a rare combination of values of one column, tells whoever knows whose it is"),
+        ("bucketized", "Who is in the table can be seen", "Only the link with the sensitive value is hidden."),
+    ],
+)
+def test_what_buckets_do_not_hide_is_told(form, headline, sentence):
+    """Whatever the method is called, its promise is about one release, and what can be seen in it is said; groups with intervals have no such warning."""
+    told = dict(warnings(manifest(form=form)))
+
+    assert list(told) == ["One release at a time", headline]
+    assert sentence in told[headline]
+    assert warnings(manifest()) == []
+
+
+def test_lists_of_lists_can_be_told_apart():
+    """Which attributes a plan puts into one column is seen in its settings."""
+    assert settings({"columns": [["age", "sex"], ["zip"]], "bins": 10}) == "columns = (age / sex) / (zip), bins = 10"
 
 
 def test_a_long_list_is_cut_short():

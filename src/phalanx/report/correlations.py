@@ -50,7 +50,7 @@ class Correlations:
 
     @classmethod
     def of(cls, form: Sliced | Bucketized) -> "Correlations":
-        """Of the first ``MOST`` attributes, the sensitive one in any case; the one table of people that the release is made of is not looked at."""
+        """Of the first ``MOST`` attributes in the order of the columns, the sensitive one among them in any case."""
         columns, parts = _columns(form)
         by_name = {a.name: a for a in form.attributes}
         held = list(dict.fromkeys(name for column in columns for name in column))
