@@ -4,7 +4,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -268,8 +268,8 @@ class Series:
     def _evidence(
         self, groups: Mapping[int, "pl.DataFrame"], carried: Mapping[str, "pl.DataFrame"], draft: Draft, microdata: Mapping[int, Microdata]
     ) -> Evidence:
-        if isinstance(draft.form, Sliced):  # p(t, s) is about the tuples of the table
-            return Evidence(groups=groups, microdata=microdata)
+        if isinstance(draft.form, Sliced):  # p(t, s) is about the tuples of the table, whoever they are
+            return Evidence(groups=groups, microdata={number: replace(table, persons=None) for number, table in microdata.items()})
         if self._is.method.looks_back == "all":
             return Evidence(groups=groups)
         return Evidence(groups=groups, before=Exposures.of_tables(carried), after=Exposures.of_tables(draft.carry))
