@@ -32,6 +32,7 @@ def learned(people, hosts, groups, rounds=30, settled=0.005, sweeps=5, weight=10
                     if everywhere:
                         of_person[s] += log((held.get((person[i], s), 0.0) + weight * everywhere) / (with_s + weight) / everywhere)
         now = [{(g, s): x * exp(of_person[s]) for (g, s), x in p.items()} for p, of_person in zip(before, likelihood, strict=True)]
+        scale(now)
         for _ in range(sweeps):
             for g, counts in groups.items():
                 for s, n in counts.items():
@@ -39,15 +40,20 @@ def learned(people, hosts, groups, rounds=30, settled=0.005, sweeps=5, weight=10
                     for p in now:
                         if (g, s) in p and there:
                             p[g, s] *= n / there
-            for p in now:
-                total = sum(p.values())
-                for key in p:
-                    p[key] /= total
+            scale(now)
         moved = sum(abs(x - old[key]) for p, old in zip(now, believed, strict=True) for key, x in p.items())
         believed = now
         if moved < 2 * settled * sum(1 for p in now if p):
             break
     return believed
+
+
+def scale(believed):
+    """Everybody's probabilities made to add up to 1."""
+    for p in believed:
+        total = sum(p.values())
+        for key in p:
+            p[key] /= total
 
 
 def by_value(p):

@@ -42,7 +42,7 @@ def learned(hosts: Hosts) -> Iterator[tuple[slice, Floats]]:
     fit = _Fit.of(hosts)
     features = [_feature(hosts, i) for i in range(len(hosts.domains))]
     believed = fit.law
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS if len(believed) else 0):
         before, believed = believed, fit.fitted(fit.law * _likelihood(fit, features, believed))
         if np.abs(believed - before).sum() < 2 * SETTLED * fit.persons.sum():
             break
@@ -82,12 +82,24 @@ class _Fit:
 
     def fitted(self, mass: Floats) -> Floats:
         """The entries scaled until cells and tuples add up to what they must, the tuples exactly."""
-        length = np.diff(self.starts, append=len(mass))
+        mass = self._of_persons(mass)
         for _ in range(SWEEPS):
             of_cell = np.bincount(self.cell, weights=mass, minlength=len(self.counts))
-            mass = mass * (self.counts / np.where(of_cell > 0, of_cell, 1))[self.cell]
-            mass *= np.repeat(self.persons / np.add.reduceat(mass, self.starts), length) if len(mass) else mass
+            mass = self._of_persons(mass * (self.counts / np.where(of_cell > 0, of_cell, 1))[self.cell])
         return mass
+
+    def _of_persons(self, mass: Floats) -> Floats:
+        """The entries scaled so that every tuple has its persons."""
+        return mass * self.spread(self.persons / self.of_tuples(np.add, mass))
+
+    def of_tuples(self, ufunc: np.ufunc, entries: Floats) -> Floats:
+        """One figure for each tuple of all of its entries."""
+        found: Floats = ufunc.reduceat(entries, self.starts) if len(entries) else entries
+        return found
+
+    def spread(self, of_tuples: Floats) -> Floats:
+        """A figure of each tuple for every entry of it."""
+        return np.repeat(of_tuples, np.diff(self.starts, append=len(self.owner)))
 
 
 def _likelihood(fit: _Fit, features: Sequence[tuple[Ints, int]], believed: Floats) -> Floats:
@@ -101,8 +113,7 @@ def _likelihood(fit: _Fit, features: Sequence[tuple[Ints, int]], believed: Float
         everywhere = held.sum(axis=0) / held.sum()
         ratio = (held + WEIGHT * everywhere) / ((of_value[:, None] + WEIGHT) * np.where(everywhere > 0, everywhere, 1))
         logarithm += np.log(np.where(everywhere > 0, ratio, 1)).ravel()[key]
-    most = np.repeat(np.maximum.reduceat(logarithm, fit.starts), np.diff(fit.starts, append=len(logarithm))) if len(logarithm) else logarithm
-    scaled: Floats = np.exp(np.maximum(logarithm - most, _LEAST))
+    scaled: Floats = np.exp(np.maximum(logarithm - fit.spread(fit.of_tuples(np.maximum, logarithm)), _LEAST))
     return scaled
 
 
@@ -110,8 +121,8 @@ def _feature(hosts: Hosts, i: int) -> tuple[Ints, int]:
     """Every tuple's value of one quasi-identifier as it is learned, and how many there are: numbers and dates of many values in intervals."""
     codes, domain = hosts.codes[:, i].astype(np.int64), hosts.domains[i]
     if domain.type in ("numeric", "date") and len(domain) > 2 * BINS:
-        persons = np.bincount(codes, weights=hosts.persons, minlength=len(domain))
-        middle = (np.cumsum(persons) - persons / 2) / persons.sum()
+        persons = np.bincount(codes, weights=hosts.persons * hosts.hosted, minlength=len(domain))
+        middle = (np.cumsum(persons) - persons / 2) / max(persons.sum(), 1)
         codes = np.minimum((middle * BINS).astype(np.int64), BINS - 1)[codes]
         return codes, BINS
     return codes, len(domain)
