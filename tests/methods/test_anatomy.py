@@ -209,6 +209,21 @@ def test_the_table_of_values_says_nothing_of_the_source() -> None:
     assert np.corrcoef(np.arange(400), draft.groups)[0, 1] == pytest.approx(0, abs=0.27)  # 5.4 standard deviations: a false alarm once in ten million seeds
 
 
+def test_the_promise_is_about_one_release() -> None:
+    """The limit that the documentation names: of the same persons published again, some are left with one value, and more with every release."""
+    frame = patients()
+    candidates: list[set[str]] = [set(frame["illness"]) for _ in range(frame.height)]
+    alone = []
+    for seed in range(4):
+        draft = publish(3, frame, seed=seed)
+        holds: dict[int, set[str]] = defaultdict(set)
+        for bucket, value, _ in draft.form.tables()["sensitive"].iter_rows():
+            holds[bucket].add(value)
+        candidates = [left & holds[bucket] for left, bucket in zip(candidates, draft.groups.tolist(), strict=True)]
+        alone.append(sum(len(left) == 1 for left in candidates))
+    assert alone[0] == 0 < alone[1] < alone[2] < alone[3]
+
+
 def residue_joins_its_own(l: int, microdata: Microdata) -> np.ndarray:
     """A broken twin: the last rows of the most frequent value go to a bucket that holds it already."""
     codes, n = microdata.sensitive.codes, microdata.rows

@@ -1,4 +1,4 @@
-"""The array work of anatomy: groups of different values, largest hash buckets first, and the residue (Xiao & Tao, VLDB 2006, Figure 3).
+"""The array work of anatomy: groups of different values, largest hash buckets first, and the residue (Xiao & Tao, VLDB 2006, the algorithm Anatomize).
 
 The hash buckets of the paper, one per sensitive value, are here ``order``: the rows by value, those of one value in random order. How many are left in
 each is kept in rank order by counting: of the values tied for the last places of a group, random ones are moved to the end of their rank, from where they

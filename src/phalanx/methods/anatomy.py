@@ -32,7 +32,7 @@ class Anatomy:
     Raises PlanError for an l below 1, SchemaError where no sensitive attribute is declared, where it holds sets, or where columns are kept, NotEligible
     where a value stands in more than 1/l of the rows, l rounded up.
 
-    Source: Xiao, Tao, VLDB 2006, section 5; how we differ: l may be a fraction, and ties between values of equally many rows are decided at random.
+    Source: Xiao, Tao, VLDB 2006, the algorithm Anatomize; how we differ: l may be a fraction, and ties between values of equally many rows are decided at random.
 
     >>> Anatomy(l=3).public()
     {'name': 'anatomy', 'l': 3}
