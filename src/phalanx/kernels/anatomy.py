@@ -18,7 +18,10 @@ _GREATEST = 2**63 - 1
 
 @njit(cache=True, nogil=True, fastmath=False)
 def pick(bound: int, draws: Ints, at: int) -> tuple[int, int]:
-    """A uniform integer of ``0 .. bound-1`` from the next of ``draws`` (uniform in ``0 .. 2^63-1``) without the bias of a remainder; the place after it."""
+    """A uniform integer of ``0 .. bound-1``, without the bias of a remainder, and the place after the draw that it was made from.
+
+    ``draws``: random numbers of ``0 .. 2^63-1``; those from the place ``at`` on are not used yet. ValueError where they run out.
+    """
     refused_above = _GREATEST - (_GREATEST % bound + 1) % bound
     while True:
         if at >= len(draws):
