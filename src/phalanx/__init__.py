@@ -4,12 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from phalanx.adversaries import History, Intersection
+    from phalanx.adversaries import History, Intersection, Posterior
     from phalanx.checking import Verification, verify
     from phalanx.data.hierarchy import Bands, Prefix, Tree
     from phalanx.data.schema import Schema
     from phalanx.errors import PhalanxError
     from phalanx.ledger import Ledger
+    from phalanx.methods.anatomy import Anatomy
     from phalanx.methods.global_guarantee import GlobalGuarantee
     from phalanx.methods.m_invariance import MInvariance
     from phalanx.methods.mondrian import Mondrian
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from phalanx.release.folder import Release
 
 _WHERE = {
+    "Anatomy": "phalanx.methods.anatomy",
     "Bands": "phalanx.data.hierarchy",
     "GlobalGuarantee": "phalanx.methods.global_guarantee",
     "History": "phalanx.adversaries",
@@ -28,6 +30,7 @@ _WHERE = {
     "Mondrian": "phalanx.methods.mondrian",
     "PhalanxError": "phalanx.errors",
     "Plan": "phalanx.plan",
+    "Posterior": "phalanx.adversaries",
     "Prefix": "phalanx.data.hierarchy",
     "Published": "phalanx.publishing",
     "Release": "phalanx.release.folder",
@@ -40,6 +43,7 @@ _WHERE = {
 }
 
 __all__ = [
+    "Anatomy",
     "Bands",
     "GlobalGuarantee",
     "History",
@@ -49,6 +53,7 @@ __all__ = [
     "Mondrian",
     "PhalanxError",
     "Plan",
+    "Posterior",
     "Prefix",
     "Published",
     "Release",
