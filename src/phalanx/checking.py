@@ -115,12 +115,15 @@ def read_releases(releases: Sequence[str | Path | Release]) -> list[Release]:
 
 
 def gather_evidence(
-    releases: Sequence[Release], *, ledger: str | None, originals: Sequence[Any] = (), identifier: str | None = None
+    releases: Sequence[Release], *, ledger: str | None, originals: Sequence[Any] = (), identifier: str | None = None, persons: bool = True
 ) -> tuple[Evidence, list[Verdict]]:
-    """The evidence that a ledger and original tables give, and whether the folders are those that the ledger recorded."""
+    """The evidence that a ledger and original tables give, and whether the folders are those that the ledger recorded.
+
+    ``persons``: whether it must be known who is who in the original tables; without a ledger, and about one release alone, it need not be.
+    """
     if originals and len(originals) != len(releases):
         raise ReleaseError(f"{len(originals)} original table(s) are given for {len(releases)} release(s); give one for each, in order.")
-    if originals and identifier is None:
+    if originals and identifier is None and (persons or ledger is not None):
         raise ReleaseError("an original table needs its identifier column, so that a person is followed through the releases; name it with --identifier.")
     groups: dict[int, pl.DataFrame] = {}
     recorded: list[Verdict] = []

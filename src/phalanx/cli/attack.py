@@ -8,65 +8,103 @@ from phalanx.cli.output import JSON, show_json, show_table, show_text
 
 if TYPE_CHECKING:
     from phalanx.adversaries import Adversary, Attack
+    from phalanx.adversaries.posterior import Inferred
 
-_ADVERSARIES = ("intersection", "intersection-by-person", "history")
+_ADVERSARIES = ("intersection", "intersection-by-person", "history", "posterior", "posterior-learning")
+_BY_LEDGER = ("intersection-by-person", "history")
+_BOUNDED = ("history", "posterior", "posterior-learning")
+_OF_ONE_RELEASE = ("posterior", "posterior-learning")
 
 
 def attack(
     releases: Annotated[list[str], typer.Argument(help="The release folders of one series.")],
     original: Annotated[list[str] | None, typer.Option(help="The original table of each release, in their order; repeat it. history needs none.")] = None,
-    identifier: Annotated[str | None, typer.Option(help="The identifier column of the original tables.")] = None,
+    identifier: Annotated[
+        str | None, typer.Option(help="The identifier column of the original tables. Not needed for one release alone without a ledger.")
+    ] = None,
     ledger: Annotated[str | None, typer.Option(help="The ledger's URL or SQLite file; the worst case needs its person-to-group mapping.")] = None,
     adversary: Annotated[
         str,
         typer.Option(
-            help="intersection (knows quasi-identifiers), intersection-by-person (worst case: knows everybody's group) "
-            "or history (knows everybody's group; how likely somebody was ever linked to a value)."
+            help="intersection (knows quasi-identifiers), intersection-by-person (worst case: knows everybody's group), "
+            "history (knows everybody's group; how likely somebody was ever linked to a value), "
+            "posterior (of one release, knows quasi-identifiers; how probable each value of everybody is) "
+            "or posterior-learning (the same, and learns from the release which values go with which quasi-identifiers)."
         ),
     ] = "intersection",
-    bound: Annotated[str | None, typer.Option(help="history: count the persons who were linked to a value with more than this; 1/2 if not given.")] = None,
+    bound: Annotated[
+        str | None, typer.Option(help="history, posterior: count the persons who are linked to a value with more than this; 1/2 if not given.")
+    ] = None,
     value: Annotated[list[str] | None, typer.Option(help="history: look for this sensitive value; repeat it. All values if not given.")] = None,
     json: bool = JSON,
 ) -> None:
     """Attack a series as an adversary would, and count the persons exposed.
 
-    JSON keys: adversary, knows, persons, exposed, success, baseline, candidates, note; of history also bound, above, largest, probabilities.
+    JSON keys: adversary, knows, persons, exposed, success, baseline, candidates, note; of history also bound, above, largest, probabilities; of
+    posterior also interval, drawing, drawing_interval, bound, above, above_success, largest.
     """
     from phalanx.checking import gather_evidence, read_releases
     from phalanx.cli.locations import ledger_url
-    from phalanx.errors import PlanError, ReleaseError, did_you_mean
+    from phalanx.errors import ReleaseError
 
-    if adversary not in _ADVERSARIES:
-        raise PlanError(f"--adversary {adversary!r} is not known{did_you_mean(adversary, _ADVERSARIES) or '; known are ' + ', '.join(_ADVERSARIES) + '.'}")
-    if adversary != "intersection" and ledger is None:
-        raise ReleaseError("the worst case needs to know everybody's group, which only the ledger knows; name it with --ledger.")
-    if adversary != "history":
-        if not original or identifier is None:
-            raise PlanError(f"{adversary} knows the original tables; name one for each release with --original, and --identifier.")
-        if bound is not None or value:
-            raise PlanError("--bound and --value are about the history adversary; add --adversary history, or leave them out.")
+    alone = adversary in _OF_ONE_RELEASE
+    _check_question(adversary, releases, original, identifier, ledger, bound, value)
     attacker = _named(adversary, bound, value)
     read = read_releases(releases)
-    evidence, _ = gather_evidence(read, ledger=None if ledger is None else ledger_url(ledger), originals=original or [], identifier=identifier)
+    at = None if ledger is None else ledger_url(ledger)
+    evidence, _ = gather_evidence(read, ledger=at, originals=original or [], identifier=identifier, persons=not alone)
     found = attacker.attack(sorted(read, key=lambda release: release.number), evidence)
     if not found.persons:
-        raise ReleaseError("nobody of the original tables is in the releases; check --identifier, and give the originals in the order of the releases.")
+        hint = "check that it is the table that was published" if alone else "check --identifier, and give the originals in the order of the releases"
+        raise ReleaseError(f"nobody of the original table{'' if alone else 's'} is in the release{'' if alone else 's'}; {hint}.")
     if json:
         show_json(found.to_json())
     else:
         _show(found)
 
 
+def _check_question(
+    adversary: str,
+    releases: list[str],
+    original: list[str] | None,
+    identifier: str | None,
+    ledger: str | None,
+    bound: str | None,
+    value: list[str] | None,
+) -> None:
+    """PlanError or ReleaseError where an adversary is asked for what it does not do, or not told what it must know."""
+    from phalanx.errors import PlanError, ReleaseError, did_you_mean
+
+    if adversary not in _ADVERSARIES:
+        raise PlanError(f"--adversary {adversary!r} is not known{did_you_mean(adversary, _ADVERSARIES) or '; known are ' + ', '.join(_ADVERSARIES) + '.'}")
+    if adversary in _BY_LEDGER and ledger is None:
+        raise ReleaseError("the worst case needs to know everybody's group, which only the ledger knows; name it with --ledger.")
+    if adversary in _OF_ONE_RELEASE:
+        if len(releases) > 1:
+            raise PlanError(f"{adversary} looks at one release at a time, and {len(releases)} are given; name one of them.")
+        if not original:
+            raise PlanError(f"{adversary} knows the original table; name it with --original.")
+    elif adversary != "history" and (not original or identifier is None):
+        raise PlanError(f"{adversary} knows the original tables; name one for each release with --original, and --identifier.")
+    if bound is not None and adversary not in _BOUNDED:
+        raise PlanError("--bound is about the history and the posterior adversaries; name one of them with --adversary, or leave it out.")
+    if value and adversary != "history":
+        raise PlanError("--value is about the history adversary; add --adversary history, or leave it out.")
+
+
 def _named(adversary: str, bound: str | None, value: list[str] | None) -> "Adversary":
-    from phalanx.adversaries import History, Intersection
+    from phalanx.adversaries import History, Intersection, Posterior
 
     if adversary == "history":
         return History(bound=bound or "1/2", values=value or [])
+    if adversary in ("posterior", "posterior-learning"):
+        return Posterior(by="law" if adversary == "posterior" else "learning", bound=bound or "1/2")
     return Intersection(view="box" if adversary == "intersection" else "person")
 
 
 def _show(found: "Attack") -> None:
     from phalanx.adversaries.history import Linked
+    from phalanx.adversaries.posterior import Inferred
 
     show_text(f"{found.adversary} knows {found.knows}")
     if isinstance(found, Linked):
@@ -77,6 +115,8 @@ def _show(found: "Attack") -> None:
             right=range(4),
         )
         show_table("", ["linked with up to", "persons"], sorted(found.probabilities.items()), right=(0, 1))
+    elif isinstance(found, Inferred):
+        _show_inferred(found)
     else:
         show_table(
             "",
@@ -89,5 +129,25 @@ def _show(found: "Attack") -> None:
         show_text(found.note)
 
 
-def _share(share: float | None) -> str:
-    return "unknown" if share is None else f"{share:.1%}"
+def _show_inferred(found: "Inferred") -> None:
+    rows = [
+        ["names the most probable value", _share(found.success), _interval(found.interval)],
+        ["draws a value by its probability", _share(found.drawing), _interval(found.drawing_interval)],
+        ["names the most frequent value, without the release", _share(found.baseline), ""],
+    ]
+    show_table("", ["what it does", "right", "95 % interval"], rows, right=(1,))
+    show_table(
+        "",
+        ["persons", f"a value above {found.bound}", "of these right", "certain, and right", "largest probability"],
+        [[found.persons, found.above, _share(found.above_success, "nobody"), found.exposed, f"{found.largest:.6g}"]],
+        right=range(5),
+    )
+    show_table("", ["values possible", "persons"], sorted(found.histogram.items()), right=(0, 1))
+
+
+def _share(share: float | None, without: str = "unknown") -> str:
+    return without if share is None else f"{share:.1%}"
+
+
+def _interval(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.1%} to {ends[1]:.1%}"
