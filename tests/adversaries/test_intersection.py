@@ -15,6 +15,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import ReleaseError
+from phalanx.release.bucketized import Bucketized
 from phalanx.release.evidence import Evidence
 from phalanx.release.generalized import Generalized
 from phalanx.release.manifest import PublishedAttribute
@@ -291,3 +292,10 @@ def test_the_json_has_the_documented_keys():
 
     assert list(found.to_json()) == ["adversary", "knows", "persons", "exposed", "success", "baseline", "candidates", "note"]
     assert found.to_json()["candidates"] == {"2": 1}
+
+
+def test_it_looks_at_intervals_only():
+    """A release of buckets is refused in one sentence that names what fits it."""
+    bucketized = Bucketized(pl.DataFrame({"bucket": [1]}), pl.DataFrame({"bucket": [1], "ill": ["flu"], "count": [1]}), ())
+    with pytest.raises(ReleaseError, match="release 1 is bucketized, and the intersection adversary looks at intervals; use the adversary 'posterior'"):
+        Intersection().attack([Shown(1, bucketized)], Evidence())

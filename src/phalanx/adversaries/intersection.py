@@ -13,7 +13,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
-from phalanx.release.generalized import GROUP
+from phalanx.release.generalized import GROUP, Generalized
 
 _KNOWS: Final = {
     "box": "everybody's quasi-identifier values, and in which releases everybody is; the groups that may host a person are those whose box contains them",
@@ -62,6 +62,10 @@ class Intersection:
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Attack:
         """The candidates left for every person; ReleaseError where the mapping or a table is missing, or does not fit the files."""
         series = sorted(releases, key=lambda r: r.number)
+        if other := next((r for r in series if not isinstance(r.form, Generalized)), None):
+            raise ReleaseError(
+                f"release {other.number} is {other.form.kind}, and the intersection adversary looks at intervals; use the adversary 'posterior' or 'membership'."
+            )
         if any(r.form.sensitive is None for r in series):
             raise ReleaseError("a release has no sensitive attribute, so there is nothing to expose.")
         values = _values(series, evidence)
@@ -109,7 +113,7 @@ class Intersection:
 
 def _values(series: Sequence[Release], evidence: Evidence) -> Values:
     """All values that somebody may have: what is published, and the truth where it is given."""
-    published = [r.form.table[str(r.form.sensitive)] for r in series]
+    published = [r.generalized.table[str(r.form.sensitive)] for r in series]
     return Values.of(published + [m.sensitive.domain.values for r in series if (m := evidence.microdata.get(r.number)) is not None])
 
 

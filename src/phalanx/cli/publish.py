@@ -35,12 +35,11 @@ def publish(
     if json:
         show_json(published.to_json())
         return
-    show_table(
-        f"Release {published.number} of {read.name}",
-        ["rows", "groups", "counterfeits", "held back", "seconds"],
-        [[published.rows, published.groups, published.counterfeits, published.suppressed, f"{published.seconds:.2f}"]],
-        right=range(5),
-    )
+    told = {"rows": published.rows, "groups": published.groups, "counterfeits": published.counterfeits, "held back": published.suppressed}
+    if (form := published.release.form).kind != "generalized":
+        told = {"rows": published.rows, f"{form.id_column}s": published.groups, "held back": published.suppressed}
+    told["seconds"] = f"{published.seconds:.2f}"
+    show_table(f"Release {published.number} of {read.name}", list(told), [list(told.values())], right=range(len(told)))
     for reason, rows in published.held_back.items():
         typer.echo(f"held back: {rows} row(s), {reason}")
     for reason, values in published.suppressed_values.items():

@@ -28,7 +28,8 @@ def check(release: Release, earlier: Sequence[Release] = (), *, allow_seeded: bo
     else:
         faults = list(bucket_faults(release.form))
     faults += [*file_faults(release), *_chain_faults(release, earlier), *_promise_faults(release)]
-    note = "; ".join(faults) or "columns, groups, intervals, files, chain"
+    looked_at = "columns, groups, intervals, files, chain" if isinstance(release.form, Generalized) else "columns, buckets, files, chain"
+    note = "; ".join(faults) or looked_at
     if release.number > 1 and not earlier:
         note += f"; not checked: whether it follows on release {release.number - 1}, which was not given"
     seeded = release.manifest.not_for_publication
