@@ -1,0 +1,95 @@
+"""The slow, obvious tuple partition of slicing: lists, dictionaries, fractions. Shares no code with the kernels.
+
+A row is a tuple of attributes' codes; ``values[i]`` is what row i has in each column (of the sensitive column, in the last place, its quasi-identifiers
+only) and ``sensitive[i]`` its sensitive value. A bucket is a list of row numbers.
+"""
+
+from collections import Counter, defaultdict
+from fractions import Fraction
+from math import prod
+
+
+def degree(t, bucket, values):
+    """f(t, B): the product over columns of the share of the bucket's rows that have the tuple's value there."""
+    return prod((Fraction(sum(values[i][j] == v for i in bucket), len(bucket)) for j, v in enumerate(t)), start=Fraction(1))
+
+
+def matching(t, buckets, values):
+    """The number of matching buckets, and f(t)."""
+    degrees = [degree(t, bucket, values) for bucket in buckets]
+    return sum(f > 0 for f in degrees), sum(degrees, Fraction(0))
+
+
+def beside(t, bucket, values, sensitive):
+    """D(t, B): sensitive value -> its share among the bucket's rows with the tuple's quasi-identifiers of the sensitive column."""
+    alike = [sensitive[i] for i in bucket if values[i][-1] == t[-1]]
+    return {s: Fraction(times, len(alike)) for s, times in Counter(alike).items()}
+
+
+def posterior(t, buckets, values, sensitive):
+    """Sensitive value -> p(t, s), over all buckets that the tuple matches."""
+    degrees = [degree(t, bucket, values) for bucket in buckets]
+    found = defaultdict(Fraction)
+    for f, bucket in zip(degrees, buckets, strict=True):
+        if f:
+            for s, share in beside(t, bucket, values, sensitive).items():
+                found[s] += f / sum(degrees) * share
+    return dict(found)
+
+
+def locally(principle, least=1):
+    """For a list of (q, s): whether it is long enough and the sensitive values beside each q keep the principle."""
+
+    def holds(pairs):
+        among = defaultdict(list)
+        for q, s in pairs:
+            among[q].append(s)
+        return len(pairs) >= least and all(principle(group) for group in among.values())
+
+    return holds
+
+
+def over_all_buckets(t, buckets, values, sensitive, l):
+    """Whether p(t, s) <= 1/l; on the bound itself only where none of the matching buckets is above it, as the kernel says of itself."""
+    met = [bucket for bucket in buckets if degree(t, bucket, values)]
+    if all(share * l <= 1 for bucket in met for share in beside(t, bucket, values, sensitive).values()):
+        return True
+    return all(p * l < 1 for p in posterior(t, buckets, values, sensitive).values())
+
+
+def in_own_bucket(t, buckets, values, sensitive, l):
+    """Broken: forgets every matching bucket but the first."""
+    met = [bucket for bucket in buckets if degree(t, bucket, values)]
+    return all(share * l <= 1 for share in beside(t, met[0], values, sensitive).values())
+
+
+def halves(bucket, rows, places, relaxed):
+    """All cuts of a bucket that Mondrian tries, in its order."""
+    spread = []
+    for a in range(len(places)):
+        low, high = min(rows[i][a] for i in bucket), max(rows[i][a] for i in bucket)
+        if low < high:
+            spread.append((-(places[a][high] - places[a][low]), a))
+    for _, a in sorted(spread):
+        median = sorted(rows[i][a] for i in bucket)[(len(bucket) - 1) // 2]
+        below, equal = [i for i in bucket if rows[i][a] < median], [i for i in bucket if rows[i][a] == median]
+        lefts = [below + equal[: len(bucket) // 2 - len(below)]] if relaxed else [below + equal, below]
+        for left in lefts:
+            yield [i for i in bucket if i in left], [i for i in bucket if i not in left]
+
+
+def exact_cuts(rows, places, values, sensitive, l, *, least=1, relaxed=False, keeps=over_all_buckets):
+    """The buckets before the first cut and after every one that is kept; the smaller half is cut before the larger, of equal halves the right one."""
+    tuples = sorted(set(values))
+    buckets = [list(range(len(rows)))]
+    history, waiting = [buckets], [buckets[0]]
+    while waiting:
+        bucket = waiting.pop()
+        for left, right in halves(bucket, rows, places, relaxed):
+            after = [b for b in buckets if b is not bucket] + [left, right]
+            if min(len(left), len(right)) >= least and all(keeps(t, after, values, sensitive, l) for t in tuples):
+                buckets = after
+                history.append(buckets)
+                waiting += [right, left] if len(left) < len(right) else [left, right]
+                break
+    return history
