@@ -35,7 +35,7 @@ def publish(
     if json:
         show_json(published.to_json())
         return
-    told = {"rows": published.rows, "groups": published.groups, "counterfeits": published.counterfeits, "held back": published.suppressed}
+    told: dict[str, object] = {"rows": published.rows, "groups": published.groups, "counterfeits": published.counterfeits, "held back": published.suppressed}
     if (form := published.release.form).kind != "generalized":
         told = {"rows": published.rows, f"{form.id_column}s": published.groups, "held back": published.suppressed}
     told["seconds"] = f"{published.seconds:.2f}"
