@@ -25,9 +25,9 @@ def bucket_faults(form: Form) -> Sequence[str]:
     """What is wrong with the buckets of a sliced or bucketized form, looked for once; nothing where the form is another one."""
     if form not in _seen:
         if isinstance(form, Sliced):
-            _seen[form] = [*_attribute_faults(form), *_sliced_faults(form)]
+            _seen[form] = list(_attribute_faults(form)) or list(_sliced_faults(form))
         elif isinstance(form, Bucketized):
-            _seen[form] = [*_attribute_faults(form), *_bucketized_faults(form)]
+            _seen[form] = list(_attribute_faults(form)) or list(_bucketized_faults(form))
     return _seen.get(form, ())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from phalanx.data.hierarchy import Hierarchy, Tree
-from phalanx.errors import ReleaseError
+from phalanx.errors import ReleaseError, SchemaError
 from phalanx.guarantees.hierarchies import hierarchy_of, leaves_of
 from phalanx.release.manifest import PublishedAttribute
 
@@ -68,7 +68,10 @@ def _uncovered(attribute: PublishedAttribute, hierarchy: Hierarchy, boxes: pl.Da
     node, low, high = (boxes[c] for c in attribute.columns)
     ends = both_ends(low, high).drop_nulls().unique().sort()
     leaves = leaves_of(hierarchy, ends.alias(attribute.name))
-    above = hierarchy.ancestors(leaves).rows()
+    try:
+        above = hierarchy.ancestors(leaves).rows()
+    except (ValueError, SchemaError, pl.exceptions.PolarsError):
+        raise ReleaseError(f"the hierarchy of {attribute.name!r} in the manifest is not one of its values; ask the publisher for the folder again.") from None
     paths: dict[Any, tuple[str, ...]] = dict(zip(leaves.to_list(), above, strict=True))
 
     def covers(name: str | None, a: Any, b: Any) -> bool:

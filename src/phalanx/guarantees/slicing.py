@@ -217,24 +217,31 @@ class SlicedCloseness:
         if early := _nothing(self.name, bound, view):
             return early
         groups: Groups = view.sensitive  # type: ignore[assignment]
-        try:
+        try:  # of a hierarchy that does not fit
             most, where = farthest(groups, "ordered" if self.distance == "ordered" else "equal")
-            domain, place = domain_places(groups)
+            length, place = self._places(groups)
         except ReleaseError as error:
             return [Verdict(name=self.name, bound=bound, worst=None, holds=False, note=str(error))]
         if most <= bound:
             return [_kept(self.name, bound, most, view, where)]
         table = [Fraction(int(n), groups.rows) for n in groups.totals]
-        rough = partial(self._rough, table=groups.totals / groups.rows, place=place, length=len(domain))
+        rough = partial(self._rough, table=groups.totals / groups.rows, place=place, length=length)
         figures = rough(Rough(np.arange(len(groups)), groups.cell_group, groups.cell_value, groups.cell_count / groups.sizes[groups.cell_group]))
         bad = figures > float(bound)
         for g in np.flatnonzero(np.abs(figures - float(bound)) <= _ROUNDING).tolist():
-            bad[g] = self._distance(_of_group(groups, g), table, place, len(domain)) > bound
+            bad[g] = self._distance(_of_group(groups, g), table, place, length) > bound
 
         def search(tuples: Ints) -> tuple[Figure, int]:
-            return worst(view, tuples, rough, lambda p: self._distance(p, table, place, len(domain)))[:2]
+            return worst(view, tuples, rough, lambda p: self._distance(p, table, place, length))[:2]
 
         return [_one_by_one(self.name, bound, release, view, bad, search, evidence, holds=partial(ge, bound))]
+
+    def _places(self, groups: Groups) -> tuple[int, Ints]:
+        """How many values there are, and the place of each published one; in order, and with all declared leaves, where that counts."""
+        if self.distance == "equal":
+            return len(groups.totals), np.arange(len(groups.totals))
+        domain, place = domain_places(groups)
+        return len(domain), place
 
     def _rough(self, some: Rough, *, table: Floats, place: Ints, length: int) -> Floats:
         if self.distance == "equal":

@@ -1,0 +1,518 @@
+"""Sliced and bucketized releases that anybody changes are refused in words, whatever is changed; the untouched ones hold."""
+
+import ast
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from phalanx.data.hierarchy import Bands, Prefix
+from phalanx.data.microdata import Microdata
+from phalanx.data.persons import PersonKey
+from phalanx.data.schema import Schema
+from phalanx.errors import ReleaseError
+from phalanx.guarantees import bucket_truth, buckets
+from phalanx.guarantees.verify import verify
+from phalanx.methods.column_boxes import column_boxes
+from phalanx.randomness import Randomness
+from phalanx.release.bucketized import Bucketized, bucketize
+from phalanx.release.evidence import Evidence
+from phalanx.release.folder import Release, write_folder
+from phalanx.release.form import Form
+from phalanx.release.manifest import NAME, digest
+from phalanx.release.sliced import Sliced, slice_into
+
+FRAME = pl.DataFrame({
+    "who": list("abcdefgh"),
+    "age": [22, 22, 33, 52, 54, 60, 60, None],
+    "born": [date(1999, 1, 1)] * 2 + [date(1990, 2, 2), date(1970, 3, 3), None, date(1964, 1, 1), date(1964, 1, 2), date(1960, 1, 1)],
+    "sex": list("MFFFMMMF"),
+    "zip": ["47906", "47906", "47905", "47905", "47302", "47302", "47304", "47304"],
+    "ill": ["dyspepsia", "flu", "flu", "bronchitis", "flu", None, "dyspepsia", "gastritis"],
+})  # fmt: skip
+SCHEMA = Schema(
+    identifier="who", quasi=["age", "born", "sex", "zip"], sensitive="ill", hierarchies={"age": Bands((10, 20)), "zip": Prefix((5, 3, 0))}, missing="value"
+)
+MICRODATA = Microdata.encode(FRAME, SCHEMA, PersonKey(bytes(32)))
+OF_ROW = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+APART = (("age", "born", "sex"), ("zip", "ill"))
+SHARED = (("age", "born"), ("born", "sex"), ("sex", "zip", "ill"))
+
+
+def form_of(kind: str) -> tuple[Form, np.ndarray]:
+    """A form of eight people in two buckets, and the published bucket of each person."""
+    stream = Randomness.secure().stream("test")
+    if kind == "bucketized":
+        form, ids = bucketize(MICRODATA, OF_ROW, stream)
+    else:
+        columns = SHARED if "shared" in kind else APART
+        boxes = column_boxes(MICRODATA, columns, 2) if "boxes" in kind else None
+        form, ids = slice_into(MICRODATA, columns, OF_ROW, stream, boxes=boxes, compact="compact" in kind)
+    return form, ids[OF_ROW]
+
+
+KINDS = ["rows", "compact", "shared rows", "shared compact", "boxes rows", "boxes compact", "bucketized"]
+FORMATS = [("parquet", "csv"), ("parquet",), ("csv",)]
+
+
+def promise_of(form: Form) -> dict[str, Any]:
+    return {
+        "name": "anatomy's l-diversity" if form.kind == "bucketized" else "l-diverse slicing",
+        "l": 1 if isinstance(form, Sliced) and len(form.columns) > 2 else 2,
+    }
+
+
+def issue(path: Path, form: Form, formats: tuple[str, ...] = ("parquet",), promise: dict[str, Any] | None = None) -> Path:
+    path.mkdir()
+    said = {"series": "s", "number": 1, "method": {"name": "by hand"}, "boxes": "exact", "not_for_publication": False, "previous": None}
+    write_folder(path, form, formats, guarantees=[promise or promise_of(form)], **said)
+    return path
+
+
+def refusal(path: Path, evidence: Evidence | None = None) -> str:
+    """What is said against the folder; empty where it holds."""
+    try:
+        return " | ".join(f"{v.name}: {v.note}" for v in verify([Release.read(path)], evidence) if not v.holds)
+    except ReleaseError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("formats", FORMATS)
+def test_the_untouched_release_holds(tmp_path, kind, formats):
+    """In every form, layout and format the release holds, beside the original and the mapping too: what refuses the others is the change."""
+    form, published = form_of(kind)
+    path = issue(tmp_path / "r", form, formats)
+    assert refusal(path) == ""
+    mapping = pl.DataFrame({"person": MICRODATA.persons, "group": published})
+    assert refusal(path, Evidence(groups={1: mapping}, microdata={1: MICRODATA})) == ""
+
+
+def put(column: str, value: Any, *, row: int = 0) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Another value in one row."""
+    return lambda t: t.with_columns(pl.when(pl.int_range(pl.len()) == row).then(pl.lit(value, dtype=t[column].dtype)).otherwise(pl.col(column)).alias(column))
+
+
+def typed(column: str, dtype: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda t: t.with_columns(pl.col(column).cast(dtype))
+
+
+def floating(column: str, value: float) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """A column of floating point, with another value in the first row."""
+    return lambda t: put(column, value)(typed(column, pl.Float64)(t))
+
+
+def given(change: Callable[[pl.DataFrame], pl.DataFrame], table: int = 0) -> Callable[[Sliced], Sliced]:
+    """Change one table of a sliced form."""
+    return lambda form: replace(form, given=tuple(change(t) if i == table else t for i, t in enumerate(form.given)))
+
+
+def values(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[Bucketized], Bucketized]:
+    return lambda form: replace(form, values=change(form.values))
+
+
+def table(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[Bucketized], Bucketized]:
+    return lambda form: replace(form, table=change(form.table))
+
+
+def attribute(name: str, **said: Any) -> Callable[[Form], Form]:
+    """Another description of one attribute."""
+    return lambda form: replace(form, attributes=tuple(a.model_copy(update=said) if a.name == name else a for a in form.attributes))
+
+
+def counted_again(t: pl.DataFrame) -> pl.DataFrame:
+    """One count taken apart into two rows."""
+    at = int(t["count"].arg_max())
+    return pl.concat([put("count", t["count"][at] - 1, row=at)(t), t[[at]].with_columns(count=pl.lit(1, dtype=pl.Int64))])
+
+
+def one_bucket_bigger(t: pl.DataFrame) -> pl.DataFrame:
+    """A tuple more in the first bucket and one less in the last: as many as before."""
+    t = t.sort("bucket")
+    return put("count", t["count"][0] + t["count"][-1])(t).head(-1)
+
+
+def circle(_: Form) -> Sliced:
+    """Three columns that share attributes in a circle, each saying what is so."""
+    return slice_into(MICRODATA, (("age", "born"), ("born", "sex"), ("sex", "age", "zip", "ill")), OF_ROW, Randomness.secure().stream("test"))[0]
+
+
+def kept(form: Form) -> Form:
+    return attribute("sex", role="keep")(form)
+
+
+def two_sensitive(form: Sliced) -> Sliced:
+    return attribute("zip", role="sensitive", hierarchy=None)(form)
+
+
+def sensitive_first(form: Sliced) -> Sliced:
+    """The sensitive attribute in the first column."""
+    columns = (("zip", "ill"), ("age", "born", "sex"))
+    return replace(form, columns=columns, given=(form.given[0].select("bucket", "zip", "ill", "age", "born", "sex"),))
+
+
+def one_bucket(t: pl.DataFrame) -> pl.DataFrame:
+    """All counts of a column in the first bucket."""
+    return t.with_columns(pl.lit(1, dtype=pl.Int64).alias("bucket")).group_by(t.columns[:-1]).agg(pl.sum("count"))
+
+
+def from_zero(form: Bucketized) -> Bucketized:
+    less = pl.col("bucket") - 1
+    return replace(form, table=form.table.with_columns(less), values=form.values.with_columns(less))
+
+
+def in_two_columns(form: Bucketized) -> Bucketized:
+    """An attribute of a bucketized release published twice."""
+    twice = form.table.with_columns(age_2="age").select("bucket", "age", "age_2", "born", "sex", "zip")
+    return attribute("age", columns=["age", "age_2"])(replace(form, table=twice))
+
+
+def without_node(form: Sliced) -> Sliced:
+    """A generalized attribute with a hierarchy and without its node."""
+    return attribute("age", columns=["age_low", "age_high"])(replace(form, given=(form.given[0].drop("age"), *form.given[1:])))
+
+
+def overlapping(t: pl.DataFrame) -> pl.DataFrame:
+    """The intervals of dates wide open, and all else the same in one attribute, so that boxes meet."""
+    wide = [
+        pl.lit(date(1900, 1, 1)).alias("born_low"),
+        pl.lit(date(2000, 1, 1)).alias("born_high"),
+        pl.lit("F").alias("sex_low"),
+        pl.lit("M").alias("sex_high"),
+    ]
+    return t.with_columns(*wide, age=pl.lit("*"), age_low=pl.min("age_low"), age_high=pl.when(pl.col("bucket") == 1).then(60).otherwise(54))
+
+
+CHANGES: dict[str, tuple[str, Callable[[Any], Form], str]] = {
+    "a kept attribute": ("rows", kept, "'sex' is kept as it is, which this form has no place for"),
+    "two sensitive attributes": ("rows", two_sensitive, "there are several sensitive attributes"),
+    "an interval without its node": ("boxes rows", without_node, "'age' stands in 2 column(s), which are too many or too few"),
+    "a set of quasi-identifiers": ("rows", attribute("sex", type="set"), "'sex' is declared a set, which only a sensitive attribute may be"),
+    "buckets that are text": ("rows", given(typed("bucket", pl.String)), "the bucket column of data does not hold whole numbers"),
+    "buckets that are fractions": ("compact", given(typed("bucket", pl.Float64)), "the bucket column of column 1 does not hold whole numbers"),
+    "a row without a bucket": ("rows", given(put("bucket", None)), "the bucket column of data does not hold whole numbers"),
+    "counts that are text": ("compact", given(typed("count", pl.String), 1), "the count column of column 2 does not hold whole numbers"),
+    "a count of nobody": ("compact", given(lambda t: pl.concat([t, t[:1].with_columns(pl.col("count") * 0, age=pl.lit(99, dtype=pl.Int64))])), "1 count(s) of column 1 are not positive"),
+    "a negative count": ("bucketized", values(put("count", -1)), "1 count(s) of sensitive are not positive"),
+    "counts beyond all tables": ("compact", given(put("count", 2**62)), "the counts of column 1 add up to more tuples than any table has"),
+    "numbers as text": ("rows", given(typed("age", pl.String)), "column 'age' holds String and is declared numeric"),
+    "dates as text": ("bucketized", table(typed("born", pl.String)), "column 'born' holds String and is declared date"),
+    "a value as a list": ("rows", given(lambda t: t.with_columns(ill=pl.concat_list("ill"))), "column 'ill' holds List(String) and is declared categorical"),
+    "a node as a number": ("boxes rows", given(lambda t: t.with_columns(age=pl.lit(20))), "column 'age' holds Int32 and is declared nodes"),
+    "a value that is NaN": ("rows", given(floating("age", float("nan"))), "column 'age' holds NaN or an infinite number, which nobody has; a missing value is null"),
+    "an infinite end": ("boxes rows", given(floating("age_high", float("inf"))), "column 'age_high' holds NaN or an infinite number"),
+    "the same counted twice": ("compact", given(counted_again), "1 row(s) of column 1 count the same values of the same bucket again"),
+    "a value counted twice": ("bucketized", values(lambda t: pl.concat([t, t[:1]])), "1 row(s) of sensitive count the same values of the same bucket again"),
+    "the sensitive attribute in the first column": ("rows", sensitive_first, "the sensitive attribute does not stand in the last column alone"),
+    "columns in a circle": ("rows", circle, "the columns share attributes in a circle, so that what they say together cannot be checked"),
+    "a gap in the buckets": ("rows", given(lambda t: t.with_columns(pl.col("bucket").replace(2, 3))), "the buckets are not numbered 1 to 2"),
+    "buckets from 0": ("bucketized", from_zero, "the buckets are not numbered 1 to 2"),
+    "a column with another size": ("compact", given(one_bucket_bigger), "the buckets of column 2 have other sizes than those of column 1"),
+    "a column with a bucket less": ("compact", given(one_bucket, 1), "the buckets of column 2 have other sizes"),
+    "a shared attribute in one column": ("shared rows", given(put("sex", "X")), "columns 2 and 3 share sex and do not say the same of it"),
+    "a shared attribute of a compact release": ("shared compact", given(put("born", date(1900, 1, 1))), "columns 1 and 2 share born and do not say the same of it"),
+    "intervals that overlap": ("boxes rows", given(overlapping), "some intervals of 'age' and what stands with it overlap, so that a person has two values"),
+    "an end crossed": ("boxes rows", given(lambda t: t.with_columns(born_low=pl.lit(date(2020, 1, 1)))), "interval(s) of 'born' end before they begin"),
+    "a low end alone": ("boxes compact", given(lambda t: t.with_columns(born_high=pl.lit(None, dtype=pl.Date))), "a low end and no high end"),
+    "a node that does not cover": ("boxes compact", given(lambda t: t.with_columns(zip=pl.lit("11111")), 1), "node(s) of 'zip' do not cover their interval"),
+    "a place that no leaf has": ("boxes compact", given(lambda t: t.with_columns(zip_high=pl.lit("9")), 1), "a value that the hierarchy in the manifest does not name"),
+    "sensitive values of one bucket more": ("bucketized", values(put("count", 2)), "the buckets of sensitive have other sizes than those of data"),
+    "an attribute with two columns": ("bucketized", in_two_columns, "'age' stands in 2 column(s), which are too many or too few"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "change", "what"), CHANGES.values(), ids=CHANGES.keys())
+def test_a_changed_release_is_refused(tmp_path, kind, change, what):
+    """Whatever is changed in the tables, with counts and digests that fit, is named; and nothing is said to be kept."""
+    path = issue(tmp_path / "r", change(form_of(kind)[0]))
+    said = refusal(path)
+    assert what in said
+    assert "diver" not in said or "not checked, since the buckets of the release contradict each other" in said
+
+
+def test_every_fault_has_a_release_of_its_own():
+    """No sentence stands in the source that no changed release brings up."""
+    yielded = [node.value for node in ast.walk(ast.parse(Path(buckets.__file__).read_text())) if isinstance(node, ast.Yield)]
+    longest = []
+    for sentence in yielded:
+        parts = [part.value for part in ast.walk(sentence) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        longest.append(max(parts, key=len))
+    assert len(longest) > 15
+    assert [part for part in longest if not any(part.strip() in what for _, _, what in CHANGES.values())] == []
+
+
+def rewritten(path: Path, name: str, content: bytes) -> None:
+    """Other bytes in a file, with the right digest in the manifest."""
+    (path / name).write_bytes(content)
+    say(path, lambda m: [f.update(sha256=digest(content)) for f in m["files"] if f["name"] == name])
+
+
+def say(path: Path, change: Callable[[dict[str, Any]], Any]) -> None:
+    manifest = json.loads((path / NAME).read_bytes())
+    change(manifest)
+    (path / NAME).write_bytes((json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def described(manifest: dict[str, Any]) -> None:
+    """Columns where the form has none, in their place in the manifest."""
+    said = dict(manifest)
+    manifest.clear()
+    for key, value in said.items():
+        manifest |= {key: value} | ({"sliced": {"columns": [["age"]], "compact": False}} if key == "form" else {})
+
+
+def an_attribute(number: int, **said: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda m: m["attributes"][number].update(said)
+
+
+def a_promise(**said: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda m: m.update(guarantees=[said])
+
+
+NOT_EACH = "the columns that the manifest names do not hold every attribute, each once in a column"
+SAID: dict[str, tuple[str, Callable[[dict[str, Any]], Any], str]] = {
+    "not described": ("rows", lambda m: m.pop("sliced"), "the manifest says sliced and does not describe its columns so"),
+    "described without need": ("bucketized", described, "the manifest says bucketized and does not describe its columns so"),
+    "another form": ("rows", lambda m: m.update(form="bucketized", sliced=None), "the manifest is not in the form in which it was published"),
+    "an unknown form": ("rows", lambda m: m.update(form="swapped"), "the manifest is not valid at form"),
+    "rows that are called compact": ("rows", lambda m: m["sliced"].update(compact=True), "the manifest names no column-1 file"),
+    "compact that is called rows": ("compact", lambda m: m["sliced"].update(compact=False), "the manifest names no data file"),
+    "a column more": ("compact", lambda m: m["sliced"]["columns"].append(["sex"]), "the manifest names no column-3 file"),
+    "a column less": ("compact", lambda m: m["sliced"].update(columns=[["age", "born", "sex", "zip", "ill"]]), "the file column-2 is not part of the release"),
+    "no columns": ("rows", lambda m: m["sliced"].update(columns=[]), NOT_EACH),
+    "no columns and no attributes": ("rows", lambda m: (m["sliced"].update(columns=[]), m.update(attributes=[])), NOT_EACH),
+    "an empty column": ("rows", lambda m: m["sliced"]["columns"].insert(0, []), NOT_EACH),
+    "an unknown attribute": ("rows", lambda m: m["sliced"]["columns"][0].append("shoe size"), NOT_EACH),
+    "an attribute left out": ("rows", lambda m: m["sliced"]["columns"][0].remove("sex"), NOT_EACH),
+    "an attribute twice in a column": ("rows", lambda m: m["sliced"]["columns"][0].append("sex"), NOT_EACH),
+    "columns in another order": ("rows", lambda m: m["sliced"]["columns"].reverse(), "the columns of data are not those of the manifest"),
+    "an attribute described twice": ("rows", lambda m: m["attributes"].append(m["attributes"][0]), "does not name every attribute and its columns once"),
+    "an attribute without columns": ("rows", an_attribute(4, columns=[]), "does not name every attribute and its columns once"),
+    "a quasi-identifier without columns": ("bucketized", an_attribute(0, columns=[]), "does not name every attribute and its columns once"),
+    "two attributes in one column": ("rows", an_attribute(0, columns=["sex"]), "does not name every attribute and its columns once"),
+    "a column called count": ("rows", an_attribute(0, columns=["count"]), "calls a column 'count', which is taken"),
+    "a column called bucket": ("bucketized", an_attribute(0, columns=["bucket"]), "calls a column 'bucket', which is taken"),
+    "a column of the check's own": ("compact", an_attribute(0, columns=["\0within"]), "which is taken"),
+    "another column": ("rows", an_attribute(0, columns=["AGE"]), "the columns of data are not those of the manifest"),
+    "no sensitive attribute": ("bucketized", an_attribute(4, role="quasi"), "a bucketized release has one sensitive attribute, and the manifest names none or several"),
+    "two of them": ("bucketized", an_attribute(0, role="sensitive"), "a bucketized release has one sensitive attribute, and the manifest names none or several"),
+    "rows": ("compact", lambda m: m.update(rows=9), "the manifest says 9 rows and the files hold 8"),
+    "groups": ("bucketized", lambda m: m.update(groups=3), "the manifest says 3 groups and the files hold 2"),
+    "a file left out": ("bucketized", lambda m: m["files"].pop(), "is not part of the release"),
+    "m-invariance of a sliced release": ("rows", a_promise(name="m-invariance", m=2), "the release is sliced, and this is promised of generalized releases only"),
+    "k-anonymity of a bucketized one": ("bucketized", a_promise(name="k-anonymity", k=2), "the release is bucketized, and this is promised of generalized releases only"),
+    "slicing of a bucketized one": ("bucketized", a_promise(name="l-diverse slicing", l=2), "the release is bucketized, and this is promised of sliced releases only"),
+    "anatomy of a sliced one": ("compact", a_promise(name="anatomy's l-diversity", l=2), "the release is sliced, and this is promised of bucketized releases only"),
+    "l of no sense": ("rows", a_promise(name="l-diverse slicing", l=[2]), "promises l-diverse slicing with a wrong parameter"),
+    "another method's l": ("rows", lambda m: m.update(method={"name": "slicing", "l": 3}), "the method says l = 3 and the promise l-diverse slicing says 2"),
+    "no promise": ("rows", lambda m: m.update(guarantees=[]), "the manifest promises nothing"),
+    "a hierarchy of no kind": ("boxes rows", an_attribute(0, hierarchy={"kind": "circle"}), "is none that Phalanx knows"),
+    "a hierarchy that is empty": ("boxes rows", an_attribute(0, hierarchy={}), "is none that Phalanx knows"),
+    "another hierarchy": ("boxes rows", an_attribute(0, hierarchy={"kind": "prefix", "lengths": [2, 1, 0]}), "hierarchy"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "change", "what"), SAID.values(), ids=SAID.keys())
+def test_a_manifest_that_says_something_else_is_refused(tmp_path, kind, change, what):
+    """Whatever the manifest says of columns, attributes and promises that is not so is named, in one sentence."""
+    path = issue(tmp_path / "r", form_of(kind)[0])
+    say(path, change)
+    assert what in refusal(path)
+
+
+@pytest.mark.parametrize("sensitive", [{"kind": "prefix", "lengths": [3, 0]}, {"kind": "tree", "paths": [["a", "*"]]}, {"kind": "tree"}, {}])
+@pytest.mark.parametrize("promise", [{"name": "t-close slicing", "t": "1/2", "distance": "ordered"}, {"name": "t-close slicing", "t": "1/2"}])
+def test_a_hierarchy_that_does_not_know_the_values(tmp_path, sensitive, promise):
+    """A promise that goes by a hierarchy is not kept where the manifest's does not fit, and says so."""
+    path = issue(tmp_path / "r", form_of("rows")[0], promise=promise)
+    say(path, an_attribute(4, hierarchy=sensitive))
+    said = refusal(path)
+    assert ("hierarchy" in said) == (promise.get("distance") == "ordered")
+
+
+@pytest.mark.parametrize("kind", ["compact", "bucketized"])
+@pytest.mark.parametrize("stem", ["notes", "column-3", "column-x", "column-0", "counterfeits", "data.more"])
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_table_too_many_is_refused(tmp_path, kind, stem, format):
+    """A table that the form has no place for is named, whatever it is called."""
+    path = issue(tmp_path / "r", form_of(kind)[0])
+    content = io.BytesIO()
+    (pl.DataFrame.write_csv if format == "csv" else pl.DataFrame.write_parquet)(pl.DataFrame({"bucket": [1], "x": ["y"]}), content)
+    (path / f"{stem}.{format}").write_bytes(content.getvalue())
+    say(path, lambda m: m["files"].append({"name": f"{stem}.{format}", "sha256": digest(content.getvalue())}))
+    said = refusal(path)
+    assert f"the file {stem} is not part of the release" in said or f"the {stem} file cannot be read" in said
+
+
+STRANGE: list[pl.Series] = [
+    pl.Series([1], dtype=pl.Int8), pl.Series([1], dtype=pl.UInt64), pl.Series([2**100], dtype=pl.Int128), pl.Series([-1]), pl.Series([0]), pl.Series([2**62]),
+    pl.Series([1.5]), pl.Series([float("nan")]), pl.Series([float("inf")]), pl.Series(["x"]), pl.Series([""]), pl.Series(["1e400"]), pl.Series([True]),
+    pl.Series([None]), pl.Series([None], dtype=pl.Int64), pl.Series([date(2020, 1, 1)]), pl.Series([datetime(2020, 1, 1)]), pl.Series([time(1)]),  # noqa: DTZ001  # a timestamp without a zone
+    pl.Series([Decimal("1.5")]), pl.Series([b"x"]), pl.Series([[1]]), pl.Series([{"a": 1}]), pl.Series(["x"], dtype=pl.Categorical),
+    pl.Series(["x"], dtype=pl.Enum(["x", "y"])),
+]  # fmt: skip
+NO_TEXT = (pl.List, pl.Struct, pl.Binary, pl.Int128)
+
+
+def strange_tables(path: Path, kind: str, format: str) -> list[tuple[str, str]]:
+    """For every column of every table, and every strange content of the whole column or its first row: what is said."""
+    form = form_of(kind)[0]
+    issue(path, form, (format,))
+    original = (path / NAME).read_bytes()
+    mapping = pl.DataFrame({"person": MICRODATA.persons, "group": np.ones(8, dtype=np.int64)})
+    found = []
+    for stem, table in form.tables().items():
+        name = f"{stem}.{format}"
+        before = (path / name).read_bytes()
+        for column in table.columns:
+            for series in STRANGE:
+                if format == "csv" and series.dtype in NO_TEXT:
+                    continue
+                content = io.BytesIO()
+                changed = table.with_columns(series.new_from_index(0, table.height).alias(column))
+                (changed.write_csv if format == "csv" else changed.write_parquet)(content)
+                rewritten(path, name, content.getvalue())
+                evidence = Evidence(groups={1: mapping}, microdata={1: MICRODATA}) if len(found) % 2 else None
+                found.append((f"{column} of {series.dtype}", refusal(path, evidence)))
+                (path / NAME).write_bytes(original)
+        (path / name).write_bytes(before)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["rows", "boxes compact", "bucketized"])
+def test_strange_tables_get_a_verdict(tmp_path, kind):
+    """Whatever types and values stand in the columns of a Parquet file, what comes of it is a verdict or a sentence, and never a traceback."""
+    assert sum(said != "" for _, said in strange_tables(tmp_path / "r", kind, "parquet")) > 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_strange_tables_of_every_kind_get_a_verdict(tmp_path, kind, format):
+    """The same in every form, layout and format."""
+    assert sum(said != "" for _, said in strange_tables(tmp_path / "r", kind, format)) > 50
+
+
+@pytest.mark.parametrize("kind", ["rows", "compact"])
+def test_a_value_that_is_moved_breaks_the_promise(tmp_path, kind):
+    """One sensitive value changed in one bucket, so that p(t, s) exceeds 1/l for somebody: refused by the files alone and beside the original."""
+    form, _ = form_of(kind)
+    last = form.parts[-1]
+    one = last.filter(pl.col("zip") == "47906")["bucket"][0]
+    here = (pl.col("bucket") == one) & (pl.col("zip") == "47906")
+    if kind == "rows":
+        change = given(lambda t: t.with_columns(ill=pl.when(here).then(pl.lit("flu")).otherwise("ill")))
+    else:
+        change = given(lambda t: t.with_columns(ill=pl.when(here).then(pl.lit("flu")).otherwise("ill")).group_by(t.columns[:-1]).agg(pl.sum("count")), 1)
+    path = issue(tmp_path / "r", change(form))
+    assert "parts of buckets do not keep it by themselves; p(t, s) was computed for all" in refusal(path)
+    (verdict,) = [v for v in verify([Release.read(path)], Evidence(microdata={1: MICRODATA})) if v.name.endswith("l-diverse slicing")]
+    assert not verdict.holds and verdict.worst == 1 and "of the original table" in verdict.note
+
+
+def test_two_values_exchanged_between_buckets_break_the_promise(tmp_path):
+    """No value is new and none is lost: two of them change their buckets, so that one person's p(t, s) is 1."""
+    microdata = Microdata.encode(pl.DataFrame({"a": [1, 1, 2, 2], "s": ["flu", "gout", "flu", "gout"]}), Schema(quasi=["a"], sensitive="s"))
+    form, _ = slice_into(microdata, (("a",), ("s",)), np.array([0, 0, 1, 1]), Randomness.secure().stream("test"))
+    assert refusal(issue(tmp_path / "good", form)) == ""
+    moved = given(lambda t: t.sort("bucket").with_columns(s=pl.Series(["flu", "flu", "gout", "gout"])))
+    path = issue(tmp_path / "bad", moved(form))
+    assert refusal(path).startswith("release 1: l-diverse slicing: 2 of 2 parts of buckets do not keep it")
+    assert [v.worst for v in verify([Release.read(path)]) if not v.holds] == [1]
+
+
+def test_a_count_that_is_moved_breaks_anatomys_promise(tmp_path):
+    """One value counted for another in a bucketized release: more than 1/l of the bucket."""
+    form, _ = form_of("bucketized")
+
+    def change(t):
+        bucket = t.filter(pl.col("ill") == "bronchitis")["bucket"][0]
+        own = t.filter((pl.col("bucket") == bucket) & (pl.col("ill") != "bronchitis"))
+        more = own.with_columns(pl.col("count") + (pl.col("ill") == "flu").cast(pl.Int64))
+        return pl.concat([t.filter(pl.col("bucket") != bucket), more])
+
+    path = issue(tmp_path / "r", values(change)(form))
+    assert [(v.name, str(v.worst)) for v in verify([Release.read(path)]) if not v.holds] == [("release 1: anatomy's l-diversity", "3/4")]
+
+
+def test_a_seed_is_said(tmp_path):
+    """A sliced release that was made with a seed is not for publication."""
+    path = issue(tmp_path / "r", form_of("rows")[0])
+    say(path, lambda m: m.update(not_for_publication=True))
+    assert "it was made with a seed" in refusal(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_truth(kind):
+    """Every bucket says what is so of its persons, in each column; a person in another bucket, or another value, is counted."""
+    form, published = form_of(kind)
+    verdict = bucket_truth.check(form, MICRODATA, published)
+    assert verdict.holds and verdict.worst == 0
+    elsewhere = published[[7, 1, 2, 3, 4, 5, 6, 0]]
+    assert not bucket_truth.check(form, MICRODATA, elsewhere).holds
+    left_out = np.where(np.arange(8) == 0, 0, published)
+    assert not bucket_truth.check(form, MICRODATA, left_out).holds
+    other = Microdata.encode(FRAME.with_columns(ill=FRAME["ill"].replace("bronchitis", "gastritis")), SCHEMA, PersonKey(bytes(32)))
+    wrong = bucket_truth.check(form, other, published)
+    assert not wrong.holds and wrong.worst == 1
+    older = Microdata.encode(FRAME.with_columns(pl.col("age") + 40), SCHEMA, PersonKey(bytes(32)))
+    assert not bucket_truth.check(form, older, published).holds
+
+
+def test_truth_of_values_that_are_written_otherwise(tmp_path):
+    """Whole numbers as categories come back from CSV as text, and are the same values."""
+    schema = Schema(identifier="who", quasi=["a"], sensitive="s", types={"a": "categorical", "s": "categorical"})
+    microdata = Microdata.encode(pl.DataFrame({"who": [1, 2, 3, 4], "a": [1, 2, 3, 4], "s": [7, 8, 7, 8]}), schema, PersonKey(bytes(32)))
+    of_row = np.array([0, 0, 1, 1])
+    for number, make in enumerate((bucketize, lambda m, b, s: slice_into(m, (("a",), ("s",)), b, s))):
+        form, ids = make(microdata, of_row, Randomness.secure().stream("test"))
+        path = issue(tmp_path / str(number), form, ("csv",))
+        mapping = pl.DataFrame({"person": microdata.persons, "group": ids[of_row]})
+        assert refusal(path, Evidence(groups={1: mapping}, microdata={1: microdata})) == ""
+
+
+def test_boxes_that_meet_are_found_wherever_they_are():
+    """Against comparing all pairs: some boxes meet exactly where the quick search says so."""
+    rng = np.random.default_rng(3)
+    answers = []
+    for _ in range(300):
+        n, d = int(rng.integers(1, 9)), int(rng.integers(1, 4))
+        low = rng.integers(0, 12, (d, n))
+        high = low + rng.integers(0, 4, (d, n))
+        pairs = [(i, j) for i in range(n) for j in range(i)]
+        meet = any(all(low[a, i] <= high[a, j] and low[a, j] <= high[a, i] for a in range(d)) for i, j in pairs)
+        answers.append(meet)
+        assert buckets._overlap(list(zip(low, high, strict=True))) == meet
+    assert 50 < sum(answers) < 250
+    step = buckets._CELLS
+    try:
+        buckets._CELLS = 2
+        edges = np.arange(6)
+        assert not buckets._overlap([(edges, edges), (np.zeros(6), np.zeros(6))])
+        assert buckets._overlap([(np.zeros(6), np.zeros(6)), (np.array([0, 1, 2, 3, 4, 4]), np.array([0, 1, 2, 3, 4, 5]))])
+    finally:
+        buckets._CELLS = step
+
+
+def test_a_twin_that_never_finds_boxes_that_meet_is_caught(monkeypatch, tmp_path):
+    """With the search for boxes that meet taken out, the release in which some do is no longer refused for it: it is what refused it."""
+    monkeypatch.setattr(buckets, "_overlap", lambda _: False)
+    kind, change, what = CHANGES["intervals that overlap"]
+    assert what not in refusal(issue(tmp_path / "r", change(form_of(kind)[0])))
+
+
+def test_the_tools_change_nothing(tmp_path):
+    """The tools of these tests are not what is refused: the same said again is the same folder."""
+    path = issue(tmp_path / "r", form_of("rows")[0])
+    before = (path / NAME).read_bytes()
+    say(path, lambda _: None)
+    rewritten(path, "data.parquet", (path / "data.parquet").read_bytes())
+    assert (path / NAME).read_bytes() == before and refusal(path) == ""
