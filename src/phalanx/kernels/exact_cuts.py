@@ -17,6 +17,8 @@ from phalanx.kernels.mondrian import L_DEN, L_NUM, RELAXED, Codes, Floats, Ints,
 
 MARGIN = 1e-9
 """Sums of p(t, s) within this part of the bound are declined; rounding stays far below it."""
+TINY = 1e-280
+"""Sums of f(t, B) below this have lost what is to be compared (a share in each of very many columns), and are declined."""
 
 
 @_kernel
@@ -201,6 +203,8 @@ def cut_exact(
                                     acc[cell_s[cell_ids[k]]] += weight[other] * cell_counts[k]
                                     total += weight[other] * cell_counts[k]
                             other = next_there[other]
+                        if not total > TINY:
+                            allowed = False
                         for cell in range(first[q], first[q + 1]):
                             if l_num * acc[cell_s[cell]] > l_den * total * (1 - MARGIN):
                                 allowed = False
