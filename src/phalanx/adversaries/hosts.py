@@ -20,6 +20,8 @@ from phalanx.guarantees.groups import Groups
 from phalanx.guarantees.posterior import matches
 from phalanx.guarantees.sliced_view import View, own_values
 from phalanx.release.bucketized import Bucketized
+from phalanx.release.evidence import Evidence
+from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.generalized import Generalized
 from phalanx.release.sliced import BUCKET, Sliced
@@ -125,6 +127,17 @@ class Hosts:
 
     def _pairs(self, tuples: slice) -> slice:
         return slice(int(self.first[tuples.start]), int(self.first[tuples.stop]))
+
+
+def original_table(release: Release, evidence: Evidence) -> Microdata:
+    """The original table, of those who were published where a mapping tells who was."""
+    microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
+    if microdata is None:
+        raise ReleaseError(f"release {release.number} has no original table beside it, without which nobody's quasi-identifiers are known.")
+    if mapping is None or microdata.persons is None:
+        return microdata
+    published = mapping.filter(pl.col(mapping.columns[1]) != 0)["person"]
+    return microdata.take(microdata.persons.is_in(published.implode()).arg_true().to_numpy().astype(np.int64))
 
 
 def _distinct(form: Form, microdata: Microdata) -> tuple[npt.NDArray[np.int32], Ints, Ints]:

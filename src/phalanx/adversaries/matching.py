@@ -214,7 +214,7 @@ def area(true: Floats, fake: Floats, weights: Floats | None = None) -> Area:
     w = np.full(len(fake), 1 / len(fake)) if weights is None else weights / weights.sum()
     of_true = _share_below(true, fake, w)
     of_fake = 1 - _share_below(fake, true, np.full(len(true), 1 / len(true)))
-    found = float(of_true.mean())
+    found = min(1.0, float(of_true.mean()))  # sums of weights may pass 1 by rounding
     spread = sqrt(float(of_true.var()) / len(true) + float((w**2 * (of_fake - found) ** 2).sum()))
     return Area(area=found, low=max(0.0, found - _Z * spread), high=min(1.0, found + _Z * spread))
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from phalanx.adversaries.base import Attack
 from phalanx.adversaries.candidates import Values
-from phalanx.adversaries.hosts import Floats, Hosts
+from phalanx.adversaries.hosts import Floats, Hosts, original_table
 from phalanx.adversaries.learning import learned
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, ReleaseError
@@ -113,7 +113,7 @@ class Posterior:
         """Everybody's most probable value and how often it is right; ReleaseError for several releases, or where the original table is missing."""
         if len(releases) != 1:
             raise ReleaseError(f"the {self.name} adversary looks at one release at a time, and {len(releases)} are given; name one of them.")
-        microdata = _original(releases[0], evidence)
+        microdata = original_table(releases[0], evidence)
         hosts = Hosts.of(releases[0].form, microdata)
         parts = hosts.tables(hosts.law) if self.by == "law" else learned(hosts)
         return self._conclude(hosts, microdata, parts)
@@ -168,17 +168,6 @@ class Posterior:
         if self.by == "learning":
             notes.append("its probabilities are its own belief, and may be far too sure; how often it is right is counted")
         return "; ".join(notes)
-
-
-def _original(release: Release, evidence: Evidence) -> Microdata:
-    """The original table, of those who were published where a mapping tells who was."""
-    microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
-    if microdata is None:
-        raise ReleaseError(f"release {release.number} has no original table beside it, without which nobody's quasi-identifiers are known.")
-    if mapping is None or microdata.persons is None:
-        return microdata
-    published = mapping.filter(pl.col(mapping.columns[1]) != 0)["person"]
-    return microdata.take(microdata.persons.is_in(published.implode()).arg_true().to_numpy().astype(np.int64))
 
 
 def _true_values(hosts: Hosts, microdata: Microdata) -> Ints:
