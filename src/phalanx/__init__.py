@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from phalanx.adversaries import History, Intersection, Posterior
+    from phalanx.adversaries import History, Intersection, Membership, Posterior
     from phalanx.checking import Verification, verify
     from phalanx.data.hierarchy import Bands, Prefix, Tree
     from phalanx.data.schema import Schema
@@ -27,6 +27,7 @@ _WHERE = {
     "Intersection": "phalanx.adversaries",
     "Ledger": "phalanx.ledger",
     "MInvariance": "phalanx.methods.m_invariance",
+    "Membership": "phalanx.adversaries",
     "Mondrian": "phalanx.methods.mondrian",
     "PhalanxError": "phalanx.errors",
     "Plan": "phalanx.plan",
@@ -50,6 +51,7 @@ __all__ = [
     "Intersection",
     "Ledger",
     "MInvariance",
+    "Membership",
     "Mondrian",
     "PhalanxError",
     "Plan",

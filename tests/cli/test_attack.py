@@ -9,6 +9,7 @@ import pytest
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "attack.md"
 RELEASES = ("out/ward-1", "out/ward-2")
 POSTERIOR = ("attack", "out/ward-1", "--original", "t.csv", "--adversary", "posterior")
+MEMBERSHIP = (*POSTERIOR[:-1], "membership")
 HISTORY = ("attack", *RELEASES, "--adversary", "history", "--ledger", "ward.db")
 
 
@@ -74,6 +75,9 @@ def test_it_is_said_in_words(twice) -> None:
             "posterior-learning looks at one release at a time, and 2 are given; name one of them",
         ),
         ((*POSTERIOR, "--ledger", "ward.db"), "needs its identifier column"),
+        ((*MEMBERSHIP, "--bound", "1/2"), "--bound is about the history and the posterior adversaries"),
+        (MEMBERSHIP, "ranks the tuples that a sliced release leaves open, and this one is generalized"),
+        (("attack", *RELEASES, *MEMBERSHIP[2:]), "membership looks at one release at a time"),
         (("attack", *RELEASES, "--adversary", "histroy"), "did you mean 'history'?"),
     ],
     ids=str,
@@ -123,3 +127,17 @@ def test_the_posterior_of_another_table(ward) -> None:
     said = ward.call("attack", "out/ward-1", "--original", "other.csv", "--adversary", "posterior")
     assert (said.code, said.out) == (2, "")
     assert "nobody of the original table is in the release; check that it is the table that was published" in said.err
+
+
+def test_who_is_in_a_sliced_release(ward) -> None:
+    """Its keys are those of the page; in words, both areas, fake tuples, and the bins of matching buckets that the paper has."""
+    ward.plan(method=METHODS["sliced"])
+    assert ward.publish("--quiet").code == 0
+    found = json.loads(ward.call(*MEMBERSHIP, "--json").out)
+    assert list(found) == keys("## `--json`\n") + keys("## `--json` of the membership adversary\n")
+    assert found["persons"] == sum(found["candidates"].values()) > 0
+    assert found["fakes"] == sum(found["fake_candidates"].values())
+    said = ward.call(*MEMBERSHIP)
+    assert said.code == 0
+    for words in ("membership knows", "the number of matching buckets", "the matching degree", "fake tuples", "more than 20"):
+        assert words in said.out

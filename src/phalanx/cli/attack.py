@@ -1,5 +1,6 @@
 """``phalanx attack``: what an adversary could learn from a series."""
 
+from math import inf
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,12 +9,13 @@ from phalanx.cli.output import JSON, show_json, show_table, show_text
 
 if TYPE_CHECKING:
     from phalanx.adversaries import Adversary, Attack
+    from phalanx.adversaries.membership import Ranked
     from phalanx.adversaries.posterior import Inferred
 
-_ADVERSARIES = ("intersection", "intersection-by-person", "history", "posterior", "posterior-learning")
+_ADVERSARIES = ("intersection", "intersection-by-person", "history", "posterior", "posterior-learning", "membership")
 _BY_LEDGER = ("intersection-by-person", "history")
 _BOUNDED = ("history", "posterior", "posterior-learning")
-_OF_ONE_RELEASE = ("posterior", "posterior-learning")
+_OF_ONE_RELEASE = ("posterior", "posterior-learning", "membership")
 
 
 def attack(
@@ -28,8 +30,9 @@ def attack(
         typer.Option(
             help="intersection (knows quasi-identifiers), intersection-by-person (worst case: knows everybody's group), "
             "history (knows everybody's group; how likely somebody was ever linked to a value), "
-            "posterior (of one release, knows quasi-identifiers; how probable each value of everybody is) "
-            "or posterior-learning (the same, and learns from the release which values go with which quasi-identifiers)."
+            "posterior (of one release, knows quasi-identifiers; how probable each value of everybody is), "
+            "posterior-learning (the same, and learns from the release which values go with which quasi-identifiers) "
+            "or membership (of one sliced release; tells original tuples from fake ones)."
         ),
     ] = "intersection",
     bound: Annotated[
@@ -41,7 +44,8 @@ def attack(
     """Attack a series as an adversary would, and count the persons exposed.
 
     JSON keys: adversary, knows, persons, exposed, success, baseline, candidates, note; of history also bound, above, largest, probabilities; of
-    posterior also interval, drawing, drawing_interval, bound, above, above_success, largest.
+    posterior also interval, drawing, drawing_interval, bound, above, above_success, largest; of membership also fakes, drawn, by_number, by_degree,
+    fake_candidates.
     """
     from phalanx.checking import gather_evidence, read_releases
     from phalanx.cli.locations import ledger_url
@@ -93,17 +97,20 @@ def _check_question(
 
 
 def _named(adversary: str, bound: str | None, value: list[str] | None) -> "Adversary":
-    from phalanx.adversaries import History, Intersection, Posterior
+    from phalanx.adversaries import History, Intersection, Membership, Posterior
 
     if adversary == "history":
         return History(bound=bound or "1/2", values=value or [])
     if adversary in ("posterior", "posterior-learning"):
         return Posterior(by="law" if adversary == "posterior" else "learning", bound=bound or "1/2")
+    if adversary == "membership":
+        return Membership()
     return Intersection(view="box" if adversary == "intersection" else "person")
 
 
 def _show(found: "Attack") -> None:
     from phalanx.adversaries.history import Linked
+    from phalanx.adversaries.membership import Ranked
     from phalanx.adversaries.posterior import Inferred
 
     show_text(f"{found.adversary} knows {found.knows}")
@@ -117,6 +124,8 @@ def _show(found: "Attack") -> None:
         show_table("", ["linked with up to", "persons"], sorted(found.probabilities.items()), right=(0, 1))
     elif isinstance(found, Inferred):
         _show_inferred(found)
+    elif isinstance(found, Ranked):
+        _show_ranked(found)
     else:
         show_table(
             "",
@@ -143,6 +152,17 @@ def _show_inferred(found: "Inferred") -> None:
         right=range(5),
     )
     show_table("", ["values possible", "persons"], sorted(found.histogram.items()), right=(0, 1))
+
+
+def _show_ranked(found: "Ranked") -> None:
+    ways = [("the number of matching buckets", found.by_number), ("the matching degree", found.by_degree)]
+    rows = [[way, f"{area.area:.3f}", f"{area.low:.3f} to {area.high:.3f}"] for way, area in ways]
+    show_table("", ["candidates ranked by", "area under the ROC curve", "95 % interval"], rows, right=(1,))
+    header = ["original tuples", "fake tuples", "certainly in the table"]
+    show_table("", header, [[found.persons, f"{'about ' if found.drawn else ''}{found.fakes:.0f}", found.exposed]], right=range(3))
+    bins = [("1 to 10", 0, 10), ("11 to 20", 10, 20), ("more than 20", 20, inf)]
+    counts = [[sum(n for number, n in of.items() if above < number <= upto) for of in (found.histogram, found.of_fakes)] for _, above, upto in bins]
+    show_table("", ["matching buckets", "original", "fake"], [[bins[i][0], f"{a:.0f}", f"{b:.0f}"] for i, (a, b) in enumerate(counts)], right=(1, 2))
 
 
 def _share(share: float | None, without: str = "unknown") -> str:
