@@ -1,6 +1,6 @@
 """The attribute partitions of the paper, beside those that correlations give here.
 
-    PHALANX_DATA=folder python experiments/slicing/columns.py
+PHALANX_DATA=folder python experiments/slicing/columns.py
 """
 
 from adult import OCC_7, OCC_15, SENSITIVE, microdata, show
@@ -32,7 +32,9 @@ def main() -> None:
         for c in (2, 5):
             for alpha in (None, 1, 2):
                 found = partition(names, matrix, columns=c, sensitive=SENSITIVE, sensitive_column_size=alpha)
-                rows.append([c, "by clusters" if alpha is None else alpha, "; ".join(" + ".join(column) for column in found), PAPER.get((name, c), "not printed")])
+                rows.append(
+                    [c, "by clusters" if alpha is None else alpha, "; ".join(" + ".join(column) for column in found), PAPER.get((name, c), "not printed")]
+                )
         show(f"{name}: columns (10 bins)", ["c", "alpha", "here", "paper"], rows)
 
 

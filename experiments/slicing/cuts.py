@@ -2,8 +2,8 @@
 
     PHALANX_DATA=folder python experiments/slicing/cuts.py
 
-*Rows a bucket* is the mean over rows; *loss* the mean over rows and attributes of the interval that the row's bucket spans, as a share of the domain; *matches* the mean and the largest number of buckets that a tuple of the table matches. *Files alone*: whether the
-promise can be verified without the table.
+*Rows a bucket* is the mean over rows; *loss* the mean over rows and attributes of the interval that the row's bucket spans, as a share of the domain; *matches* the
+mean and the largest number of buckets that a tuple of the table matches. *Files alone*: whether the promise can be verified without the table.
 """
 
 import numpy as np

@@ -1,0 +1,189 @@
+"""Who is in the table: fake tuples and matching buckets (Figures 6 and 7 of the paper), and groupings that hide it, side by side.
+
+    PHALANX_DATA=folder python experiments/slicing/membership.py [--size 100] [--queries 1000] [--search]
+
+A tuple matches a bucket that holds each of its column values. Candidates match some bucket; those that are not in the table are fake. Counted are different tuples,
+and beside them rows of the table, since the paper does not say which. Areas are those under the ROC curves of two adversaries who rank all candidates, by the number
+of matching buckets and by the matching degree f(t); 0.5 hides everybody.
+
+*phi² kept*: over the pairs of occupation and an attribute of the other column, the sum of phi² that the release gives, beside that of the table. *Error*: the median
+relative error of counts of an occupation and a value of one of these attributes, over random pairs that occur.
+
+``--search`` tries all partitions of OCC-7 into two columns, as the paper does not print which two it used, and shows those that come nearest to its three figures.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations, pairwise
+
+import numpy as np
+from adult import OCC_7, OCC_15, SENSITIVE, Ints, codes_of, microdata, publish, random_slices, show
+
+from phalanx.adversaries.matching import Area, Column, Ranking, rank
+from phalanx.data.microdata import Microdata
+from phalanx.methods.slicing import Slicing
+from phalanx.randomness import Randomness
+
+RANGES = (0, 10, 20, 10**9)
+CLUSTERED = {
+    ("OCC-7", 5): [["age", "marital_status", "sex"], ["workclass"], ["education"], ["race"], [SENSITIVE]],
+    ("OCC-15", 5): [
+        ["age", "workclass", "education", "education_num", "capital_gain", "hours_per_week", "income"],
+        ["race", "native_country"], ["fnlwgt"], ["capital_loss"],
+        ["marital_status", "relationship", "sex", SENSITIVE],
+    ],
+}  # fmt: skip
+CLUSTERED["OCC-7", 2] = [["age", "marital_status", "sex"], ["workclass", "education", "race", SENSITIVE]]
+CLUSTERED["OCC-15", 2] = [
+    [name for name in OCC_15 if name not in ("marital_status", "relationship", "sex")], ["marital_status", "relationship", "sex", SENSITIVE]
+]  # fmt: skip
+PRINTED = {("OCC-7", 2, 100): "87,936 fake; > 20: 5,325 fake, 31,452 original"}
+
+
+@dataclass(frozen=True)
+class Ranked:
+    ranking: Ranking
+    rows: Ints
+    """How many rows of the table each original stands for."""
+
+
+def ranked(table: Microdata, columns: Sequence[Sequence[str]], buckets: Ints, seed: int = 1) -> Ranked:
+    """The candidates of a release with these columns and buckets."""
+    of_row = np.unique(buckets, return_inverse=True)[1].astype(np.int64)
+    values = [codes_of(table, column) for column in columns]
+    held = [Column.of_rows(of_row, column) for column in values]
+    originals, rows = np.unique(np.stack(values, axis=1), axis=0, return_counts=True)
+    return Ranked(rank(held, np.bincount(of_row), originals, Randomness.seeded(seed).stream("draw")), rows)
+
+
+def in_ranges(numbers: Ints, weights: np.ndarray) -> str:
+    return " / ".join(f"{weights[(numbers > low) & (numbers <= high)].sum():,.0f}" for low, high in pairwise(RANGES))
+
+
+def figures() -> None:
+    for name, quasi in (("OCC-7", OCC_7), ("OCC-15", OCC_15)):
+        table = microdata(quasi)
+        rows = []
+        for c in (2, 5):
+            for size in (10, 100, 500, 1000):
+                columns = CLUSTERED[name, c]
+                found = ranked(table, columns, publish(random_slices(columns, size), table, size).groups)
+                ranking = found.ranking
+                numbers = ranking.numbers_of_originals
+                rows.append(
+                    [c, size, f"{ranking.fakes:,.0f}{' (drawn)' if ranking.drawn else ''}", in_ranges(ranking.numbers_of_fakes, ranking.weights_of_fakes),
+                     in_ranges(numbers, np.ones(len(numbers))), in_ranges(numbers, found.rows), PRINTED.get((name, c, size), "")]
+                )  # fmt: skip
+        header = ["c", "p", "fake tuples", "fake tuples with ≤ 10 / 11-20 / > 20 buckets", "the same of original tuples", "of rows of the table", "paper"]
+        show(f"{name}: random buckets of p rows, matching buckets", header, rows)
+
+
+def search() -> None:
+    """All partitions into two columns at p = 100, by how far they are from the paper's figures."""
+    table, names = microdata(OCC_7), [*OCC_7, SENSITIVE]
+    buckets = publish(random_slices([OCC_7, [SENSITIVE]], 100), table, 100).groups
+    found = []
+    for chosen in (c for r in (1, 2, 3) for c in combinations(names, r)):
+        of = ranked(table, [list(chosen), [name for name in names if name not in chosen]], buckets)
+        fakes, rows = of.ranking.numbers_of_fakes, of.rows[of.ranking.numbers_of_originals > 20]
+        found.append((" + ".join(chosen), len(fakes), int((fakes > 20).sum()), int(rows.sum())))
+    for place, (what, paper) in enumerate((("fake tuples", 87_936), ("fake tuples with > 20 buckets", 5_325), ("rows with > 20 buckets", 31_452)), start=1):
+        nearest = sorted(found, key=partial(_apart, place, paper))[:3]
+        header = ["one column (the rest is the other)", "fake tuples", "of them > 20", "rows > 20"]
+        show(f"OCC-7, p = 100: the partitions nearest to the paper's {paper:,} {what}", header, [(c, f"{a:,}", f"{b:,}", f"{r:,}") for c, a, b, r in nearest])
+
+
+def _apart(place: int, paper: int, found: tuple[str, int, int, int]) -> float:
+    return abs(float(found[place]) - paper)
+
+
+def joint(table: Microdata, one: str, other: str, buckets: Ints | None) -> np.ndarray:
+    """How often values of two attributes stand together: in the table, or as a release of these buckets says of two columns."""
+    a, b = table.columns[one].codes.astype(np.int64), table.columns[other].codes.astype(np.int64)
+    found = np.zeros((int(a.max()) + 1, int(b.max()) + 1))
+    if buckets is None:
+        np.add.at(found, (a, b), 1)
+        return found
+    of_row = np.unique(buckets, return_inverse=True)[1]
+    sizes = np.bincount(of_row)
+    left, right = np.zeros((len(sizes), found.shape[0])), np.zeros((len(sizes), found.shape[1]))
+    np.add.at(left, (of_row, a), 1)
+    np.add.at(right, (of_row, b), 1)
+    return left.T @ (right / sizes[:, None])
+
+
+def phi2(counts: np.ndarray) -> float:
+    share = counts / counts.sum()
+    expected = np.outer(share.sum(axis=1), share.sum(axis=0))
+    return float(
+        ((share - expected) ** 2 / np.where(expected > 0, expected, 1)).sum() / (min((expected.sum(axis=0) > 0).sum(), (expected.sum(axis=1) > 0).sum()) - 1)
+    )
+
+
+def utility(table: Microdata, others: Sequence[str], buckets: Ints, queries: int) -> tuple[str, str]:
+    rng = np.random.default_rng(7)
+    kept, there, errors = 0.0, 0.0, []
+    for name in others:
+        true, said = joint(table, name, SENSITIVE, None), joint(table, name, SENSITIVE, buckets)
+        kept, there = kept + phi2(said), there + phi2(true)
+        cells = np.argwhere(true > 0)
+        for a, b in cells[rng.integers(0, len(cells), queries // len(others))]:
+            errors.append(abs(said[a, b] - true[a, b]) / true[a, b])
+    return f"{kept:.3f} of {there:.3f}", f"{np.median(errors):.2f}"
+
+
+def said(area: Area) -> str:
+    return f"{area.area:.3f} ({area.low:.3f}-{area.high:.3f})"
+
+
+def side_by_side(size: int, queries: int) -> None:
+    table = microdata(OCC_7)
+    rest = [name for name in OCC_7 if name != "sex"]
+    columns = [rest, ["sex", SENSITIVE]]
+    promised = {"l = 3": {"l": 3}, "l = 5, distinct": {"l": 5, "diversity": "distinct"}}
+    rows = []
+    ways: list[tuple[str, str, Slicing]] = [("none", "random", random_slices(columns, size))]
+    for promise, parameters in promised.items():
+        for grouping, more in (("strict", {}), ("relaxed", {"cuts": "relaxed"}), ("membership", {"grouping": "membership"})):
+            ways.append((promise, grouping, Slicing(columns=columns, bucket_size=size, **parameters, **more)))
+    for promise, grouping, method in ways:
+        began = time.perf_counter()
+        buckets = publish(method, table, 1).groups
+        seconds = time.perf_counter() - began
+        found, sizes = ranked(table, columns, buckets).ranking, np.bincount(buckets)[1:]
+        kept, error = utility(table, rest, buckets, queries)
+        rows.append(
+            [
+                promise,
+                grouping,
+                f"{len(sizes)}, {sizes.min()}-{sizes.max()}",
+                said(found.by_number),
+                said(found.by_degree),
+                f"{found.fakes:,.0f}",
+                kept,
+                error,
+                f"{seconds:.2f}",
+            ]
+        )
+    header = ["promise", "grouping", "buckets, rows", "area by number", "area by degree", "fake tuples", "phi² kept", "error", "seconds"]
+    show(f"OCC-7, {{sex, occupation}} and the rest, buckets of at least {size} rows", header, rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=100)
+    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--search", action="store_true")
+    asked = parser.parse_args()
+    if asked.search:
+        search()
+        return
+    side_by_side(asked.size, asked.queries)
+    figures()
+
+
+if __name__ == "__main__":
+    main()
