@@ -82,6 +82,10 @@ class ByHand:
     form: Generalized
     groups: pl.DataFrame = field(default_factory=pl.DataFrame)
 
+    @property
+    def generalized(self):
+        return self.form
+
 
 def by_hand(number, table, groups, counterfeits=None):
     """The groups of the paper with minimum intervals."""
