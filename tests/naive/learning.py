@@ -12,7 +12,7 @@ def law(hosts, groups):
     return found
 
 
-def learned(people, hosts, groups, rounds=30, settled=0.005, sweeps=5, weight=10):
+def learned(people, hosts, groups, rounds=10, settled=0.005, sweeps=5, weight=10):
     """The same after learning; ``people``: each one's attribute values, in which numbers are as they are learned."""
     before = law(hosts, groups)
     believed = [dict(p) for p in before]

@@ -10,8 +10,8 @@ from phalanx.adversaries.hosts import Floats, Hosts
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.exact import Ints
 
-ROUNDS: Final = 30
-"""At most so often it learns from what it believes, and believes what it learned."""
+ROUNDS: Final = 10
+"""At most so often it learns from what it believes, and believes what it learned; more rounds make it surer, and no more often right."""
 SETTLED: Final = 0.005
 """It stops when a round moves less of the probability than this."""
 SWEEPS: Final = 5
@@ -30,7 +30,7 @@ def learned(hosts: Hosts) -> Iterator[tuple[slice, Floats]]:
     """Everybody's probabilities by what can be learned from the release, some tuples at a time, each table of shape (tuples, values).
 
     It assumes that, given the sensitive value, a person's quasi-identifiers are independent of each other (naive Bayes) and of the group; and it knows that
-    the values published for a group are those of its members. It begins with p(t, s) by the law and repeats, until that settles:
+    the values published for a group are those of its members. It begins with p(t, s) by the law and repeats, until that settles or for ten rounds:
 
     1. it learns, of the persons with each sensitive value, the share with each value of each quasi-identifier, counting persons by what it believes;
        where they are few, these shares are drawn to those of the whole table;

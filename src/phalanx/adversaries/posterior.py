@@ -86,8 +86,10 @@ class Posterior:
     sensitive column. Of a bucketized one: the share of s in the buckets of the rows that equal t, each row as likely as the other. Of a generalized one:
     the share of s in the groups whose box contains t, weighted by their rows.
 
-    ``by`` "learning": in the manner of the deFinetti attack (Kifer, SIGMOD 2009), which gives up that assumption; see ``learned``. The promises say
-    nothing about it.
+    ``by`` "learning": in the manner of the deFinetti attack (Kifer, SIGMOD 2009). It gives up that assumption and learns from all groups together which
+    values go with which quasi-identifiers, assuming that these are independent of each other given the sensitive value (naive Bayes), and of the group.
+    It begins with the law, and learns from what it believes and believes what it learned in turns, such that each group always holds the values that are
+    published for it. The promises do not bound what it finds, and what it believes may be far too sure.
 
     Needs ``evidence.microdata``, whose sensitive values only tell how often the adversary is right; where ``evidence.groups`` is there, too, whoever was
     not published is left out. Persons whom no group can host are left out and noted. PlanError where ``bound`` is not between 0 and 1.
