@@ -1,0 +1,88 @@
+"""The experiments of slicing run from beginning to end on a small made-up table in the shape of the real one, which need not be there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[1] / "experiments" / "slicing"
+
+
+def run_script(name, *arguments, data):
+    environment = {k: v for k, v in os.environ.items() if k != "PHALANX_DATA"} | ({} if data is None else {"PHALANX_DATA": str(data)})
+    command = [sys.executable, FOLDER / name, *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+
+
+def tables_of(text):
+    """Heading -> rows of cells, for every Markdown table."""
+    found, heading = {}, ""
+    for block in text.split("\n\n"):
+        if block.startswith("### "):
+            heading = block
+        if block.startswith("|"):
+            found[heading] = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
+    return found
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Like Adult: more rows of some combinations than of others, and an occupation that goes with sex."""
+    rng = np.random.default_rng(2)
+    n = 1500
+    sex = rng.choice(["Female", "Male"], n, p=[0.4, 0.6])
+    job = (rng.integers(0, 8, n) + 3 * (sex == "Male")) % 11
+    table = {
+        "row_id": np.arange(n), "age": rng.integers(17, 70, n), "workclass": rng.choice(["a", "b", "c"], n, p=[0.7, 0.2, 0.1]), "fnlwgt": rng.permutation(n) * 7,
+        "education": rng.choice([f"e{i}" for i in range(6)], n), "education_num": rng.integers(1, 16, n), "marital_status": rng.choice(["m", "n", "d"], n),
+        "occupation": [f"job {j}" for j in job], "relationship": rng.choice(["h", "w", "o"], n), "race": rng.choice(["r", "s"], n, p=[0.85, 0.15]), "sex": sex,
+        "capital_gain": rng.choice([0, 5000], n), "capital_loss": rng.choice([0, 900], n), "hours_per_week": rng.integers(10, 60, n),
+        "native_country": rng.choice(["x", "y"], n), "income": rng.choice(["<=50K", ">50K"], n), "complete": [True] * n,
+    }  # fmt: skip
+    folder = tmp_path_factory.mktemp("data")
+    pl.DataFrame(table).write_parquet(folder / "adult.parquet")
+    return folder
+
+
+def test_columns(data):
+    """Both cuts of the table are partitioned, sex stands first among what is closest to occupation, and every attribute is in one column."""
+    ran = run_script("columns.py", data=data)
+    assert ran.returncode == 0, ran.stderr
+    found = tables_of(ran.stdout)
+    assert len(found) == 4
+    assert all(row[1].startswith("sex ") for heading, rows in found.items() if "closest" in heading for row in rows)
+    assert all(row[2].count("occupation") == 1 for heading, rows in found.items() if "columns" in heading for row in rows)
+
+
+def test_cuts(data):
+    """The exact check makes no fewer buckets than the local one, and as many where cuts are strict, of which a tuple matches one."""
+    ran = run_script("cuts.py", data=data)
+    assert ran.returncode == 0, ran.stderr
+    for rows in tables_of(ran.stdout).values():
+        buckets = {(row[0], row[1]): int(row[2]) for row in rows}
+        assert rows
+        assert all(row[5].startswith("1.00, 1") for row in rows if row[1].startswith("strict"))
+        assert all(number == buckets[l, "strict / local"] for (l, way), number in buckets.items() if way == "strict / exact")
+
+
+def test_membership(data):
+    """Groupings stand side by side, of which boxes say nothing by number; fake tuples are counted for every p and both numbers of columns."""
+    ran = run_script("membership.py", "--size", 50, "--queries", 50, data=data)
+    assert ran.returncode == 0, ran.stderr
+    beside, *others = tables_of(ran.stdout).values()
+    assert [row[1] for row in beside] == ["random", *["strict", "relaxed", "membership"] * 2]
+    assert all(float(row[3].split()[0]) == 0.5 for row in beside if row[1] == "strict")
+    assert all(0.4 < float(row[4].split()[0]) < 0.95 for row in beside)
+    assert [len(rows) for rows in others] == [8, 8]
+
+
+@pytest.mark.parametrize("script", ["columns.py", "cuts.py", "membership.py"])
+def test_without_the_data(script):
+    """Whoever has no data is told what to set, in one sentence."""
+    ran = run_script(script, data=None)
+    assert ran.returncode == 1
+    assert ran.stderr.strip() == "Set PHALANX_DATA to the folder that holds adult.parquet."
