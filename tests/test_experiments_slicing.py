@@ -80,9 +80,20 @@ def test_membership(data):
     assert [len(rows) for rows in others] == [8, 8]
 
 
-@pytest.mark.parametrize("script", ["columns.py", "cuts.py", "membership.py"])
+@pytest.mark.parametrize("script", ["columns.py", "cuts.py", "learning.py", "membership.py"])
 def test_without_the_data(script):
     """Whoever has no data is told what to set, in one sentence."""
     ran = run_script(script, data=None)
     assert ran.returncode == 1
     assert ran.stderr.strip() == "Set PHALANX_DATA to the folder that holds adult.parquet."
+
+
+def test_learning(data):
+    """Every way of publishing has its accuracies for both classifiers, none of which is above 1, and what is learned from the original is among them."""
+    ran = run_script("learning.py", "--relinks", 1, "--folds", 2, "--l", 3, "--only", "OCC-7", data=data)
+    assert ran.returncode == 0, ran.stderr
+    first, second, columns = tables_of(ran.stdout).values()
+    for rows in (first, second):
+        assert [row[1] for row in rows] == ["slicing", "bucketization", "generalization", "original", "most frequent class"]
+        assert all(0 < float(cell.rstrip("%")) < 100 for row in rows for cell in row[2:])
+    assert [row[1] for row in columns] == ["c = 2", "c = 3", "c = 5"] * 2
