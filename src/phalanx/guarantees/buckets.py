@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.data.join_tree import join_tree
+from phalanx.guarantees.box_search import any_meet
 from phalanx.guarantees.groups import places
 from phalanx.guarantees.intervals import both_ends, fits, in_order, interval_faults
 from phalanx.release.bucketized import Bucketized
@@ -15,8 +16,6 @@ from phalanx.release.form import Form
 from phalanx.release.manifest import PublishedAttribute
 from phalanx.release.sliced import BUCKET, COUNT, Sliced
 
-_CELLS: Final = 1 << 22
-"""Pairs of boxes that are compared at once."""
 _MOST: Final = 2**53
 """More tuples than this are in no table; up to it, sums of counts are exact in whichever way they are added."""
 
@@ -146,35 +145,9 @@ def _box_faults(part: pl.DataFrame, attributes: Sequence[PublishedAttribute]) ->
     yield from faults
     if faults:
         return
-    if _overlap([_ranks(boxes[a.columns[-2]], boxes[a.columns[-1]], a) for a in attributes]):
+    ranks = [_ranks(boxes[a.columns[-2]], boxes[a.columns[-1]], a) for a in attributes]
+    if any_meet(*(np.stack(ends, axis=1) for ends in zip(*ranks, strict=True))):
         yield f"some intervals of {attributes[0].name!r} and what stands with it overlap, so that a person has two values"
-
-
-def _overlap(ends: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
-    """Whether any two boxes have a point in common; ``ends``: for each attribute the low and the high end of every box, as places in its order.
-
-    Boxes are laid along the attribute on which the fewest meet, and each is compared with those that begin there before it ends.
-    """
-    following = []
-    for low, high in ends:
-        order = np.argsort(low, kind="stable")
-        upto = np.searchsorted(low[order], high[order], side="right")
-        following.append((order, upto - np.arange(len(low)) - 1))
-    order, times = min(following, key=lambda pair: int(pair[1].sum()))
-    first = 0
-    work = np.cumsum(times)
-    while first < len(order):
-        last = max(first + 1, int(np.searchsorted(work, (work[first - 1] if first else 0) + _CELLS, side="right")))
-        some = times[first:last]
-        one = np.repeat(np.arange(first, last), some)
-        other = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(some) - some, some)
-        together = np.ones(len(one), dtype=bool)
-        for low, high in ends:
-            together &= (low[order[one]] <= high[order[other]]) & (low[order[other]] <= high[order[one]])
-        if together.any():
-            return True
-        first = last
-    return False
 
 
 def _ranks(low: pl.Series, high: pl.Series, attribute: PublishedAttribute) -> tuple[np.ndarray, np.ndarray]:

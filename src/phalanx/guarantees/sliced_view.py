@@ -11,14 +11,12 @@ import polars as pl
 from phalanx.data.join_tree import ROOT, join_tree
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
+from phalanx.guarantees.box_search import box_of
 from phalanx.guarantees.boxes import codes_of_ends
 from phalanx.guarantees.exact import Ints
 from phalanx.guarantees.groups import Groups
 from phalanx.release.manifest import PublishedAttribute
 from phalanx.release.sliced import BUCKET, COUNT, Sliced
-
-_PAIRS = 1 << 22
-"""Pairs of a tuple and a box that are compared at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,26 +137,12 @@ def own_values(attributes: Sequence[PublishedAttribute], values: pl.DataFrame, m
     """Which of a column's published values everybody has, -1 for none: the equal one where they are exact, the box that holds theirs where generalized."""
     if not attributes:
         return np.zeros(len(rows), dtype=np.int64)
-    codes = np.stack([microdata.columns[a.name].codes[rows] for a in attributes], axis=1)
-    distinct, whose = np.unique(codes, axis=0, return_inverse=True)
-    ends = []
-    for a in attributes:
-        low, high = values[a.columns[-2:][0]], values[a.columns[-1]]
-        ends.append(codes_of_ends(microdata.columns[a.name].domain, low, high))
-    if all(len(a.columns) == 1 for a in attributes):
-        found = _equal_values(
-            distinct.astype(np.int64), np.stack([np.where(low == high, low, np.int64(-2)) for low, high in ends], axis=1)
-        )  # an end of its own: in the domain
-    else:
-        found = np.full(len(distinct), -1, dtype=np.int64)
-        step = max(1, _PAIRS // max(values.height, 1))
-        for start in range(0, len(distinct), step):
-            inside = np.ones((min(step, len(distinct) - start), values.height), dtype=bool)
-            for i, (first, last) in enumerate(ends):
-                of_person = distinct[start : start + step, i, None]
-                inside &= (of_person >= first) & (of_person <= last)
-            found[start : start + step] = np.where(inside.any(axis=1), inside.argmax(axis=1), -1)
-    return found[whose.ravel()]
+    codes = np.stack([microdata.columns[a.name].codes[rows].astype(np.int64) for a in attributes], axis=1)
+    ends = [codes_of_ends(microdata.columns[a.name].domain, values[a.columns[-2:][0]], values[a.columns[-1]]) for a in attributes]
+    low, high = (np.stack(side, axis=1) for side in zip(*ends, strict=True))
+    if any(len(a.columns) > 1 for a in attributes):
+        return box_of(codes, low, high)
+    return _equal_values(codes, np.where(low == high, low, np.int64(-2)))  # a value that is not in the domain has no code of its own
 
 
 def _equal_values(wanted: Ints, values: Ints) -> Ints:
