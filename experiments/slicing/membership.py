@@ -143,7 +143,7 @@ def side_by_side(size: int, queries: int) -> None:
     table = microdata(OCC_7)
     rest = [name for name in OCC_7 if name != "sex"]
     columns = [rest, ["sex", SENSITIVE]]
-    promised = {"l = 3": {"l": 3}, "l = 5, distinct": {"l": 5, "diversity": "distinct"}}
+    promised = {"l = 2": {"l": 2}, "l = 3": {"l": 3}, "l = 3.9": {"l": 3.9}}
     rows = []
     ways: list[tuple[str, str, Slicing]] = [("none", "random", random_slices(columns, size))]
     for promise, parameters in promised.items():
