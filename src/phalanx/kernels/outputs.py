@@ -304,7 +304,10 @@ def along(places: Floats, starts: Ints, cells: Ints, distances: Floats) -> None:
 
 @_kernel
 def between(codes: Ints, matrix: Floats, starts: Ints, cells: Ints, distances: Floats) -> None:
-    """Fill ``distances`` from the ``matrix`` between all values of a domain, of which ``codes`` are those of the classes."""
+    """Fill ``distances`` from the ``matrix`` between all values of a domain, of which ``codes`` are those of the classes.
+
+    ``starts`` and ``cells`` are those of :func:`least`.
+    """
     for t in range(len(starts) - 1):
         at = cells[t]
         for i in range(starts[t], starts[t + 1]):
@@ -315,7 +318,10 @@ def between(codes: Ints, matrix: Floats, starts: Ints, cells: Ints, distances: F
 
 @_kernel
 def fingerprints(counts: Ints, starts: Ints, bits: Ints, cells: Ints, prints: npt.NDArray[np.uint64]) -> None:
-    """Fill ``prints`` with a number for every problem, the same for equal ``counts`` and distances (given by their ``bits``); see :func:`least`."""
+    """Fill ``prints`` with a number for every problem, the same for equal ones.
+
+    ``counts``, ``starts`` and ``cells`` are those of :func:`least`; ``bits`` are the distances as integers.
+    """
     for t in range(len(starts) - 1):
         h = np.uint64(starts[t + 1] - starts[t])
         for i in range(starts[t], starts[t + 1]):
@@ -329,7 +335,10 @@ def fingerprints(counts: Ints, starts: Ints, bits: Ints, cells: Ints, prints: np
 
 @_kernel
 def twins(counts: Ints, starts: Ints, bits: Ints, cells: Ints, first: Ints, same: npt.NDArray[np.bool_]) -> None:
-    """Fill ``same`` with whether each problem is that of the number in ``first``, cell by cell; the others as in :func:`fingerprints`."""
+    """Fill ``same`` with whether each problem is that of the number in ``first``, cell by cell.
+
+    ``counts``, ``starts``, ``bits`` and ``cells`` are those of :func:`fingerprints`.
+    """
     for t in range(len(first)):
         o = first[t]
         k = starts[t + 1] - starts[t]
