@@ -3,11 +3,13 @@
     PHALANX_DATA=folder python experiments/slicing/cuts.py
 
 *Rows a bucket* is the mean over rows; *loss* the mean over rows and attributes of the interval that the row's bucket spans, as a share of the domain; *matches* the
-mean and the largest number of buckets that a tuple of the table matches. *Files alone*: whether the promise can be verified without the table.
+mean and the largest number of buckets that a tuple of the table matches; *error* the median relative error of counts of an occupation and a value of another attribute
+(sex apart), over random pairs that occur. *Files alone*: whether the promise can be verified without the table.
 """
 
 import numpy as np
 from adult import OCC_7, SENSITIVE, Ints, microdata, publish, show
+from membership import utility
 
 from phalanx.data.microdata import Microdata
 from phalanx.errors import NotEligible
@@ -22,6 +24,7 @@ WAYS = {
     "relaxed / local": {"cuts": "relaxed", "check": "local"},
     "relaxed / exact": {"cuts": "relaxed"},
 }
+QUERIES = 1000
 REST = [name for name in OCC_7 if name != "sex"]
 COLUMNS = {
     "{sex, occupation} and the rest": [REST, ["sex", SENSITIVE]],
@@ -46,12 +49,13 @@ def spans(table: Microdata, buckets: Ints) -> float:
 def main() -> None:
     table = microdata(OCC_7)
     for title, columns in COLUMNS.items():
-        rows = []
-        for l in (2, 3, 3.9, 5, 7):
+        rows, refused = [], dict[float, str]()
+        for l in (2, 3, 3.9, 5, 7, 8):
             for way, parameters in WAYS.items():
                 try:
                     draft = publish(Slicing(l=l, columns=columns, **parameters), table, 1)
-                except NotEligible:
+                except NotEligible as sentence:
+                    refused[l] = str(sentence)
                     continue
                 view = View.of(draft.form)
                 people = np.unique(view.of_people(table, np.arange(table.rows)), axis=0)
@@ -60,9 +64,11 @@ def main() -> None:
                 alone = SlicedDiversity(l=l).check(draft.form)[0].holds
                 rows.append(
                     [l, way, draft.form.groups, f"{(sizes.astype(float) ** 2).sum() / sizes.sum():.0f}", f"{spans(table, draft.groups):.3f}",
-                     f"{matched.mean():.2f}, {matched.max()}", "yes" if alone else "no"]
+                     f"{matched.mean():.2f}, {matched.max()}", utility(table, REST, draft.groups, QUERIES)[1], "yes" if alone else "no"]
                 )  # fmt: skip
-        show(title, ["l", "cuts / check", "buckets", "rows a bucket", "loss", "matches", "files alone"], rows)
+        show(title, ["l", "cuts / check", "buckets", "rows a bucket", "loss", "matches", "error", "files alone"], rows)
+        if refused:
+            print(f"From l = {min(refused)} on none: {refused[min(refused)]}\n")
 
 
 if __name__ == "__main__":
