@@ -1,6 +1,6 @@
 """Slicing from microdata to a draft, and through the whole way of publishing: what is published keeps the promise, what cannot be kept is refused."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phalanx.adversaries.matching import Column, rank
 from phalanx.checking import verify
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
@@ -74,7 +75,7 @@ def worst_of_the_table(draft, microdata):
         {"l": 1, "t": "2/5", "distance": "ordered", "cuts": "relaxed"},
         {"l": 2, "grouping": "random", "bucket_size": 30},
         {"l": 2, "grouping": "membership", "bucket_size": 30},
-        {"l": 3, "diversity": "distinct", "grouping": "membership", "bucket_size": 20},
+        {"l": "3/2", "columns": 3, "grouping": "membership", "bucket_size": 20},
         {"l": 2, "columns": [["age", "sex"], ["sex", "town", "job"], ["illness", "sex"]]},
         {"l": 2, "columns": [["age", "sex", "town", "job"], ["illness"]], "bucket_size": 10},
     ],
@@ -156,24 +157,22 @@ def test_columns_are_shuffled_by_themselves():
     assert sum((n - 2000 / 24) ** 2 / (2000 / 24) for n in seen.values()) < 57.1
 
 
-def test_grouping_against_membership_evens_out_the_sensitive_column():
-    """In a bucket that is full, the values of the sensitive column stand equally often, and tuples that agree on the rest are together."""
-    microdata = encoded(patients(3000))
-    draft = publish(microdata, l=3, diversity="distinct", columns=[QUASI, ["illness"]], grouping="membership", bucket_size=60)
-    spread = []
-    for bucket in draft.form.table.partition_by("bucket"):
-        counts = Counter(bucket["illness"].to_list())
-        spread.append(max(counts.values()) / min(counts.values()))
-        assert len(counts) >= 3
-    assert np.median(spread) == 1
-    of_combination = defaultdict(set)
-    for row, bucket in zip(patients(3000).select("age", "sex", "town", "job").rows(), draft.groups.tolist(), strict=True):
-        of_combination[row].add(bucket)
-    at_random = publish(microdata, l=1, columns=[QUASI, ["illness"]], grouping="random", bucket_size=60)
-    elsewhere = defaultdict(set)
-    for row, bucket in zip(patients(3000).select("age", "sex", "town", "job").rows(), at_random.groups.tolist(), strict=True):
-        elsewhere[row].add(bucket)
-    assert sum(map(len, of_combination.values())) < sum(map(len, elsewhere.values()))
+def test_grouping_against_membership_hides_better_than_boxes_and_dealing():
+    """Whichever of the two adversaries does better, and whichever way they rank: originals stand out less than from boxes, and than from random buckets."""
+    frame = patients(3000).with_columns(pl.col("age") % 7)
+    microdata = encoded(frame)
+    columns = [["age", "town", "job"], ["sex", "illness"]]
+    values = [np.unique([str(row) for row in frame.select(column).rows()], return_inverse=True)[1].astype(np.int64) for column in columns]
+    found = {}
+    for grouping in ("mondrian", "random", "membership"):
+        draft = publish(microdata, l=1 if grouping == "random" else 2, columns=columns, grouping=grouping, bucket_size=40)
+        buckets = draft.groups - 1
+        held = [Column.of_rows(buckets, value) for value in values]
+        found[grouping] = rank(held, np.bincount(buckets), np.unique(np.stack(values, axis=1), axis=0), Randomness.seeded(1).stream("draw"))
+        if grouping == "membership":
+            assert np.bincount(buckets).max() < 80
+    told = {grouping: max(abs(a.area - 0.5) for a in (r.by_number, r.by_degree)) for grouping, r in found.items()}
+    assert told["membership"] < min(told["mondrian"], told["random"])
 
 
 @pytest.mark.parametrize(
@@ -187,6 +186,8 @@ def test_grouping_against_membership_evens_out_the_sensitive_column():
         ({"l": 2, "cuts": "lax"}, r"cuts = 'lax' is not known"),
         ({"l": 2, "grouping": "random"}, r"needs bucket_size"),
         ({"l": 2, "grouping": "membership", "bucket_size": 9, "cuts": "relaxed"}, r"cuts = 'relaxed' is for grouping = 'mondrian'"),
+        ({"l": 2, "diversity": "distinct", "grouping": "membership", "bucket_size": 9}, r"leave diversity and t out"),
+        ({"l": 2, "t": 0.5, "grouping": "membership", "bucket_size": 9}, r"leave diversity and t out"),
         ({"l": 2, "bucket_size": 0}, r"bucket_size must be a whole number of at least 1"),
         ({"l": 2, "columns": [["age"], ["illness"]], "sensitive_column_size": 2}, r"here they are named"),
         ({"l": 2.5, "diversity": "distinct"}, r"not a whole number"),

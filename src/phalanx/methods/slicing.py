@@ -18,7 +18,8 @@ from phalanx.methods.base import Draft, Memory
 from phalanx.methods.column_boxes import column_boxes
 from phalanx.methods.columns import check_partition, check_sizes, partition
 from phalanx.methods.cuts import Local, by_cuts
-from phalanx.methods.dealing import against_membership, at_random, merged
+from phalanx.methods.dealing import at_random, merged
+from phalanx.methods.membership import group
 from phalanx.methods.tuples import Coded, largest_share
 from phalanx.randomness import Randomness
 from phalanx.release.sliced import slice_into
@@ -120,6 +121,8 @@ class Slicing:
             return
         if self.bucket_size is None:
             raise PlanError(f"[method] grouping = {self.grouping!r} needs bucket_size; add it.")
+        if self.grouping == "membership" and (self.diversity != "frequency" or self.t is not None):
+            raise PlanError("[method] grouping = 'membership' keeps shares at 1/l; leave diversity and t out, or choose another grouping.")
         if self.cuts != "strict":
             raise PlanError(f"[method] cuts = {self.cuts!r} is for grouping = 'mondrian'; leave one of them out.")
 
@@ -156,7 +159,7 @@ class Slicing:
         boxes = {} if self.generalize_columns_k is None else column_boxes(microdata, columns, self.generalize_columns_k)
         coded = Coded.of(microdata, columns, boxes)
         self._check_eligible(coded, microdata.schema.sensitive, columns)
-        buckets = self._buckets(microdata, coded, rng, repeated=repeated)
+        buckets = self._buckets(microdata, coded, columns, rng, repeated=repeated)
         form, published = slice_into(microdata, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact)
         return Draft(form=form, groups=published[buckets])
 
@@ -227,7 +230,7 @@ class Slicing:
         several = self.cuts == "relaxed" or self.generalize_columns_k is not None
         return self.check == "exact" and several and self.diversity == "frequency" and self.t is None and coded.sensitive is not None and not repeated
 
-    def _buckets(self, microdata: Microdata, coded: Coded, rng: Randomness, *, repeated: bool) -> npt.NDArray[np.int64]:
+    def _buckets(self, microdata: Microdata, coded: Coded, columns: Columns, rng: Randomness, *, repeated: bool) -> npt.NDArray[np.int64]:
         """The bucket of every row, 0 .. g-1, shape (n,); NotEligible where the table as one bucket does not keep the promise."""
         local, stream = Local.of(self, microdata, coded), rng.stream("deal")
         if not local.keeps(np.arange(coded.rows)):
@@ -239,5 +242,6 @@ class Slicing:
         size = self.bucket_size or 1
         if self.grouping == "random":
             return merged(at_random(coded.rows, size, stream), local.keeps)
-        dealt = against_membership(coded, size, exact(self.l, "l"), stream, shares=self.diversity == "frequency")
-        return merged(dealt, local.keeps)
+        attributes = np.stack([column.codes for column in microdata.quasi])
+        column_of = [next(i for i, column in enumerate(columns) if name in column) for name in microdata.schema.quasi]
+        return group(coded, attributes, column_of, bucket_size=size, l=exact(self.l, "l"), stream=stream)
