@@ -30,7 +30,8 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 def parting_cut(cells: Ints, q_of_cell: Ints, middle: int, above: int, below: int) -> Bools:
     """Which rows of an l-eligible bucket go left, shape (m,): about ``middle`` of them, so that both sides are l-eligible and share as few cells as can be.
 
-    ``cells`` (m,): the rows' cells in the order of the cut. Whole q go left, in the order of the mean places of their rows, until the middle is reached;
+    ``cells`` (m,): the rows' cells in the order of the cut; ``q_of_cell`` (cells,): each cell's q, ascending.
+    Whole q go left, in the order of the mean places of their rows, until the middle is reached;
     of a q that is parted, as near to what is missing as leaves both sides eligible. Of its cells, what the right side cannot bear goes left, and then, again in the order
     of mean places, as much as the left side can bear. Of a cell, the first rows go left.
     """
@@ -94,7 +95,8 @@ def parting_cut(cells: Ints, q_of_cell: Ints, middle: int, above: int, below: in
 def parting_cuts(positions: Floats, order: Ints, cells: Ints, q_of_cell: Ints, least: int, wanted: int, above: int, below: int) -> Ints:
     """The bucket of every row, 0 .. g-1 in the order of the cuts, shape (n,): the table is cut while parts of at least ``least`` rows result.
 
-    ``positions`` (d, n): where rows stand on each attribute; ``order`` (n,): the rows in random order, by which equal ones are dealt out; it is reordered. A cut
+    ``positions`` (d, n): where rows stand on each attribute; ``order`` (n,): the rows in random order, by which equal ones are dealt out; it is reordered.
+    ``q_of_cell`` as in :func:`parting_cut`. A cut
     is along the attribute of greatest variance, and in the middle of what will be buckets of ``wanted`` rows.
     """
     d, n = positions.shape
@@ -142,7 +144,7 @@ def candidates(
     """Every candidate's degree, and twice its number of matching buckets plus one where it is a row's, each of shape (n_others * n_cells,).
 
     ``member`` (buckets, most): the rows of each bucket, of which ``sizes`` (buckets,) count. Bucket b holds the cells ``cell_of[begins[b] : begins[b + 1]]``,
-    ascending, each ``count_of`` times.
+    ascending, each ``count_of`` times, and a match with it adds ``weights[b]`` to a degree for each tuple with the cell.
     """
     degrees, matches = np.zeros(n_others * n_cells, np.int64), np.zeros(n_others * n_cells, np.int32)
     latest = np.full(n_others, -1, np.int64)
@@ -166,7 +168,7 @@ def degree_class(degree: int) -> int:
 
 @_kernel
 def histograms(degrees: Ints, matches: Codes) -> Ints:
-    """How many candidates are in each class: fake by degree, original by degree, fake by matches, original by matches; shape (4, CLASSES)."""
+    """How many candidates are in each class of ``degrees`` and ``matches``: fake by degree, original by degree, fake by matches, original by matches; shape (4, CLASSES)."""
     found = np.zeros((4, CLASSES), np.int64)
     for key in range(len(degrees)):
         if matches[key] > 1:
@@ -206,7 +208,8 @@ def swaps(
     ``errors`` (k, k), symmetric, say by how much n(y) * n(z) / size, summed over the buckets, exceeds the count in the table; ``prices`` (k, k), symmetric,
     are 0 for pairs that nobody asks about; each pair costs once.
 
-    Buckets keep their sizes and cells, which are as :func:`candidates` describes them. ``bucket``, ``member``, ``slot`` (the place of a row in its bucket),
+    Buckets keep their sizes and cells: ``weights``, ``begins``, ``cell_of``, ``count_of`` and ``n_cells`` are as :func:`candidates` describes them.
+    ``bucket``, ``member``, ``slot`` (the place of a row in its bucket),
     ``degrees``, ``matches``, ``counts`` and ``errors`` are kept up to date.
     """
     k, attributes = counts.shape[1], codes.shape[1]
