@@ -140,6 +140,22 @@ def test_originals_stand_out_less_than_in_random_buckets_and_boxes():
     assert counting_error(swapped, coded, attributes) < counting_error(parted, coded, attributes) < counting_error(random, coded, attributes)
 
 
+def test_counts_across_columns_weigh_beside_the_adversaries(monkeypatch):
+    """Where the adversaries weigh a thousand times as much, they see less, and counts are further off."""
+    coded, attributes, column_of = eligible_table(8000, 4, Fraction(4))
+    parted = membership.parted(coded.cells, attributes, bucket_size=100, l=Fraction(4), stream=Randomness.seeded(6).stream("deal"))
+
+    def swapped():
+        return membership.swapped(parted, coded, attributes, column_of, stream=Randomness.seeded(6).stream("swaps"), rounds=6)
+
+    weighed = swapped()
+    monkeypatch.setattr(membership, "_WEIGHT", 1000 * membership._WEIGHT)
+    hidden = swapped()
+
+    assert counting_error(weighed, coded, attributes) < 0.9 * counting_error(hidden, coded, attributes)
+    assert ranking(hidden, coded).by_degree.area < ranking(weighed, coded).by_degree.area
+
+
 def test_the_same_stream_makes_the_same_buckets():
     """All randomness comes from the stream."""
     coded, attributes, column_of = eligible_table(1500, 4, Fraction(3))
@@ -168,15 +184,20 @@ def test_large_tables_are_swapped_in_blocks(monkeypatch):
     assert after.by_number.area < before.by_number.area
 
 
-def test_one_column_has_nothing_to_hide():
-    """A table of one column is grouped all the same."""
+@pytest.mark.parametrize("columns", [1, 3])
+def test_swaps_are_for_two_columns(columns):
+    """Tables of one column or of three are cut, keep l, and nobody changes places afterwards."""
     coded, attributes, _ = eligible_table(900, 2, Fraction(3))
-    alone = Coded(numbered(list(attributes))[None, :] * 0, coded.sensitive)
-    l = Fraction(alone.rows, int(np.bincount(alone.sensitive).max()))
+    values = [*attributes[: columns - 1], coded.values[-1]]
+    several = Coded(np.stack(values).astype(np.int32), coded.sensitive)
+    column_of = [0, *[columns - 2] * 2, columns - 1] if columns > 1 else [0] * 4
 
-    bucket = membership.group(alone, attributes, [0] * 4, bucket_size=50, l=l, stream=Randomness.seeded(6).stream("deal"), rounds=1)
+    about, l = Randomness.seeded(6), Fraction(3)
 
-    assert keeps(bucket, alone, l)
+    bucket = membership.group(several, attributes, column_of, bucket_size=50, l=l, stream=about.stream("deal"))
+
+    assert keeps(bucket, several, l)
+    assert (bucket == membership.parted(several.cells, attributes, bucket_size=50, l=l, stream=about.stream("deal"))).all()
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), min_size=1, max_size=40), st.sampled_from([1, 2, 3, Fraction(5, 2)]))

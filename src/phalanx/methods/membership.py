@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from phalanx.kernels import membership as kernels
 from phalanx.methods.m_invariance import largest_eligible
-from phalanx.methods.tuples import Cells, Coded, numbered
+from phalanx.methods.tuples import Cells, Coded
 from phalanx.randomness import Stream
 
 Ints = npt.NDArray[np.int64]
@@ -51,9 +51,12 @@ def group(coded: Coded, attributes: Integers, column_of: Sequence[int], *, bucke
     """Buckets 0 .. g-1 of ``bucket_size`` to about 1.5 times as many rows, shape (n,), in each of which no p(., s) is above 1/l.
 
     ``attributes`` (d, n): codes of the quasi-identifiers in the order of their domains; ``column_of`` (d,): which column each stands in. With more than two
-    columns, the adversaries who are held down take all columns but the last for one. The whole table, as one bucket, keeps l (see :func:`eligible`).
+    columns it stays with the first step: degrees are products over all columns then, and swaps that look at two raise them for originals. The
+    whole table, as one bucket, keeps l (see :func:`eligible`).
     """
     bucket = parted(coded.cells, attributes, bucket_size=bucket_size, l=l, stream=stream)
+    if len(coded.values) != 2:
+        return bucket
     return swapped(bucket, coded, attributes, column_of, stream=stream, rounds=rounds)
 
 
@@ -84,10 +87,9 @@ def parted(cells: Cells, attributes: Integers, *, bucket_size: int, l: Fraction,
 
 
 def swapped(bucket: Ints, coded: Coded, attributes: Integers, column_of: Sequence[int], *, stream: Stream, rounds: int = 12) -> Ints:
-    """The second step, for any ``bucket`` (n,), 0 .. g-1: buckets of the same sizes, with the same sensitive column, value for value."""
+    """The second step, for two columns and any ``bucket`` (n,), 0 .. g-1: buckets of the same sizes, with the same sensitive column, value for value."""
     state = _State.of(bucket, coded.cells, attributes, column_of)
-    others = numbered(list(coded.values[:-1])).astype(np.int64) if len(coded.values) > 1 else np.zeros(coded.rows, dtype=np.int64)
-    blocks = list(_blocks(state, others, coded.cells.of_row.astype(np.int64)))
+    blocks = list(_blocks(state, coded.values[0].astype(np.int64), coded.cells.of_row.astype(np.int64)))
     found = np.sum([kernels.histograms(*block.candidates(state)) for block in blocks], axis=0)
     for _ in range(rounds):
         costs = _costs(found[:2]), _costs(found[2:])
