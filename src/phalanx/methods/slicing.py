@@ -19,7 +19,7 @@ from phalanx.methods.column_boxes import column_boxes
 from phalanx.methods.columns import check_partition, check_sizes, partition
 from phalanx.methods.cuts import Local, by_cuts
 from phalanx.methods.dealing import at_random, merged
-from phalanx.methods.membership import group
+from phalanx.methods.membership import eligible, group
 from phalanx.methods.tuples import Coded, largest_share
 from phalanx.randomness import Randomness
 from phalanx.release.sliced import slice_into
@@ -29,6 +29,7 @@ Cuts = Literal["strict", "relaxed"]
 Diversity = Literal["frequency", "distinct", "recursive"]
 Grouping = Literal["mondrian", "membership", "random"]
 Distance = Literal["equal", "ordered"]
+Policy = Literal["refuse", "hold-back"]
 Columns = tuple[tuple[str, ...], ...]
 _WORDS = {
     "check": get_args(Check),
@@ -36,6 +37,7 @@ _WORDS = {
     "cuts": get_args(Cuts),
     "grouping": get_args(Grouping),
     "distance": get_args(Distance),
+    "not_eligible": get_args(Policy),
 }
 
 
@@ -85,6 +87,8 @@ class Slicing:
     """``mondrian`` cuts the table into boxes; ``random`` deals tuples out; ``membership`` hides who is in the table."""
     bucket_size: int | None = None
     """The least number of tuples in a bucket; needed for ``random`` and ``membership``."""
+    not_eligible: Policy = "refuse"
+    """Where the table as one bucket does not keep l: ``refuse``, or ``hold-back`` as few rows as make it, those with the most frequent values, drawn by lot."""
     bins: int | Mapping[str, int] = BINS
     """Into how many intervals of equal width numbers and dates are cut for their correlation."""
     c: Number | None = None
@@ -127,6 +131,8 @@ class Slicing:
             raise PlanError(f"[method] cuts = {self.cuts!r} is for grouping = 'mondrian'; leave one of them out.")
 
     def _check_diversity(self) -> None:
+        if self.not_eligible == "hold-back" and (self.diversity != "frequency" or self.t is not None or self.generalize_columns_k is not None):
+            raise PlanError("[method] not_eligible = 'hold-back' is for l as a share, without t and generalize_columns_k; leave one of them out.")
         if bounded(self.l, "[method] l", 1).denominator != 1 and self.diversity != "frequency":
             raise PlanError(f"[method] l = {self.l} is not a whole number, and diversity = {self.diversity!r} counts values; round it up.")
         if (self.c is None) == (self.diversity == "recursive"):
@@ -157,11 +163,16 @@ class Slicing:
         if repeated and self.generalize_columns_k is not None:
             raise PlanError("[method] generalize_columns_k cannot be kept where an attribute stands in two columns, whose intervals would cross; leave it out.")
         boxes = {} if self.generalize_columns_k is None else column_boxes(microdata, columns, self.generalize_columns_k)
-        coded = Coded.of(microdata, columns, boxes)
-        self._check_eligible(coded, microdata.schema.sensitive, columns)
-        buckets = self._buckets(microdata, coded, columns, rng, repeated=repeated)
-        form, published = slice_into(microdata, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact)
-        return Draft(form=form, groups=published[buckets])
+        kept = self._kept(microdata, columns, rng)
+        shown = microdata if len(kept) == microdata.rows else microdata.take(kept)
+        coded = Coded.of(shown, columns, boxes)
+        self._check_eligible(coded, shown.schema.sensitive, columns)
+        buckets = self._buckets(shown, coded, columns, rng, repeated=repeated)
+        form, published = slice_into(shown, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact)
+        groups = np.zeros(microdata.rows, dtype=np.int64)
+        groups[kept] = published[buckets]
+        absent = microdata.rows - len(kept)
+        return Draft(form=form, groups=groups, held_back={"not l-eligible": absent} if absent else {})
 
     def partition(self, microdata: Microdata) -> Columns:
         """The columns: those of the plan, or those that correlations suggest (sections 4.1.2 and 4.1.3); PlanError where there are none such."""
@@ -179,6 +190,8 @@ class Slicing:
         for parameter in ("sensitive_column_size", "generalize_columns_k", "bucket_size"):
             if getattr(self, parameter) is not None:
                 said[parameter] = getattr(self, parameter)
+        if self.not_eligible != "refuse":
+            said["not_eligible"] = self.not_eligible
         said |= {"diversity": self.diversity, "check": self.check, "cuts": self.cuts, "grouping": self.grouping}
         if self.c is not None:
             said["c"] = plain(exact(self.c, "c"))
@@ -215,11 +228,27 @@ class Slicing:
             )
         beside = [name for name in columns[-1] if name != sensitive]
         whom = f"rows that agree on {', '.join(beside)}" if beside else "rows"
-        coarser = "make these coarser with generalize_columns_k or a smaller sensitive_column_size, " if beside else ""
+        coarser = (
+            "make these coarser with generalize_columns_k or a smaller sensitive_column_size, hold rows back with not_eligible, "
+            if beside
+            else "hold rows back with not_eligible, "
+        )
         raise NotEligible(
             f"a value of column {sensitive!r} stands in {above} of {below} {whom}, and l = {self.l} allows at most 1/l; {most}, {coarser}"
             "or make the values coarser at the source."
         )
+
+    def _kept(self, microdata: Microdata, columns: Columns, rng: Randomness) -> npt.NDArray[np.int64]:
+        """The rows to publish: all, or as many as leave the table l-eligible, drawn by lot."""
+        if self.not_eligible == "refuse":
+            return np.arange(microdata.rows)
+        coded = Coded.of(microdata, columns, {})
+        if coded.sensitive is None:
+            raise PlanError("[method] not_eligible = 'hold-back' is about a sensitive attribute, and none is declared; name it, or leave it out.")
+        kept = np.flatnonzero(eligible(coded.values[-1], coded.sensitive, exact(self.l, "l"), rng.stream("hold back")))
+        if not len(kept):
+            raise NotEligible(f"no row could be published with l = {self.l}; lower l, or leave fewer attributes in the sensitive column.")
+        return kept
 
     def _needs_all_buckets(self, coded: Coded, *, repeated: bool) -> bool:
         """Whether judging a cut by all buckets could allow more than judging it by its halves.
