@@ -4,7 +4,8 @@
 
 ``adult``: OCC-7 of the paper, 45,222 complete rows, two columns, two attributes in the sensitive one. Of women 25.4 % are in one occupation, so that l = 5 as a bound on
 p(t, s) cannot be kept with sex beside occupation. What is timed is l = 3.9, the largest that can, l = 5 with the fewest rows held back that make it possible (989), l = 5
-as a number of distinct values, and l = 5 with occupation alone. ``acs``: 295,243 rows of a census extract. ``growth``: from 50,000 to 250,000 rows with the local check, which should take 5 times as long.
+as a number of distinct values, and l = 5 with occupation alone. ``acs``: 295,243 rows of a census extract. ``growth``: from
+50,000 to 250,000 rows with the local check, which should take 5 times as long.
 
 The tables are those of PHALANX_DATA where it names the data folder, else made up with like cardinalities. ``publish`` is everything: reading, correlations, columns,
 buckets, writing, the check of the written files and of the original, the ledger's transaction; without the report. All run in this process, in turn, after one warm-up
