@@ -264,14 +264,15 @@ def test_what_is_reached_exactly_is_kept():
 
 
 def test_the_bucket_that_a_verdict_shows_is_one_of_the_worst_tuple():
-    """The worst case names a bucket that breaks the promise by itself and that the worst tuple matches."""
-    rows = [{"a": 1, "s": "flu"}, {"a": 1, "s": "gout"}, {"a": 2, "s": "rash"}, {"a": 2, "s": "rash"}]
-    case = publish(rows, (("a",), ("s",)), [0, 0, 1, 1])
-    (verdict,) = SlicedDiversity(l=2).check(case.form)
-    assert not verdict.holds and verdict.worst == 1
-    (shown,) = verdict.worst_cases["bucket"]
-    part = case.form.parts[0].filter(pl.col("bucket") == shown)
-    assert part["a"].to_list() == [2] and verdict.worst_cases["size"].to_list() == [2]
+    """The worst case names a bucket that breaks the promise by itself and that the worst tuple matches, however the buckets are numbered."""
+    rows = [{"a": 1, "s": "flu"}, {"a": 1, "s": "flu"}, {"a": 1, "s": "gout"}, {"a": 2, "s": "rash"}, {"a": 2, "s": "rash"}]
+    for _ in range(12):
+        case = publish(rows, (("a",), ("s",)), [0, 0, 0, 1, 1])
+        (verdict,) = SlicedDiversity(l=2).check(case.form)
+        assert not verdict.holds and verdict.worst == 1
+        (shown,) = verdict.worst_cases["bucket"]
+        part = case.form.parts[0].filter(pl.col("bucket") == shown)
+        assert part["a"].to_list() == [2] and verdict.worst_cases["size"].to_list() == [2]
 
 
 def with_fakes() -> Published:
@@ -473,6 +474,45 @@ def test_rough_figures_are_near(monkeypatch, seed, smallest):
             told.setdefault(int(some.tuples[owner]), {})[value] = p
     assert {row: set(p) for row, p in told.items()} == {row: set(p) for row, p in true.items()}
     assert all(math.isclose(p, true[row][value], rel_tol=1e-12) for row, one in told.items() for value, p in one.items())
+
+
+def by_count(*buckets) -> Sliced:
+    """A compact form of a = the bucket's number, with as many tuples with each value as are said."""
+    form = publish([{"a": 1, "s": "flu"}, {"a": 1, "s": "gout"}], (("a",), ("s",)), [0, 0]).form
+    assert form.compact
+    first = pl.DataFrame({"bucket": range(1, len(buckets) + 1), "a": range(1, len(buckets) + 1), "count": [sum(b.values()) for b in buckets]})
+    second = pl.DataFrame([(i, s, n) for i, b in enumerate(buckets, 1) for s, n in b.items()], schema=["bucket", "s", "count"], orient="row")
+    return replace(form, given=(first, second))
+
+
+@pytest.mark.parametrize("lowered", [0, 1])
+def test_what_rounding_mixes_up_is_decided_by_fractions(monkeypatch, lowered):
+    """Two tuples whose p(t, s) differ by less than floating point can tell, one of them rounded down: the larger one is found all the same."""
+    k = 10**9
+    form = by_count({"flu": k + 1, "gout": k}, {"flu": k + 2, "gout": k + 1})
+    rough = source.roughly
+
+    def rounded(view, tuples):
+        yield from (replace(some, p=some.p * np.where(some.owner == lowered, 1 - 1e-12, 1)) for some in rough(view, tuples))
+
+    monkeypatch.setattr(source, "roughly", rounded)
+    assert source.largest(View.of(form), np.array([[0, 0], [1, 0]]))[:2] == (Fraction(k + 1, 2 * k + 1), 0)
+    (verdict,) = SlicedDiversity(l=2 - Fraction(2, 2 * k + 3)).check(form)
+    assert not verdict.holds and verdict.worst == Fraction(k + 1, 2 * k + 1)
+
+
+@pytest.mark.parametrize("error", [-1e-11, 0, 1e-11])
+@pytest.mark.parametrize("distance", ["equal", "ordered"])
+def test_parts_that_come_near_the_bound_are_compared_as_fractions(monkeypatch, error, distance):
+    """A part of a bucket at exactly the bound keeps it and one that is above by less than rounding costs does not, whichever way rounding goes."""
+    form = by_count({"flu": 3, "gout": 1}, {"flu": 1, "gout": 3}, {"flu": 10**12 + 1, "gout": 10**12 - 1})
+    rough = SlicedCloseness._rough
+    monkeypatch.setattr(SlicedCloseness, "_rough", lambda *asked, **more: rough(*asked, **more) + error)
+    most = SlicedCloseness(t=0, distance=distance).check(form)[0].worst
+    for t, parts in ((most, None), (most - Fraction(1, 10**15), 1), (most - Fraction(2, 10**12), 2)):
+        (verdict,) = SlicedCloseness(t=t, distance=distance).check(form)
+        assert verdict.holds == (parts is None)
+        assert parts is None or verdict.note.startswith(f"{parts} of 3 parts of buckets"), (t, verdict.note)
 
 
 def test_tuples_that_are_nowhere_match_nothing():
