@@ -46,9 +46,7 @@ def interval_faults(attributes: Sequence[PublishedAttribute], all_boxes: pl.Data
 
 
 def both_ends(low: pl.Series, high: pl.Series) -> pl.Series:
-    """The low ends and then the high ends, in one type; where all on one side are missing, its type says nothing."""
-    if low.null_count() == len(low) or high.null_count() == len(high):
-        low, high = (high.clear(len(low)), high) if low.null_count() == len(low) else (low, low.clear(len(high)))
+    """The low ends and then the high ends, in one type; text where one side is missing in every row of a CSV file, which then has no type of its own."""
     return pl.concat([low.to_frame("end"), high.to_frame("end")], how="vertical_relaxed")["end"].alias(low.name)
 
 
