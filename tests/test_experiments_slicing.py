@@ -80,7 +80,7 @@ def test_membership(data):
     assert [len(rows) for rows in others] == [8, 8]
 
 
-@pytest.mark.parametrize("script", ["columns.py", "cuts.py", "learning.py", "membership.py"])
+@pytest.mark.parametrize("script", ["columns.py", "cuts.py", "learners.py", "learning.py", "membership.py"])
 def test_without_the_data(script):
     """Whoever has no data is told what to set, in one sentence."""
     ran = run_script(script, data=None)
@@ -100,3 +100,14 @@ def test_learning(data):
     assert len(alike) == 1
     assert [row[2] for row in dealt] == ["slicing", "bucketization"] * 4
     assert [row[2] for row in published] == ["slicing", "bucketization", "generalization"] * 2
+
+
+def test_learners(data):
+    """Both adversaries name an occupation for everybody, from every release; where l is promised, the law gives no value more than 1/l."""
+    ran = run_script("learners.py", data=data)
+    assert ran.returncode == 0, ran.stderr
+    (rows,) = tables_of(ran.stdout).values()
+    assert len(rows) == 10
+    assert all(0 < float(cell.split("%")[0]) < 100 for row in rows for cell in (row[2], row[4]))
+    promised = [(float(row[3]), 5 if "l = 5" in row[0] else 3) for row in rows[:-1]]
+    assert all(largest <= 1 / l + 0.0005 for largest, l in promised)
