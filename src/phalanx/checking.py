@@ -8,7 +8,6 @@ from typing import Any
 import polars as pl
 
 from phalanx.data.frames import to_polars
-from phalanx.data.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
@@ -17,6 +16,7 @@ from phalanx.errors import LedgerError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.closeness import Closeness
 from phalanx.guarantees.diversity import DistinctDiversity, FrequencyDiversity
+from phalanx.guarantees.hierarchies import hierarchy_of
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.levels import levels
 from phalanx.guarantees.verify import verify as verify_releases
@@ -187,17 +187,9 @@ def schema_of(release: Release, identifier: str | None, columns: Sequence[str]) 
         sensitive=sensitive,
         drop=[c for c in columns if c not in used],
         types={a.name: a.type for a in (*quasi, *release.form.attribute("sensitive"))},
-        hierarchies={a.name: _hierarchy(a.hierarchy) for a in quasi if a.hierarchy is not None},
+        hierarchies={a.name: hierarchy_of(a.hierarchy, a.name) for a in quasi if a.hierarchy is not None},
         missing="value",
     )
-
-
-def _hierarchy(public: dict[str, Any]) -> Hierarchy:
-    if public["kind"] == "tree":
-        return Tree.of_paths(public["paths"])
-    if public["kind"] == "prefix":
-        return Prefix(tuple(public["lengths"]))
-    return Bands(tuple(public["widths"]))
 
 
 __all__ = ["Verification", "gather_evidence", "read_releases", "verify", "verify_table"]

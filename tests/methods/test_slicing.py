@@ -141,6 +141,14 @@ def test_without_a_sensitive_attribute_every_column_is_protected():
         publish(microdata, l=3, columns=[["age", "town", "job"], ["sex"]])
 
 
+def test_without_a_sensitive_attribute_shared_attributes_are_known():
+    """Whoever knows the other columns knows what a column shares with them: no value has more than 1/l of those who agree on it, and the check says so."""
+    microdata = encoded(patients().drop("illness"), sensitive=None)
+    draft = publish(microdata, l="3/2", columns=[["age", "sex"], ["sex", "town", "job"]])
+    assert draft.form.groups > 1
+    assert all(v.holds for v in SlicedDiversity(l="3/2").check(draft.form))
+
+
 def test_columns_are_shuffled_by_themselves():
     """Which value of one column stands beside which of another is uniform within a bucket: each of the 24 pairings of four rows comes equally often.
 

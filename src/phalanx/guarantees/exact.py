@@ -1,5 +1,6 @@
 """Numbers as promises mean them: exact fractions in, exact comparisons out."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,9 @@ Number = int | float | Fraction | str
 
 Ints = npt.NDArray[np.int64]
 
+_HUGE = re.compile(r"[eE][+-]?[0-9_]{4,}")
+"""Exponents beyond those of any number that is meant, whose fraction would take forever."""
+
 
 def exact(value: Number, what: str) -> Fraction:
     """The fraction that was meant; PlanError where it is no finite number.
@@ -20,7 +24,7 @@ def exact(value: Number, what: str) -> Fraction:
     (Fraction(1, 6), Fraction(1, 5))
     """
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool) or (isinstance(value, str) and _HUGE.search(value)):
             raise TypeError
         return Fraction(repr(float(value)) if isinstance(value, float) else value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):

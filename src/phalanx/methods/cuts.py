@@ -1,5 +1,6 @@
 """Buckets of slicing by Mondrian's cuts, judged by the halves alone or by all buckets that a tuple matches."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.kernels.exact_cuts import cut_exact
 from phalanx.kernels.local_cuts import cut_local, keeps
 from phalanx.methods.mondrian import Mondrian, rule_of
-from phalanx.methods.tuples import Cells, Coded, Codes, Ints
+from phalanx.methods.tuples import Cells, Coded, Codes, Ints, numbered
 from phalanx.randomness import Stream
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ class Local:
     """What the kernels take."""
 
     @classmethod
-    def of(cls, method: "Slicing", microdata: Microdata, coded: Coded) -> "Local":
+    def of(cls, method: "Slicing", microdata: Microdata, coded: Coded, columns: Sequence[Sequence[str]]) -> "Local":
         """The rule of a method's parameters on a table; every column is protected where no attribute is sensitive."""
         secret = microdata.schema.sensitive
         like = Mondrian(k=method.bucket_size or 1, l=method.l, diversity=method.diversity, c=method.c, t=method.t, distance=method.distance, cuts=method.cuts)
         rule, log_l, totals, nodes, node_totals, values = rule_of(like, microdata.rows, microdata.quasi[0] if secret is None else microdata.columns[secret])
-        lines, cells = _every_column(coded) if secret is None else _of_sensitive(coded, values)
+        lines, cells = _every_column(microdata, coded, columns) if secret is None else _of_sensitive(coded, values)
         return cls(lines, cells, rule, (cells.q, cells.s, cells.first, rule, log_l, totals, nodes, node_totals))
 
     def keeps(self, rows: Ints) -> bool:
@@ -73,10 +74,16 @@ def _of_sensitive(coded: Coded, values: npt.NDArray[np.int32]) -> tuple[Codes, C
     return cells.of_row[None, :], cells
 
 
-def _every_column(coded: Coded) -> tuple[Codes, Cells]:
-    """A cell for each column of a row: the column's value, among all rows of the bucket."""
-    widths = coded.values.max(axis=1) + 1
-    starts = np.concatenate([[0], np.cumsum(widths)])
-    which = np.repeat(np.arange(len(widths)), widths).astype(np.int32)
-    of_row = (coded.values + starts[:-1, None]).astype(np.int32)
-    return of_row, Cells(of_row.ravel(), which, (np.arange(starts[-1]) - starts[which]).astype(np.int32), starts.astype(np.int64))
+def _every_column(microdata: Microdata, coded: Coded, columns: Sequence[Sequence[str]]) -> tuple[Codes, Cells]:
+    """A cell for each column of a row: the column's value, among the rows of the bucket that agree on what the column shares with others."""
+    found: list[Cells] = []
+    for i, column in enumerate(columns):
+        elsewhere = {name for j, other in enumerate(columns) if j != i for name in other}
+        shared = [microdata.columns[name].codes for name in column if name in elsewhere]
+        found.append(Cells.of(numbered(shared) if shared else np.zeros(coded.rows, dtype=np.int32), coded.values[i]))
+    cells_before = np.cumsum([0, *(len(c.q) for c in found)])
+    q_before = np.cumsum([0, *(len(c.first) - 1 for c in found)])
+    lines = np.stack([c.of_row + before for c, before in zip(found, cells_before, strict=False)]).astype(np.int32)
+    q = np.concatenate([c.q + before for c, before in zip(found, q_before, strict=False)]).astype(np.int32)
+    first = np.concatenate([*(c.first[:-1] + before for c, before in zip(found, cells_before, strict=False)), [len(q)]]).astype(np.int64)
+    return lines, Cells(lines.ravel(), q, np.concatenate([c.s for c in found]), first)

@@ -261,7 +261,7 @@ class Slicing:
 
     def _buckets(self, microdata: Microdata, coded: Coded, columns: Columns, rng: Randomness, *, repeated: bool) -> npt.NDArray[np.int64]:
         """The bucket of every row, 0 .. g-1, shape (n,); NotEligible where the table as one bucket does not keep the promise."""
-        local, stream = Local.of(self, microdata, coded), rng.stream("deal")
+        local, stream = Local.of(self, microdata, coded, columns), rng.stream("deal")
         if not local.keeps(np.arange(coded.rows)):
             asked = f"l = {self.l}" + (f", c = {self.c}" if self.c is not None else "") + (f", t = {self.t}" if self.t is not None else "")
             raise NotEligible(f"the table as one bucket does not keep {asked}; ask for less, or leave fewer attributes in the sensitive column.")
