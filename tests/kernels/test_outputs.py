@@ -158,8 +158,8 @@ def test_what_is_no_table_never_passes_as_one(tables):
 def test_distances_are_filled_in_class_by_class():
     """Along a line and from a matrix, row by row, problem after problem."""
     starts, cells, distances = np.array([0, 1, 3]), np.array([0, 1, 5]), np.full(5, np.nan)
-    kernel.along(np.array([4.0, 1.0, 3.5]), starts, cells, distances)
-    assert distances.tolist() == [0, 0, 2.5, 2.5, 0]
+    kernel.along(np.array([4.0, 1.0, 3.5]), 10.0, starts, cells, distances)
+    assert distances.tolist() == [0, 0, 0.25, 0.25, 0]
     matrix = np.array([[0.0, 1.0], [2.0, 0.5]])
     kernel.between(np.array([1, 0, 1]), matrix, starts, cells, distances)
     assert distances.tolist() == [0.5, 0, 1, 2, 0.5]

@@ -16,6 +16,7 @@ from naive import outputs as naive
 from phalanx.errors import MethodError
 from phalanx.kernels import exact_tables as exact_kernel
 from phalanx.kernels import outputs as kernel
+from phalanx.methods import outputs
 from phalanx.methods.outputs import Problems, Tables, by_highs, denominator_of, part, rounded, solve
 
 DELTAS = [Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 6), Fraction(2, 7), Fraction(3, 10), Fraction(5, 8), Fraction(33, 100), Fraction(1, 11)]
@@ -305,6 +306,13 @@ def test_equal_problems_are_solved_once():
         assert tables.table(t).tolist() == solved(counts, distances, Fraction(1, 3)).table(0).tolist()
 
 
+def test_whole_places_and_a_scale_find_more_equal_problems():
+    """Ages 16 and 23 are as far apart as 60 and 67, which places scaled before do not know to the last bit."""
+    places, counts, starts = np.array([16.0, 23.0, 30.0, 37.0, 60.0, 67.0]), np.ones(6, np.int64), np.array([0, 2, 4, 6])
+    assert Problems.along(places, counts, starts, scale=55).distinct()[1].tolist() == [0, 0, 0]
+    assert len(Problems.along(places / 55, counts, starts).distinct()[0]) > 1
+
+
 def test_equal_fingerprints_of_different_problems_do_no_harm(monkeypatch):
     """Where two problems have the same fingerprint by chance, each still gets its own table."""
 
@@ -387,7 +395,14 @@ def test_the_denominator_has_many_divisors(delta):
     assert 1 <= denominator_of(huge, delta) < 2**62 // 2**30
 
 
-@pytest.mark.slow
+def test_a_problem_that_nobody_solves_is_refused(monkeypatch):
+    """Where the general solver comes back without a table, nothing is published."""
+    monkeypatch.setattr(outputs, "_FEW", 1)
+    monkeypatch.setattr(outputs, "by_highs", lambda counts, *_: (np.full((len(counts),) * 2, math.nan), np.zeros(len(counts))))
+    with pytest.raises(MethodError, match="no random output table was found for a group of 3 tuples with 2 values"):
+        solve(problems(([1, 2], [[0, 1], [1, 0]])), Fraction(1, 2))
+
+
 def test_large_groups_are_solved_too():
     """A group with 120 distinct values has its proven table, which holds exactly."""
     rng = np.random.default_rng(5)

@@ -292,13 +292,13 @@ def proven(c: Ints, d: Floats, delta: float, table: Floats, u: Floats) -> tuple[
 
 
 @_kernel
-def along(places: Floats, starts: Ints, cells: Ints, distances: Floats) -> None:
-    """Fill ``distances`` with those between ``places`` on a line, for problems with ``starts`` and ``cells`` as in :func:`least`."""
+def along(places: Floats, scale: float, starts: Ints, cells: Ints, distances: Floats) -> None:
+    """Fill ``distances`` with those between ``places`` on a line, over ``scale``, for problems with ``starts`` and ``cells`` as in :func:`least`."""
     for t in range(len(starts) - 1):
         at = cells[t]
         for i in range(starts[t], starts[t + 1]):
             for j in range(starts[t], starts[t + 1]):
-                distances[at] = abs(places[i] - places[j])
+                distances[at] = abs(places[i] - places[j]) / scale
                 at += 1
 
 

@@ -142,8 +142,9 @@ def part(problems: Problems, cells: npt.NDArray[Any], which: int) -> npt.NDArray
 def solve(problems: Problems, delta: Fraction) -> Tables:
     """The random output tables of least cost that keep delta-probability: no tuple feeds more than ``delta`` of what all give to a value.
 
-    Every table comes with a proof, a lower bound on the cost of any table that meets its own cost. The numbers are floating point ones; what is drawn
-    from are those of :func:`rounded`. The number of threads has no influence on them.
+    Every table comes with a proof, a lower bound on the cost of any table, which meets its own cost up to rounding (where delta is nearly but not quite
+    a simple fraction, such as 1/3 + 1e-9, up to some 1e-8 of it). The numbers are floating point ones; what is drawn from are those of :func:`rounded`.
+    The number of threads has no influence on them.
 
     Raises MethodError where delta is above 1, or below 1/m for a group of m tuples: all of them together do not cover each other so well.
 
