@@ -132,6 +132,23 @@ def test_every_way_to_units_is_taken_and_exact(way, counts, places, delta, denom
     assert risen <= Fraction(100 * sum(counts), denominator) * max(places)
 
 
+def test_what_rounding_leaves_goes_where_it_costs_least():
+    """Of the values that may take the last unit of a row, the nearest one does."""
+    problem = on_a_line([3, 2, 3, 3], [1, 3, 6, 9])
+    units, way = in_units(problem, solved(problem, Fraction(1, 3))[0], Fraction(1, 3), 1000)
+    assert way == exact.COLUMN
+    assert units == [[667, 333, 0, 0], [1, 999, 0, 0], [0, 0, 1000, 0], [0, 0, 0, 1000]]
+
+
+def test_slack_finds_what_equal_weights_hide():
+    """Where delta is just below a simple fraction covers are nearly alike; there the second attempt proves an optimum that the first one misses."""
+    problem = on_a_line([2, 2, 2, 1, 3, 2, 2, 2, 1, 3], [1, 6, 13, 17, 20, 21, 28, 67, 85, 94])
+    delta = Fraction(99999, 10**6)
+    assert solved(problem, delta)[1] == np.inf
+    _, cost, bound = solved(problem, delta, 1e-9)
+    assert cost - bound <= 1e-9 * (1 + cost)
+
+
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=5), st.integers(1, 60), DELTAS, st.data())
 @settings(deadline=None, max_examples=150)
 def test_coarse_units_are_exact_or_refused(counts, denominator, delta, data):

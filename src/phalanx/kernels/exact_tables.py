@@ -114,20 +114,20 @@ def _fill(c: Ints, n: Ints, num: int, den: int, missing: Ints) -> int:
 
 
 @_kernel
-def _into_one(c: Ints, n: Ints, num: int, den: int, missing: Ints, order: Ints) -> bool:
-    """Add what rows are ``missing`` to one column, of those that allow it the one with the fewest new cells, and the first of these in ``order``."""
+def _into_one(c: Ints, d: Floats, n: Ints, num: int, den: int, missing: Ints) -> bool:
+    """Add what rows are ``missing`` to one column, of those that allow it the one with the fewest new cells, of equals the cheapest."""
     k = len(c)
-    best, fewest = -1, k + 1
-    for x in range(k):
-        j = order[x]
+    best, fewest, cheapest = -1, k + 1, np.inf
+    for j in range(k):
         most = _allowed(_mass(c, n, j) + (c * missing).sum(), num, den)
-        allows, new = True, 0
+        allows, new, cost = True, 0, 0.0
         for i in range(k):
             allows = allows and n[i, j] + missing[i] <= most
+            cost += c[i] * missing[i] * d[i, j]
             if missing[i] > 0 and n[i, j] == 0:
                 new += 1
-        if allows and new < fewest:
-            best, fewest = j, new
+        if allows and (new < fewest or (new == fewest and cost < cheapest)):
+            best, fewest, cheapest = j, new, cost
     if best < 0:
         return False
     for i in range(k):
@@ -144,11 +144,7 @@ def _exact(c: Ints, d: Floats, p: Floats, num: int, den: int, denominator: int, 
             n[i, j] = np.int64(np.rint(p[i, j] * denominator))
     if _keeps(c, n, num, den, denominator):
         return NEAREST
-    costs, missing, spread = np.zeros(k), np.empty(k, np.int64), np.empty(k, np.int64)
-    for j in range(k):
-        for i in range(k):
-            costs[j] += c[i] * d[i, j]
-    order = np.argsort(costs)
+    missing, spread = np.empty(k, np.int64), np.empty(k, np.int64)
     taken = 0  # units of every row that go to the one column beside what rounding left
     while True:
         _floor(p, np.float64(denominator - taken), n)
@@ -164,7 +160,7 @@ def _exact(c: Ints, d: Floats, p: Floats, num: int, den: int, denominator: int, 
                 if least == 0 and left == 0:
                     return ROOM
                 spread += least
-                if _into_one(c, n, num, den, spread, order):
+                if _into_one(c, d, n, num, den, spread):
                     return COLUMN if taken == 0 else MIXED
         if taken == denominator:
             return -1
