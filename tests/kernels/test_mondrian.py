@@ -15,6 +15,7 @@ from naive import mondrian as naive
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchy import Tree
 from phalanx.data.microdata import Column
+from phalanx.kernels import cutting
 from phalanx.kernels import mondrian as kernel
 from phalanx.methods.mondrian import Mondrian, partition
 
@@ -127,7 +128,7 @@ def test_the_median_of_a_wide_domain_is_found_by_narrowing(n: int) -> None:
     """With far fewer buckets than codes, the lower median and the counts around it are right."""
     rng = np.random.default_rng(n)
     column = np.concatenate([rng.integers(0, 2**30, n), rng.integers(500, 510, n // 2)]).astype(np.int32)
-    median, below, at_most = kernel._median(column, int(column.min()), int(column.max()), np.empty(70, np.int32))
+    median, below, at_most = cutting.median(column, int(column.min()), int(column.max()), np.empty(70, np.int32))
     expected = sorted(column.tolist())[(len(column) - 1) // 2]
     assert (median, below, at_most) == (expected, int((column < expected).sum()), int((column <= expected).sum()))
 

@@ -12,8 +12,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
-from phalanx.kernels.mondrian import L_DEN, L_NUM, RELAXED, Codes, Floats, Ints, K, _deal, _divide, _kernel, _measure, _median, _widest
+from phalanx.kernels.cutting import WAITING, Codes, Floats, Ints, measure, median, move, put, way, ways, widest
+from phalanx.kernels.mondrian import L_DEN, L_NUM, RELAXED, K
+
+_kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
 MARGIN = 1e-9
 """Sums of p(t, s) within this part of the bound are declined; rounding stays far below it."""
@@ -136,7 +140,7 @@ def cut_exact(
         for j in range(c - 1):
             weight[e] *= counts[0, base[j] + tuples[j, e]] / n
     counts[0, :] = 0
-    stack = np.empty((128, 2), np.int64)
+    stack = np.empty((2 * WAITING, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, n
     waiting, done = 1, 0
     while waiting > 0:
@@ -146,22 +150,16 @@ def cut_exact(
         begins[start] = True
         if size < 2 * rule[K] or done == limit:
             continue
-        _measure(codes, start, stop, positions, offsets, low, high, width)
+        measure(codes, start, stop, positions, offsets, low, high, width)
         middle = start
         while middle == start:
-            a = _widest(width)
+            a = widest(width)
             if width[a] < 0:
                 break
             width[a] = -1.0
-            median, below, at_most = _median(codes[a, start:stop], low[a], high[a], histogram)
-            for attempt in range(1 if rule[RELAXED] else 2):
-                if rule[RELAXED]:
-                    last, left = median - 1, size // 2
-                    dealt = left - below
-                elif attempt == 0:
-                    last, left, dealt = median, at_most, 0
-                else:
-                    last, left, dealt = median - 1, below, 0
+            median_code, below, at_most = median(codes[a, start:stop], low[a], high[a], histogram)
+            for attempt in range(ways(rule[RELAXED])):
+                last, left, dealt = way(rule[RELAXED], attempt, median_code, below, at_most, size)
                 if left < rule[K] or size - left < rule[K]:
                     continue
                 n0, n1 = _count(codes[d:], codes, a, start, stop, last, dealt, counts, cells, met, base)
@@ -281,17 +279,9 @@ def cut_exact(
                         counts[0, base[j] + codes[d + j, i]] = 0
                         counts[1, base[j] + codes[d + j, i]] = 0
                 if allowed:
-                    if rule[RELAXED]:
-                        _deal(codes, rows, a, start, stop, last, dealt, wrong)
-                    else:
-                        _divide(codes, rows, a, start, middle, stop, last, wrong)
+                    move(codes, rows, a, start, middle, stop, last, dealt, rule[RELAXED], wrong)
                     break
         if middle > start:
-            small_first = middle - start < stop - middle
-            stack[waiting, 0] = middle if small_first else start
-            stack[waiting, 1] = stop if small_first else middle
-            stack[waiting + 1, 0] = start if small_first else middle
-            stack[waiting + 1, 1] = middle if small_first else stop
-            waiting += 2
+            waiting = put(stack, waiting, start, middle, stop)
     live = np.flatnonzero(of_tuple[:used] >= 0)
     return of_tuple[live], of_bucket[live], weight[live]

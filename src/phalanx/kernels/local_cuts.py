@@ -4,30 +4,16 @@ Source: Li, Li, Zhang, Molloy, "Slicing", section 4.3; Mondrian after LeFevre, D
 judged by the two halves and not by all buckets, which for strict cuts is the same, as every tuple matches its own bucket alone.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
-from phalanx.kernels.mondrian import (
-    DISTANCE,
-    DIVERSITY,
-    FREQUENCY,
-    L_DEN,
-    L_NUM,
-    NONE,
-    RELAXED,
-    Codes,
-    Floats,
-    Ints,
-    K,
-    _close,
-    _deal,
-    _diverse,
-    _divide,
-    _kernel,
-    _measure,
-    _median,
-    _widest,
-)
+from phalanx.kernels.cutting import WAITING, Codes, Floats, Ints, measure, median, move, put, way, ways, widest
+from phalanx.kernels.mondrian import DISTANCE, DIVERSITY, FREQUENCY, L_DEN, L_NUM, NONE, RELAXED, K, close, diverse
+
+_kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
 
 @_kernel
@@ -74,7 +60,7 @@ def _kept(
                     values[distinct] = cell_s[other]
                     buffers[0, cell_s[other]] = counts[other]
                     distinct += 1
-            kept = _close(buffers[0], values, distinct, size, rule, totals, nodes, node_totals, buffers[2], reached) and _diverse(
+            kept = close(buffers[0], values, distinct, size, rule, totals, nodes, node_totals, buffers[2], reached) and diverse(
                 buffers[0], values, distinct, size, rule, log_l, frequencies
             )
             for j in range(distinct):
@@ -137,7 +123,7 @@ def cut_local(
     reached = np.empty(max(1, len(totals)), np.int32)
     lines = len(codes) - d
     half = np.empty(lines * n, np.int32)
-    stack = np.empty((128, 2), np.int64)  # the smaller part is cut first, so that 64 nodes at most wait
+    stack = np.empty((2 * WAITING, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, n
     waiting = 1
     while waiting > 0:
@@ -147,22 +133,16 @@ def cut_local(
         begins[start] = True
         if size < 2 * rule[K]:
             continue
-        _measure(codes, start, stop, positions, offsets, low, high, width)
+        measure(codes, start, stop, positions, offsets, low, high, width)
         middle = start
         while middle == start:
-            a = _widest(width)
+            a = widest(width)
             if width[a] < 0:
                 break
             width[a] = -1.0
-            median, below, at_most = _median(codes[a, start:stop], low[a], high[a], histogram)
-            for attempt in range(1 if rule[RELAXED] else 2):
-                if rule[RELAXED]:
-                    last, left = median - 1, size // 2
-                    dealt = left - below
-                elif attempt == 0:
-                    last, left, dealt = median, at_most, 0
-                else:
-                    last, left, dealt = median - 1, below, 0
+            median_code, below, at_most = median(codes[a, start:stop], low[a], high[a], histogram)
+            for attempt in range(ways(rule[RELAXED])):
+                last, left, dealt = way(rule[RELAXED], attempt, median_code, below, at_most, size)
                 if left < rule[K] or size - left < rule[K]:
                     continue
                 to_left, to_right, equal = 0, lines * left, dealt
@@ -185,15 +165,7 @@ def cut_local(
                     allowed = _kept(right, counts, among, met, cell_q, cell_s, first, rule, log_l, totals, nodes, node_totals, buffers, reached)
                 if allowed:
                     middle = start + left
-                    if rule[RELAXED]:
-                        _deal(codes, rows, a, start, stop, last, dealt, wrong)
-                    else:
-                        _divide(codes, rows, a, start, middle, stop, last, wrong)
+                    move(codes, rows, a, start, middle, stop, last, dealt, rule[RELAXED], wrong)
                     break
         if middle > start:
-            small_first = middle - start < stop - middle
-            stack[waiting, 0] = middle if small_first else start
-            stack[waiting, 1] = stop if small_first else middle
-            stack[waiting + 1, 0] = start if small_first else middle
-            stack[waiting + 1, 1] = middle if small_first else stop
-            waiting += 2
+            waiting = put(stack, waiting, start, middle, stop)

@@ -16,9 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
+from phalanx.kernels.cutting import WAITING, Codes, Floats, Ints, measure, median, move, put, way, ways, widest
 
 # What a group must meet, as one array of integers; fractions are kept as numerator and denominator, each below 2**31.
 K, DIVERSITY, L_NUM, L_DEN, C_NUM, C_DEN, DISTANCE, T_NUM, T_DEN, ROWS, RELAXED = range(11)
@@ -33,8 +31,11 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 
 @_kernel
-def _diverse(counts: Ints, values: Codes, distinct: int, size: int, rule: Ints, log_l: float, frequencies: Ints) -> bool:
-    """Whether ``size`` tuples with ``counts`` of the listed values are diverse; all but entropy is decided in integers."""
+def diverse(counts: Ints, values: Codes, distinct: int, size: int, rule: Ints, log_l: float, frequencies: Ints) -> bool:
+    """Whether ``size`` tuples with ``counts`` of the first ``distinct`` of ``values`` are diverse; all but entropy is decided in integers.
+
+    ``rule`` and ``log_l`` are those of :func:`cut`; ``frequencies`` (m,) is scratch.
+    """
     kind = rule[DIVERSITY]
     if kind == NONE:
         return True
@@ -65,12 +66,13 @@ def _diverse(counts: Ints, values: Codes, distinct: int, size: int, rule: Ints, 
 
 
 @_kernel
-def _close(
+def close(
     counts: Ints, values: Codes, distinct: int, size: int, rule: Ints, totals: Ints, nodes: Codes, node_totals: Ints, scratch: Ints, reached: Codes
 ) -> bool:
     """Whether the counts are within t of the table's ``totals``, in integers: both sides are multiplied by size, rows and the distance's scale.
 
-    ``nodes`` (levels, values): the node above each value on each level below the root; the equal distance is a tree of one level. A tree's earth
+    The first ``distinct`` of ``values`` have counts; ``rule`` and ``node_totals`` are those of :func:`cut`; ``scratch``, which is zero and left so, and ``reached``
+    have as many places as there are values. ``nodes`` (levels, values): the node above each value on each level below the root; the equal distance is a tree of one level. A tree's earth
     mover's distance is half the sum, over all edges, of the mass that must cross the edge (each edge is 1/height long).
     """
     if rule[DISTANCE] == NONE:
@@ -120,62 +122,9 @@ def meets(sensitive: Codes, rule: Ints, log_l: float, totals: Ints, nodes: Codes
     size = len(sensitive)
     return bool(
         size >= rule[K]
-        and _close(counts, values, m, size, rule, totals, nodes, node_totals, scratch, np.zeros(m, np.int32))
-        and _diverse(counts, values, m, size, rule, log_l, scratch)
+        and close(counts, values, m, size, rule, totals, nodes, node_totals, scratch, np.zeros(m, np.int32))
+        and diverse(counts, values, m, size, rule, log_l, scratch)
     )
-
-
-@_kernel
-def _measure(codes: Codes, start: int, stop: int, positions: Floats, offsets: Ints, low: Ints, high: Ints, width: Floats) -> None:
-    """A node's ends on every attribute, and its normalised width there; -1 where all its tuples agree."""
-    for a in range(len(low)):
-        lo = codes[a, start]
-        hi = lo
-        for v in codes[a, start:stop]:
-            lo = min(lo, v)
-            hi = max(hi, v)
-        low[a], high[a] = lo, hi
-        width[a] = positions[offsets[a] + hi] - positions[offsets[a] + lo] if hi > lo else -1.0
-
-
-@_kernel
-def _widest(width: Floats) -> int:
-    """The attribute with the greatest width, the first of equals."""
-    widest = 0
-    for a in range(1, len(width)):
-        if width[a] > width[widest]:
-            widest = a
-    return widest
-
-
-@_kernel
-def _median(column: Codes, low: int, high: int, histogram: Codes) -> tuple[int, int, int]:
-    """The lower median of a column with its ends known; and how many are below it, and at most it.
-
-    Counts into as many buckets as the node affords and narrows to the median's bucket until a bucket is one code.
-    """
-    rank = (len(column) - 1) // 2
-    afford = min(len(histogram), 2 * len(column) + 64)
-    below = 0
-    while True:
-        span = high - low
-        shift = 0
-        while (span >> shift) >= afford:
-            shift += 1
-        for b in range((span >> shift) + 1):
-            histogram[b] = 0
-        for v in column:
-            x = np.int64(v) - low
-            if 0 <= x <= span:
-                histogram[x >> shift] += 1
-        b = 0
-        while below + histogram[b] <= rank:
-            below += histogram[b]
-            b += 1
-        low += b << shift
-        if shift == 0:
-            return low, below, below + histogram[b]
-        high = min(high, low + (1 << shift) - 1)
 
 
 @_kernel
@@ -187,56 +136,6 @@ def _tally_left(column: Codes, sensitive: Codes, last: int, dealt: int, counts: 
         elif dealt > 0 and column[i] == last + 1:
             counts[sensitive[i]] += 1
             dealt -= 1
-
-
-@_kernel
-def _divide(codes: Codes, rows: Codes, attribute: int, start: int, middle: int, end: int, last: int, wrong: Codes) -> None:
-    """Strict cut: exchange the tuples that stand on the wrong side of ``middle``."""
-    column = codes[attribute]
-    n = 0
-    for p in range(start, middle):
-        wrong[0, n] = p
-        n += column[p] > last
-    n = 0
-    for p in range(middle, end):
-        wrong[1, n] = p
-        n += column[p] <= last
-    for c in range(len(codes)):
-        column = codes[c]
-        for i in range(n):
-            p, q = wrong[0, i], wrong[1, i]
-            column[p], column[q] = column[q], column[p]
-    for i in range(n):
-        p, q = wrong[0, i], wrong[1, i]
-        rows[p], rows[q] = rows[q], rows[p]
-
-
-@_kernel
-def _deal(codes: Codes, rows: Codes, attribute: int, start: int, end: int, last: int, dealt: int, buffers: Codes) -> None:
-    """Relaxed cut: codes up to ``last`` and the first ``dealt`` tuples of the next code go left; both sides keep their order."""
-    column = codes[attribute]
-    left, right = 0, 0
-    order, moved = buffers[0], buffers[1]
-    for p in range(start, end):
-        goes = column[p] <= last
-        if not goes and dealt > 0 and column[p] == last + 1:
-            goes = True
-            dealt -= 1
-        if goes:
-            order[left] = p
-            left += 1
-        else:
-            moved[right] = p
-            right += 1
-    order[left : left + right] = moved[:right]
-    for c in range(len(codes)):
-        column = codes[c]
-        for i in range(left + right):
-            moved[i] = column[order[i]]
-        column[start:end] = moved[: left + right]
-    for i in range(left + right):
-        moved[i] = rows[order[i]]
-    rows[start:end] = moved[: left + right]
 
 
 @_kernel
@@ -276,7 +175,7 @@ def cut(
     low, high, width = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.float64)
     here, counts, scratch = np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros(m, np.int64)
     values, reached, frequencies = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int64)
-    stack = np.empty((128, 2), np.int64)  # the smaller part is cut first, so that 64 nodes at most wait
+    stack = np.empty((2 * WAITING, 2), np.int64)
     stack[0, 0], stack[0, 1] = first, end
     waiting = 1
     pending = np.empty(((end - first) // max(1, rule[K]) + 1 if grain > 0 else 0, 2), np.int64)
@@ -292,7 +191,7 @@ def cut(
         begins[start] = True
         if size < 2 * rule[K]:
             continue
-        _measure(codes, start, stop, positions, offsets, low, high, width)
+        measure(codes, start, stop, positions, offsets, low, high, width)
         distinct = 0
         if about:
             for v in codes[d, start:stop]:
@@ -302,19 +201,13 @@ def cut(
                 here[v] += 1
         middle = start
         while middle == start:
-            a = _widest(width)
+            a = widest(width)
             if width[a] < 0:
                 break
             width[a] = -1.0
-            median, below, at_most = _median(codes[a, start:stop], low[a], high[a], histogram)
-            for attempt in range(1 if rule[RELAXED] else 2):
-                if rule[RELAXED]:
-                    last, left = median - 1, size // 2
-                    dealt = left - below
-                elif attempt == 0:
-                    last, left, dealt = median, at_most, 0
-                else:
-                    last, left, dealt = median - 1, below, 0
+            median_code, below, at_most = median(codes[a, start:stop], low[a], high[a], histogram)
+            for attempt in range(ways(rule[RELAXED])):
+                last, left, dealt = way(rule[RELAXED], attempt, median_code, below, at_most, size)
                 allowed = left >= rule[K] and size - left >= rule[K]
                 if allowed and about:
                     _tally_left(codes[a, start:stop], codes[d, start:stop], last, dealt, counts)
@@ -322,25 +215,17 @@ def cut(
                         part = left if side == 0 else size - left
                         allowed = (
                             allowed
-                            and _close(counts, values, distinct, part, rule, totals, nodes, node_totals, scratch, reached)
-                            and _diverse(counts, values, distinct, part, rule, log_l, frequencies)
+                            and close(counts, values, distinct, part, rule, totals, nodes, node_totals, scratch, reached)
+                            and diverse(counts, values, distinct, part, rule, log_l, frequencies)
                         )
                         for i in range(distinct):
                             counts[values[i]] = here[values[i]] - counts[values[i]] if side == 0 else 0
                 if allowed:
                     middle = start + left
-                    if rule[RELAXED]:
-                        _deal(codes, rows, a, start, stop, last, dealt, buffers)
-                    else:
-                        _divide(codes, rows, a, start, middle, stop, last, buffers)
+                    move(codes, rows, a, start, middle, stop, last, dealt, rule[RELAXED], buffers)
                     break
         for i in range(distinct):
             here[values[i]] = 0
         if middle > start:
-            small_first = middle - start < stop - middle
-            stack[waiting, 0] = middle if small_first else start
-            stack[waiting, 1] = stop if small_first else middle
-            stack[waiting + 1, 0] = start if small_first else middle
-            stack[waiting + 1, 1] = middle if small_first else stop
-            waiting += 2
+            waiting = put(stack, waiting, start, middle, stop)
     return pending[:left_over]
