@@ -23,7 +23,6 @@ from phalanx.randomness import Randomness
 from phalanx.release.evidence import Evidence
 from phalanx.release.exposures import Exposures
 from phalanx.release.folder import FORMATS, Release, write_folder
-from phalanx.release.sliced import Sliced
 
 if TYPE_CHECKING:
     import polars as pl
@@ -268,11 +267,10 @@ class Series:
     def _evidence(
         self, groups: Mapping[int, "pl.DataFrame"], carried: Mapping[str, "pl.DataFrame"], draft: Draft, microdata: Mapping[int, Microdata]
     ) -> Evidence:
-        if isinstance(draft.form, Sliced):  # p(t, s) is about the tuples of the table, whoever they are
-            return Evidence(groups=groups, microdata={number: replace(table, persons=None) for number, table in microdata.items()})
+        of_nobody = {number: replace(table, persons=None) for number, table in microdata.items()}  # what a promise says of tuples, not of persons
         if self._is.method.looks_back == "all":
-            return Evidence(groups=groups)
-        return Evidence(groups=groups, before=Exposures.of_tables(carried), after=Exposures.of_tables(draft.carry))
+            return Evidence(groups=groups, microdata=of_nobody)
+        return Evidence(groups=groups, microdata=of_nobody, before=Exposures.of_tables(carried), after=Exposures.of_tables(draft.carry))
 
     def _said(self, draft: Draft, number: int, rng: Randomness, earlier: Sequence[Release]) -> dict[str, Any]:
         method = self._is.method.public()

@@ -11,7 +11,7 @@ import pytest
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
-from phalanx.guarantees import anatomy
+from phalanx.guarantees import diversity
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.randomness import Randomness
 from phalanx.release.bucketized import Bucketized, bucketize
@@ -68,7 +68,7 @@ def test_both_answers_come_up():
 @pytest.mark.parametrize("twin", [lambda _, below: (Fraction(1, int(below.max())), 0), lambda above, below: (Fraction(int(above[0]), int(below[0])), 0)])
 def test_broken_twins_are_caught(monkeypatch, twin):
     """A check that looks at the sizes of buckets alone, or at the first bucket alone, gives other verdicts."""
-    monkeypatch.setattr(anatomy, "largest_ratio", twin)
+    monkeypatch.setattr(diversity, "largest_ratio", twin)
     assert len(differences(range(60))) > 10
 
 

@@ -52,10 +52,15 @@ def boxes(attributes, size):
     return bucket
 
 
+def whole(coded):
+    """Every row's value in each column, the sensitive attribute among them, shape (c, n)."""
+    return np.concatenate([coded.values[:-1], coded.cells.of_row[None, :]]).astype(np.int64)
+
+
 def ranking(bucket, coded):
     """What both adversaries make of buckets."""
-    columns = [matching.Column.of_rows(bucket, values) for values in coded.full]
-    return matching.rank(columns, np.bincount(bucket), np.unique(coded.full.T.astype(np.int64), axis=0), Randomness.seeded(0).stream("rank"))
+    columns = [matching.Column.of_rows(bucket, values) for values in whole(coded)]
+    return matching.rank(columns, np.bincount(bucket), np.unique(whole(coded).T, axis=0), Randomness.seeded(0).stream("rank"))
 
 
 def counting_error(bucket, coded, attributes):
@@ -116,7 +121,7 @@ def test_swaps_leave_sizes_and_the_sensitive_column_as_they_were():
     after = membership.swapped(before, coded, attributes, column_of, stream=Randomness.seeded(2).stream("swaps"), rounds=3)
 
     def held(bucket):
-        return np.unique(np.stack([bucket, coded.full[-1]]), axis=1, return_counts=True)
+        return np.unique(np.stack([bucket, coded.cells.of_row]), axis=1, return_counts=True)
 
     assert (before != after).any()
     for one, other in zip(held(before), held(after), strict=True):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.diversity import nothing_to_check, verdict
-from phalanx.guarantees.exact import Number, bounded, exact, largest_ratio, plain
+from phalanx.guarantees.diversity import check_shares
+from phalanx.guarantees.exact import Number, bounded, plain
 from phalanx.guarantees.groups import Groups, Published
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
@@ -29,11 +29,7 @@ class AnatomyDiversity:
 
     def check(self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
         """The largest share of one value in a bucket, a fraction."""
-        groups, bound = Groups.of(release), 1 / exact(self.l, "l")
-        if early := nothing_to_check(groups, self.name, bound):
-            return early
-        worst, where = largest_ratio(groups.largest, groups.sizes)
-        return [verdict(self.name, bound, worst, groups, where, "share", holds=worst <= bound, note=f"{len(groups)} buckets")]
+        return check_shares(self.name, self.l, Groups.of(release), word="buckets")
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""

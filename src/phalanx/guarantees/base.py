@@ -36,6 +36,8 @@ class Guarantee(Protocol):
     """A frozen dataclass of the promise's parameters."""
 
     name: ClassVar[str]
+    forms: ClassVar[tuple[str, ...]]
+    """The kinds of releases that the promise is about."""
 
     def check(self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
         """Check a release, with the series before it and whatever evidence there is; one verdict per part of the promise."""

@@ -35,6 +35,7 @@ class Closeness:
     """
 
     name: ClassVar[str] = "t-closeness"
+    forms: ClassVar[tuple[str, ...]] = ("generalized",)
     t: Number
     distance: Distance = "equal"
 

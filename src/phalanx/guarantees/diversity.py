@@ -23,6 +23,7 @@ class FrequencyDiversity:
     """In every group the most frequent sensitive value has at most the share 1/l; PlanError where l is below 1."""
 
     name: ClassVar[str] = "frequency l-diversity"
+    forms: ClassVar[tuple[str, ...]] = ("generalized",)
     l: Number
 
     def __post_init__(self) -> None:
@@ -30,11 +31,7 @@ class FrequencyDiversity:
 
     def check(self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
         """The largest share of a value in a group, a fraction."""
-        groups, bound = Groups.of(release), 1 / exact(self.l, "l")
-        if early := nothing_to_check(groups, self.name, bound):
-            return early
-        worst, where = largest_ratio(groups.largest, groups.sizes)
-        return [verdict(self.name, bound, worst, groups, where, "largest_share", holds=worst <= bound)]
+        return check_shares(self.name, self.l, Groups.of(release))
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -46,6 +43,7 @@ class DistinctDiversity:
     """Every group holds at least ``l`` different sensitive values; PlanError where l is not a whole number of at least 1."""
 
     name: ClassVar[str] = "distinct l-diversity"
+    forms: ClassVar[tuple[str, ...]] = ("generalized",)
     l: int
 
     def __post_init__(self) -> None:
@@ -73,6 +71,7 @@ class EntropyDiversity:
     """
 
     name: ClassVar[str] = "entropy l-diversity"
+    forms: ClassVar[tuple[str, ...]] = ("generalized",)
     l: Number
 
     def __post_init__(self) -> None:
@@ -101,6 +100,7 @@ class RecursiveDiversity:
     """In every group ``r_1 < c (r_l + ... + r_q)`` for the value counts ``r_1 >= ... >= r_q``; PlanError where c is not above 0 or l below 1."""
 
     name: ClassVar[str] = "recursive (c,l)-diversity"
+    forms: ClassVar[tuple[str, ...]] = ("generalized",)
     c: Number
     l: int
 
@@ -133,6 +133,15 @@ def recursive_ratio(groups: Groups, l: int) -> tuple[Fraction | None, int]:
     pieces = np.stack([groups.starts, groups.starts + l - 1], axis=1).ravel()
     tails: Ints = np.add.reduceat(falling, pieces)[1::2] if l > 1 else groups.sizes
     return largest_ratio(groups.largest, tails)
+
+
+def check_shares(name: str, l: Number, groups: Groups, *, word: str = "groups") -> list[Verdict]:
+    """Whether no sensitive value has more than 1/l of a group; ``word`` is what the groups are called."""
+    bound = 1 / exact(l, "l")
+    if early := nothing_to_check(groups, name, bound):
+        return early
+    worst, where = largest_ratio(groups.largest, groups.sizes)
+    return [verdict(name, bound, worst, groups, where, "largest_share", holds=worst <= bound, note=f"{len(groups)} {word}")]
 
 
 def nothing_to_check(groups: Groups, name: str, bound: int | Fraction) -> list[Verdict]:

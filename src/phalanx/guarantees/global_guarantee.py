@@ -36,6 +36,7 @@ class GlobalGuarantee:
     """
 
     name: ClassVar[str] = "global guarantee"
+    forms: ClassVar[tuple[str, ...]] = ("generalized",)
     l: Number
     protected: "str | list[Any]" = "all"
     unprotected: Sequence[Any] = ()

@@ -21,6 +21,7 @@ class KAnonymity:
     """
 
     name: ClassVar[str] = "k-anonymity"
+    forms: ClassVar[tuple[str, ...]] = ("generalized",)
     k: int
 
     def __post_init__(self) -> None:

@@ -34,6 +34,7 @@ class MInvariance:
     """
 
     name: ClassVar[str] = "m-invariance"
+    forms: ClassVar[tuple[str, ...]] = ("generalized",)
     m: int
     consecutive: bool = False
 

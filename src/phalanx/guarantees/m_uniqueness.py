@@ -19,6 +19,7 @@ class MUniqueness:
     """Every group holds at least ``m`` rows with different sensitive values; a missing value counts as one value. PlanError where m is below 1."""
 
     name: ClassVar[str] = "m-uniqueness"
+    forms: ClassVar[tuple[str, ...]] = ("generalized",)
     m: int
 
     def __post_init__(self) -> None:

@@ -38,7 +38,7 @@ def verify(releases: Sequence[Release], evidence: Evidence | None = None, *, all
 def _promise(public: Mapping[str, Any], release: Release, earlier: Sequence[Release], evidence: Evidence | None) -> list[Verdict]:
     """The check of one promise; it does not hold on a form that it is not about."""
     guarantee = from_public(public)
-    if release.form.kind not in (forms := getattr(guarantee, "forms", ("generalized",))):
+    if release.form.kind not in (forms := guarantee.forms):
         note = f"the release is {release.form.kind}, and this is promised of {' or '.join(forms)} releases only"
         return [Verdict(name=guarantee.name, bound=f"a {' or '.join(forms)} release", worst=release.form.kind, holds=False, note=note)]
     if bucket_faults(release.form):

@@ -57,10 +57,9 @@ def by_cuts(local: Local, microdata: Microdata, coded: Coded, stream: Stream | N
     offsets = np.cumsum([0, *(len(column.domain) for column in quasi)], dtype=np.int64)
     rows, begins = order.astype(np.int32), np.zeros(n, dtype=np.bool_)
     if over_all_buckets:
-        tuples, _ = coded.distinct
         widths = coded.values.max(axis=1).astype(np.int64) + 1
         cells = local.cells
-        cut_exact(codes, rows, positions, offsets, np.ascontiguousarray(tuples), widths, cells.q, cells.s, cells.first, local.rule, -1, begins)
+        cut_exact(codes, rows, positions, offsets, np.ascontiguousarray(coded.distinct), widths, cells.q, cells.s, cells.first, local.rule, -1, begins)
     else:
         cut_local(codes, rows, positions, offsets, *local.about, begins)
     buckets = np.empty(n, dtype=np.int64)

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, cast
 
@@ -160,7 +161,7 @@ class MInvariance:
         return s_minus[rank < cap], surplus
 
 
-def largest_eligible(counts: Ints, m: int) -> int:
+def largest_eligible(counts: Ints, m: int | Fraction) -> int:
     """The largest c such that keeping at most c rows of every value leaves an m-eligible rest; 0 if there is none.
 
     Keeping more rows of the values below the cap never hurts, so for each c the best rest has ``sum(min(counts, c))`` rows, and it is m-eligible iff

@@ -66,7 +66,7 @@ def eligible(q: Integers, sensitive: Integers, l: int | Fraction, stream: Stream
     counts = np.bincount(cells.of_row)
     cap = np.zeros(len(counts), dtype=np.int64)
     for start, end in zip(cells.first[:-1].tolist(), cells.first[1:].tolist(), strict=True):
-        cap[start:end] = largest_eligible(counts[start:end], l)  # type: ignore[arg-type]  # a fraction will do
+        cap[start:end] = largest_eligible(counts[start:end], l)
     order = stream.permutation(len(q))
     order = order[np.argsort(cells.of_row[order], kind="stable")]
     stays = np.empty(len(q), dtype=bool)

@@ -197,6 +197,8 @@ class Slicing:
             said["c"] = plain(exact(self.c, "c"))
         if self.t is not None:
             said |= {"t": plain(exact(self.t, "t")), "distance": self.distance}
+        if self.bins != BINS:
+            said["bins"] = self.bins if isinstance(self.bins, int) else dict(self.bins)
         return said | ({"compact": True} if self.compact else {})
 
     def _check_schema(self, microdata: Microdata) -> None:

@@ -49,19 +49,12 @@ class Coded:
         return Cells.of(self.values[-1], self.sensitive)
 
     @cached_property
-    def full(self) -> Codes:
-        """The values with the sensitive attribute in the last column, shape (c, n)."""
-        if self.sensitive is None:
-            return self.values
-        return np.concatenate([self.values[:-1], self.cells.of_row[None, :]])
-
-    @cached_property
-    def distinct(self) -> tuple[Codes, Codes]:
-        """The different tuples, without their sensitive values: shape (c, t); and which one each row has, shape (n,)."""
+    def distinct(self) -> Codes:
+        """The different tuples, without their sensitive values, shape (c, t)."""
         which = numbered(list(self.values))
         first = np.zeros(int(which.max()) + 1, dtype=np.int64)
         first[which[::-1]] = np.arange(self.rows)[::-1]
-        return self.values[:, first], which
+        return self.values[:, first]
 
 
 @dataclass(frozen=True, eq=False)
