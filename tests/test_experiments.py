@@ -1,11 +1,8 @@
 """The experiments run from beginning to end on small made-up tables in the shape of the real ones, which need not be there."""
 
 import importlib.util
-import os
-import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,24 +10,17 @@ import pytest
 
 from phalanx.data.schema import Schema
 from phalanx.methods.m_invariance import MInvariance
-
-FOLDER = Path(__file__).resolve().parents[1] / "experiments" / "m_invariance"
+from scripts import EXPERIMENTS, run_script
 
 
 @pytest.fixture(scope="module")
 def common():
     """The module that the scripts share."""
-    spec = importlib.util.spec_from_file_location("m_invariance_series", FOLDER / "series.py")
+    spec = importlib.util.spec_from_file_location("m_invariance_series", EXPERIMENTS / "m_invariance" / "series.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up by name
     spec.loader.exec_module(module)
     return module
-
-
-def run_script(name, *arguments, data):
-    environment = {k: v for k, v in os.environ.items() if k != "PHALANX_DATA"} | ({} if data is None else {"PHALANX_DATA": str(data)})
-    command = [sys.executable, FOLDER / name, *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
 def census(rows):
@@ -88,7 +78,7 @@ def test_the_series_of_the_paper_exposes_nobody_and_mondrian_somebody(tmp_path):
     """A line per release with all its rows; no tuple vulnerable under m-invariance, some under Mondrian."""
     census(1200).write_parquet(tmp_path / "acs2018_occsal.parquet")
 
-    ran = run_script("acs.py", "--first", 600, "--replaced", 100, "--releases", 5, "--m", 4, "--sensitive", "income50", "--quick", data=tmp_path)
+    ran = run_script("m_invariance/acs.py", "--first", 600, "--replaced", 100, "--releases", 5, "--m", 4, "--sensitive", "income50", "--quick", data=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     releases = table_after(ran.stdout, "m = 4")
@@ -103,7 +93,7 @@ def test_the_hospital_series_exposes_nobody_who_is_remembered(tmp_path):
     """Three ways of publishing; remembering exposes nobody, by box or by group, and holds changed values back."""
     admissions(1500).write_parquet(tmp_path / "diabetes130.parquet")
 
-    ran = run_script("diabetes.py", data=tmp_path)
+    ran = run_script("m_invariance/diabetes.py", data=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     for heading in ("Sensitive: chapter", "Sensitive: block"):
@@ -118,7 +108,7 @@ def test_the_hospital_series_exposes_nobody_who_is_remembered(tmp_path):
 @pytest.mark.parametrize("script", ["acs.py", "diabetes.py"])
 def test_without_the_data_one_sentence_says_what_to_set(script):
     """No PHALANX_DATA: exit code 2, one line, no traceback."""
-    ran = run_script(script, data=None)
+    ran = run_script(f"m_invariance/{script}", data=None)
     assert ran.returncode == 2
     assert "PHALANX_DATA" in ran.stderr
     assert len(ran.stderr.splitlines()) == 1

@@ -1,32 +1,10 @@
 """The experiments of the global guarantee run from beginning to end on small made-up tables in the shape of the real ones, which need not be there."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[1] / "experiments" / "global_guarantee"
-
-
-def run_script(name, *arguments, data):
-    environment = {k: v for k, v in os.environ.items() if k != "PHALANX_DATA"} | ({} if data is None else {"PHALANX_DATA": str(data)})
-    command = [sys.executable, FOLDER / name, *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=400)
-
-
-def tables_of(text):
-    """Heading -> rows of cells, for every Markdown table."""
-    found, heading = {}, ""
-    for block in text.split("\n\n"):
-        if block.startswith("### "):
-            heading = block
-        if block.startswith("|"):
-            found[heading] = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
-    return found
+from scripts import run_script, tables_of
 
 
 def vaers(folder, n=900):
@@ -49,7 +27,7 @@ def vaers(folder, n=900):
 def test_the_series_of_the_paper(tmp_path):
     """All tables are printed; no group is smaller than demanded, none much larger; the global guarantee leaves nobody above 1/l."""
     vaers(tmp_path)
-    ran = run_script("vaers.py", "--queries", 5, "--rounds", 3, "--seeds", 1, "--least-frequent", 0.5, data=tmp_path)
+    ran = run_script("global_guarantee/vaers.py", "--queries", 5, "--rounds", 3, "--seeds", 1, "--least-frequent", 0.5, data=tmp_path)
     assert ran.returncode == 0, ran.stderr
     found = tables_of(ran.stdout)
     figures = [rows for heading, rows in found.items() if heading.startswith(("### Figure", "### adaptive"))]
@@ -76,7 +54,7 @@ def test_the_hospital_series(tmp_path):
             "diag_1": np.where(rng.random(n) < 0.2, np.char.add("R", rng.integers(0, 60, n).astype(str)), np.char.add("C", rng.integers(0, 4, n).astype(str))),
         }
     ).write_parquet(tmp_path / "diabetes130.parquet")
-    ran = run_script("diabetes.py", "--queries", 5, data=tmp_path)
+    ran = run_script("global_guarantee/diabetes.py", "--queries", 5, data=tmp_path)
     assert ran.returncode == 0, ran.stderr
     found = tables_of(ran.stdout)
     assert [len(rows) for rows in found.values()] == [3, 3, 3, 6]
@@ -89,7 +67,7 @@ def test_the_hospital_series(tmp_path):
 @pytest.mark.parametrize("script", ["vaers.py", "diabetes.py"])
 def test_without_the_data_one_sentence_says_what_to_set(script):
     """No PHALANX_DATA: exit code 2, one line, no traceback."""
-    ran = run_script(script, data=None)
+    ran = run_script(f"global_guarantee/{script}", data=None)
     assert ran.returncode == 2
     assert "PHALANX_DATA" in ran.stderr
     assert len(ran.stderr.splitlines()) == 1

@@ -1,32 +1,10 @@
 """The experiments of slicing run from beginning to end on a small made-up table in the shape of the real one, which need not be there."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
 
-FOLDER = Path(__file__).resolve().parents[1] / "experiments" / "slicing"
-
-
-def run_script(name, *arguments, data):
-    environment = {k: v for k, v in os.environ.items() if k != "PHALANX_DATA"} | ({} if data is None else {"PHALANX_DATA": str(data)})
-    command = [sys.executable, FOLDER / name, *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
-
-
-def tables_of(text):
-    """Heading -> rows of cells, for every Markdown table."""
-    found, heading = {}, ""
-    for block in text.split("\n\n"):
-        if block.startswith("### "):
-            heading = block
-        if block.startswith("|"):
-            found[heading] = [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
-    return found
+from scripts import run_script, tables_of
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +28,7 @@ def data(tmp_path_factory):
 
 def test_columns(data):
     """Both cuts of the table are partitioned, sex stands first among what is closest to occupation, and every attribute is in one column."""
-    ran = run_script("columns.py", data=data)
+    ran = run_script("slicing/columns.py", data=data)
     assert ran.returncode == 0, ran.stderr
     found = tables_of(ran.stdout)
     assert len(found) == 4
@@ -60,7 +38,7 @@ def test_columns(data):
 
 def test_cuts(data):
     """The exact check makes no fewer buckets than the local one, and as many where cuts are strict, of which a tuple matches one."""
-    ran = run_script("cuts.py", data=data)
+    ran = run_script("slicing/cuts.py", data=data)
     assert ran.returncode == 0, ran.stderr
     for rows in tables_of(ran.stdout).values():
         buckets = {(row[0], row[1]): int(row[2]) for row in rows}
@@ -71,7 +49,7 @@ def test_cuts(data):
 
 def test_membership(data):
     """Groupings stand side by side, of which boxes say nothing by number; fake tuples are counted for every p and both numbers of columns."""
-    ran = run_script("membership.py", "--size", 50, "--queries", 50, data=data)
+    ran = run_script("slicing/membership.py", "--size", 50, "--queries", 50, data=data)
     assert ran.returncode == 0, ran.stderr
     beside, *others = tables_of(ran.stdout).values()
     assert [row[1] for row in beside] == ["random", *["strict", "relaxed", "membership"] * 3]
@@ -83,14 +61,14 @@ def test_membership(data):
 @pytest.mark.parametrize("script", ["columns.py", "cuts.py", "learners.py", "learning.py", "membership.py"])
 def test_without_the_data(script):
     """Whoever has no data is told what to set, in one sentence."""
-    ran = run_script(script, data=None)
+    ran = run_script(f"slicing/{script}", data=None)
     assert ran.returncode == 1
     assert ran.stderr.strip() == "Set PHALANX_DATA to the folder that holds adult.parquet."
 
 
 def test_learning(data):
     """Every way of publishing has its accuracies for both classifiers, none of which is above 1, and what is learned from the original is among them."""
-    ran = run_script("learning.py", "--quick", "--l", 3, "--only", "OCC-7", data=data)
+    ran = run_script("slicing/learning.py", "--quick", "--l", 3, "--only", "OCC-7", data=data)
     assert ran.returncode == 0, ran.stderr
     first, second, columns, alike, dealt, published = tables_of(ran.stdout).values()
     for rows in (first, second):
@@ -104,7 +82,7 @@ def test_learning(data):
 
 def test_learners(data):
     """Both adversaries name an occupation for everybody, from every release; where l is promised, the law gives no value more than 1/l."""
-    ran = run_script("learners.py", data=data)
+    ran = run_script("slicing/learners.py", data=data)
     assert ran.returncode == 0, ran.stderr
     (rows,) = tables_of(ran.stdout).values()
     assert len(rows) == 10
