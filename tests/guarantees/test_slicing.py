@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -23,81 +21,8 @@ from phalanx.guarantees.sliced_view import View
 from phalanx.guarantees.slicing import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
 from phalanx.randomness import Randomness
 from phalanx.release.evidence import Evidence
-from phalanx.release.folder import Release
-from phalanx.release.manifest import Manifest
-from phalanx.release.sliced import Sliced, slice_into
-
-ILLNESSES = ["flu", "gout", "rash", "ulcer"]
-"""In alphabetical order, which is that of the ordered distance."""
-SHAPES = [
-    (("a", "b"), ("c", "s")),
-    (("a",), ("b",), ("s",)),
-    (("a", "b"), ("b", "s")),
-    (("a",), ("b",), ("c", "s")),
-    (("a", "b"), ("b", "c"), ("c", "s")),
-]
-
-
-@dataclass(frozen=True)
-class Published:
-    """A table in buckets and its release."""
-
-    columns: tuple
-    rows: list
-    buckets: list
-    """For each bucket, each column's tuples of values."""
-    release: Release
-    microdata: Microdata
-
-    @property
-    def form(self) -> Sliced:
-        return self.release.form
-
-    @property
-    def original(self) -> Evidence:
-        return Evidence(microdata={1: self.microdata})
-
-    @property
-    def tuples(self):
-        """The tuples of the table, without the sensitive value."""
-        return [{name: value for name, value in row.items() if name != "s"} for row in self.rows]
-
-    @property
-    def candidates(self):
-        """All tuples that match some bucket."""
-        names = sorted({name for column in self.columns for name in column} - {"s"})
-        every = (dict(zip(names, values, strict=True)) for values in product(*({row[name] for row in self.rows} for name in names)))
-        return [t for t in every if posterior(t, self.columns, self.buckets, "s")]
-
-
-def released(form: Sliced) -> Release:
-    said = {"series": "s", "number": 1, "method": {"name": "by hand"}, "guarantees": [], "boxes": "exact", "not_for_publication": False, "files": []}
-    manifest = Manifest(form="sliced", attributes=list(form.attributes), rows=form.rows, groups=form.groups, counterfeits=0, **form.said(), **said)
-    return Release(manifest, form, Path())
-
-
-def publish(rows, columns, bucket, hierarchy=None) -> Published:
-    """Rows as dictionaries, in buckets 0 .. g-1."""
-    quasi = sorted({name for column in columns for name in column} - {"s"})
-    schema = Schema(quasi=quasi, sensitive="s", hierarchies={} if hierarchy is None else {"s": hierarchy}, missing="value")
-    microdata = Microdata.encode(pl.DataFrame(rows, infer_schema_length=None).select(*quasi, "s"), schema)
-    form, _ = slice_into(microdata, columns, np.array(bucket), Randomness.secure().stream("test"), compact=len(rows) % 2 == 0)
-    buckets = [
-        [[tuple(row[name] for name in column) for row, at in zip(rows, bucket, strict=True) if at == b] for column in columns] for b in range(max(bucket) + 1)
-    ]
-    return Published(columns, rows, buckets, released(form), microdata)
-
-
-def generated(seed) -> Published:
-    """Up to 30 rows in buckets of three or more, some of them with few sensitive values."""
-    rng = np.random.default_rng(seed)
-    n, g = int(rng.integers(6, 31)), int(rng.integers(1, 5))
-    bucket = rng.permutation(np.arange(n) % g).tolist()
-    few = [rng.permutation(ILLNESSES)[: rng.integers(1, 5)].tolist() for _ in range(g)]
-    rows = [{"a": int(rng.integers(3)), "b": "xy"[rng.integers(2)], "c": [None, "z"][rng.integers(2)], "s": few[b][rng.integers(len(few[b]))]} for b in bucket]
-    columns = SHAPES[seed % len(SHAPES)]
-    used = {name for column in columns for name in column}
-    return publish([{name: value for name, value in row.items() if name in used} for row in rows], columns, bucket)
+from phalanx.release.sliced import slice_into
+from sliced_cases import ILLNESSES, Published, by_count, generated, publish, with_fakes
 
 
 @dataclass(frozen=True)
@@ -275,14 +200,6 @@ def test_the_bucket_that_a_verdict_shows_is_one_of_the_worst_tuple():
         assert part["a"].to_list() == [2] and verdict.worst_cases["size"].to_list() == [2]
 
 
-def with_fakes() -> Published:
-    """Everybody in the table has two values of a half each, and the candidate (a = 4, b = x), who is not in the table, has one value alone."""
-    first = [(1, "x", "flu"), (2, "y", "rash"), (4, "z", "flu"), (4, "z", "gout")]
-    second = [(1, "x", "gout"), (2, "y", "acne"), (5, "z", "flu"), (5, "z", "gout")]
-    rows = [dict(zip("abs", row, strict=True)) for row in first + second]
-    return publish(rows, (("a",), ("b", "s")), [0, 0, 0, 0, 1, 1, 1, 1])
-
-
 def test_the_original_shows_what_the_files_leave_open():
     """A fake tuple that breaks the promise: the files alone do not show it kept, and say what would; beside the original it is seen to be kept."""
     case = with_fakes()
@@ -439,52 +356,6 @@ def test_very_large_parameters_are_compared_exactly():
     assert SlicedRecursive(c=Fraction(10**40 + 1, 10**40), l=2).check(form)[0].holds
 
 
-def many_columns() -> tuple[View, np.ndarray]:
-    """Forty columns, three buckets, and the tuples of the table."""
-    rng = np.random.default_rng(5)
-    names = [f"q{i}" for i in range(40)]
-    frame = pl.DataFrame({name: rng.integers(0, 2, 12) for name in names} | {"s": [ILLNESSES[i % 3] for i in range(12)]})
-    microdata = Microdata.encode(pl.concat([frame, frame.with_columns(s=pl.Series(["ulcer"] * 12))]), Schema(quasi=names, sensitive="s"))
-    form, _ = slice_into(microdata, (*((name,) for name in names), ("s",)), np.arange(24) % 3, Randomness.secure().stream("test"))
-    view = View.of(form)
-    return view, view.of_people(microdata, np.arange(12))
-
-
-def test_shares_that_floating_point_cannot_tell_from_nothing():
-    """With columns so many and buckets so large that f(t, B) is below every positive float, the largest p(t, s) is the same: all shares are scaled alike."""
-    view, tuples = many_columns()
-    far = replace(view, sides=tuple(replace(side, within=side.within << 50) for side in view.sides))
-    (found,) = source.matches(far, tuples)
-    assert max(a / b for a, b in zip(found.above, found.below, strict=True)) == 0
-    assert source.largest(far, tuples) == source.largest(view, tuples)
-    assert source.largest(view, tuples)[0] > Fraction(1, 3)
-
-
-@pytest.mark.parametrize("seed", [9, 12])
-@pytest.mark.parametrize("smallest", [source._SMALL, 2.0], ids=["as it is", "scaled"])
-def test_rough_figures_are_near(monkeypatch, seed, smallest):
-    """p(t, s) in floating point differs from the fraction by no more than rounding, whether shares are scaled or not."""
-    monkeypatch.setattr(source, "_SMALL", smallest)
-    view = View.of(generated(seed).form)
-    tuples = np.array(list(product(*(range(-1, len(side.values)) for side in view.sides))))
-    true = {row: dict(zip(p.values, p.shares, strict=True)) for row, p in source.distributions(view, tuples)}
-    told = {}
-    for some in source.roughly(view, tuples):
-        for owner, value, p in zip(some.owner.tolist(), some.value.tolist(), some.p.tolist(), strict=True):
-            told.setdefault(int(some.tuples[owner]), {})[value] = p
-    assert {row: set(p) for row, p in told.items()} == {row: set(p) for row, p in true.items()}
-    assert all(math.isclose(p, true[row][value], rel_tol=1e-12) for row, one in told.items() for value, p in one.items())
-
-
-def by_count(*buckets) -> Sliced:
-    """A compact form of a = the bucket's number, with as many tuples with each value as are said."""
-    form = publish([{"a": 1, "s": "flu"}, {"a": 1, "s": "gout"}], (("a",), ("s",)), [0, 0]).form
-    assert form.compact
-    first = pl.DataFrame({"bucket": range(1, len(buckets) + 1), "a": range(1, len(buckets) + 1), "count": [sum(b.values()) for b in buckets]})
-    second = pl.DataFrame([(i, s, n) for i, b in enumerate(buckets, 1) for s, n in b.items()], schema=["bucket", "s", "count"], orient="row")
-    return replace(form, given=(first, second))
-
-
 @pytest.mark.parametrize("lowered", [0, 1])
 def test_what_rounding_mixes_up_is_decided_by_fractions(monkeypatch, lowered):
     """Two tuples whose p(t, s) differ by less than floating point can tell, one of them rounded down: the larger one is found all the same."""
@@ -513,15 +384,6 @@ def test_parts_that_come_near_the_bound_are_compared_as_fractions(monkeypatch, e
         (verdict,) = SlicedCloseness(t=t, distance=distance).check(form)
         assert verdict.holds == (parts is None)
         assert parts is None or verdict.note.startswith(f"{parts} of 3 parts of buckets"), (t, verdict.note)
-
-
-def test_tuples_that_are_nowhere_match_nothing():
-    """A tuple with a value that no bucket holds, in whichever column, matches no bucket and has no p(t, s)."""
-    view = View.of(with_fakes().form)
-    tuples = np.array([[-1, 0], [0, -1], [-1, -1]])
-    assert list(source.matches(view, tuples)) == [] and list(source.distributions(view, tuples)) == []
-    assert source.largest(view, tuples) == (0, -1, -1)
-    assert source.largest(view, np.zeros((0, 2), dtype=np.int64)) == (0, -1, -1)
 
 
 def test_large_searches_are_done_in_parts(monkeypatch):
