@@ -15,6 +15,7 @@ from phalanx.errors import PlanError, did_you_mean
 from phalanx.guarantees.base import Guarantee
 from phalanx.randomness import Randomness
 from phalanx.release.form import Form
+from phalanx.release.outputs import OutputTables
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Draft:
 
     form: Form
     groups: npt.NDArray[np.int64]
-    """The published group id of every microdata row, shape (n,); 0 for a row that is held back."""
+    """The published group id of every microdata row, shape (n,); 0 for a row that is held back. Of a perturbed form the number of its row, from 1."""
     remember: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Rows to append to the memory's tables."""
     carry: Mapping[str, pl.DataFrame] = field(default_factory=dict)
@@ -52,6 +53,8 @@ class Draft:
     """What this release promises where that says more than the method's own promise (which values are protected); None: the method's."""
     held_back: Mapping[str, int] = field(default_factory=dict)
     """How many rows are not published, by reason."""
+    outputs: OutputTables | None = None
+    """The random output tables that a perturbed form was drawn from; for the check, and remembered only if they are in ``remember``, too."""
     per: str = "person"
     """Whom the promise covers: ``person`` or ``record``."""
 

@@ -7,6 +7,7 @@ import polars as pl
 
 from phalanx.data.microdata import Microdata
 from phalanx.release.exposures import Exposures
+from phalanx.release.outputs import Ints, OutputTables
 
 
 @dataclass(frozen=True)
@@ -17,9 +18,24 @@ class Evidence:
     ``microdata``: release number -> the original table, for checks from the public view (boxes).
     ``before`` and ``after``: what the series carried before the last release, and is to carry after it; with them the last release is checked without
     those before it. None for a check of the whole series.
+    ``rows``: release number -> the published row, from 1, of every row of the original table, 0 for none, where this is known without ``groups``;
+    of a perturbed release, whose rows each stand alone, ``groups`` holds rows.
+    ``outputs``: release number -> the random output tables that a perturbed release was drawn from, private.
     """
 
     groups: Mapping[int, pl.DataFrame] = field(default_factory=dict)
     microdata: Mapping[int, Microdata] = field(default_factory=dict)
     before: Exposures | None = None
     after: Exposures | None = None
+    rows: Mapping[int, Ints] = field(default_factory=dict)
+    outputs: Mapping[int, OutputTables] = field(default_factory=dict)
+
+    def published_rows(self, number: int) -> Ints | None:
+        """The published row, from 1, of every row of a release's original table, 0 for none; None where nothing tells it."""
+        if number in self.rows:
+            return self.rows[number]
+        microdata, mapping = self.microdata.get(number), self.groups.get(number)
+        if microdata is None or microdata.persons is None or mapping is None:
+            return None
+        persons = microdata.persons.to_frame("person")
+        return persons.join(mapping, on="person", how="left", maintain_order="left")["group"].fill_null(0).to_numpy().astype("int64")

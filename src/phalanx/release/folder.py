@@ -15,6 +15,7 @@ from phalanx.release.bucketized import Bucketized
 from phalanx.release.form import Form
 from phalanx.release.generalized import Generalized
 from phalanx.release.manifest import NAME, Manifest, PublishedAttribute, PublishedFile, Slices, digest
+from phalanx.release.perturbed import Perturbed
 from phalanx.release.sliced import BUCKET, COUNT, Sliced
 
 FORMATS: Final = ("parquet", "csv")
@@ -169,6 +170,8 @@ def _form(path: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) ->
         return Sliced.of_files(sliced, attributes, tables)
     if manifest.form == "bucketized":
         return Bucketized.of_files(attributes, tables)
+    if manifest.form == "perturbed":
+        return Perturbed.of_files(attributes, tables)
     return Generalized(tables["data"], attributes, tables.get("counterfeits"), tables.get("registered"))
 
 
@@ -189,7 +192,7 @@ def _csv_types(manifest: Manifest, stem: str) -> dict[str, Any]:
     if stem in ("counterfeits", "registered"):
         return {"group": pl.Int64, "count": pl.Int64}
     of_column = {column: dtype for attribute in manifest.attributes for column, dtype in _types_of(attribute).items()}
-    if manifest.form == "generalized":
+    if manifest.form in ("generalized", "perturbed"):
         return of_column
     types: dict[str, Any] = {BUCKET: pl.Int64} if stem == "data" else {BUCKET: pl.Int64, COUNT: pl.Int64}
     if manifest.form == "bucketized":

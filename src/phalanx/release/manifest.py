@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from phalanx.errors import ReleaseError
 
 NAME = "release.json"
-Kind = Literal["generalized", "sliced", "bucketized"]
+Kind = Literal["generalized", "sliced", "bucketized", "perturbed"]
 
 
 class _Strict(BaseModel):
