@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 from naive import anatomy as naive
 from phalanx.kernels import anatomy as kernel
+from phalanx.kernels.picking import SPARE, pick
 from uniform import SURE, p_of
 
 
 def drawn(rng: np.random.Generator, n: int) -> np.ndarray:
     """The draws for a table of n rows."""
-    return rng.integers(0, 2**63, n + kernel.SPARE, dtype=np.uint64).astype(np.int64)
+    return rng.integers(0, 2**63, n + SPARE, dtype=np.uint64).astype(np.int64)
 
 
 def picker(draws: np.ndarray):
@@ -123,9 +124,9 @@ def test_one_sided_choices_are_seen(broken: str) -> None:
 def test_a_draw_has_no_bias() -> None:
     """Of the draws, those beyond the last whole multiple of the bound are refused, and the next one is taken."""
     bound = 2**62 + 1
-    assert kernel.pick(bound, np.array([2**63 - 1, bound, 7], dtype=np.int64), 0) == (7, 3)
-    assert kernel.pick(bound, np.array([bound - 1], dtype=np.int64), 0) == (bound - 1, 1)
-    assert kernel.pick(4, np.array([2**63 - 1], dtype=np.int64), 0) == (3, 1)
+    assert pick(bound, np.array([2**63 - 1, bound, 7], dtype=np.int64), 0) == (7, 3)
+    assert pick(bound, np.array([bound - 1], dtype=np.int64), 0) == (bound - 1, 1)
+    assert pick(4, np.array([2**63 - 1], dtype=np.int64), 0) == (3, 1)
 
 
 def test_too_few_draws_are_not_read_past_their_end() -> None:

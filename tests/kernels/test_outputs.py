@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from naive import outputs as naive
 from phalanx.kernels import exact_tables as exact
 from phalanx.kernels import outputs as kernel
+from phalanx.kernels import simplex
 
 DELTAS = st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(2, 7), Fraction(3, 10), Fraction(33, 100)])
 
@@ -49,9 +50,9 @@ def test_the_best_cover_is_the_best_of_all_corners(counts, delta, data):
     order, reduced, w = np.arange(k), np.empty(k), np.empty(k)
     for j in range(k):
         cheapest = min(sum(c * x * d[i][j] - x * u[i] for i, (c, x) in enumerate(zip(counts, cover, strict=True))) for cover in naive.covers(counts, delta))
-        price = kernel._price(np.array(counts), np.array(d, dtype=float), float(delta), np.array(u, dtype=float), j, order, reduced)
+        price = simplex.price(np.array(counts), np.array(d, dtype=float), float(delta), np.array(u, dtype=float), j, order, reduced)
         assert price == pytest.approx(float(cheapest), abs=1e-9)
-        kernel._cover(np.array(counts), float(delta), order, w)
+        simplex.cover(np.array(counts), float(delta), order, w)
         assert sum(c * x * d[i][j] - x * u[i] for i, (c, x) in enumerate(zip(counts, w, strict=True))) == pytest.approx(float(cheapest), abs=1e-9)
 
 

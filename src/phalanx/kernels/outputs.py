@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from phalanx.kernels.simplex import cover, inverted, leaves, price
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -27,10 +29,6 @@ _ENOUGH: Final = 1e-11
 """A cover that saves less than this part of the greatest distance is not worth a step."""
 _SUM: Final = 1e-10
 """A row's sum is no further from 1."""
-_PIVOT: Final = 1e-9
-"""A pivot below this part of the greatest is taken for zero."""
-_EQUAL: Final = 1e-12
-"""Weights that differ by less are equal."""
 _MOST: Final = 40
 """So many steps per class are taken before a problem is given up."""
 _FRESH: Final = 48
@@ -41,121 +39,6 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 
 @_kernel
-def _price(c: Ints, d: Floats, delta: float, u: Floats, j: int, order: Ints, reduced: Floats) -> float:
-    """What the best cover of value ``j`` costs more than its classes' prices; ``order`` becomes the classes by what a unit of them costs."""
-    k = len(c)
-    for i in range(k):
-        reduced[i] = d[i, j] - u[i] / c[i]
-    for x in range(1, k):  # the order of last time is nearly the order of now
-        i = order[x]
-        r = reduced[i]
-        y = x - 1
-        while y >= 0 and reduced[order[y]] > r:
-            order[y + 1] = order[y]
-            y -= 1
-        order[y + 1] = i
-    left, cost = 1.0, 0.0
-    for x in range(k):
-        i = order[x]
-        part = min(left, delta * c[i])
-        cost += part * reduced[i]
-        left -= part
-        if left <= 0.0:
-            break
-    return cost
-
-
-@_kernel
-def _cover(c: Ints, delta: float, order: Ints, w: Floats) -> None:
-    """The cover that takes classes in ``order``, each as far as ``delta`` goes, into ``w``."""
-    w[:] = 0.0
-    left = 1.0
-    for x in range(len(c)):
-        i = order[x]
-        if delta * c[i] >= left:
-            w[i] = left / c[i]
-            return
-        w[i] = delta
-        left -= delta * c[i]
-
-
-@_kernel
-def _invert(basis: Floats, inverse: Floats, work: Floats) -> bool:
-    """The inverse of the matrix whose columns are the rows of ``basis``; False where there is none worth the name."""
-    k = len(basis)
-    for i in range(k):
-        for b in range(k):
-            work[i, b] = basis[b, i]
-            inverse[i, b] = 1.0 if i == b else 0.0
-    for step in range(k):
-        best = step
-        for i in range(step + 1, k):
-            if abs(work[i, step]) > abs(work[best, step]):
-                best = i
-        pivot = work[best, step]
-        if abs(pivot) < 1e-13:
-            return False
-        for b in range(k):
-            work[step, b], work[best, b] = work[best, b], work[step, b]
-            inverse[step, b], inverse[best, b] = inverse[best, b], inverse[step, b]
-        for b in range(k):
-            work[step, b] /= pivot
-            inverse[step, b] /= pivot
-        for i in range(k):
-            if i != step and work[i, step] != 0.0:
-                factor = work[i, step]
-                for b in range(k):
-                    work[i, b] -= factor * work[step, b]
-                    inverse[i, b] -= factor * inverse[step, b]
-    return True
-
-
-@_kernel
-def _leaves(x: Floats, inverse: Floats, step: Floats, slack: float) -> int:
-    """The basic cover that goes first when another comes in, or -1.
-
-    Of equals the lexicographically least, so that the method never turns in a circle. With ``slack``, weights may fall that far below zero for a
-    greater pivot, which keeps the inverse good where covers are nearly alike.
-    """
-    k = len(x)
-    pivot = max(_PIVOT * step.max(), 0.0)
-    out = -1
-    if slack > 0.0:
-        reach = np.inf
-        for b in range(k):
-            if step[b] > pivot:
-                reach = min(reach, (max(x[b], 0.0) + slack) / step[b])
-        for b in range(k):
-            if step[b] > pivot and x[b] <= reach * step[b] and (out < 0 or step[b] > step[out]):
-                out = b
-        return out
-    for b in range(k):
-        if step[b] <= pivot:
-            continue
-        if out < 0:
-            out = b
-            continue
-        difference = x[b] / step[b] - x[out] / step[out]
-        column = 0
-        while abs(difference) <= _EQUAL and column < k:
-            difference = inverse[b, column] / step[b] - inverse[out, column] / step[out]
-            column += 1
-        if difference < 0.0:
-            out = b
-    return out
-
-
-@_kernel
-def _inverted(basis: Floats, inverse: Floats, work: Floats, x: Floats) -> bool:
-    """Make ``inverse`` and the weights ``x`` of the basic covers anew from the ``basis``; False where it has no inverse."""
-    if not _invert(basis, inverse, work):
-        return False
-    for b in range(len(x)):
-        x[b] = inverse[b].sum()
-    return True
-
-
-@_kernel
 def _least(c: Ints, d: Floats, delta: float, table: Floats, most: int, slack: float) -> tuple[float, float]:
     """Fill ``table`` with a problem's probabilities, in at ``most`` so many steps; returns its cost and a lower bound on every table's cost."""
     k, m, greatest = len(c), c.sum(), d.max()
@@ -163,7 +46,7 @@ def _least(c: Ints, d: Floats, delta: float, table: Floats, most: int, slack: fl
         greatest = 1.0
     # At first every class is covered by an artificial cover, which costs more than any real ones could.
     basis, costs, values = np.eye(k), 4.0 * m * greatest * c, np.full(k, _ARTIFICIAL)
-    inverse, work, x = np.eye(k), np.empty((k, k)), np.ones(k)
+    inverse, work, x, sums = np.eye(k), np.empty((k, k)), np.ones(k), np.ones(k)
     orders = np.empty((k, k), np.int64)
     for j in range(k):
         orders[j] = np.arange(k)
@@ -176,20 +59,20 @@ def _least(c: Ints, d: Floats, delta: float, table: Floats, most: int, slack: fl
                 u[i] += costs[b] * inverse[b, i]
         entering, saving = -1, -_ENOUGH * greatest
         for j in range(k):
-            cost = _price(c, d, delta, u, j, orders[j], reduced)
+            cost = price(c, d, delta, u, j, orders[j], reduced)
             if cost < saving:
                 entering, saving = j, cost
         if entering < 0 or taken >= most:
-            if age == 0 or not _inverted(basis, inverse, work, x):
+            if age == 0 or not inverted(basis, sums, inverse, work, x):
                 break
             age = 0
             continue
-        _cover(c, delta, orders[entering], w)
+        cover(c, delta, orders[entering], w)
         for b in range(k):
             step[b] = 0.0
             for i in range(k):
                 step[b] += inverse[b, i] * w[i]
-        out = _leaves(x, inverse, step, slack)
+        out = leaves(x, inverse, step, slack)
         if out < 0:
             break
         inverse[out] /= step[out]
@@ -207,7 +90,7 @@ def _least(c: Ints, d: Floats, delta: float, table: Floats, most: int, slack: fl
         age += 1
         if age == _FRESH:
             age = 0
-            if not _inverted(basis, inverse, work, x):
+            if not inverted(basis, sums, inverse, work, x):
                 break
     table[:] = 0.0
     for b in range(k):
@@ -235,7 +118,7 @@ def _bound(c: Ints, d: Floats, delta: float, u: Floats) -> float:
     order, reduced = np.arange(len(c)), np.empty(len(c))
     short = 0.0
     for j in range(len(c)):
-        short = min(short, _price(c, d, delta, u, j, order, reduced))
+        short = min(short, price(c, d, delta, u, j, order, reduced))
     return float(u.sum() + c.sum() * short)
 
 
@@ -313,6 +196,24 @@ def between(codes: Ints, matrix: Floats, starts: Ints, cells: Ints, distances: F
         for i in range(starts[t], starts[t + 1]):
             for j in range(starts[t], starts[t + 1]):
                 distances[at] = matrix[codes[i], codes[j]]
+                at += 1
+
+
+@_kernel
+def under(codes: Ints, ancestors: npt.NDArray[np.int32], starts: Ints, cells: Ints, distances: Floats) -> None:
+    """Fill ``distances`` with the levels on which the ``ancestors`` (levels, domain) of the classes' ``codes`` meet, over the height of the tree.
+
+    ``starts`` and ``cells`` are those of :func:`least`.
+    """
+    height = len(ancestors) - 1
+    for t in range(len(starts) - 1):
+        at = cells[t]
+        for i in range(starts[t], starts[t + 1]):
+            for j in range(starts[t], starts[t + 1]):
+                level = 0
+                while level < height and ancestors[level, codes[i]] != ancestors[level, codes[j]]:
+                    level += 1
+                distances[at] = level / height
                 at += 1
 
 

@@ -13,6 +13,7 @@ from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.exact import Number, bounded, exact, plain
 from phalanx.kernels import anatomy as kernel
+from phalanx.kernels.picking import SPARE
 from phalanx.methods.base import Draft, Memory
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.bucketized import bucketize
@@ -76,7 +77,7 @@ def bucketization(method: Anatomy, sensitive: Column, stream: Stream, *, of: str
         raise _not_eligible(method, size, counts, of)
     shuffled = stream.permutation(n)
     order = shuffled[by_group(sensitive.codes[shuffled].astype(np.int64))]
-    draws = (stream.words(n + kernel.SPARE) >> np.uint64(1)).astype(np.int64)
+    draws = (stream.words(n + SPARE) >> np.uint64(1)).astype(np.int64)
     buckets: Ints = kernel.bucketization(counts, order, size, draws)
     return buckets
 

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -92,6 +92,26 @@ class Problems:
         kernel.between(codes, np.ascontiguousarray(matrix, dtype=np.float64), starts, cells, distances)
         return cls(counts, starts, distances)
 
+    @classmethod
+    def under(cls, codes: Ints, ancestors: npt.NDArray[np.int32], counts: Ints, starts: Ints) -> "Problems":
+        """Problems on an attribute with a tree: the node above every code on each level, shape (levels, domain); ``codes`` are those of the classes.
+
+        A distance is the level on which two values meet, over that of the root.
+        """
+        codes, counts, starts = _integers(codes), _integers(counts), _integers(starts)
+        cells = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(starts) ** 2)])
+        distances = np.empty(cells[-1])
+        kernel.under(codes, np.ascontiguousarray(ancestors), starts, cells, distances)
+        return cls(counts, starts, distances)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Problems"]) -> "Problems":
+        """The problems of several, one after the other."""
+        ends = np.cumsum([0, *(len(part.counts) for part in parts)])
+        starts = [part.starts[:-1] + end for part, end in zip(parts, ends, strict=False)]
+        counts, distances = (np.concatenate([getattr(part, name) for part in parts]) for name in ("counts", "distances"))
+        return cls(counts, np.concatenate([*starts, ends[-1:]]), distances)
+
     def distinct(self) -> tuple["Problems", Ints]:
         """Each different problem once, and for every problem which of these it is, shape (problems,); as many counts and distances agree to the bit."""
         if len(self) == 0:
@@ -108,8 +128,8 @@ class Problems:
     def take(self, which: Ints) -> "Problems":
         """The problems ``which``, in that order."""
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.diff(self.starts)[which])])
-        counts = self.counts[_ranges(self.starts[which], np.diff(starts))]
-        distances = self.distances[_ranges(self.cells[which], np.diff(starts) ** 2)]
+        counts = self.counts[ranges(self.starts[which], np.diff(starts))]
+        distances = self.distances[ranges(self.cells[which], np.diff(starts) ** 2)]
         return Problems(counts, starts, distances)
 
 
@@ -158,12 +178,12 @@ def solve(problems: Problems, delta: Fraction) -> Tables:
     """
     check_delta(problems, delta)
     different, of = problems.distinct()
-    delta = _fitting(delta, different)
+    delta = fitting(delta, different)
     table, cost, bound = np.zeros(different.cells[-1]), np.zeros(len(different)), np.zeros(len(different))
     arrays = different.counts, different.starts, different.distances, different.cells, delta.numerator, delta.denominator
 
     def attempt(which: Ints, slack: float) -> None:
-        _in_threads(lambda some: kernel.least(*arrays, some, slack, table, cost, bound), which)
+        in_threads(lambda some: kernel.least(*arrays, some, slack, table, cost, bound), which)
 
     few = (np.diff(different.starts) <= _FEW) | (different.tuples * delta.numerator == delta.denominator)
     cost[~few] = math.inf
@@ -200,10 +220,10 @@ def rounded(problems: Problems, probabilities: Floats, delta: Fraction, denomina
     largest = int(problems.tuples.max(initial=1))
     if not 1 <= denominator < 2**62 // largest:
         raise MethodError(f"tables of {largest} tuples cannot be kept exactly with denominator {denominator}; give a number from 1 to {2**62 // largest - 1}.")
-    delta = _fitting(delta, problems)
+    delta = fitting(delta, problems)
     units, way = np.zeros(problems.cells[-1], np.int64), np.zeros(len(problems), np.int64)
     arrays = problems.counts, problems.starts, problems.distances, problems.cells, np.ascontiguousarray(probabilities), delta.numerator, delta.denominator
-    _in_threads(lambda some: exact_kernel.exact(*arrays, denominator, some, units, way), np.arange(len(problems)))
+    in_threads(lambda some: exact_kernel.exact(*arrays, denominator, some, units, way), np.arange(len(problems)))
     if (way < 0).any():
         raise MethodError(
             f"{int((way < 0).sum())} random output table(s) cannot be made to keep delta = {delta} exactly; their rows do not sum to 1, or the denominator "
@@ -214,9 +234,14 @@ def rounded(problems: Problems, probabilities: Floats, delta: Fraction, denomina
 
 def denominator_of(problems: Problems, delta: Fraction) -> int:
     """A fine common denominator for the tables of ``problems``: one with many divisors, so that most tables need no rounding at all."""
+    return denominator_for(int(problems.tuples.max(initial=1)), delta)
+
+
+def denominator_for(tuples: int, delta: Fraction) -> int:
+    """The same for tables of groups of at most so many ``tuples``."""
     base = math.lcm(_MANY_DIVISORS, delta.denominator)
     base = base if base <= _FINE else _MANY_DIVISORS
-    room = min(_FINE, 2**61 // int(problems.tuples.max(initial=1)))
+    room = min(_FINE, 2**61 // tuples)
     return base << max(0, (room // base).bit_length() - 1) if base <= room else room
 
 
@@ -273,15 +298,15 @@ def _proven(problems: Problems, cost: Floats, bound: Floats) -> npt.NDArray[np.b
     return proven
 
 
-def _fitting(delta: Fraction, problems: Problems) -> Fraction:
+def fitting(delta: Fraction, problems: Problems) -> Fraction:
     """The same where its parts fit the kernels, else a fraction just below that every group can still keep."""
     if delta.denominator <= _LARGEST:
         return delta
     return max(Fraction(math.floor(delta * _LARGEST), _LARGEST), Fraction(1, int(problems.tuples.min())))
 
 
-def _in_threads(work: Callable[[Ints], None], which: Ints) -> None:
-    """Do the work on all cores, dealt out so that each has as much to do."""
+def in_threads(work: Callable[[Ints], None], which: Ints) -> None:
+    """Do ``work`` on each part of ``which``, on all cores, dealt out so that each has as much to do."""
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if len(which) < _ALONE or threads == 1:
         work(which)
@@ -291,7 +316,7 @@ def _in_threads(work: Callable[[Ints], None], which: Ints) -> None:
             done.result()
 
 
-def _ranges(starts: Ints, lengths: Ints) -> Ints:
+def ranges(starts: Ints, lengths: Ints) -> Ints:
     """The integers from each start on, as many as its length, one after the other."""
     ends = np.cumsum(lengths)
     places: Ints = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)

@@ -1,0 +1,212 @@
+"""Mutual cover: rows that look like the original, whose quasi-identifiers were drawn so that tuples cover for each other (Li et al., MuCo)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.data.microdata import Microdata
+from phalanx.errors import MethodError, PlanError, SchemaError, did_you_mean
+from phalanx.guarantees.base import Guarantee
+from phalanx.guarantees.exact import Number, bounded, exact, plain, whole
+from phalanx.guarantees.mutual_cover import MutualCover as Promise
+from phalanx.kernels import drawing as kernel
+from phalanx.kernels.picking import SPARE
+from phalanx.methods.base import Draft, Memory
+from phalanx.methods.distances import Distance, check_asked, distance_of
+from phalanx.methods.joint_outputs import Maker, Tables
+from phalanx.methods.mondrian import Diversity, Mondrian, partition
+from phalanx.methods.outputs import Ints
+from phalanx.randomness import Randomness
+from phalanx.release.outputs import OutputTables
+from phalanx.release.perturbed import perturb
+
+Unchanged = Literal["coupled", "paper"]
+
+_WEIGHT: Final = 2**20
+"""Weights of attributes are whole numbers of this part."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MutualCover:
+    """Every published value of a quasi-identifier could stem from at least 1/delta tuples of its group, none of which is more than delta of it.
+
+    Publishes the schema of the original: each row's quasi-identifiers as drawn from the random output tables of its group, beside its own sensitive
+    value; no groups. Groups are cut by Mondrian, with at least 1/delta rows and, with l, diverse sensitive values; a group whose tuples cannot all change
+    is widened. A missing value counts as a value of its own. What is hidden is how the rows were changed: whoever knows it, or guesses it, may link more
+    than the paper's adversary does, and the report says how much. The promise is about one release: two releases of one table show what was random.
+
+    Raises PlanError for parameters that cannot be met by any table, SchemaError where l is asked and no sensitive attribute is declared or it holds sets,
+    where columns are kept, or a distance does not fit its attribute, MethodError for fewer than 1/delta rows and where not even all rows together could
+    all change, NotEligible where the whole table is not diverse enough to begin with.
+
+    Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4; how we differ stands at the head of ``kernels/joint_outputs.py``.
+
+    >>> MutualCover(delta="1/6", l=10).public()
+    {'name': 'mutual-cover', 'delta': '1/6', 'l': 10, 'diversity': 'frequency', 'unchanged': 'coupled', 'changes': 1}
+    """
+
+    name: ClassVar[str] = "mutual-cover"
+    needs_persons: ClassVar[bool] = False
+    looks_back: ClassVar[Literal["all", "last"]] = "all"
+    takes_registry: ClassVar[bool] = False
+
+    delta: Number
+    """The greatest part that one tuple may have in a published value, above 0 and at most 1; a fraction such as ``"1/6"``."""
+    l: Number | None = None
+    """Diversity of a group's sensitive values; a whole number for ``distinct`` and ``recursive``."""
+    diversity: Diversity = "frequency"
+    """What l counts, as in mondrian."""
+    c: Number | None = None
+    """Recursive diversity, as in mondrian."""
+    k: int = 1
+    """The least size of a group, where 1/delta is less."""
+    unchanged: Unchanged = "coupled"
+    """How rows are kept from coming out as they went in: ``coupled``: by the tables themselves; ``paper``: by changing them afterwards."""
+    changes: int = 1
+    """On how many quasi-identifiers a row differs from its own, at least; with ``paper``, a row that would otherwise not differ at all."""
+    distances: Mapping[str, Any] = field(default_factory=dict)
+    """Per quasi-identifier ``l1``, ``hierarchy``, ``equal`` (0 or 1), or a matrix by values; l1 for numbers and dates, the hierarchy where there is one."""
+    keep_tables: bool = False
+    """Whether the ledger keeps the random output tables (sealed), so that delta-probability can be checked later."""
+
+    def __post_init__(self) -> None:
+        if bounded(self.delta, "[method] delta", 0, 1) == 0:
+            raise PlanError("[method] delta = 0 is met by no table, as a value stems from somebody; give a fraction above 0 such as 1/6.")
+        whole(self.k, "[method] k")
+        whole(self.changes, "[method] changes")
+        if self.unchanged not in get_args(Unchanged):
+            known = did_you_mean(str(self.unchanged), get_args(Unchanged)) or "; use coupled or paper."
+            raise PlanError(f"[method] unchanged = {self.unchanged!r} is not known{known}")
+        if not isinstance(self.keep_tables, bool):
+            raise PlanError(f"[method] keep_tables = {self.keep_tables!r} is neither true nor false; write one of them.")
+        check_asked(self.distances)
+        _ = self._mondrian
+
+    @property
+    def _mondrian(self) -> Mondrian:
+        """What cuts the table into groups."""
+        least = max(self.k, math.ceil(1 / exact(self.delta, "delta")))
+        return Mondrian(k=least, l=self.l, diversity=self.diversity, c=self.c)
+
+    @property
+    def guarantees(self) -> list[Guarantee]:
+        l = None if self.l is None else exact(self.l, "l")
+        c = None if self.c is None else exact(self.c, "c")
+        return [Promise(delta=exact(self.delta, "delta"), l=l, diversity=self.diversity, c=c, changes=self.changes, unchanged=self.unchanged)]
+
+    def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+        if keep := microdata.schema.keep:
+            raise SchemaError(
+                f"column {keep[0]!r} is kept, and mutual cover publishes whole rows, in which a kept column would be a quasi-identifier that nobody covers; "
+                "make it quasi, or drop it."
+            )
+        if self.l is not None:
+            microdata.check_single_valued("a promise of l")
+        if self.changes > len(microdata.schema.quasi):
+            raise PlanError(f"[method] changes = {self.changes} and there are {len(microdata.schema.quasi)} quasi-identifiers; lower it.")
+        if microdata.rows * exact(self.delta, "delta") < 1:
+            raise MethodError(
+                f"delta = {self.delta} asks for at least {math.ceil(1 / exact(self.delta, 'delta'))} rows and the table has {microdata.rows}; raise delta, "
+                "or publish when there are more rows."
+            )
+        distances = self._distances(microdata)
+        group = partition(self._mondrian, microdata.quasi, microdata.sensitive if self.l is not None else None, of=microdata.schema.sensitive)
+        tables = self._maker(microdata, distances).tables(group)
+        order = rng.stream("mutual cover: order").permutation(len(distances))
+        weights = None if self.unchanged == "coupled" else _weights(tables, distances)
+        drawn = draw(tables, order, weights, self.changes, rng)
+        form, row = perturb(microdata, drawn_codes(tables, drawn, microdata), rng.stream("perturb"))
+        outputs = _outputs(microdata, tables, row, self.changes, order, weights)
+        return Draft(form=form, groups=row, outputs=outputs, remember=outputs.frames(memory.releases + 1) if self.keep_tables else {})
+
+    def public(self) -> dict[str, Any]:
+        said: dict[str, Any] = {"name": self.name, "delta": plain(self.delta)}
+        if self.l is not None:
+            said |= {"l": plain(self.l), "diversity": self.diversity}
+        if self.c is not None:
+            said["c"] = plain(self.c)
+        if self.k > 1:
+            said["k"] = self.k
+        said |= {"unchanged": self.unchanged, "changes": self.changes}
+        return said | ({"distances": {name: word if isinstance(word, str) else "matrix" for name, word in self.distances.items()}} if self.distances else {})
+
+    def _distances(self, microdata: Microdata) -> list[Distance]:
+        for name in self.distances:
+            if name not in microdata.schema.quasi:
+                raise PlanError(
+                    f"[method] distances names {name!r}, which is no quasi-identifier{did_you_mean(name, microdata.schema.quasi) or '; remove it.'}"
+                )
+        return [distance_of(name, microdata.columns[name].domain, self.distances.get(name)) for name in microdata.schema.quasi]
+
+    def _maker(self, microdata: Microdata, distances: list[Distance]) -> Maker:
+        quasi = microdata.quasi
+        return Maker(
+            columns=[column.codes for column in quasi],
+            sizes=[len(column.domain) for column in quasi],
+            places=[column.domain.normalised for column in quasi],
+            distances=distances,
+            delta=exact(self.delta, "delta"),
+            changes=self.changes,
+            coupled=self.unchanged == "coupled",
+        )
+
+
+def draw(tables: Tables, order: Ints, weights: Ints | None, changes: int, rng: Randomness) -> Ints:
+    """The class that every row publishes on every attribute, shape (n, d), drawn from the tables.
+
+    ``order`` (d,): how attributes are laid along the line. With ``weights`` (g, d) rows are drawn as in the paper, and changed afterwards.
+    """
+    problems, drawn = tables.problems, np.empty_like(tables.own)
+    n, d = drawn.shape
+    if weights is None:
+        point = rng.stream("mutual cover: points").integers(tables.denominator, n)
+        draws = _draws(rng, n * d + SPARE)
+        kernel.coupled(tables.own, tables.table, problems.starts, problems.cells, tables.units, tables.denominator, order, point, draws, drawn)
+        return drawn
+    numbers = rng.stream("mutual cover: numbers").integers(tables.denominator, n * d).reshape(n, d)
+    kernel.apart(tables.own, tables.table, problems.starts, problems.cells, tables.units, numbers, drawn)
+    draws = _draws(rng, 2 * changes * n + SPARE)
+    kernel.change_unchanged(tables.own, tables.table, problems.starts, weights[tables.group], changes, draws, drawn)
+    return drawn
+
+
+def drawn_codes(tables: Tables, drawn: Ints, microdata: Microdata) -> dict[str, npt.NDArray[np.int32]]:
+    """The codes of the classes that were drawn, by quasi-identifier, shape (n,)."""
+    first = tables.problems.starts[:-1][tables.table]
+    return {name: tables.codes[first[:, a] + drawn[:, a]].astype(np.int32) for a, name in enumerate(microdata.schema.quasi)}
+
+
+def _draws(rng: Randomness, n: int) -> Ints:
+    draws: Ints = (rng.stream("mutual cover: values").words(n) >> np.uint64(1)).astype(np.int64)
+    return draws
+
+
+def _weights(tables: Tables, distances: list[Distance]) -> Ints:
+    """By group and attribute: the greatest distance in the group over that in the table, in whole numbers; 0 where the group has one value."""
+    greatest = np.maximum.reduceat(tables.problems.distances, tables.problems.cells[:-1])[tables.of]
+    share = greatest / np.array([distance.greatest or 1.0 for distance in distances])
+    varies = np.diff(tables.problems.starts)[tables.of] > 1
+    weights: Ints = np.where(varies, np.maximum(np.round(_WEIGHT * share), 1), 0).astype(np.int64)
+    return weights
+
+
+def _outputs(microdata: Microdata, tables: Tables, row: Ints, changes: int, order: Ints, weights: Ints | None) -> OutputTables:
+    """The tables as evidence, with the groups of published rows."""
+    group = np.empty_like(tables.group)
+    group[row - 1] = tables.group
+    return OutputTables(
+        attributes=tuple(microdata.schema.quasi),
+        group=group,
+        of=tables.of,
+        starts=tables.problems.starts,
+        counts=tables.problems.counts,
+        units=tables.units,
+        denominator=tables.denominator,
+        changes=changes,
+        order=tuple(order.tolist()) if weights is None else (),
+        weights=weights,
+    )
