@@ -61,11 +61,14 @@ def _dearer(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, u: Floats, d
 
 
 @_kernel
-def _together(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, cap: float, delta: float, dearness: float, table: Floats) -> tuple[float, float, float]:
+def _together(
+    c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, cap: float, delta: float, dearness: float, slack: float, table: Floats
+) -> tuple[float, float, float]:
     """Fill ``table`` with the tables of one group; returns their cost, a lower bound on it, and what is left uncovered (0 where all is well).
 
     The classes of attribute a are ``first[a] .. first[a + 1] - 1`` of ``c``, its cells stand from ``at[a]`` on. ``types`` (t, attributes): the class of
     each tuple type on each attribute. ``cap``: what the probabilities of a type's own values may sum to. ``dearness``: what it costs not to cover a class.
+    ``slack``: how far weights may fall below zero on the way.
     """
     attributes = len(first) - 1
     k, rows = first[-1], first[-1] + len(types)
@@ -133,7 +136,7 @@ def _together(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, cap: float
             if full[i] != 0.0:
                 for b in range(rows):
                     step[b] += inverse[b, i] * full[i]
-        out = leaves(x, inverse, step, 0.0)
+        out = leaves(x, inverse, step, slack)
         if out < 0:
             break
         inverse[out] /= step[out]
@@ -218,6 +221,7 @@ def least_together(
     den: int,
     changes: int,
     dearness: float,
+    slack: float,
     table: Floats,
     cost: Floats,
     bound: Floats,
@@ -227,7 +231,8 @@ def least_together(
 
     Group g has on attribute a the problem ``a * groups + g`` of ``counts``, ``starts``, ``distances`` and ``cells``, as in ``kernels/outputs.py``, and the
     tuple types ``first_type[g] .. first_type[g + 1] - 1`` of ``types`` (classes on each attribute). delta is ``num / den``; every type changes on at least
-    ``changes`` attributes. ``dearness``: how dear it is not to cover a class. A cost is infinite where there are no such tables, or none were found.
+    ``changes`` attributes. ``dearness``: how dear it is not to cover a class; ``slack``: how far
+    weights may fall below zero on the way, which helps where covers are nearly alike. A cost is infinite where there are no such tables, or none were found.
     """
     groups, d = len(first_type) - 1, types.shape[1]
     for g in which:
@@ -261,7 +266,7 @@ def least_together(
                 own[t, v] = types[first_type[g] + t, attribute[v]]
         cap = float(varying - changes)
         cap -= min(_LESS, cap)
-        cost[g], bound[g], uncovered = _together(c, first, distance, at, own, cap, num / den, dearness, part)
+        cost[g], bound[g], uncovered = _together(c, first, distance, at, own, cap, num / den, dearness, slack, part)
         if uncovered > _SUM:
             cost[g] = np.inf
         for v in range(varying):

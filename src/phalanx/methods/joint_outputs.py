@@ -1,5 +1,6 @@
 """The random output tables of whole groups: laid out, solved so that every tuple changes, put into whole numbers; groups that cannot are widened."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,12 +13,13 @@ import numpy.typing as npt
 from phalanx.errors import MethodError
 from phalanx.kernels import joint_outputs as kernel
 from phalanx.methods.distances import Distance
-from phalanx.methods.outputs import Floats, Ints, Problems, check_delta, denominator_for, fitting, in_threads, ranges, rounded, solve
+from phalanx.methods.joint_highs import together_by_highs
+from phalanx.methods.outputs import Floats, Ints, Problems, check_delta, denominator_for, fitting, in_threads, part, ranges, rounded, solve
 from phalanx.methods.outputs import Tables as Solved
 from phalanx.methods.tuples import numbered
 
-_DEARNESS: Final = (10.0, 1e4, 1e7)
-"""How dear it is not to cover a class, at first and where that was too cheap."""
+_ATTEMPTS: Final = ((10.0, 0.0), (10.0, 1e-9), (1e4, 1e-9))
+"""How dear it is not to cover a class, and how far weights may fall below zero, at first and where that brought nothing."""
 _PROVEN: Final = 1e-7
 """Tables are optimal where this part of their cost, or of a thousandth of the greatest distance a tuple, could at most be saved."""
 
@@ -59,6 +61,11 @@ class Layout:
         of = numbered([self.group, *self.own.T])
         _, first = np.unique(of, return_index=True)
         return self.own[first], np.searchsorted(self.group[first], np.arange(self.groups + 1))
+
+    def cells(self, which: Ints) -> Ints:
+        """The cells of some groups' tables on all attributes."""
+        of = (np.arange(self.attributes)[:, None] * self.groups + which).ravel()
+        return ranges(self.problems.cells[of], np.diff(self.problems.starts)[of] ** 2)
 
     def stays(self, cells: npt.NDArray[Any], own: Ints, table: Ints) -> npt.NDArray[Any]:
         """The ``cells`` of the own values of tuples with these classes, drawn from these tables, in the shape of both."""
@@ -194,18 +201,41 @@ def units_of(layout: Layout, delta: Fraction, changes: int | None, denominator: 
 
 
 def _solve_together(layout: Layout, delta: Fraction, changes: int, which: Ints, table: Floats, cost: Floats, bound: Floats) -> None:
-    """Solve the groups ``which`` on all attributes at once, until their cost is proven or no tables are found."""
+    """Solve the groups ``which`` on all attributes at once, until their cost is proven or no tables are found; the best ones found are kept."""
     problems, (types, first) = layout.problems, layout.types
     fitted = fitting(delta, problems)
     greatest = np.maximum.reduceat(problems.distances, problems.cells[:-1]).reshape(layout.attributes, -1).max(axis=0) if len(problems) else np.zeros(0)
-    tuples = problems.tuples[: layout.groups]
+    enough = _PROVEN * 1e-3 * problems.tuples[: layout.groups] * greatest
     arrays = problems.counts, problems.starts, problems.distances, problems.cells, types, first, fitted.numerator, fitted.denominator, changes
-    for dearness in _DEARNESS:
+    cost[which], bound[which] = math.inf, -math.inf
+    for dearness, slack in _ATTEMPTS:
         if not len(which):
             return
-        in_threads(partial(kernel.least_together, *arrays, dearness, table, cost, bound), which)
-        proven = np.isfinite(cost[which]) & (cost[which] - bound[which] <= _PROVEN * (cost[which] + 1e-3 * (tuples * greatest)[which]))
-        which = which[~proven]
+        found, costs, bounds = np.zeros_like(table), np.empty_like(cost), np.empty_like(bound)
+        in_threads(partial(kernel.least_together, *arrays, dearness, slack, found, costs, bounds), which)
+        bound[which] = np.maximum(bound[which], np.where(np.isfinite(costs[which]), bounds[which], -math.inf))
+        better = which[costs[which] < cost[which]]
+        cells = layout.cells(better)
+        table[cells], cost[better] = found[cells], costs[better]
+        which = which[~(cost[which] - bound[which] <= _PROVEN * cost[which] + enough[which])]
+    for g in which.tolist():
+        _by_highs(layout, float(fitted), changes, g, table, cost)
+
+
+def _by_highs(layout: Layout, delta: float, changes: int, g: int, table: Floats, cost: Floats) -> None:
+    """Solve one group by the general solver, where that finds better tables than there are."""
+    problems, (types, first) = layout.problems, layout.types
+    of = np.arange(layout.attributes) * layout.groups + g
+    counts = [problems.counts[problems.starts[p] : problems.starts[p + 1]] for p in of]
+    distances = [part(problems, problems.distances, int(p)) for p in of]
+    found = together_by_highs(counts, distances, types[first[g] : first[g + 1]], delta, changes)
+    if found is None:
+        return
+    costs = sum(float((c[:, None] * d * p).sum()) for c, d, p in zip(counts, distances, found, strict=True))
+    if costs < cost[g]:
+        cost[g] = costs
+        for p, one in zip(of, found, strict=True):
+            part(problems, table, int(p))[:] = one
 
 
 def _spread(alone: Solved, problems: Problems) -> Floats:
