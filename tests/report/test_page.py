@@ -17,6 +17,7 @@ from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.m_invariance import MInvariance as InvarianceOverSeries
 from phalanx.guarantees.m_uniqueness import MUniqueness
+from phalanx.guarantees.mutual_cover import MutualCover
 from phalanx.guarantees.registry import KNOWN
 from phalanx.guarantees.slicing import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
 from phalanx.methods.m_invariance import MInvariance
@@ -236,6 +237,7 @@ def test_every_promise_has_words():
         (SlicedRecursive(c=Fraction(3, 2), l=3), "is less than 3/2 times as probable as the 3rd most"),
         (SlicedCloseness(t=Fraction(1, 6)), "as they are frequent in the whole table, up to a distance of 1/6 (equal distance"),
         (AnatomyDiversity(l=Fraction(5, 2)), "In no bucket do more than 2/5 of the persons have the same sensitive value"),
+        (MutualCover(delta="2/11"), "from at least 6 of whom it could stem, and no single person accounts for more than 2/11"),
     ]
     assert {type(g).name for g, _ in examples} == set(KNOWN)
     for guarantee, words in examples:

@@ -6,18 +6,18 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from phalanx.data import sets
 from phalanx.errors import PlanError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.buckets import bucket_faults
 from phalanx.guarantees.exact import exact
 from phalanx.guarantees.files import file_faults
-from phalanx.guarantees.intervals import fits, interval_faults
+from phalanx.guarantees.intervals import fits, interval_faults, set_faults
+from phalanx.guarantees.perturbed import row_faults
 from phalanx.release.folder import Release
 from phalanx.release.generalized import GROUP, Generalized
-from phalanx.release.manifest import PublishedAttribute
 
 NAME: Final = "consistency"
+_LOOKED_AT: Final = {"generalized": "groups, intervals, ", "sliced": "buckets, ", "bucketized": "buckets, ", "perturbed": "values, "}
 
 
 def check(release: Release, earlier: Sequence[Release] = (), *, allow_seeded: bool = False) -> list[Verdict]:
@@ -26,10 +26,9 @@ def check(release: Release, earlier: Sequence[Release] = (), *, allow_seeded: bo
         faults = list(_column_faults(release)) or list(_box_faults(release))
         faults += _registered_faults(release.form)
     else:
-        faults = list(bucket_faults(release.form))
+        faults = [*bucket_faults(release.form), *row_faults(release.form)]
     faults += [*file_faults(release), *_chain_faults(release, earlier), *_promise_faults(release)]
-    looked_at = "columns, groups, intervals, files, chain" if isinstance(release.form, Generalized) else "columns, buckets, files, chain"
-    note = "; ".join(faults) or looked_at
+    note = "; ".join(faults) or f"columns, {_LOOKED_AT[release.form.kind]}files, chain"
     if release.number > 1 and not earlier:
         note += f"; not checked: whether it follows on release {release.number - 1}, which was not given"
     seeded = release.manifest.not_for_publication
@@ -63,17 +62,7 @@ def _column_faults(release: Release) -> Iterator[str]:
                 yield f"column {column!r} holds {table[column].dtype} and is declared {attribute.type}"
             elif table[column].dtype.is_float() and table[column].is_nan().any():
                 yield f"column {column!r} holds NaN, which is no published value; a missing value is null"
-        if attribute.type == "set":
-            yield from _set_faults(table[attribute.columns[0]], attribute)
-
-
-def _set_faults(column: pl.Series, attribute: PublishedAttribute) -> Iterator[str]:
-    if attribute.role != "sensitive" or attribute.hierarchy is not None:
-        yield f"{attribute.name!r} is declared a set, which only a sensitive attribute without a hierarchy may be"
-    elif column.dtype == pl.String:
-        different = column.unique()
-        if loose := int((sets.canonical(different) != different).sum()):
-            yield f"{loose} set(s) of {attribute.name!r} are not written as different values in order with {sets.SEPARATOR!r} between them"
+        yield from set_faults(table[attribute.columns[0]], attribute)
 
 
 def _box_faults(release: Release) -> Iterator[str]:
@@ -139,7 +128,7 @@ def _promise_faults(release: Release) -> Iterator[str]:
     """A promise that says another number than the method's own parameter of that name."""
     method = release.manifest.method
     for promise in release.manifest.guarantees:
-        for parameter in sorted({"k", "l", "c", "t", "m"} & promise.keys() & method.keys()):
+        for parameter in sorted({"k", "l", "c", "t", "m", "delta"} & promise.keys() & method.keys()):
             if method[parameter] is None:
                 continue
             try:

@@ -51,12 +51,7 @@ class DistinctDiversity:
 
     def check(self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
         """The smallest number of different values in a group."""
-        groups = Groups.of(release)
-        if early := nothing_to_check(groups, self.name, self.l):
-            return early
-        where = int(np.argmin(groups.distinct))
-        worst = int(groups.distinct[where])
-        return [verdict(self.name, self.l, worst, groups, where, "distinct", holds=worst >= self.l)]
+        return check_distinct(self.name, self.l, Groups.of(release))
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -79,16 +74,7 @@ class EntropyDiversity:
 
     def check(self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
         """The smallest effective number of values in a group."""
-        groups, l = Groups.of(release), exact(self.l, "l")
-        bound = int(l) if l.denominator == 1 else l
-        if early := nothing_to_check(groups, self.name, bound):
-            return early
-        failing = entropy_fails(groups, l)
-        figures = effective_numbers(groups)
-        where = int(failing[np.argmin(np.array(figures)[failing])]) if len(failing) else int(np.argmin(figures))
-        worst = figures[where] if len(failing) else max(figures[where], float(l))
-        note = "the figure is rounded down, the comparison is exact"
-        return [verdict(self.name, bound, worst, groups, where, "effective_number", holds=not len(failing), note=note)]
+        return check_entropy(self.name, self.l, Groups.of(release))
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -110,13 +96,7 @@ class RecursiveDiversity:
 
     def check(self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
         """The largest ``r_1 / (r_l + ... + r_q)``, which must stay below c."""
-        groups, bound = Groups.of(release), exact(self.c, "c")
-        if early := nothing_to_check(groups, self.name, bound):
-            return early
-        ratio, where = recursive_ratio(groups, self.l)
-        worst = "infinite" if ratio is None else ratio
-        holds = ratio is not None and ratio < bound
-        return [verdict(self.name, bound, worst, groups, where, "ratio", holds=holds, note="the figure must stay below the bound")]
+        return check_recursive(self.name, self.c, self.l, Groups.of(release))
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -142,6 +122,40 @@ def check_shares(name: str, l: Number, groups: Groups, *, word: str = "groups") 
         return early
     worst, where = largest_ratio(groups.largest, groups.sizes)
     return [verdict(name, bound, worst, groups, where, "largest_share", holds=worst <= bound, note=f"{len(groups)} {word}")]
+
+
+def check_distinct(name: str, l: int, groups: Groups) -> list[Verdict]:
+    """Whether every group has at least l different sensitive values."""
+    if early := nothing_to_check(groups, name, l):
+        return early
+    where = int(np.argmin(groups.distinct))
+    worst = int(groups.distinct[where])
+    return [verdict(name, l, worst, groups, where, "distinct", holds=worst >= l)]
+
+
+def check_entropy(name: str, l: Number, groups: Groups) -> list[Verdict]:
+    """Whether the entropy of every group's sensitive values is at least ln l."""
+    least = exact(l, "l")
+    bound = int(least) if least.denominator == 1 else least
+    if early := nothing_to_check(groups, name, bound):
+        return early
+    failing = entropy_fails(groups, least)
+    figures = effective_numbers(groups)
+    where = int(failing[np.argmin(np.array(figures)[failing])]) if len(failing) else int(np.argmin(figures))
+    worst = figures[where] if len(failing) else max(figures[where], float(least))
+    note = "the figure is rounded down, the comparison is exact"
+    return [verdict(name, bound, worst, groups, where, "effective_number", holds=not len(failing), note=note)]
+
+
+def check_recursive(name: str, c: Number, l: int, groups: Groups) -> list[Verdict]:
+    """Whether ``r_1 / (r_l + ... + r_q)`` stays below c in every group."""
+    bound = exact(c, "c")
+    if early := nothing_to_check(groups, name, bound):
+        return early
+    ratio, where = recursive_ratio(groups, l)
+    worst = "infinite" if ratio is None else ratio
+    holds = ratio is not None and ratio < bound
+    return [verdict(name, bound, worst, groups, where, "ratio", holds=holds, note="the figure must stay below the bound")]
 
 
 def nothing_to_check(groups: Groups, name: str, bound: int | Fraction) -> list[Verdict]:

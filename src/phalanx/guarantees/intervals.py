@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from phalanx.data import sets
 from phalanx.data.hierarchy import Hierarchy, Tree
 from phalanx.errors import ReleaseError, SchemaError
 from phalanx.guarantees.hierarchies import hierarchy_of, leaves_of
@@ -23,6 +24,18 @@ def fits(column: pl.Series, attribute: PublishedAttribute) -> bool:
     if attribute.type == "date":
         return dtype == pl.Date
     return dtype == pl.String or (attribute.role == "sensitive" and attribute.type != "set" and dtype.is_integer())
+
+
+def set_faults(column: pl.Series, attribute: PublishedAttribute) -> Iterator[str]:
+    """Sets that are no sensitive values, or not written as Phalanx writes them; nothing where the attribute holds none."""
+    if attribute.type != "set":
+        return
+    if attribute.role != "sensitive" or attribute.hierarchy is not None:
+        yield f"{attribute.name!r} is declared a set, which only a sensitive attribute without a hierarchy may be"
+    elif column.dtype == pl.String:
+        different = column.unique()
+        if loose := int((sets.canonical(different) != different).sum()):
+            yield f"{loose} set(s) of {attribute.name!r} are not written as different values in order with {sets.SEPARATOR!r} between them"
 
 
 def interval_faults(attributes: Sequence[PublishedAttribute], all_boxes: pl.DataFrame) -> Iterator[str]:

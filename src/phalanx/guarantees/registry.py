@@ -13,6 +13,7 @@ from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.m_invariance import CONSECUTIVE, MInvariance
 from phalanx.guarantees.m_uniqueness import MUniqueness
+from phalanx.guarantees.mutual_cover import MutualCover
 from phalanx.guarantees.slicing import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
 
 _ALL: tuple[type[Any], ...] = (
@@ -30,6 +31,7 @@ _ALL: tuple[type[Any], ...] = (
     SlicedRecursive,
     SlicedCloseness,
     AnatomyDiversity,
+    MutualCover,
 )
 KNOWN: Mapping[str, Callable[..., Guarantee]] = {cls.name: cls for cls in _ALL}
 

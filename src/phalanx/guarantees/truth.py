@@ -15,8 +15,10 @@ from phalanx.guarantees.boxes import box_ends
 from phalanx.guarantees.exact import Ints
 from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.groups import Groups
+from phalanx.guarantees.perturbed import check_truth
 from phalanx.release.folder import Release
 from phalanx.release.generalized import Generalized
+from phalanx.release.perturbed import Perturbed
 
 _DENSE: Final = 16
 """Up to this many groups times values per row are counted in a table instead of sorted."""
@@ -25,13 +27,16 @@ _DENSE: Final = 16
 def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata | None = None, registered: Ints | None = None) -> Verdict:
     """Every published person lies in the box of their group, and the group has their sensitive value as often as its persons do.
 
-    ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that was held back. ``shown``: the same
+    ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that was held back; of a perturbed release, in which no
+    group is published and each row has its person's sensitive value, the number of its row. ``shown``: the same
     rows with suppressed values taken out, which may be no other values than theirs. Only the publisher has it: without it, under the global guarantee,
     which suppresses, each value that a group lacks may be shown less by a row of its own in the group, one that is left when all equal values are taken
     off: a missing value, or some of a set. How many are is the least that can be. ``registered`` (r,): the same as ``groups`` of persons without a
     row, None for nobody, whom their groups count; they lie in the boxes too, which shows where ``microdata`` holds a registry, of just these persons.
     The worst figure is the number of rows, of values, and of counts that are not so.
     """
+    if isinstance(release.form, Perturbed):
+        return check_truth(release.form, microdata, groups, 0 if registered is None else int((registered > 0).sum()))
     published = np.flatnonzero(groups > 0)
     if not isinstance(release.form, Generalized):
         return bucket_truth.check(release.form, microdata, groups)

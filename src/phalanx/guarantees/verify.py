@@ -7,6 +7,7 @@ from typing import Any
 from phalanx.guarantees import consistency, truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.buckets import bucket_faults
+from phalanx.guarantees.perturbed import row_faults
 from phalanx.guarantees.registry import from_public
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
@@ -41,12 +42,18 @@ def _promise(public: Mapping[str, Any], release: Release, earlier: Sequence[Rele
     if release.form.kind not in (forms := guarantee.forms):
         note = f"the release is {release.form.kind}, and this is promised of {' or '.join(forms)} releases only"
         return [Verdict(name=guarantee.name, bound=f"a {' or '.join(forms)} release", worst=release.form.kind, holds=False, note=note)]
-    if bucket_faults(release.form):
-        return [Verdict(name=guarantee.name, bound="a consistent release", worst=None, holds=False, note=_CONTRADICTS)]
+    if contradicts := _contradicts(release):
+        return [Verdict(name=guarantee.name, bound="a consistent release", worst=None, holds=False, note=contradicts)]
     return guarantee.check(release, earlier, evidence)
 
 
-_CONTRADICTS = "not checked, since the buckets of the release contradict each other; see consistency"
+def _contradicts(release: Release) -> str:
+    """Why no promise can be checked on a form of buckets or rows that are not sound; empty where they are."""
+    if bucket_faults(release.form):
+        return "not checked, since the buckets of the release contradict each other; see consistency"
+    if row_faults(release.form):
+        return "not checked, since the rows of the release are not what it says of them; see consistency"
+    return ""
 
 
 def _truth(release: Release, evidence: Evidence) -> list[Verdict]:
@@ -54,8 +61,8 @@ def _truth(release: Release, evidence: Evidence) -> list[Verdict]:
     microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
     if microdata is None or microdata.persons is None or mapping is None:
         return []
-    if bucket_faults(release.form):
-        return [Verdict(name="truth", bound=0, worst=None, holds=False, note=_CONTRADICTS)]
+    if contradicts := _contradicts(release):
+        return [Verdict(name="truth", bound=0, worst=None, holds=False, note=contradicts)]
     persons = microdata.persons.to_frame("person")
     groups = persons.join(mapping, on="person", how="left", maintain_order="left")["group"].fill_null(0)
     without_a_row = mapping.join(persons, on="person", how="anti")["group"]

@@ -1,6 +1,8 @@
 """Promises and warnings in plain words, from a manifest."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Final
 
 from phalanx.release.manifest import Manifest
@@ -49,6 +51,13 @@ _WORDS: Final = {
         "their bucket, and links them with no value with a probability above {one_in_l} (anatomy's l-diversity)."
     ),
 }
+_DIVERSE: Final = {
+    "frequency": "no sensitive value is that of more than {one_in_l} of a group",
+    "distinct": "every group has at least {l} different sensitive values",
+    "entropy": "the sensitive values of every group are at least as mixed as {l} equally frequent ones, measured by entropy",
+    "recursive": "the most frequent sensitive value of a group is less than {c} times as frequent as the {l_th} most frequent and all rarer ones together",
+}
+"""What mutual cover says of its groups, by the kind of diversity."""
 _EVERY_COLUMN: Final = {
     "l-diverse slicing": (
         "No attribute is named as sensitive, so every column is treated as if it were: in no bucket do more than {one_in_l} of the persons have the same in a "
@@ -57,6 +66,7 @@ _EVERY_COLUMN: Final = {
     ),
 }
 """What is promised in other words where no attribute is sensitive."""
+_COVER: Final = "mutual cover"
 _MOST: Final = 12
 """So many values are named in a sentence, and no more."""
 
@@ -69,14 +79,34 @@ def in_words(guarantee: Mapping[str, Any], *, sensitive: bool = True) -> str:
     """
     name = str(guarantee.get("name"))
     parameters = {key: value for key, value in guarantee.items() if key != "name"}
-    told = dict(parameters)
+    told: dict[str, Any] = {"diversity": "frequency", "changes": 1, "unchanged": "coupled"} | parameters
     if (l := parameters.get("l")) is not None:
         above, _, below = str(l).partition("/")  # l may be a fraction such as "5/2"
         told |= {"one_in_l": f"{below or 1}/{above}", "l_th": _ordinal(l), "these": _protected(parameters)}
     try:
+        if name == _COVER:
+            return _of_mutual_cover(told)
         return (_WORDS if sensitive else {**_WORDS, **_EVERY_COLUMN})[name].format(**told)
-    except KeyError:
+    except (KeyError, ValueError, ArithmeticError):
         return f"{name}: {settings(parameters)}" if parameters else name
+
+
+def _of_mutual_cover(told: Mapping[str, Any]) -> str:
+    """What stands behind a published value, in which groups, and how rows were kept from coming out as they went in."""
+    delta = Fraction(str(told["delta"]))
+    tuples, changes, paper = math.ceil(1 / delta), int(told["changes"]), told["unchanged"] == "paper"
+    cover = (
+        f"A published value of a quasi-identifier need not be that of the row's person: it was drawn among the values of a group of similar persons, from at least "
+        f"{tuples} of whom it could stem, and no single person accounts for more than {delta} of the chance that the group publishes it (mutual cover)."
+    )
+    groups = " Which rows are a group is not published" + ("; " + _DIVERSE[str(told["diversity"])].format(**told) if "l" in told else "") + "."
+    if paper:
+        return (
+            cover + groups + " Rows that came out with all of their person's quasi-identifiers were changed afterwards"
+            " (the paper's way), so this holds for how values were drawn at first, and not for what is published."
+        )
+    least = "at least one quasi-identifier shows" if changes == 1 else f"at least {changes} quasi-identifiers show"
+    return cover + groups + f" In every row {least} another value than the person's own, which is part of how values are drawn and costs none of that cover."
 
 
 def settings(parameters: Mapping[str, Any]) -> str:
@@ -135,8 +165,15 @@ _VISIBLE: Final = {
             "values of one column, tells whoever knows whose it is that this person is in the table."
         ),
     ),
+    "perturbed": (
+        "Values are real ones of other persons, and sensitive values are exact",
+        (
+            "Every row is of one person, with this person's own sensitive value; what may be wrong in it are the quasi-identifiers. Whoever knows how the rows were made, "
+            "or guesses it, can weigh which rows may be somebody's. No value is invented: a rare one tells that somebody in the table has it."
+        ),
+    ),
 }
-"""What a form of buckets does not hide, as (headline, sentence)."""
+"""What a form without generalized groups does not hide, as (headline, sentence)."""
 
 
 def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed_values: int = 0) -> list[tuple[str, str]]:
@@ -168,6 +205,16 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
         )
     if manifest.form in _VISIBLE:
         found.append(_VISIBLE[manifest.form])
+    if any(g.get("name") == _COVER and g.get("unchanged") == "paper" for g in manifest.guarantees):
+        found.append(
+            (
+                "What is published is not what the tables say",
+                (
+                    "Rows that came out unchanged were changed once more, in the paper's way, outside of the tables that the promise is about. Some published values may "
+                    'stem from one person almost for sure. Set unchanged = "coupled" unless you are comparing with the paper.'
+                ),
+            )
+        )
     for guarantee in manifest.guarantees:
         if guarantee.get("name") == "global guarantee":
             found += _of_global_guarantee(guarantee, registered=any(m.registered for m in [*earlier, manifest]))
