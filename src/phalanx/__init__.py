@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from phalanx.adversaries import History, Intersection, Membership, Posterior
+    from phalanx.adversaries import History, Intersection, Linkage, Membership, Posterior
     from phalanx.checking import Verification, verify
     from phalanx.data.hierarchy import Bands, Prefix, Tree
     from phalanx.data.schema import Schema
@@ -26,6 +26,7 @@ _WHERE = {
     "History": "phalanx.adversaries",
     "Intersection": "phalanx.adversaries",
     "Ledger": "phalanx.ledger",
+    "Linkage": "phalanx.adversaries",
     "MInvariance": "phalanx.methods.m_invariance",
     "Membership": "phalanx.adversaries",
     "Mondrian": "phalanx.methods.mondrian",
@@ -50,6 +51,7 @@ __all__ = [
     "History",
     "Intersection",
     "Ledger",
+    "Linkage",
     "MInvariance",
     "Membership",
     "Mondrian",

@@ -3,7 +3,8 @@
 from phalanx.adversaries.base import Adversary, Attack
 from phalanx.adversaries.history import History
 from phalanx.adversaries.intersection import Intersection
+from phalanx.adversaries.linkage import Linkage
 from phalanx.adversaries.membership import Membership
 from phalanx.adversaries.posterior import Posterior
 
-__all__ = ["Adversary", "Attack", "History", "Intersection", "Membership", "Posterior"]
+__all__ = ["Adversary", "Attack", "History", "Intersection", "Linkage", "Membership", "Posterior"]

@@ -1,0 +1,127 @@
+"""What linking a release to persons discloses: how often an own record is named, and a sensitive value."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.adversaries.base import Attack
+from phalanx.adversaries.candidates import Values
+from phalanx.adversaries.posterior import Interval, wilson
+from phalanx.data.microdata import Microdata
+from phalanx.errors import ReleaseError
+from phalanx.guarantees.exact import Ints
+from phalanx.randomness import Randomness
+from phalanx.release.evidence import Evidence
+from phalanx.release.folder import Release
+
+Floats = npt.NDArray[np.float64]
+
+MOST_ATTRIBUTES: Final = 62
+"""Sets of attributes are kept as the bits of one whole number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disclosed(Attack):
+    """What an adversary that links persons to records concluded. ``success`` is how often it names the right sensitive value."""
+
+    identity: float
+    """Identity disclosure: how often the record that it picks is the person's own."""
+    identity_interval: Interval
+    """Its 95 % confidence interval, by Wilson."""
+    identity_baseline: float
+    """The same for somebody who picks any record."""
+    attribute: float | None
+    """Attribute disclosure: how often the record that it picks has the person's sensitive value; None where the release has no sensitive attribute."""
+    attribute_interval: Interval | None
+    """Its 95 % confidence interval, by Wilson."""
+    attribute_baseline: float | None
+    """The same for somebody who picks any record."""
+    sample: int | None
+    """How many persons were drawn to be attacked; None where everybody was."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of every attack, and identity, identity_interval, identity_baseline, attribute, attribute_interval, attribute_baseline, sample."""
+        more = {
+            "identity": round(self.identity, 6),
+            "identity_interval": _rounded(self.identity_interval),
+            "identity_baseline": round(self.identity_baseline, 6),
+            "attribute": None if self.attribute is None else round(self.attribute, 6),
+            "attribute_interval": _rounded(self.attribute_interval),
+            "attribute_baseline": None if self.attribute_baseline is None else round(self.attribute_baseline, 6),
+            "sample": self.sample,
+        }
+        return super().to_json() | more
+
+
+def figures(identity: float, attribute: float | None, persons: int, off: tuple[float, float] = (0.0, 0.0)) -> dict[str, Any]:
+    """The fields that two means over so many persons fill; ``off``: by how much the means may be off beside that, as they were estimated."""
+    identity, attribute = _share(identity), None if attribute is None else _share(attribute)
+    by_identity = _wider(wilson(identity, persons), off[0])
+    by_attribute = None if attribute is None else _wider(wilson(attribute, persons), off[1])
+    return {"identity": identity, "identity_interval": by_identity, "attribute": attribute, "attribute_interval": by_attribute, "success": attribute}
+
+
+def one_release(releases: Sequence[Release], adversary: str) -> Release:
+    """The only release; ReleaseError where there are more or none."""
+    if len(releases) != 1:
+        raise ReleaseError(f"the {adversary} adversary looks at one release at a time, and {len(releases)} are given; name one of them.")
+    return releases[0]
+
+
+def published_table(release: Release, evidence: Evidence, adversary: str) -> tuple[Microdata, Ints]:
+    """The original table of a perturbed release and every row's place in the file, from 0, -1 for a row that was not published.
+
+    ReleaseError where one of the two is not known, or where places are no places of the file, each of one row.
+    """
+    microdata, rows = evidence.microdata.get(release.number), evidence.published_rows(release.number)
+    if microdata is None:
+        raise ReleaseError(f"release {release.number} has no original table beside it, without which nobody's quasi-identifiers are known.")
+    if rows is None:
+        raise ReleaseError(
+            f"which row of release {release.number} is whose is not known, and the {adversary} adversary is judged by that; "
+            "name the ledger, and the identifier column of the original table."
+        )
+    known = rows[rows > 0]
+    if len(rows) != microdata.rows or len(np.unique(known)) < len(known) or known.max(initial=0) > release.form.rows or rows.min(initial=0) < 0:
+        raise ReleaseError(
+            f"the rows that persons are said to have in release {release.number} are not those of its file; use the ledger that it was published with."
+        )
+    return microdata, rows - 1
+
+
+def drawn(persons: Ints, sample: int | None) -> Ints:
+    """So many of the persons, each equally likely, ascending; all of them where ``sample`` is None or not less."""
+    if sample is None or sample >= len(persons):
+        return persons
+    # measuring protects nobody, and who asks again shall see the same figures
+    return np.sort(persons[Randomness.seeded(0).stream("persons").permutation(len(persons))[:sample]])
+
+
+def numbered(published: pl.Series, microdata: Microdata) -> tuple[Ints, Ints]:
+    """Published sensitive values and everybody's in the original table, numbered alike."""
+    microdata.check_single_valued("attribute disclosure")
+    domain = microdata.sensitive.domain.values
+    values = Values.of([published, domain])
+    return values.places(published).astype(np.int64), values.places(domain).astype(np.int64)[microdata.sensitive.codes]
+
+
+def most_frequent(values: Ints | None) -> float | None:
+    """The share of the most frequent value; None where there are no values."""
+    return float(np.bincount(values).max()) / len(values) if values is not None and len(values) else None
+
+
+def _share(mean: float) -> float:
+    """A mean of shares, which sums may leave above 1 by rounding."""
+    return min(mean, 1.0)
+
+
+def _wider(interval: Interval, off: float) -> Interval:
+    return max(0.0, interval[0] - off), min(1.0, interval[1] + off)
+
+
+def _rounded(interval: Interval | None) -> list[float] | None:
+    return None if interval is None else [round(end, 6) for end in interval]

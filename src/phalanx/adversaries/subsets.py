@@ -1,0 +1,93 @@
+"""Which quasi-identifiers an adversary matches by: sets of attributes, all of them or some of every size, and who agrees with which rows on them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.guarantees.exact import Ints
+from phalanx.randomness import Stream
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+ALL_OF: Final = 10
+"""Of so many attributes, or fewer, all sets are taken."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subsets:
+    """Sets of attributes; where they are not all, every size has some, of that size each equally likely."""
+
+    has: Bools
+    """Which attributes each holds, shape (m, d)."""
+    sampled: Bools
+    """Whether the sets of a size were drawn, shape (d + 1,)."""
+
+    @classmethod
+    def of(cls, d: int, most: int, stream: Stream) -> "Subsets":
+        """All sets of ``d`` attributes where d is at most 10; else at most ``most`` and at least two of every size that has more."""
+        each = 2**d if d <= ALL_OF else max(2, most // (d + 1))
+        sets: list[tuple[int, ...]] = []
+        sampled = np.zeros(d + 1, dtype=bool)
+        for size in range(d + 1):
+            sampled[size] = comb(d, size) > each
+            sets += (tuple(stream.permutation(d)[:size].tolist()) for _ in range(each)) if sampled[size] else combinations(range(d), size)
+        has = np.zeros((len(sets), d), dtype=bool)
+        for at, held in enumerate(sets):
+            has[at, list(held)] = True
+        return cls(has, sampled)
+
+    def __len__(self) -> int:
+        return len(self.has)
+
+    @property
+    def bits(self) -> Ints:
+        """Every set as bits of a whole number, shape (m,)."""
+        return bits_of(self.has)
+
+    def by_size(self, figure: Floats) -> tuple[Floats, Floats]:
+        """The mean of a figure of every set over the sets of each size, and the variance of that mean where they were drawn, each of shape (d + 1,)."""
+        size = self.has.sum(axis=1)
+        times = np.bincount(size)
+        mean = np.bincount(size, weights=figure) / times
+        spread = np.bincount(size, weights=(figure - mean[size]) ** 2) / np.maximum(times - 1, 1)
+        return mean, np.where(self.sampled, spread / times, 0.0)
+
+
+def weights(d: int, p: float) -> Floats:
+    """How probable each number of attributes is, where each of ``d`` is taken with probability ``p``, shape (d + 1,)."""
+    return np.array([comb(d, size) * p**size * (1 - p) ** (d - size) for size in range(d + 1)])
+
+
+def bits_of(has: Bools) -> Ints:
+    """The rows of a table as bits of a whole number each, the first column the lowest, shape (m,)."""
+    found: Ints = (has.astype(np.int64) << np.arange(has.shape[1])).sum(axis=1)
+    return found
+
+
+def agreeing(persons: Ints, rows: Ints, subsets: Subsets) -> Iterator[tuple[int, Ints, Ints]]:
+    """For every set of attributes, by its place, a number for each person and for each row, equal just where they agree on all of its attributes.
+
+    ``persons`` (p, d) and ``rows`` (n, d) are codes, the latter -1 for a value that nobody has.
+    """
+    both = np.concatenate([persons, rows]).astype(np.int64) + 1
+    widths = both.max(axis=0, initial=0) + 1
+    sets = [tuple(np.flatnonzero(held).tolist()) for held in subsets.has]
+    begun: list[tuple[tuple[int, ...], Ints]] = [((), np.zeros(len(both), dtype=np.int64))]
+    for at in sorted(range(len(sets)), key=sets.__getitem__):  # so that sets that begin alike share the work
+        while sets[at][: len(begun[-1][0])] != begun[-1][0]:
+            begun.pop()
+        for attribute in sets[at][len(begun[-1][0]) :]:
+            held, number = begun[-1]
+            begun.append(((*held, attribute), renumbered(number * widths[attribute] + both[:, attribute])))
+        yield at, begun[-1][1][: len(persons)], begun[-1][1][len(persons) :]
+
+
+def renumbered(keys: Ints) -> Ints:
+    """The keys numbered from 0 without gaps."""
+    return np.unique(keys, return_inverse=True)[1].ravel().astype(np.int64, copy=False)
