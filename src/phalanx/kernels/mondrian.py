@@ -128,8 +128,8 @@ def meets(sensitive: Codes, rule: Ints, log_l: float, totals: Ints, nodes: Codes
 
 
 @_kernel
-def _tally_left(column: Codes, sensitive: Codes, last: int, dealt: int, counts: Ints) -> None:
-    """Count the sensitive values left of a cut: codes up to ``last``, and the first ``dealt`` tuples of the next code."""
+def tally_left(column: Codes, sensitive: Codes, last: int, dealt: int, counts: Ints) -> None:
+    """Add up the ``sensitive`` values left of a cut in ``counts``: of codes of the ``column`` up to ``last``, and of the first ``dealt`` tuples of the next."""
     for i in range(len(column)):
         if column[i] <= last:
             counts[sensitive[i]] += 1
@@ -210,7 +210,7 @@ def cut(
                 last, left, dealt = way(rule[RELAXED], attempt, median_code, below, at_most, size)
                 allowed = left >= rule[K] and size - left >= rule[K]
                 if allowed and about:
-                    _tally_left(codes[a, start:stop], codes[d, start:stop], last, dealt, counts)
+                    tally_left(codes[a, start:stop], codes[d, start:stop], last, dealt, counts)
                     for side in range(2):
                         part = left if side == 0 else size - left
                         allowed = (

@@ -22,6 +22,10 @@ class Distance(Protocol):
     def greatest(self) -> float:
         """The greatest distance of two values of the domain."""
 
+    @property
+    def line(self) -> Floats:
+        """Places of the domain's values that grow with the code, so that neighbours are as far apart as they are."""
+
     def problems(self, codes: Ints, counts: Ints, starts: Ints) -> Problems:
         """Problems whose classes have these codes and counts, as in :class:`Problems`."""
 
@@ -36,6 +40,12 @@ class Line:
     def greatest(self) -> float:
         """The first and the last value are 1 apart; a domain of one value has no distances."""
         return float(len(self.places) > 1)
+
+    @property
+    def line(self) -> Floats:
+        """The places, from 0 to 1."""
+        width = float(self.places[-1] - self.places[0]) if len(self.places) else 0.0
+        return (self.places - self.places[0]) / (width or 1.0) if len(self.places) else self.places
 
     def problems(self, codes: Ints, counts: Ints, starts: Ints) -> Problems:
         """Problems whose classes have these codes and counts."""
@@ -56,6 +66,12 @@ class Levels:
         height = len(self.ancestors) - 1
         return max((level + 1 for level in range(height) if (self.ancestors[level] != self.ancestors[level, 0]).any()), default=0) / height
 
+    @property
+    def line(self) -> Floats:
+        """The leaves from left to right, each as far from the one before it as the level says on which they meet."""
+        steps = (self.ancestors[:-1, 1:] != self.ancestors[:-1, :-1]).sum(axis=0) / (len(self.ancestors) - 1)
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
     def problems(self, codes: Ints, counts: Ints, starts: Ints) -> Problems:
         """Problems whose classes have these codes and counts."""
         return Problems.under(codes, self.ancestors, counts, starts)
@@ -71,6 +87,11 @@ class Matrix:
     def greatest(self) -> float:
         """The greatest that is given for two values of the domain."""
         return float(self.matrix.max(initial=0.0))
+
+    @property
+    def line(self) -> Floats:
+        """The values in order, each as far from the one before it as the matrix says, over the greatest distance of all."""
+        return np.concatenate([[0.0], np.cumsum(np.diagonal(self.matrix, 1))]) / (self.greatest or 1.0)
 
     def problems(self, codes: Ints, counts: Ints, starts: Ints) -> Problems:
         """Problems whose classes have these codes and counts."""

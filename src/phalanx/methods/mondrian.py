@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -142,10 +142,19 @@ class Mondrian:
         return self.l is not None or self.t is not None
 
 
-def partition(method: Mondrian, quasi: Sequence[Column], sensitive: Column | None, *, of: str | None = None) -> npt.NDArray[np.int64]:
-    """The group of every row, 0 .. g-1, shape (n,); ``of`` names the sensitive attribute in errors.
+def partition(
+    method: Mondrian,
+    quasi: Sequence[Column],
+    sensitive: Column | None,
+    *,
+    of: str | None = None,
+    cutter: Callable[..., npt.NDArray[np.int64]] = kernel.cut,
+    places: Sequence[npt.NDArray[np.float64]] | None = None,
+) -> npt.NDArray[np.int64]:
+    """The group of every row, 0 .. g-1, shape (n,), numbered so that groups that were cut from each other late stand together.
 
-    The number of threads has no influence on the groups.
+    ``of`` names the sensitive attribute in errors; ``cutter`` makes the cuts, by the kernel's signature; ``places``: where each attribute's values are,
+    if not from 0 to 1 on a line. The number of threads has no influence on the groups.
     """
     n = len(quasi[0].codes)
     rule, log_l, totals, nodes, node_totals, values = rule_of(method, n, sensitive)
@@ -158,13 +167,13 @@ def partition(method: Mondrian, quasi: Sequence[Column], sensitive: Column | Non
         stacked[a] = column.codes
     if sensitive is not None:
         stacked[-1] = values
-    positions = np.concatenate([column.domain.normalised for column in quasi])
+    positions = np.concatenate([column.domain.normalised for column in quasi] if places is None else list(places))
     offsets = np.cumsum([0, *(len(column.domain) for column in quasi)], dtype=np.int64)
     rows = np.arange(n, dtype=np.int32)
     begins = np.zeros(n, dtype=np.bool_)
 
     def cut(first: int, end: int, grain: int) -> npt.NDArray[np.int64]:
-        left: npt.NDArray[np.int64] = kernel.cut(stacked, rows, positions, offsets, rule, log_l, totals, nodes, node_totals, first, end, grain, begins)
+        left: npt.NDArray[np.int64] = cutter(stacked, rows, positions, offsets, rule, log_l, totals, nodes, node_totals, first, end, grain, begins)
         return left
 
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
@@ -13,6 +14,7 @@ from phalanx.errors import MethodError, PlanError, SchemaError, did_you_mean
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.mutual_cover import MutualCover as Promise
+from phalanx.kernels import cover_cuts
 from phalanx.kernels import drawing as kernel
 from phalanx.kernels.picking import SPARE
 from phalanx.methods.base import Draft, Memory
@@ -25,6 +27,7 @@ from phalanx.release.outputs import OutputTables
 from phalanx.release.perturbed import perturb
 
 Unchanged = Literal["coupled", "paper"]
+Grouping = Literal["cost", "mondrian"]
 
 _WEIGHT: Final = 2**20
 """Weights of attributes are whole numbers of this part."""
@@ -46,7 +49,7 @@ class MutualCover:
     Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4; how we differ stands at the head of ``kernels/joint_outputs.py``.
 
     >>> MutualCover(delta="1/6", l=10).public()
-    {'name': 'mutual-cover', 'delta': '1/6', 'l': 10, 'diversity': 'frequency', 'unchanged': 'coupled', 'changes': 1}
+    {'name': 'mutual-cover', 'delta': '1/6', 'l': 10, 'diversity': 'frequency', 'grouping': 'cost', 'unchanged': 'coupled', 'changes': 1}
     """
 
     name: ClassVar[str] = "mutual-cover"
@@ -64,6 +67,8 @@ class MutualCover:
     """Recursive diversity, as in mondrian."""
     k: int = 1
     """The least size of a group, where 1/delta is less."""
+    grouping: Grouping = "cost"
+    """``cost``: of all cuts the one after which both sides will have to change least; ``mondrian``: the widest attribute is cut, as in the paper."""
     unchanged: Unchanged = "coupled"
     """How rows are kept from coming out as they went in: ``coupled``: by the tables themselves; ``paper``: by changing them afterwards."""
     changes: int = 1
@@ -78,9 +83,9 @@ class MutualCover:
             raise PlanError("[method] delta = 0 is met by no table, as a value stems from somebody; give a fraction above 0 such as 1/6.")
         whole(self.k, "[method] k")
         whole(self.changes, "[method] changes")
-        if self.unchanged not in get_args(Unchanged):
-            known = did_you_mean(str(self.unchanged), get_args(Unchanged)) or "; use coupled or paper."
-            raise PlanError(f"[method] unchanged = {self.unchanged!r} is not known{known}")
+        for parameter, allowed in (("unchanged", get_args(Unchanged)), ("grouping", get_args(Grouping))):
+            if (word := getattr(self, parameter)) not in allowed:
+                raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use ' + ' or '.join(allowed) + '.'}")
         if not isinstance(self.keep_tables, bool):
             raise PlanError(f"[method] keep_tables = {self.keep_tables!r} is neither true nor false; write one of them.")
         check_asked(self.distances)
@@ -114,8 +119,7 @@ class MutualCover:
                 "or publish when there are more rows."
             )
         distances = self._distances(microdata)
-        group = partition(self._mondrian, microdata.quasi, microdata.sensitive if self.l is not None else None, of=microdata.schema.sensitive)
-        tables = self._maker(microdata, distances).tables(group)
+        tables = self._maker(microdata, distances).tables(self._groups(microdata, distances))
         order = rng.stream("mutual cover: order").permutation(len(distances))
         weights = None if self.unchanged == "coupled" else _weights(tables, distances)
         drawn = draw(tables, order, weights, self.changes, rng)
@@ -131,7 +135,7 @@ class MutualCover:
             said["c"] = plain(self.c)
         if self.k > 1:
             said["k"] = self.k
-        said |= {"unchanged": self.unchanged, "changes": self.changes}
+        said |= {"grouping": self.grouping, "unchanged": self.unchanged, "changes": self.changes}
         return said | ({"distances": {name: word if isinstance(word, str) else "matrix" for name, word in self.distances.items()}} if self.distances else {})
 
     def _distances(self, microdata: Microdata) -> list[Distance]:
@@ -141,6 +145,14 @@ class MutualCover:
                     f"[method] distances names {name!r}, which is no quasi-identifier{did_you_mean(name, microdata.schema.quasi) or '; remove it.'}"
                 )
         return [distance_of(name, microdata.columns[name].domain, self.distances.get(name)) for name in microdata.schema.quasi]
+
+    def _groups(self, microdata: Microdata, distances: list[Distance]) -> Ints:
+        """The group of every row, 0 .. g-1, shape (n,)."""
+        sensitive, of = microdata.sensitive if self.l is not None else None, microdata.schema.sensitive
+        if self.grouping == "mondrian":
+            return partition(self._mondrian, microdata.quasi, sensitive, of=of)
+        cutter = partial(cover_cuts.cut, math.ceil(1 / exact(self.delta, "delta")))
+        return partition(self._mondrian, microdata.quasi, sensitive, of=of, cutter=cutter, places=[distance.line for distance in distances])
 
     def _maker(self, microdata: Microdata, distances: list[Distance]) -> Maker:
         quasi = microdata.quasi
