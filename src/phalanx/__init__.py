@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from phalanx.methods.global_guarantee import GlobalGuarantee
     from phalanx.methods.m_invariance import MInvariance
     from phalanx.methods.mondrian import Mondrian
+    from phalanx.methods.mutual_cover import MutualCover
     from phalanx.methods.slicing import Slicing
     from phalanx.plan import Plan
     from phalanx.publishing import Published, Series
@@ -30,6 +31,7 @@ _WHERE = {
     "MInvariance": "phalanx.methods.m_invariance",
     "Membership": "phalanx.adversaries",
     "Mondrian": "phalanx.methods.mondrian",
+    "MutualCover": "phalanx.methods.mutual_cover",
     "PhalanxError": "phalanx.errors",
     "Plan": "phalanx.plan",
     "Posterior": "phalanx.adversaries",
@@ -55,6 +57,7 @@ __all__ = [
     "MInvariance",
     "Membership",
     "Mondrian",
+    "MutualCover",
     "PhalanxError",
     "Plan",
     "Posterior",
