@@ -24,6 +24,8 @@ from phalanx.ledger import Ledger
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.foreign import Foreign
+from phalanx.release.outputs import OutputTables
+from phalanx.release.perturbed import Perturbed
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ def gather_evidence(
     if originals and identifier is None and (persons or ledger is not None):
         raise ReleaseError("an original table needs its identifier column, so that a person is followed through the releases; name it with --identifier.")
     groups: dict[int, pl.DataFrame] = {}
+    outputs: dict[int, OutputTables] = {}
     recorded: list[Verdict] = []
     key = PersonKey(bytes(32))  # without a ledger persons are told apart only inside this process
     if ledger is not None:
@@ -150,6 +153,9 @@ def gather_evidence(
                 )
                 if (mapping := opened.groups(series, release.number)) is not None:
                     groups[release.number] = mapping
+            if drawn := [release.number for release in releases if isinstance(release.form, Perturbed)]:
+                kept = opened.remembered(series)
+                outputs = {number: tables for number in drawn if (tables := OutputTables.of_frames(kept, number)) is not None}
     microdata = {
         release.number: Microdata.encode(frame, schema_of(release, identifier, frame.columns), key)
         for release, frame in zip(releases, (_frame(original) for original in originals), strict=False)
@@ -157,7 +163,7 @@ def gather_evidence(
     for number in groups.keys() & microdata.keys():
         registered = next(release.manifest.registered for release in releases if release.number == number)
         _check_all_are_there(number, groups[number]["person"], microdata[number].persons, registered)
-    return Evidence(groups=groups, microdata=microdata), recorded
+    return Evidence(groups=groups, microdata=microdata, outputs=outputs), recorded
 
 
 def _check_all_are_there(number: int, published: pl.Series, original: pl.Series | None, registered: int) -> None:

@@ -268,9 +268,12 @@ class Series:
         self, groups: Mapping[int, "pl.DataFrame"], carried: Mapping[str, "pl.DataFrame"], draft: Draft, microdata: Mapping[int, Microdata]
     ) -> Evidence:
         of_nobody = {number: replace(table, persons=None) for number, table in microdata.items()}  # what a promise says of tuples, not of persons
+        said = Evidence(groups=groups, microdata=of_nobody)
+        if draft.form.kind == "perturbed":
+            said = replace(said, rows=dict.fromkeys(microdata, draft.groups), outputs={} if draft.outputs is None else dict.fromkeys(microdata, draft.outputs))
         if self._is.method.looks_back == "all":
-            return Evidence(groups=groups, microdata=of_nobody)
-        return Evidence(groups=groups, microdata=of_nobody, before=Exposures.of_tables(carried), after=Exposures.of_tables(draft.carry))
+            return said
+        return replace(said, before=Exposures.of_tables(carried), after=Exposures.of_tables(draft.carry))
 
     def _said(self, draft: Draft, number: int, rng: Randomness, earlier: Sequence[Release]) -> dict[str, Any]:
         method = self._is.method.public()

@@ -80,10 +80,12 @@ class DrawnRows:
 
     def impossible(self) -> int:
         """How many rows cannot have been drawn from the tables in the way that is said of them (see :class:`OutputTables`)."""
-        drawn = self.units(self.shown) > 0
+        drawn = (self.units(self.shown) > 0).all(axis=1)
         if self.outputs.weights is None:
-            return int((~drawn.all(axis=1) | ~self._changed_together()).sum())
-        return int((~drawn.all(axis=1) & ~self._repaired()).sum())
+            return int((~drawn | ~self._changed_together()).sum())
+        times = self._may_change.sum(axis=1).clip(max=self.outputs.changes)
+        changed = self.changed.sum(axis=1)
+        return int((~(drawn & ((changed > 0) | (times == 0))) & ~(self._repaired() & (changed == times))).sum())
 
     def _changed_together(self) -> Bools:
         """Whether some point of the line changes just the attributes that are changed in a row: one of the points where an attribute's part begins does."""
@@ -101,12 +103,15 @@ class DrawnRows:
             found |= here
         return found
 
+    @property
+    def _may_change(self) -> Bools:
+        """Which attributes of a row may be changed afterwards, shape (p, d)."""
+        weights = np.zeros_like(self.outputs.of) if self.outputs.weights is None else self.outputs.weights
+        by_group: Bools = (np.diff(self.outputs.starts)[self.outputs.of] > 1) & (weights > 0)
+        return by_group[self.classes.group]
+
     def _repaired(self) -> Bools:
-        """Whether a row may have come out unchanged and been changed afterwards."""
-        outputs, changed = self.outputs, self.changed
-        weights = np.zeros_like(outputs.of) if outputs.weights is None else outputs.weights
-        may_change = ((np.diff(outputs.starts)[outputs.of] > 1) & (weights > 0))[self.classes.group]
-        times = np.minimum(may_change.sum(axis=1), outputs.changes)
+        """Whether a row may have come out unchanged, and just then shows other values of the group where it may be changed."""
         came_out_unchanged = (self.units(self.classes.own) > 0).all(axis=1)
-        found: Bools = came_out_unchanged & (changed.sum(axis=1) == times) & (may_change | ~changed).all(axis=1) & (self.shown >= 0).all(axis=1)
-        return found
+        where_it_may = (self._may_change | ~self.changed).all(axis=1)
+        return np.asarray(came_out_unchanged & where_it_may & (self.shown >= 0).all(axis=1), dtype=np.bool_)

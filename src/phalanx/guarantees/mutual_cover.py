@@ -174,18 +174,18 @@ class MutualCover:
                 yield self._not_checked("groups", self._least_diversity, _NO_TABLES)
             return
         faults = self._faults(form, outputs)
-        note = "; ".join(faults) or f"{len(outputs.starts) - 1} random output table(s) of {len(outputs.of)} group(s); each row of each sums to 1 exactly"
+        note = "; ".join(faults) or "each row of each random output table sums to 1 exactly, and each group has as many rows as its tables have tuples"
         yield self._verdict("random output tables", 0, len(faults), holds=not faults, note=note)
         if faults:
             return
         columns = Columns.of(outputs)
         share, fewest = columns.share(), columns.fewest()
-        note = f"the largest share of a published value that one tuple gives, of {len(columns.mass)} values in random output tables"
+        note = "the largest share of a published value that one tuple gives, by the random output tables"
         yield self._verdict("delta-probability", delta, share, holds=share is None or share <= delta, note=note)
         note = "from so many tuples a published value could stem, by the random output tables"
         yield self._verdict("tuples behind a value", self.tuples, fewest, holds=fewest is None or fewest >= self.tuples, note=note)
         if self.l is not None:
-            yield from self._diversity("groups", form, outputs.group)
+            yield from (replace(v, note="of the private groups that rows were drawn in") for v in self._diversity("groups", form, outputs.group))
 
     def _faults(self, form: Perturbed, outputs: OutputTables) -> list[str]:
         return table_faults(outputs, [a.name for a in form.attribute("quasi")], form.rows, repaired=self.unchanged == "paper")
@@ -216,6 +216,6 @@ class MutualCover:
         share = published_share(drawn)
         if share is None:
             return "; how the changes made afterwards alter the largest share was not computed, as there are too many ways"
-        told = f"{share} " if len(str(share)) <= 12 else ""
-        more = ", more than delta" if share > exact(self.delta, "delta") else ""
-        return f"; with the rows that were changed afterwards it is {told}(about {float(share):.6g}{more}), as the promise is about the tables alone"
+        figure = str(share) if len(str(share)) <= 12 else f"about {float(share):.6g}"
+        more = ", which is more than delta" if share > exact(self.delta, "delta") else ""
+        return f"; the promise is about the tables alone: with the rows that were changed afterwards the largest share is {figure}{more}"

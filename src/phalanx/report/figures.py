@@ -12,6 +12,7 @@ from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.generalized import GROUP, Generalized
 from phalanx.release.manifest import PublishedAttribute
+from phalanx.release.perturbed import Perturbed
 from phalanx.release.sliced import COUNT, Sliced
 
 Floats = npt.NDArray[np.float64]
@@ -61,6 +62,25 @@ class Width:
         return [int(n) for n in counts]
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What the rows of a perturbed release show of one attribute."""
+
+    name: str
+    values: int
+    """How many different values, missing ones among them."""
+    most: float
+    """The share of rows with the most frequent one; 0 for a table without rows."""
+    missing: int
+    """Rows without a value."""
+
+    @classmethod
+    def of(cls, column: pl.Series) -> "Shown":
+        """Counted in a published column."""
+        counts = column.value_counts(sort=True)["count"]
+        return cls(column.name, len(counts), counts[0] / len(column) if len(counts) else 0.0, column.null_count())
+
+
 @dataclass(frozen=True, eq=False)
 class Figures:
     """What a report tells about one release."""
@@ -77,6 +97,8 @@ class Figures:
     members: Ints
     """Rows and registered persons per group, shape (g,)."""
     widths: Sequence[Width]
+    shown: Sequence[Shown] = ()
+    """By attribute, of a perturbed release."""
 
     @property
     def loss(self) -> float:
@@ -88,6 +110,8 @@ class Figures:
         """Compute them from one row per group, since a group's rows share their intervals."""
         form = release.form
         quasi = form.attribute("quasi")
+        if isinstance(form, Perturbed):
+            return cls._of_rows(release.number, form)
         if not isinstance(form, Generalized):
             return cls._of_buckets(release.number, form)
         boxes = _boxes(form.table, list(dict.fromkeys(c for a in quasi for c in a.columns[-2:])))
@@ -105,6 +129,13 @@ class Figures:
             members=sizes if form.registered is None else sizes + _beside(boxes[GROUP], form.registered),
             widths=[_width(a, boxes, sizes) for a in quasi],
         )
+
+    @classmethod
+    def _of_rows(cls, number: int, form: Perturbed) -> "Figures":
+        """The same of a form without groups, whose rows show single values."""
+        none = np.zeros(0, dtype=np.int64)
+        shown = [Shown.of(form.table[c]) for a in form.attributes for c in a.columns]
+        return cls(number, form.rows, 0, 0, 0, 0, 0, none, none, [], shown)
 
     @classmethod
     def _of_buckets(cls, number: int, form: Form) -> "Figures":

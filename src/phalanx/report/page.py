@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from phalanx.release.bucketized import Bucketized
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.generalized import Generalized
+from phalanx.release.perturbed import Perturbed
 from phalanx.release.sliced import Sliced
 from phalanx.report import promises
 from phalanx.report.charts import Bars, percent
@@ -24,14 +25,40 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
-def write_report(path: Path, releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary: Mapping[str, Any]) -> None:
+class Disclosure(Protocol):
+    """What one adversary found out about everybody, as the section on adversaries shows it."""
+
+    @property
+    def adversary(self) -> str:
+        """Its name."""
+
+    @property
+    def knows(self) -> str:
+        """What it knows, in one sentence."""
+
+    @property
+    def persons(self) -> int:
+        """How many persons it looked for."""
+
+    @property
+    def identity(self) -> float:
+        """How often the row that it takes for a person's is that person's, on average over persons."""
+
+    @property
+    def attribute(self) -> float | None:
+        """How often that row has the person's sensitive value; None where none is published."""
+
+
+def write_report(
+    path: Path, releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary: Mapping[str, Any], adversaries: Sequence[Disclosure] = ()
+) -> None:
     """Write the page of the newest of ``releases``; the earlier ones give the series so far.
 
-    ``verdicts``: the checks it passed; ``summary``: counts that are not in the release (``held_back`` and ``suppressed_values`` by reason, ``seconds``).
-    Shows released values and these counts only; loads nothing and runs nothing. OSError where it cannot be written; an older page is replaced whole or
-    not at all.
+    ``verdicts``: the checks it passed; ``summary``: counts that are not in the release (``held_back`` and ``suppressed_values`` by reason, ``seconds``);
+    ``adversaries``: what each of them found out, to be shown side by side. Shows released values and these figures only; loads nothing and runs nothing.
+    OSError where it cannot be written; an older page is replaced whole or not at all.
     """
-    page = render(releases, verdicts, summary=summary)
+    page = render(releases, verdicts, summary=summary, adversaries=adversaries)
     temporary = path.with_name(f".{path.name}.part")
     try:
         temporary.write_text(page, encoding="utf-8")
@@ -40,13 +67,14 @@ def write_report(path: Path, releases: Sequence[Release], verdicts: Sequence[Ver
         temporary.unlink(missing_ok=True)
 
 
-def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary: Mapping[str, Any]) -> str:
+def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary: Mapping[str, Any], adversaries: Sequence[Disclosure] = ()) -> str:
     """The page as text."""
     ordered = sorted(releases, key=lambda r: r.number)
     series = [Figures.of(release) for release in ordered]
     manifest, figures, form = ordered[-1].manifest, series[-1], ordered[-1].form
-    place = "group" if isinstance(form, Generalized) else "bucket"
+    place = "group" if isinstance(form, Generalized) else "" if isinstance(form, Perturbed) else "bucket"
     checks = [_check(v) for v in verdicts]
+    checked = [c for c in checks if c["result"] != "not checked"]
     held_back, taken_out = dict(summary.get("held_back", {})), dict(summary.get("suppressed_values", {}))
     return _template().render(
         manifest=manifest,
@@ -55,8 +83,9 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
         settings=promises.settings({key: value for key, value in manifest.method.items() if key != "name"}),
         checks=checks,
         results={kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")},
-        by_original=any("original table" in v.note for v in verdicts),
-        by_person=any("person" in c["name"] and c["result"] != "not checked" for c in checks),
+        by_original=any("original table" in c["note"] for c in checked),
+        by_tables=any("random output table" in c["note"] for c in checked),
+        by_person=any("person" in c["name"] for c in checked),
         figures=figures,
         held_back=held_back,
         suppressed_values=taken_out,
@@ -66,6 +95,7 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
         form=form,
         place=place,
         repeated=_repeated(form),
+        adversaries=adversaries,
         correlations=_matrix(Correlations.of(form)) if isinstance(form, Sliced | Bucketized) else None,
         charts=_charts(series, place, intervals=form.has_intervals or place == "group"),
         series=series,
@@ -76,8 +106,9 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
 def _roles(form: Form) -> dict[str, list[str]]:
     """Which attributes are published how."""
     roles = {role: [a.name for a in form.attribute(role)] for role in ("quasi", "sensitive", "keep")}
-    exact = [] if isinstance(form, Generalized) else [a.name for a in form.attribute("quasi") if len(a.columns) == 1]
-    return roles | {"exact": exact, "intervals": [name for name in roles["quasi"] if name not in exact]}
+    exact = [] if isinstance(form, Generalized | Perturbed) else [a.name for a in form.attribute("quasi") if len(a.columns) == 1]
+    drawn = roles["quasi"] if isinstance(form, Perturbed) else []
+    return roles | {"exact": exact, "drawn": drawn, "intervals": [name for name in roles["quasi"] if name not in (*exact, *drawn)]}
 
 
 def _repeated(form: Form) -> list[str]:
@@ -112,7 +143,7 @@ def _charts(series: Sequence[Figures], place: str, *, intervals: bool) -> dict[s
     beside = {"Registered persons": [f.registered for f in series], "Counterfeits": [f.counterfeits for f in series]}
     growth = {
         "Rows": _small("series-rows", "Rows by release").by_label(numbers, [f.rows for f in series]),
-        places: _small(f"series-{place}s", f"{places} by release").by_label(numbers, [f.groups for f in series]),
+        **({places: _small(f"series-{place}s", f"{places} by release").by_label(numbers, [f.groups for f in series])} if place else {}),
         **{t: _small(f"series-{t.split()[0].lower()}", f"{t} by release").by_label(numbers, counts) for t, counts in beside.items() if any(counts)},
     }
     if intervals:
