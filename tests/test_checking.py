@@ -11,6 +11,7 @@ import pytest
 from phalanx import Bands, MInvariance, Mondrian, Prefix, Release, Schema, Series, Tree, Verification, verify
 from phalanx.checking import gather_evidence, read_releases, schema_of, verify_table
 from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, SchemaError
+from phalanx.methods.mutual_cover import MutualCover
 
 JOBS = Tree.of_mapping({"care": ["nurse", "doctor"], "craft": ["baker", "smith"]})
 SCHEMA = Schema(
@@ -185,3 +186,35 @@ def test_mondrian_with_an_identifier(tmp_path: Path) -> None:
     """A release of any method is checked against the ledger and its originals."""
     made = Series("s", schema=SCHEMA, method=Mondrian(k=3, l=2), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False).publish(table())
     assert verify([made.path], ledger=f"sqlite:///{tmp_path}/l.db", originals=[table()], identifier="who").holds
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_mutual_cover_with_its_ledger(tmp_path: Path, kept: bool) -> None:
+    """Random output tables are checked where the ledger keeps them, of every release; where it does not, that is said."""
+    schema = Schema(identifier="who", quasi=["age", "zip", "job", "born"], sensitive="ill", hierarchies={"job": JOBS}, types={"born": "date"}, missing="value")
+    plain = table().drop("pay", "ward", "notes")
+    series = Series("s", schema=schema, method=MutualCover(delta="1/4", l=2, keep_tables=kept), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False)
+    paths = [series.publish(plain).path for _ in range(2)]
+    found = verify(paths, ledger=f"sqlite:///{tmp_path}/l.db", originals=[plain.with_columns(notes=pl.lit("x"))] * 2, identifier="who")
+    assert found.holds, [v for v in found.checks if not v.holds]
+    assert not_checked(found) == ([] if kept else [f"mutual cover: {part}" for part in ("delta-probability", "drawing", "groups")])
+    assert sum(v.name.endswith("delta-probability") and v.worst == Fraction(1, 4) for v in found.checks) == (2 if kept else 0)
+    assert sum(v.name.endswith("truth") for v in found.checks) == 2
+    other = plain.with_columns(ill=pl.col("ill").reverse(), age=pl.col("age").reverse())
+    wrong = verify(paths[:1], ledger=f"sqlite:///{tmp_path}/l.db", originals=[other], identifier="who")
+    failing = {v.name.split(": ")[-1] for v in wrong.checks if not v.holds}
+    assert failing - {"changed rows"} == ({"truth", "drawing"} if kept else {"truth"}), failing
+
+
+def test_mutual_cover_beside_an_original_without_a_ledger(tmp_path: Path) -> None:
+    """The original table alone shows values, sensitive values, and rows that must be unchanged; its schema is told by the manifest."""
+    schema = Schema(quasi=["age", "job"], sensitive="ill", hierarchies={"job": JOBS})
+    plain = table().select("age", "job", "ill")
+    made = Series("s", schema=schema, method=MutualCover(delta="1/4"), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False).publish(plain)
+    told = schema_of(Release.read(made.path), None, ["age", "job", "ill", "more"])
+    assert (told.quasi, told.sensitive, told.hierarchies, list(told.drop)) == (schema.quasi, "ill", {"job": JOBS}, ["more"])
+    numbered = plain.with_row_index("who")
+    found = verify([made.path], originals=[numbered], identifier="who")
+    assert found.holds, [v for v in found.checks if not v.holds]
+    assert not_checked(found) == [f"mutual cover: {part}" for part in ("delta-probability", "drawing")]
+    assert not verify([made.path], originals=[numbered.with_columns(age=pl.col("age") + 1)], identifier="who").holds

@@ -4,6 +4,7 @@ import pytest
 
 from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.m_invariance import MInvariance
+from phalanx.guarantees.mutual_cover import MutualCover
 from phalanx.release.manifest import Manifest, PublishedAttribute
 from phalanx.report.promises import settings, warnings
 
@@ -63,6 +64,7 @@ def test_values_that_stay_are_named_or_not_covered():
     [
         ("sliced", "Values can be seen, and combinations within a column", "a rare combination of values of one column, tells whoever knows whose it is"),
         ("bucketized", "Who is in the table can be seen", "Only the link with the sensitive value is hidden."),
+        ("perturbed", "Values are real ones of other persons, and sensitive values are exact", "Whoever knows how the rows were made"),
     ],
 )
 def test_what_buckets_do_not_hide_is_told(form, headline, sentence):
@@ -72,6 +74,12 @@ def test_what_buckets_do_not_hide_is_told(form, headline, sentence):
     assert list(told) == ["One release at a time", headline]
     assert sentence in told[headline]
     assert warnings(manifest()) == []
+
+
+def test_rows_that_were_changed_afterwards_are_warned_of():
+    """The paper's way to treat rows that came out unchanged is told to be outside of the promise; the coupling is not."""
+    told = [dict(warnings(manifest(MutualCover(delta="1/6", unchanged=way), form="perturbed"))) for way in ("paper", "coupled")]
+    assert ["What is published is not what the tables say" in headlines for headlines in told] == [True, False]
 
 
 def test_lists_of_lists_can_be_told_apart():

@@ -10,7 +10,6 @@ from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.boxes import codes_of_ends
 from phalanx.guarantees.exact import Ints
 from phalanx.guarantees.hierarchies import hierarchy_of, leaves_of
 from phalanx.guarantees.intervals import fits, set_faults
@@ -67,8 +66,16 @@ def _value_faults(column: pl.Series, attribute: PublishedAttribute) -> Iterator[
 
 def codes_of(domain: Domain, column: pl.Series) -> Ints:
     """The code of every published value in a domain of the original table, -1 for a value that it does not have."""
-    first, last = codes_of_ends(domain, column, column)
-    return np.where(first == last, first, -1)
+    values = domain.values
+    if column.null_count() == len(column):
+        return np.full(len(column), 0 if domain.has_missing else -1, dtype=np.int64)
+    typed = column.cast(values.dtype, strict=False)
+    known = pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int64)})
+    codes = typed.to_frame("value").join(known, on="value", how="left", nulls_equal=True, maintain_order="left")["code"].fill_null(-1).to_numpy()
+    if column.dtype == values.dtype:
+        return codes
+    same = typed.cast(column.dtype, strict=False).eq_missing(column) & (typed.is_null() == column.is_null())
+    return np.where(same.to_numpy(), codes, -1)
 
 
 def check_truth(form: Perturbed, microdata: Microdata, rows: Ints, strangers: int = 0) -> Verdict:

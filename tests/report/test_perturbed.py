@@ -1,0 +1,180 @@
+"""The page of a perturbed release speaks of rows, of what was drawn and of adversaries, and shows no groups, no intervals and nobody's value."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import pytest
+
+from phalanx.data.schema import Schema
+from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.mutual_cover import MutualCover as Promise
+from phalanx.methods.mutual_cover import MutualCover
+from phalanx.publishing import Series
+from phalanx.report import write_report
+from phalanx.report.figures import Figures, Shown
+from phalanx.report.promises import in_words
+from report.reader import Page
+
+EVIL = '<img src=x onerror="alert(1)">'
+
+
+def people(n=60):
+    rng = np.random.default_rng(3)
+    return pl.DataFrame(
+        {
+            "who": [f"marker-person-{i}" for i in range(n)],
+            "age": rng.integers(20, 70, n),
+            "sex": rng.choice(["F", "M"], n),
+            "town": pl.Series([["Aachen", "Bonn", None][i % 3] for i in range(n)]),
+            "notes": [f"marker-note-{i}" for i in range(n)],
+            "ill": [["flu", "gout", "acne", "ulcer"][i % 4] for i in range(n)],
+        }
+    )
+
+
+def publish(tmp_path, *, times=1, rename=None, **parameters):
+    names = rename or {}
+    schema = Schema(
+        identifier="who", quasi=[names.get(c, c) for c in ("age", "sex", "town")], sensitive=names.get("ill", "ill"), drop=["notes"], missing="value"
+    )
+    series = Series("clinic", schema=schema, method=MutualCover(**{"delta": "1/4", "l": 2} | parameters), to=tmp_path / "out")
+    made = [series.publish(people().rename(names)) for _ in range(times)]
+    text = made[-1].report.read_text(encoding="utf-8")
+    return made, Page(text), text
+
+
+def test_it_speaks_of_rows(tmp_path):
+    """There are no groups to count, no buckets, intervals, counterfeits or information loss; quasi-identifiers are told to be drawn."""
+    made, page, _ = publish(tmp_path)
+    assert not re.search("bucket|interval|counterfeit|information loss|mean width|Groups by|0 groups", page.text)
+    assert "Quasi-identifiers, published with values that were drawn: age, sex, town. Sensitive attribute: ill." in page.text
+    assert "rows 60 quasi-identifiers 3 held back 0" in page.text
+    assert "with this person's own ill, in random order" in page.text.replace("’", "'")
+    assert "published as they are: age" not in page.text and "No rows were held back." in page.text
+    assert all(v.holds for v in made[0].verdicts) and "do not hand" not in page.text
+
+
+def test_every_attribute_has_its_figures(tmp_path):
+    """How many different values its column shows, how frequent the most frequent one is, and how many rows have none: those of the file."""
+    made, page, _ = publish(tmp_path)
+    table = pl.read_parquet(made[0].path / "data.parquet")
+    for name in table.columns:
+        most = table[name].value_counts(sort=True)["count"][0] / table.height
+        assert f" {name} {table[name].n_unique()} {most:.1%} {table[name].null_count()} " in page.text
+
+
+def test_figures_of_columns():
+    """Counted by hand, missing values among them; nothing is divided by nothing."""
+    assert Shown.of(pl.Series("x", [1, 1, None, 2])) == Shown("x", 3, 0.5, 1)
+    assert Shown.of(pl.Series("x", [], dtype=pl.Int64)) == Shown("x", 0, 0.0, 0)
+
+
+def test_the_figures_of_a_release(tmp_path):
+    """No groups, no widths, all rows, every attribute."""
+    made, _, _ = publish(tmp_path)
+    figures = Figures.of(made[0].release)
+    assert (figures.rows, figures.groups, len(figures.sizes), list(figures.widths), figures.loss) == (60, 0, 0, [], 0.0)
+    assert [one.name for one in figures.shown] == ["age", "sex", "town", "ill"]
+
+
+@pytest.mark.parametrize(("unchanged", "told"), [("coupled", False), ("paper", True)])
+def test_the_promise_and_what_it_leaves_out(tmp_path, unchanged, told):
+    """The sentence of the promise is that of the manifest; the paper's way has a warning of its own and says that the promise is about the tables."""
+    made, page, _ = publish(tmp_path, unchanged=unchanged)
+    assert in_words(made[0].release.manifest.guarantees[0]) in page.text
+    assert ("What is published is not what the tables say" in page.text) == told
+    assert ("the promise is about the tables alone" in page.text) == told
+    assert "One release at a time" in page.text and "Values are real ones of other persons" in page.text
+
+
+@pytest.mark.parametrize(
+    ("promise", "words"),
+    [
+        (Promise(delta="2/11"), "from at least 6 of whom it could stem, and no single person accounts for more than 2/11"),
+        (Promise(delta="2/11"), "In every row at least one quasi-identifier shows another value than the person's own"),
+        (Promise(delta="2/11", changes=3), "In every row at least 3 quasi-identifiers show another value than the person's own"),
+        (Promise(delta=1, unchanged="paper"), "this holds for how values were drawn at first, and not for what is published"),
+        (Promise(delta=1, l="5/2"), "; no sensitive value is that of more than 2/5 of a group."),
+        (Promise(delta=1, l=3, diversity="distinct"), "; every group has at least 3 different sensitive values."),
+        (Promise(delta=1, l="5/2", diversity="entropy"), "; the sensitive values of every group are at least as mixed as 5/2 equally frequent ones"),
+        (Promise(delta=1, l=3, diversity="recursive", c="3/2"), "is less than 3/2 times as frequent as the 3rd most frequent and all rarer ones together"),
+    ],
+)
+def test_every_part_of_the_promise_is_in_words(promise, words):
+    """Numbers of tuples, changes, the paper's way, and each kind of diversity are told."""
+    assert words in in_words(promise.public())
+
+
+@pytest.mark.parametrize("said", [{}, {"delta": "x"}, {"delta": 0}, {"delta": "1/0"}, {"delta": 1, "l": 2, "diversity": "high"}, {"delta": 1, "changes": "x"}])
+def test_a_promise_that_means_nothing_is_shown_as_it_is(said):
+    """Names and parameters, where no sentence can be made of them."""
+    assert in_words({"name": "mutual cover", **said}).startswith("mutual cover")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an adversary found out."""
+
+    adversary: str
+    knows: str
+    persons: int
+    identity: float
+    attribute: float | None
+
+
+def test_adversaries_stand_side_by_side(tmp_path):
+    """Each adversary's name, what it knows, and its two figures stand in one row; without any there is no such section."""
+    made, without, _ = publish(tmp_path)
+    found = [
+        Found("linkage", "all quasi-identifiers", 1000, 0.0152, 0.0268),
+        Found("informed", EVIL, 60, 0.0, 1.0),
+        Found("omniscient", "groups and tables", 60, 0.25, None),
+    ]
+    path = tmp_path / "page.html"
+    write_report(path, [made[0].release], [Verdict(name="truth", bound=0, worst=0, holds=True)], summary={}, adversaries=found)
+    text = path.read_text(encoding="utf-8")
+    page = Page(text)
+    rows = "linkage all quasi-identifiers 1,000 1.5% 2.7% informed " + EVIL + " 60 0% 100% omniscient groups and tables 60 25.0% –"
+    assert "What an adversary could find out" in page.text and rows in page.text
+    assert "img" not in page.tags and page.open == []
+    assert "What an adversary could find out" not in without.text
+
+
+def test_the_page_stands_alone(tmp_path):
+    """No script and nothing to load; every element is closed in order; a column whose name is markup is shown as text."""
+    _, page, text = publish(tmp_path, rename={"town": EVIL, "ill": "ill & <b>"})
+    assert "script" not in page.tags and "img" not in page.tags and "b" not in {tag for tag in page.tags if tag == "b" and "<b></b>" in text}
+    assert not any(name in ("src", "href", "srcset", "action", "data") or name.startswith("on") for name, _ in page.attributes)
+    assert "http" not in text.replace("http-equiv", "") and page.open == []
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+
+
+def test_nothing_private_is_shown(tmp_path):
+    """Identifiers, dropped columns, values, places, and how many groups there are stand nowhere."""
+    made, page, text = publish(tmp_path, keep_tables=True)
+    assert "marker" not in text and str(tmp_path) not in text and ".db" not in text
+    assert not re.search("Aachen|Bonn|flu|gout|acne|ulcer", text)
+    assert not re.search(r"\d+ (random output table|groups?\b|tables\b)", page.text)
+    assert len(made[0].verdicts) == 12
+
+
+def test_a_series_is_shown(tmp_path):
+    """The table and the charts of releases count rows, and no groups."""
+    _, page, _ = publish(tmp_path, times=2)
+    assert "release rows 1 60 2 60 " in page.text
+    assert "Rows by release" in page.text and "Groups by release" not in page.text
+
+
+def test_what_was_laid_beside_is_told(tmp_path):
+    """The original table and the private tables are named where a note speaks of them, and not where they could not be looked at."""
+    made, page, _ = publish(tmp_path)
+    assert "the original table was looked at, too" in page.text and "the private record of them was used" in page.text
+    path = tmp_path / "page.html"
+    verdicts = Promise(delta="1/4", l=2).check(made[0].release)
+    write_report(path, [made[0].release], verdicts, summary={})
+    bare = Page(path.read_text(encoding="utf-8"))
+    assert "the original table was looked at" not in bare.text and "the private record of them" not in bare.text
+    assert "5 parts not checked" in bare.text
