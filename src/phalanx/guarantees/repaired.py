@@ -39,12 +39,15 @@ def published_share(rows: DrawnRows) -> Fraction | None:
     if sum(comb(d, size) for size in range(outputs.changes + 1)) > _MOST or outputs.weights is None:
         return None
     chosen = np.where(np.diff(outputs.starts)[outputs.of] > 1, outputs.weights, 0)
-    columns = list(_columns(rows, _chosen(chosen, outputs.changes)))
-    least = max((float(c.low.max()) for c in columns), default=0.0)
+    columns = _columns(rows, _chosen(chosen, outputs.changes))
+    candidates = columns.high >= columns.low.max(initial=0.0)
+    places, high = columns.places[candidates], columns.high[candidates]
     exact, found = _Exact(rows, chosen), Fraction(0)
-    for c in columns:
-        for group, column in zip(*np.nonzero(c.high >= least), strict=True):
-            found = max(found, exact.share(int(c.groups[group]), c.attribute, int(column)))
+    for i in np.argsort(-high, kind="stable").tolist():
+        if found >= high[i]:
+            break
+        group, a, column = places[i].tolist()
+        found = max(found, exact.share(group, a, column))
     return found
 
 
@@ -67,16 +70,25 @@ def _chosen(weights: Ints, changes: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """The columns of some groups' tables on one attribute: between which bounds the largest share of a tuple lies, shape (groups, k) each."""
+    """All columns of all tables, and between which bounds the largest share of a tuple lies, shape (columns,) each."""
 
-    attribute: int
-    groups: Ints
+    places: Ints
+    """Group, attribute and column, shape (columns, 3)."""
     low: Floats
     high: Floats
 
 
-def _columns(rows: DrawnRows, chosen: Floats) -> Iterator[_Columns]:
-    """All columns, from the most, the least and the sum of P over the tuples of each class."""
+def _columns(rows: DrawnRows, chosen: Floats) -> _Columns:
+    """From the most, the least and the sum of P over the tuples of each class."""
+    parts = list(_parts(rows, chosen))
+    if not parts:
+        return _Columns(np.zeros((0, 3), np.int64), np.zeros(0), np.zeros(0))
+    places, low, high = zip(*parts, strict=True)
+    return _Columns(np.concatenate(places), np.concatenate(low), np.concatenate(high))
+
+
+def _parts(rows: DrawnRows, chosen: Floats) -> Iterator[tuple[Ints, Floats, Floats]]:
+    """The columns of some groups' tables on one attribute, some groups at a time."""
     outputs, classes = rows.outputs, rows.classes
     stays = (rows.units(classes.own) / outputs.denominator).prod(axis=1)
     sizes = np.diff(outputs.starts)[outputs.of]
@@ -108,7 +120,9 @@ def _columns(rows: DrawnRows, chosen: Floats) -> Iterator[_Columns]:
                 share = np.where(sure, given.max(axis=1) / np.where(sure, mass, 1), 0.5)
                 error = np.where(sure, np.where(bare, wrong, 2 * wrong / np.where(sure, mass, 1)), 0.5)
                 nobody = bare & (mass == 0)
-                yield _Columns(a, groups, np.where(nobody, 0, share - error), np.where(nobody, 0, share + error))
+                low, high = (np.where(nobody, 0, np.clip(share + by, 0, 1)).ravel() for by in (-error, error))
+                places = np.stack(np.broadcast_arrays(groups[:, None], a, own), axis=2).reshape(-1, 3)
+                yield places.astype(np.int64), low, high
 
 
 class _Exact:
