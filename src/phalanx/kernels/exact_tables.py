@@ -71,6 +71,11 @@ def _down(c: Ints, num: int, den: int, n: Ints) -> bool:
             lowered = False
             passes += 1
             most = _allowed(_mass(c, n, j), num, den)
+            tuples = 0
+            for i in range(k):
+                tuples += c[i] if n[i, j] > 0 else 0
+            if tuples * num < den:  # too few to cover for each other, however little they give
+                most = 0
             for i in range(k):
                 if n[i, j] > most:
                     n[i, j] = most

@@ -91,25 +91,31 @@ def _together(
         orders[j] = np.arange(longest)
     u, reduced, w, full, step = np.empty(rows), np.empty(longest), np.empty(longest), np.zeros(rows), np.empty(rows)
     dear = np.empty(len(d))
-    taken, age, most = 0, 0, _MOST * (rows + 5)
+    nonzero, new = np.empty(rows, np.int64), np.empty(rows)
+    last, taken, age, most = 0, 0, 0, _MOST * (rows + 5)
     while True:
-        u[:] = 0.0
-        for b in range(rows):
-            if costs[b] != 0.0:
-                for i in range(rows):
-                    u[i] += costs[b] * inverse[b, i]
+        if age == 0:
+            u[:] = 0.0
+            for b in range(rows):
+                if costs[b] != 0.0:
+                    for i in range(rows):
+                        u[i] += costs[b] * inverse[b, i]
         _dearer(c, first, d, at, types, u, dear)
         entering, saving = -1, -_ENOUGH * greatest
-        for j in range(k):
-            a = block[j]
-            lo, hi = first[a], first[a + 1]
-            size = hi - lo
-            cost = price(c[lo:hi], dear[at[a] : at[a] + size * size].reshape(size, size), delta, u[lo:hi], j - lo, orders[j, :size], reduced)
-            if cost < saving:
-                entering, saving = j, cost
         for t in range(len(types)):
             if -u[k + t] < saving:
                 entering, saving = k + t, -u[k + t]
+        for turn in range(attributes):  # the first attribute in turn on which a cover pays is enough
+            a = (last + turn) % attributes
+            lo, hi = first[a], first[a + 1]
+            size = hi - lo
+            for j in range(lo, hi):
+                cost = price(c[lo:hi], dear[at[a] : at[a] + size * size].reshape(size, size), delta, u[lo:hi], j - lo, orders[j, :size], reduced)
+                if cost < saving:
+                    entering, saving = j, cost
+            if entering >= 0:
+                last = (a + 1) % attributes
+                break
         if entering < 0 or taken >= most:
             if age == 0 or not inverted(basis, sums, inverse, work, x):
                 break
@@ -131,22 +137,31 @@ def _together(
                     full[k + t] = w[own]
         else:
             full[entering] = 1.0
-        step[:] = 0.0
+        reached = 0
         for i in range(rows):
             if full[i] != 0.0:
-                for b in range(rows):
-                    step[b] += inverse[b, i] * full[i]
+                nonzero[reached] = i
+                reached += 1
+        for b in range(rows):
+            sum_of = 0.0
+            for r in range(reached):
+                sum_of += inverse[b, nonzero[r]] * full[nonzero[r]]
+            step[b] = sum_of
         out = leaves(x, inverse, step, slack)
         if out < 0:
             break
         inverse[out] /= step[out]
         x[out] /= step[out]
+        new[:] = inverse[out]
         for b in range(rows):
             factor = step[b]
             if b != out and factor != 0.0:
+                old = inverse[b]
                 for i in range(rows):
-                    inverse[b, i] -= factor * inverse[out, i]
+                    old[i] -= factor * new[i]
                 x[b] -= factor * x[out]
+        for i in range(rows):  # the prices move by what the cover that came in saves
+            u[i] += saving * new[i]
         basis[out], values[out], costs[out] = full, (entering if entering < k else _SPARE), coming
         taken += 1
         age += 1
