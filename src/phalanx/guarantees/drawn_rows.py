@@ -1,6 +1,7 @@
 """Rows of a perturbed release beside the tables that they were drawn from and the persons whose they are: whether they may have been drawn so."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +64,12 @@ class DrawnRows:
         cell = self.outputs.cells[self.table] + self.classes.own * k + np.maximum(column, 0)
         return np.where(column >= 0, self.outputs.units[cell], 0)
 
-    @property
+    @cached_property
+    def stay(self) -> Ints:
+        """How many units each person gives to their own value, shape (p, d)."""
+        return self.units(self.classes.own)
+
+    @cached_property
     def changed(self) -> Bools:
         """Where a row shows another value than its person's, shape (p, d)."""
         return np.not_equal(self.shown, self.classes.own)
@@ -73,7 +79,7 @@ class DrawnRows:
 
         There is such a way where the probabilities to change add up to ``changes`` or more, and in no other case.
         """
-        leave = self.outputs.denominator - self.units(self.classes.own)
+        leave = self.outputs.denominator - self.stay
         wide = leave.shape[1] * self.outputs.denominator >= _ROOM
         total = leave.astype(object).sum(axis=1) if wide else leave.sum(axis=1)
         return int((total < changes * self.outputs.denominator).sum())
@@ -91,7 +97,7 @@ class DrawnRows:
         """Whether some point of the line changes just the attributes that are changed in a row: one of the points where an attribute's part begins does."""
         whole, d = self.outputs.denominator, self.shown.shape[1]
         kind = object if (d + 1) * whole >= _ROOM else np.int64
-        leave = (whole - self.units(self.classes.own)).astype(kind)
+        leave = (whole - self.stay).astype(kind)
         begins = np.zeros((len(leave), d + 1), dtype=kind)
         begins[:, 1:] = np.cumsum(leave[:, list(self.outputs.order)], axis=1)
         changed, found = self.changed, np.zeros(len(leave), np.bool_)
@@ -112,6 +118,6 @@ class DrawnRows:
 
     def _repaired(self) -> Bools:
         """Whether a row may have come out unchanged, and just then shows other values of the group where it may be changed."""
-        came_out_unchanged = (self.units(self.classes.own) > 0).all(axis=1)
+        came_out_unchanged = (self.stay > 0).all(axis=1)
         where_it_may = (self._may_change | ~self.changed).all(axis=1)
         return np.asarray(came_out_unchanged & where_it_may & (self.shown >= 0).all(axis=1), dtype=np.bool_)

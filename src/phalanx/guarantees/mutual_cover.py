@@ -88,7 +88,14 @@ class MutualCover:
         if not isinstance(form, Perturbed):
             return [Verdict(name=self.name, bound="a perturbed release", worst=form.kind, holds=False, note="this promise is about perturbed releases")]
         microdata, outputs, rows = evidence.microdata.get(release.number), evidence.outputs.get(release.number), evidence.published_rows(release.number)
-        return [*self._file(form), *self._original(form, microdata, rows), *self._tables(form, outputs), *self._drawing(form, microdata, outputs, rows)]
+        quasi = [a.name for a in form.attribute("quasi")]
+        faults = [] if outputs is None else table_faults(outputs, quasi, form.rows, repaired=self.unchanged == "paper")
+        return [
+            *self._file(form),
+            *self._original(form, microdata, rows),
+            *self._tables(form, outputs, faults),
+            *self._drawing(form, microdata, outputs, rows, sound=not faults),
+        ]
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -165,7 +172,7 @@ class MutualCover:
         )
         yield self._verdict(parts[1], 0, sure, holds=sure == 0, note=note)
 
-    def _tables(self, form: Perturbed, outputs: OutputTables | None) -> Iterator[Verdict]:
+    def _tables(self, form: Perturbed, outputs: OutputTables | None, faults: Sequence[str]) -> Iterator[Verdict]:
         """Tables that are any, delta-probability, the tuples behind each value, and the groups' diversity."""
         delta = exact(self.delta, "delta")
         if outputs is None:
@@ -173,7 +180,6 @@ class MutualCover:
             if self.l is not None:
                 yield self._not_checked("groups", self._least_diversity, _NO_TABLES)
             return
-        faults = self._faults(form, outputs)
         note = "; ".join(faults) or "each row of each random output table sums to 1 exactly, and each group has as many rows as its tables have tuples"
         yield self._verdict("random output tables", 0, len(faults), holds=not faults, note=note)
         if faults:
@@ -187,16 +193,13 @@ class MutualCover:
         if self.l is not None:
             yield from (replace(v, note="of the private groups that rows were drawn in") for v in self._diversity("groups", form, outputs.group))
 
-    def _faults(self, form: Perturbed, outputs: OutputTables) -> list[str]:
-        return table_faults(outputs, [a.name for a in form.attribute("quasi")], form.rows, repaired=self.unchanged == "paper")
-
-    def _drawing(self, form: Perturbed, microdata: Microdata | None, outputs: OutputTables | None, rows: Ints | None) -> Iterator[Verdict]:
+    def _drawing(self, form: Perturbed, microdata: Microdata | None, outputs: OutputTables | None, rows: Ints | None, *, sound: bool) -> Iterator[Verdict]:
         """Whether the tables are those of the original table, and the rows may have been drawn from them."""
         part = "drawing"
         if outputs is None or microdata is None or rows is None:
             yield self._not_checked(part, 0, _NO_TABLES if outputs is None else _NO_ORIGINAL if microdata is None else _NO_ROWS)
             return
-        if self._faults(form, outputs) or rows_fault(form, microdata, rows):
+        if not sound or rows_fault(form, microdata, rows):
             yield self._verdict(part, 0, None, holds=False, note="not looked at, since what was given beside the release is not sound")
             return
         drawn = DrawnRows.of(outputs, microdata, form, rows)

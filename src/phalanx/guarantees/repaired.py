@@ -132,7 +132,7 @@ class _Exact:
         self._rows, self._weights = rows, weights
         self._order = np.argsort(rows.classes.group, kind="stable")
         self._ends = np.searchsorted(rows.classes.group[self._order], np.arange(len(weights) + 1))
-        self._stays = rows.units(rows.classes.own)
+        self._stays = rows.stay
         self._known: dict[bytes, Fraction] = {}
 
     def share(self, group: int, a: int, column: int) -> Fraction:
