@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Final, Literal, get_args
 
@@ -18,6 +18,7 @@ from phalanx.kernels import cover_cuts
 from phalanx.kernels import drawing as kernel
 from phalanx.kernels.picking import SPARE
 from phalanx.methods.base import Draft, Memory
+from phalanx.methods.coupling import best_order
 from phalanx.methods.distances import Distance, check_asked, distance_of
 from phalanx.methods.joint_outputs import Maker, Tables
 from phalanx.methods.mondrian import Diversity, Mondrian, partition
@@ -29,6 +30,8 @@ from phalanx.release.perturbed import perturb
 Unchanged = Literal["coupled", "paper"]
 Grouping = Literal["cost", "mondrian"]
 
+_REHEARSED: Final = 50_000
+"""So many rows are enough to rehearse an order."""
 _WEIGHT: Final = 2**20
 """Weights of attributes are whole numbers of this part."""
 
@@ -120,8 +123,9 @@ class MutualCover:
             )
         distances = self._distances(microdata)
         tables = self._maker(microdata, distances).tables(self._groups(microdata, distances))
-        order = rng.stream("mutual cover: order").permutation(len(distances))
-        weights = None if self.unchanged == "coupled" else _weights(tables, distances)
+        coupled = self.unchanged == "coupled"
+        order = _order(microdata, tables, rng) if coupled else np.arange(len(distances))
+        weights = None if coupled else _weights(tables, distances)
         drawn = draw(tables, order, weights, self.changes, rng)
         form, row = perturb(microdata, drawn_codes(tables, drawn, microdata), rng.stream("perturb"))
         outputs = _outputs(microdata, tables, row, self.changes, order, weights)
@@ -190,6 +194,22 @@ def drawn_codes(tables: Tables, drawn: Ints, microdata: Microdata) -> dict[str, 
     """The codes of the classes that were drawn, by quasi-identifier, shape (n,)."""
     first = tables.problems.starts[:-1][tables.table]
     return {name: tables.codes[first[:, a] + drawn[:, a]].astype(np.int32) for a, name in enumerate(microdata.schema.quasi)}
+
+
+def _order(microdata: Microdata, tables: Tables, rng: Randomness) -> Ints:
+    """The order of the attributes in which pairs of them keep their dependence best, by rehearsals on a part of the rows."""
+    rows = rng.stream("mutual cover: rehearsal rows").permutation(microdata.rows)[:_REHEARSED]
+    part = replace(tables, group=tables.group[rows], own=tables.own[rows])
+    columns = microdata.take(rows).quasi
+    point = rng.stream("mutual cover: rehearsal points").integers(tables.denominator, len(rows))
+    draws = (rng.stream("mutual cover: rehearsal values").words(tables.own[rows].size + SPARE) >> np.uint64(1)).astype(np.int64)
+
+    def rehearse(order: Ints) -> list[npt.NDArray[np.int32]]:
+        drawn = np.empty_like(part.own)
+        kernel.coupled(part.own, part.table, part.problems.starts, part.problems.cells, part.units, part.denominator, order, point, draws, drawn)
+        return list(drawn_codes(part, drawn, microdata).values())
+
+    return best_order(columns, rehearse, rng.stream("mutual cover: order"))
 
 
 def _draws(rng: Randomness, n: int) -> Ints:
