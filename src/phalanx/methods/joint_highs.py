@@ -8,7 +8,7 @@ import numpy as np
 from phalanx.methods.outputs import Floats, Ints
 
 _LESS: Final = 1e-9
-"""By so much less than they may the own values have, which leaves room for rounding."""
+"""By so much less than they may the own values have, which leaves room for rounding; where that is too much, by nothing."""
 
 
 def together_by_highs(counts: Sequence[Ints], distances: Sequence[Floats], types: Ints, delta: float, changes: int) -> list[Floats] | None:
@@ -39,10 +39,15 @@ def together_by_highs(counts: Sequence[Ints], distances: Sequence[Floats], types
                 solver.addRow(-highspy.kHighsInf, 0.0, k, column, share)
         first.append(at + k * k)
     sizes = [len(c) for c in counts]
+    before = solver.getNumRow()
     for own in types:
         cells = np.array([at + i * (k + 1) for at, i, k in zip(first, own.tolist(), sizes, strict=False)], dtype=np.int32)
         solver.addRow(-highspy.kHighsInf, len(sizes) - changes - _LESS, len(cells), cells, np.ones(len(cells)))
     solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        for row in range(before, before + len(types)):
+            solver.changeRowBounds(row, -highspy.kHighsInf, len(sizes) - changes)
+        solver.run()
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
     found = np.maximum(np.array(solver.getSolution().col_value), 0.0)

@@ -206,6 +206,7 @@ def _solve_together(layout: Layout, delta: Fraction, changes: int, which: Ints, 
     fitted = fitting(delta, problems)
     greatest = np.maximum.reduceat(problems.distances, problems.cells[:-1]).reshape(layout.attributes, -1).max(axis=0) if len(problems) else np.zeros(0)
     enough = _PROVEN * 1e-3 * problems.tuples[: layout.groups] * greatest
+    most = layout.attributes * problems.tuples[: layout.groups] * greatest
     arrays = problems.counts, problems.starts, problems.distances, problems.cells, types, first, fitted.numerator, fitted.denominator, changes
     cost[which], bound[which] = math.inf, -math.inf
     for dearness, slack in _ATTEMPTS:
@@ -217,7 +218,9 @@ def _solve_together(layout: Layout, delta: Fraction, changes: int, which: Ints, 
         better = which[costs[which] < cost[which]]
         cells = layout.cells(better)
         table[cells], cost[better] = found[cells], costs[better]
-        which = which[~(cost[which] - bound[which] <= _PROVEN * cost[which] + enough[which])]
+        proven = np.isfinite(cost[which]) & (cost[which] - bound[which] <= _PROVEN * cost[which] + enough[which])
+        hopeless = ~np.isfinite(cost[which]) & (bounds[which] > 2.0 * most[which])  # no tables cost so much
+        which = which[~(proven | hopeless)]
     for g in which.tolist():
         _by_highs(layout, float(fitted), changes, g, table, cost)
 
