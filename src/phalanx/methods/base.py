@@ -1,9 +1,9 @@
 """What a method is: parameters in, a draft of a release out. The registry finds methods by name, third parties' too."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +78,28 @@ class Method(Protocol):
 
     def public(self) -> dict[str, Any]:
         """The parameters that the manifest shows."""
+
+
+@runtime_checkable
+class Widening(Protocol):
+    """A method whose plan may bound what adversaries find out, and which hides more the wider its groups are."""
+
+    bounds: Mapping[str, Any]
+    """By adversary, the greatest share of rows that it may name rightly."""
+
+    def wider(self, rows: int) -> "Method | None":
+        """The same method with wider groups, for a table of so many rows; None where there are none."""
+
+
+def ever_wider(method: Method, rows: int) -> Iterator[Method]:
+    """The method, and where its plan bounds adversaries, the method with wider and wider groups."""
+    yield method
+    while isinstance(method, Widening) and method.bounds:
+        wider = method.wider(rows)
+        if wider is None:
+            return
+        yield wider
+        method = wider
 
 
 def check_min_width(widths: Mapping[str, float], microdata: Microdata) -> None:

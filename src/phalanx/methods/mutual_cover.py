@@ -30,6 +30,8 @@ from phalanx.release.perturbed import perturb
 Unchanged = Literal["coupled", "paper"]
 Grouping = Literal["cost", "mondrian"]
 
+_ADVERSARIES: Final = ("informed", "omniscient")
+"""Whom a plan can bound."""
 _REHEARSED: Final = 50_000
 """So many rows are enough to rehearse an order."""
 _WEIGHT: Final = 2**20
@@ -78,6 +80,8 @@ class MutualCover:
     """On how many quasi-identifiers a row differs from its own, at least; with ``paper``, a row that would otherwise not differ at all."""
     distances: Mapping[str, Any] = field(default_factory=dict)
     """Per quasi-identifier ``l1``, ``hierarchy``, ``equal`` (0 or 1), or a matrix by values; l1 for numbers and dates, the hierarchy where there is one."""
+    bounds: Mapping[str, Number] = field(default_factory=dict)
+    """The greatest share of rows that ``informed`` or ``omniscient`` may name rightly; groups are widened, and delta lowered, until it is kept."""
     keep_tables: bool = False
     """Whether the ledger keeps the random output tables (sealed), so that delta-probability can be checked later."""
 
@@ -91,6 +95,11 @@ class MutualCover:
                 raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use ' + ' or '.join(allowed) + '.'}")
         if not isinstance(self.keep_tables, bool):
             raise PlanError(f"[method] keep_tables = {self.keep_tables!r} is neither true nor false; write one of them.")
+        for adversary, bound in self.bounds.items():
+            if adversary not in _ADVERSARIES:
+                known = did_you_mean(adversary, _ADVERSARIES) or "; known are informed and omniscient."
+                raise PlanError(f"[method] bounds names the adversary {adversary!r}{known}")
+            bounded(bound, f"[method] bounds of {adversary!r}", 0, 1)
         check_asked(self.distances)
         _ = self._mondrian
 
@@ -131,6 +140,11 @@ class MutualCover:
         outputs = _outputs(microdata, tables, row, self.changes, order, weights)
         return Draft(form=form, groups=row, outputs=outputs, remember=outputs.frames(memory.releases + 1) if self.keep_tables else {})
 
+    def wider(self, rows: int) -> "MutualCover | None":
+        """The same with groups twice as large and half the delta; None where a table of so many ``rows`` has no such groups."""
+        least = 2 * self._mondrian.k
+        return None if least > rows else replace(self, k=least, delta=exact(self.delta, "delta") / 2)
+
     def public(self) -> dict[str, Any]:
         said: dict[str, Any] = {"name": self.name, "delta": plain(self.delta)}
         if self.l is not None:
@@ -140,6 +154,8 @@ class MutualCover:
         if self.k > 1:
             said["k"] = self.k
         said |= {"grouping": self.grouping, "unchanged": self.unchanged, "changes": self.changes}
+        if self.bounds:
+            said["bounds"] = {name: plain(bound) for name, bound in self.bounds.items()}
         return said | ({"distances": {name: word if isinstance(word, str) else "matrix" for name, word in self.distances.items()}} if self.distances else {})
 
     def _distances(self, microdata: Microdata) -> list[Distance]:
