@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phalanx import staging
+from phalanx.adversaries.disclosure import Disclosed
+from phalanx.attacking import beyond, disclosed
 from phalanx.data.frames import like, to_polars
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.errors import GuaranteeError, LedgerError, PhalanxError, ReleaseError, SchemaError, SourceError
+from phalanx.errors import GuaranteeError, LedgerError, MethodError, PhalanxError, ReleaseError, SchemaError, SourceError
 from phalanx.guarantees import truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.verify import verify
 from phalanx.ledger import Ledger, ReleaseEntry
-from phalanx.methods.base import Draft, Memory, Method
+from phalanx.methods.base import Draft, Memory, Method, ever_wider
 from phalanx.plan import Plan
 from phalanx.randomness import Randomness
 from phalanx.release.evidence import Evidence
@@ -50,6 +52,8 @@ class Published:
     """Rows that were not published, by reason."""
     suppressed_values: Mapping[str, int]
     """Sensitive values that were taken out of published rows, by reason."""
+    disclosed: Sequence[Disclosed]
+    """What adversaries find out of a perturbed release; empty for other forms, and where neither a report nor a bound asks for it."""
     seconds: float
     report: Path | None
     _like: Any = field(repr=False)
@@ -98,7 +102,7 @@ class Published:
         return {name: like(self._like, table) for name, table in self.release.form.tables().items()}
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, seconds, report, checks."""
+        """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, seconds, report, checks, disclosed."""
         return {
             "release": str(self.path),
             "number": self.number,
@@ -112,6 +116,7 @@ class Published:
             "seconds": round(self.seconds, 3),
             "report": None if self.report is None else str(self.report),
             "checks": [v.to_json() for v in self.verdicts],
+            "disclosed": [found.to_json() for found in self.disclosed],
         }
 
 
@@ -216,41 +221,46 @@ class Series:
         microdata = Microdata.encode(frame, self._is.schema, ledger.person_key(self.name), registry)
         self._check_promise(ledger.promise(self.name))
         progress("group")
-        rng = Randomness.secure() if self._is.seed is None else Randomness.seeded(self._is.seed + number)
         groups = {entry.number: found for entry in looked_at if (found := ledger.groups(self.name, entry.number)) is not None}
         carried = ledger.carried(self.name)
         memory = Memory(len(entries), ledger.remembered(self.name), groups.get(number - 1), carried)
-        draft = self._is.method.publish(microdata, memory, rng)
-        own_groups = _person_to_group(microdata, draft)
-
-        with staging.Folder.new(self._is.to, self.name) as folder:
-            progress("write")
-            write_folder(folder.path, draft.form, self._is.formats, **self._said(draft, number, rng, earlier))
-            progress("check")
-            release = Release.read(folder.path)
-            evidence = self._evidence(groups | ({} if own_groups is None else {number: own_groups}), carried, draft, {number: microdata})
-            verdicts = verify([*earlier, release], evidence, allow_seeded=self._is.seed is not None, only_last=True)
-            verdicts.append(truth.check(release, microdata, draft.groups, draft.shown or microdata, draft.registered))
-            if broken := [v for v in verdicts if not v.holds]:
-                v = broken[0]
-                raise GuaranteeError(
-                    f"the check of the written files failed ({v.name}: bound {v.bound}, worst {v.worst}; {v.note}); nothing was published, please report this."
+        bounds: Mapping[str, Any] = getattr(self._is.method, "bounds", {})
+        too_much: Disclosed | None = None
+        for attempt, method in enumerate(ever_wider(self._is.method, microdata.rows)):
+            rng = self._randomness(number, attempt)
+            draft = method.publish(microdata, memory, rng)
+            own_groups = _person_to_group(microdata, draft)
+            with staging.Folder.new(self._is.to, self.name) as folder:
+                progress("write")
+                write_folder(folder.path, draft.form, self._is.formats, **self._said(draft, number, rng, earlier))
+                progress("check")
+                release = Release.read(folder.path)
+                evidence = self._evidence(groups | ({} if own_groups is None else {number: own_groups}), carried, draft, {number: microdata})
+                verdicts = verify([*earlier, release], evidence, allow_seeded=self._is.seed is not None, only_last=True)
+                verdicts.append(truth.check(release, microdata, draft.groups, draft.shown or microdata, draft.registered))
+                if broken := [v for v in verdicts if not v.holds]:
+                    v = broken[0]
+                    raise GuaranteeError(
+                        f"the check of the written files failed ({v.name}: bound {v.bound}, worst {v.worst}; {v.note}); nothing was published, please report this."
+                    )
+                learned = disclosed(release, evidence, bounds) if bounds or self._is.report else []
+                if (too_much := beyond(learned, bounds)) is not None:
+                    progress("group")
+                    continue  # what was written is removed
+                progress("record")
+                entry = ReleaseEntry(
+                    number=number, folder=str(final.resolve()), staging=folder.path.name, digest=release.digest, summary=self._summary(release, draft, began)
                 )
-            progress("record")
-            entry = ReleaseEntry(
-                number=number, folder=str(final.resolve()), staging=folder.path.name, digest=release.digest, summary=self._summary(release, draft, began)
+                self._record(ledger, folder, entry, draft, own_groups)
+                break
+        if too_much is not None:
+            raise MethodError(
+                f"the {too_much.adversary} adversary names {too_much.identity:.1%} of the rows rightly, and the plan allows {bounds[too_much.adversary]}, "
+                f"however wide groups are; nothing was published, so raise its bound in [method.bounds], or ask for more changes."
             )
-            folder.recording = True
-            ledger.commit(self.name, entry, promise=self._promise(draft.per), remember=draft.remember, groups=own_groups, carry=draft.carry)
-            try:
-                folder.hand_out(final)
-            except OSError as error:
-                raise ReleaseError(
-                    f"release {number} is recorded and cannot be named {final} ({_reason(error)}); make room for that name, and the next publish puts it there."
-                ) from None
         release = Release(release.manifest, release.form, final)
         try:
-            report = self._report(release, earlier, verdicts, entry.summary)
+            report = self._report(release, earlier, verdicts, entry.summary, learned)
         except OSError as error:
             why = f"its report cannot be written ({_reason(error)})"
             raise ReleaseError(f"release {number} is published as {final}, but {why}; do not publish it again.") from None
@@ -259,10 +269,27 @@ class Series:
             verdicts=verdicts,
             held_back=draft.held_back,
             suppressed_values=draft.suppressed_values,
+            disclosed=learned,
             seconds=time.perf_counter() - began,
             report=report,
             _like=table,
         )
+
+    def _record(self, ledger: Ledger, folder: staging.Folder, entry: ReleaseEntry, draft: Draft, groups: "pl.DataFrame | None") -> None:
+        """Write a release and what it remembers into the ledger, and give its folder its name."""
+        folder.recording = True
+        ledger.commit(self.name, entry, promise=self._promise(draft.per), remember=draft.remember, groups=groups, carry=draft.carry)
+        final = self._is.to / f"{self.name}-{entry.number}"
+        try:
+            folder.hand_out(final)
+        except OSError as error:
+            raise ReleaseError(
+                f"release {entry.number} is recorded and cannot be named {final} ({_reason(error)}); make room for that name, and the next publish puts it there."
+            ) from None
+
+    def _randomness(self, number: int, attempt: int) -> Randomness:
+        """Fresh randomness for each draft of each release."""
+        return Randomness.secure() if self._is.seed is None else Randomness.seeded((self._is.seed + number + (attempt << 32)) % 2**64)
 
     def _evidence(
         self, groups: Mapping[int, "pl.DataFrame"], carried: Mapping[str, "pl.DataFrame"], draft: Draft, microdata: Mapping[int, Microdata]
@@ -270,7 +297,9 @@ class Series:
         of_nobody = {number: replace(table, persons=None) for number, table in microdata.items()}  # what a promise says of tuples, not of persons
         said = Evidence(groups=groups, microdata=of_nobody)
         if draft.form.kind == "perturbed":
-            said = replace(said, rows=dict.fromkeys(microdata, draft.groups), outputs={} if draft.outputs is None else dict.fromkeys(microdata, draft.outputs))
+            if draft.outputs is None:
+                raise GuaranteeError(f"{self._is.method.name} made a perturbed release and no random output tables; nothing was published, please report this.")
+            said = replace(said, rows=dict.fromkeys(microdata, draft.groups), outputs=dict.fromkeys(microdata, draft.outputs))
         if self._is.method.looks_back == "all":
             return said
         return replace(said, before=Exposures.of_tables(carried), after=Exposures.of_tables(draft.carry))
@@ -320,14 +349,16 @@ class Series:
             "seconds": round(time.perf_counter() - began, 3),
         }
 
-    def _report(self, release: Release, earlier: Sequence[Release], verdicts: Sequence[Verdict], summary: Mapping[str, Any]) -> Path | None:
+    def _report(
+        self, release: Release, earlier: Sequence[Release], verdicts: Sequence[Verdict], summary: Mapping[str, Any], found: Sequence[Disclosed]
+    ) -> Path | None:
         if not self._is.report:
             return None
         from phalanx.report import write_report
 
         path = self._is.to / f"{self.name}-{release.number}.html"
         with staging.Folder.new(self._is.to, self.name) as folder:  # so that the next publish removes what an interrupted one leaves of it
-            write_report(folder.path / path.name, [*earlier, release], verdicts, summary=summary)
+            write_report(folder.path / path.name, [*earlier, release], verdicts, summary=summary, adversaries=found)
             staging.hand_out_page(folder.path / path.name, path)
         return path
 

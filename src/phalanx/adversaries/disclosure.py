@@ -1,6 +1,6 @@
 """What linking a release to persons discloses: how often an own record is named, and a sensitive value."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from phalanx.randomness import Randomness
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 MOST_ATTRIBUTES: Final = 62
@@ -109,9 +110,32 @@ def numbered(published: pl.Series, microdata: Microdata) -> tuple[Ints, Ints]:
     return values.places(published).astype(np.int64), values.places(domain).astype(np.int64)[microdata.sensitive.codes]
 
 
-def most_frequent(values: Ints | None) -> float | None:
-    """The share of the most frequent value; None where there are no values."""
-    return float(np.bincount(values).max()) / len(values) if values is not None and len(values) else None
+def shares(published: Ints | None, rows: int) -> Floats:
+    """The share of each value among the published ones."""
+    return np.zeros(0) if published is None else np.bincount(published) / rows
+
+
+def of_persons(
+    microdata: Microdata, who: Ints, count: Ints, exposed: Bools, values: Ints | None, of_rows: Floats, rows: int, more: Mapping[str, Floats]
+) -> dict[str, Any]:
+    """The fields about the rows ``who`` of the original table: how many records are left for each, and who is linked to the own record alone.
+
+    ``values``: their sensitive values; ``of_rows``: the share of each value among all published rows; ``more``: further columns about each.
+    """
+    per_person = pl.DataFrame({"candidates": count, "exposed": exposed} | dict(more))
+    if microdata.persons is not None:
+        per_person.insert_column(0, microdata.persons.gather(who).alias("person"))
+    known = values is not None and len(values) > 0
+    share = np.append(of_rows, np.zeros(max(0, 1 + int(values.max()) - len(of_rows)))) if values is not None and known else of_rows
+    return {
+        "persons": len(who),
+        "exposed": int(exposed.sum()),
+        "baseline": float(np.bincount(values).max()) / len(values) if values is not None and known else None,
+        "histogram": {int(records): int(m) for records, m in zip(*np.unique(count, return_counts=True), strict=True)},
+        "per_person": per_person,
+        "identity_baseline": 1 / rows,
+        "attribute_baseline": float(share[values].mean()) if known else None,
+    }
 
 
 def _share(mean: float) -> float:

@@ -6,10 +6,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
-import numpy as np
-import polars as pl
-
-from phalanx.adversaries.disclosure import MOST_ATTRIBUTES, Disclosed, Floats, figures, most_frequent, one_release, published_table
+from phalanx.adversaries.disclosure import MOST_ATTRIBUTES, Disclosed, Floats, figures, of_persons, one_release, published_table
 from phalanx.adversaries.hosts import original_table
 from phalanx.adversaries.linking import Matching, by_boxes, by_buckets, by_rows
 from phalanx.adversaries.subsets import Subsets, weights
@@ -47,7 +44,7 @@ class Matched(Disclosed):
         return replace(self, p_match=p, knows=_knows(p), **figures(identity or 0.0, attribute, self.persons, (off, also_off)))
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack, identity and attribute with their intervals and baselines, sample, and p_match (as text)."""
+        """The keys of every attack that links records, and p_match (as text)."""
         return super().to_json() | {"p_match": str(self.p_match)}
 
 
@@ -104,26 +101,16 @@ class Linkage:
 
 
 def _concluded(found: Matching, chosen: Subsets, rows: int) -> Matched:
-    n = len(found.who)
-    per_person = pl.DataFrame({"candidates": found.count, "exposed": found.alone})
-    if found.microdata.persons is not None:
-        per_person.insert_column(0, found.microdata.persons.gather(found.who).alias("person"))
     return Matched(
         adversary="linkage",
         knows="",
-        persons=n,
-        exposed=int(found.alone.sum()),
-        baseline=most_frequent(found.values),
-        histogram={int(records): int(m) for records, m in zip(*np.unique(found.count, return_counts=True), strict=True)},
         note=_note(found, chosen),
-        per_person=per_person,
-        identity_baseline=1 / rows,
-        attribute_baseline=None if found.values is None else float(found.shares[found.values].sum()) / max(n, 1),
         sample=found.drawn,
         p_match=Fraction(1),
         by_identity=chosen.by_size(found.identity),
         by_attribute=None if found.values is None else chosen.by_size(found.attribute),
-        **figures(0.0, None, n),
+        **of_persons(found.microdata, found.who, found.count, found.alone, found.values, found.shares, rows, {}),
+        **figures(0.0, None, len(found.who)),
     )
 
 

@@ -1,0 +1,54 @@
+"""What adversaries find out of a release before it leaves, and whether its plan allows that."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Final
+
+from phalanx.adversaries.disclosure import Disclosed
+from phalanx.adversaries.informed import Informed
+from phalanx.adversaries.linkage import Linkage
+from phalanx.adversaries.omniscient import Omniscient
+from phalanx.guarantees.exact import Number, exact
+from phalanx.release.evidence import Evidence
+from phalanx.release.folder import Release
+from phalanx.release.perturbed import Perturbed
+
+_SAMPLE: Final = 2000
+"""So many persons are attacked, drawn at random, where there are more."""
+_LINKED_WITH: Final = ("3/10", "1/2", "7/10", "4/5", "9/10", "1")
+"""The probabilities of the paper with which an adversary uses what it knows; the one that serves it best is told."""
+
+
+def disclosed(release: Release, evidence: Evidence, bounds: Mapping[str, Number]) -> list[Disclosed]:
+    """What three adversaries find out of a perturbed release, the one who knows least first; nothing of other releases, whose promises say it all.
+
+    ``evidence`` holds the original table, who is in which row, and the random output tables. The omniscient adversary attacks everybody where ``bounds``
+    are about it, as its persons are drawn by groups and tell less than as many drawn by themselves.
+    """
+    if not isinstance(release.form, Perturbed):
+        return []
+    linked = Linkage(sample=_SAMPLE).attack([release], evidence)
+    best = max((linked.at(p) for p in _LINKED_WITH), key=_identity)
+    return [
+        best,
+        Informed(sample=_SAMPLE).attack([release], evidence),
+        Omniscient(sample=None if "omniscient" in bounds else _SAMPLE).attack([release], evidence),
+    ]
+
+
+def beyond(found: Sequence[Disclosed], bounds: Mapping[str, Number]) -> Disclosed | None:
+    """The first of the adversaries that names more rows rightly than its bound allows; where persons were drawn, by the end of the interval."""
+    for adversary in found:
+        bound = bounds.get(adversary.adversary)
+        if bound is not None and _at_most(adversary) > exact(bound, "a bound"):
+            return adversary
+    return None
+
+
+def _at_most(found: Disclosed) -> Fraction:
+    """How often it names the right row, at most."""
+    return Fraction(found.identity if found.sample is None else found.identity_interval[1])
+
+
+def _identity(found: Disclosed) -> float:
+    return found.identity
