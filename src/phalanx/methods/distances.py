@@ -118,11 +118,13 @@ def distance_of(name: str, domain: Domain, asked: Any = None) -> Distance:
     ancestors = domain.ancestors
     if ancestors is None:
         raise SchemaError(f"[method] distances asks for the hierarchy of {name!r}, which has none; declare one, or use 'equal' or 'l1'.")
-    return Levels(np.stack([_numbered(ancestors[level].fill_null("").rank("dense").to_numpy()) for level in ancestors.columns]))
+    return Levels(np.stack([ancestors[level].rank("dense").fill_null(0).to_numpy().astype(np.int32) for level in ancestors.columns]))
 
 
 def check_asked(asked: Mapping[str, Any]) -> None:
     """PlanError where a distance is neither a known word nor a matrix of distances of 0 or more."""
+    if not isinstance(asked, Mapping):
+        raise PlanError(f"[method] distances = {asked!r} is no table; write {{ age = 'l1' }}, with a distance for each attribute that needs one.")
     for name, word in asked.items():
         if isinstance(word, str):
             if word not in WORDS:
@@ -131,11 +133,6 @@ def check_asked(asked: Mapping[str, Any]) -> None:
             raise PlanError(f"[method] distances of {name!r} is neither a word nor a matrix; write l1, hierarchy, equal, or {{ a = {{ b = 1 }} }}.")
         elif any(isinstance(d, bool) or not isinstance(d, int | float) or not 0 <= d < float("inf") for row in word.values() for d in row.values()):
             raise PlanError(f"[method] distances of {name!r} has a distance that is no number of 0 or more; correct it.")
-
-
-def _numbered(ranks: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    numbered: npt.NDArray[np.int32] = ranks.astype(np.int32) - np.int32(1)
-    return numbered
 
 
 def _matrix(name: str, domain: Domain, asked: Mapping[str, Mapping[str, float]]) -> Floats:

@@ -95,6 +95,8 @@ class MutualCover:
                 raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use ' + ' or '.join(allowed) + '.'}")
         if not isinstance(self.keep_tables, bool):
             raise PlanError(f"[method] keep_tables = {self.keep_tables!r} is neither true nor false; write one of them.")
+        if not isinstance(self.bounds, Mapping):
+            raise PlanError(f"[method] bounds = {self.bounds!r} is no table; write {{ informed = 0.1 }}, with a share for each adversary that is bounded.")
         for adversary, bound in self.bounds.items():
             if adversary not in _ADVERSARIES:
                 known = did_you_mean(adversary, _ADVERSARIES) or "; known are informed and omniscient."
