@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from phalanx.adversaries import History, Intersection, Linkage, Membership, Posterior
+    from phalanx.adversaries import History, Informed, Intersection, Linkage, Membership, Omniscient, Posterior
     from phalanx.checking import Verification, verify
     from phalanx.data.hierarchy import Bands, Prefix, Tree
     from phalanx.data.schema import Schema
@@ -25,6 +25,7 @@ _WHERE = {
     "Bands": "phalanx.data.hierarchy",
     "GlobalGuarantee": "phalanx.methods.global_guarantee",
     "History": "phalanx.adversaries",
+    "Informed": "phalanx.adversaries",
     "Intersection": "phalanx.adversaries",
     "Ledger": "phalanx.ledger",
     "Linkage": "phalanx.adversaries",
@@ -32,6 +33,7 @@ _WHERE = {
     "Membership": "phalanx.adversaries",
     "Mondrian": "phalanx.methods.mondrian",
     "MutualCover": "phalanx.methods.mutual_cover",
+    "Omniscient": "phalanx.adversaries",
     "PhalanxError": "phalanx.errors",
     "Plan": "phalanx.plan",
     "Posterior": "phalanx.adversaries",
@@ -51,6 +53,7 @@ __all__ = [
     "Bands",
     "GlobalGuarantee",
     "History",
+    "Informed",
     "Intersection",
     "Ledger",
     "Linkage",
@@ -58,6 +61,7 @@ __all__ = [
     "Membership",
     "Mondrian",
     "MutualCover",
+    "Omniscient",
     "PhalanxError",
     "Plan",
     "Posterior",
