@@ -47,7 +47,8 @@ def beyond(found: Sequence[Disclosed], bounds: Mapping[str, Number]) -> Disclose
 
 def _at_most(found: Disclosed) -> Fraction:
     """How often it names the right row, at most."""
-    return Fraction(found.identity if found.sample is None else found.identity_interval[1])
+    named, interval = found.named_rightly
+    return Fraction(named if found.sample is None else interval[1])
 
 
 def _identity(found: Disclosed) -> float:

@@ -255,7 +255,7 @@ class Series:
                 break
         if too_much is not None:
             raise MethodError(
-                f"the {too_much.adversary} adversary names {too_much.identity:.1%} of the rows rightly, and the plan allows {bounds[too_much.adversary]}, "
+                f"the {too_much.adversary} adversary names {too_much.named_rightly[0]:.1%} of the rows rightly, and the plan allows {bounds[too_much.adversary]}, "
                 f"however wide groups are; nothing was published, so raise its bound in [method.bounds], or ask for more changes."
             )
         release = Release(release.manifest, release.form, final)

@@ -44,6 +44,11 @@ class Disclosed(Attack):
     sample: int | None
     """How many persons were drawn to be attacked; None where everybody was."""
 
+    @property
+    def named_rightly(self) -> tuple[float, Interval]:
+        """How often the record that it would name as a person's is the person's own, and its 95 % confidence interval."""
+        return self.identity, self.identity_interval
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and identity, identity_interval, identity_baseline, attribute, attribute_interval, attribute_baseline, sample."""
         more = {

@@ -48,6 +48,11 @@ class Inverted(Disclosed):
     approximate: int
     """Persons whose probabilities are not summed over all that may have happened, but believed."""
 
+    @property
+    def named_rightly(self) -> tuple[float, Interval]:
+        """How often the most probable row is the person's own, which is more often than a row drawn by its probabilities."""
+        return self.named, self.named_interval
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack that links records, and named, named_interval, largest, largest_identity, approximate."""
         more = {
