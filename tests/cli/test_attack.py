@@ -10,6 +10,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "attack.md"
 RELEASES = ("out/ward-1", "out/ward-2")
 POSTERIOR = ("attack", "out/ward-1", "--original", "t.csv", "--adversary", "posterior")
 MEMBERSHIP = (*POSTERIOR[:-1], "membership")
+LINKAGE = (*POSTERIOR[:-1], "linkage")
+WITH_LEDGER = ("--ledger", "ward.db", "--identifier", "who")
 HISTORY = ("attack", *RELEASES, "--adversary", "history", "--ledger", "ward.db")
 
 
@@ -78,6 +80,15 @@ def test_it_is_said_in_words(twice) -> None:
         ((*MEMBERSHIP, "--bound", "1/2"), "--bound is about the history and the posterior adversaries"),
         (MEMBERSHIP, "ranks the tuples that a sliced release leaves open, and this one is generalized"),
         (("attack", *RELEASES, *MEMBERSHIP[2:]), "membership looks at one release at a time"),
+        ((*MEMBERSHIP, "--p-match", "1/2"), "--p-match is about the linkage adversary"),
+        ((*MEMBERSHIP, "--sample", "5"), "--sample is about the adversaries linkage, informed, omniscient"),
+        ((*LINKAGE, "--p-match", "0"), "p_match must be above 0 and at most 1"),
+        ((*LINKAGE, "--sample", "0"), "sample must be a whole number of at least 1"),
+        ((*LINKAGE, "--bound", "1/2"), "--bound is about the history and the posterior adversaries"),
+        (("attack", *RELEASES, *LINKAGE[2:]), "linkage looks at one release at a time"),
+        ((*POSTERIOR[:-1], "informed"), "looks for rows that were changed, as in a perturbed release, and this one is generalized"),
+        ((*POSTERIOR[:-1], "omniscient"), "undoes what was drawn from random output tables, as in a perturbed release, and this one is generalized"),
+        (("attack", "out/ward-1", "--adversary", "omniscient"), "omniscient knows the original table; name it with --original"),
         (("attack", *RELEASES, "--adversary", "histroy"), "did you mean 'history'?"),
     ],
     ids=str,
@@ -141,3 +152,61 @@ def test_who_is_in_a_sliced_release(ward) -> None:
     assert said.code == 0
     for words in ("membership knows", "the number of matching buckets", "the matching degree", "fake tuples", "more than 20"):
         assert words in said.out
+
+
+KEYS = {"linkage": "## `--json` of the linkage adversary\n", "informed": "", "omniscient": "## `--json` of the omniscient adversary\n"}
+COVER = 'name = "mutual-cover"\ndelta = "1/4"\nl = 2\nkeep_tables = '
+
+
+@pytest.mark.parametrize("adversary", KEYS)
+def test_which_row_is_whose(ward, adversary) -> None:
+    """Of a perturbed release, with the ledger: its keys are those of the page; in words how often it picks the own record, and by picking any."""
+    ward.plan(method=COVER + "true")
+    assert ward.publish("--quiet").code == 0
+    words = (*POSTERIOR[:-1], adversary, *WITH_LEDGER)
+    found = json.loads(ward.call(*words, "--json").out)
+    more = keys(KEYS[adversary]) if KEYS[adversary] else []
+    assert list(found) == keys("## `--json`\n") + keys("## `--json` of the linkage, informed and omniscient adversaries\n") + more
+    assert (found["adversary"], found["persons"], found["sample"], found["identity_baseline"]) == (adversary, 40, None, 0.025)
+    assert sum(found["candidates"].values()) == 40
+    said = ward.call(*words)
+    assert said.code == 0
+    for part in (f"{adversary} knows everybody", "the person's own record", "a record with the person's value", "by picking any", "2.5%", "records left"):
+        assert part in said.out
+    assert ("if it uses each value with" in said.out) == (adversary == "linkage")
+    assert ("the most probable one" in said.out) == (adversary == "omniscient")
+    assert json.loads(ward.call(*words, "--sample", "4", "--json").out)["sample"] in range(4, 40)
+
+
+def test_who_knows_more_finds_more(ward) -> None:
+    """The three adversaries of the same release in the order of what they know; a p_match finds what the table of all of them says."""
+    ward.plan(method=COVER + "true")
+    assert ward.publish("--quiet").code == 0
+    identity = {name: json.loads(ward.call(*POSTERIOR[:-1], name, *WITH_LEDGER, "--json").out)["identity"] for name in KEYS}
+    assert identity["linkage"] == 0 < identity["informed"]
+    assert identity["omniscient"] > 0.1
+    half = json.loads(ward.call(*LINKAGE, *WITH_LEDGER, "--p-match", "0.5", "--json").out)
+    assert half["p_match"] == "1/2"
+    assert f"{half['identity']:.1%}" in ward.call(*LINKAGE, *WITH_LEDGER).out
+
+
+@pytest.mark.parametrize("adversary", KEYS)
+def test_who_is_in_which_row_must_be_known(ward, adversary) -> None:
+    """Without the ledger nobody knows whose row is whose; and omniscient needs the tables, which the ledger keeps only if it is asked to."""
+    ward.plan(method=COVER + "false")
+    assert ward.publish("--quiet").code == 0
+    said = ward.call(*POSTERIOR[:-1], adversary)
+    assert (said.code, said.out) == (2, "")
+    assert "name the ledger, and the identifier column" in said.err
+    said = ward.call(*POSTERIOR[:-1], adversary, *WITH_LEDGER)
+    assert said.code == (2 if adversary == "omniscient" else 0)
+    assert ("publish with keep_tables = true" in said.err) == (adversary == "omniscient")
+
+
+def test_linkage_of_groups_needs_no_ledger(ward) -> None:
+    """A generalized release is attacked with the original table alone."""
+    ward.plan(method=METHODS["generalized"])
+    assert ward.publish("--quiet").code == 0
+    found = json.loads(ward.call(*LINKAGE, "--json").out)
+    assert (found["persons"], found["exposed"]) == (40, 0)
+    assert 0 < found["identity"] <= 1 / 4

@@ -9,13 +9,17 @@ from phalanx.cli.output import JSON, show_json, show_table, show_text
 
 if TYPE_CHECKING:
     from phalanx.adversaries import Adversary, Attack
+    from phalanx.adversaries.disclosure import Disclosed
     from phalanx.adversaries.membership import Ranked
     from phalanx.adversaries.posterior import Inferred
 
-_ADVERSARIES = ("intersection", "intersection-by-person", "history", "posterior", "posterior-learning", "membership")
+_LINKING = ("linkage", "informed", "omniscient")
+_ADVERSARIES = ("intersection", "intersection-by-person", "history", "posterior", "posterior-learning", "membership", *_LINKING)
+_USED_WITH = ("0.3", "0.5", "0.7", "0.8", "0.9", "1")
+"""The probabilities with which the paper's adversary uses what it knows."""
 _BY_LEDGER = ("intersection-by-person", "history")
 _BOUNDED = ("history", "posterior", "posterior-learning")
-_OF_ONE_RELEASE = ("posterior", "posterior-learning", "membership")
+_OF_ONE_RELEASE = ("posterior", "posterior-learning", "membership", *_LINKING)
 
 
 def attack(
@@ -31,21 +35,27 @@ def attack(
             help="intersection (knows quasi-identifiers), intersection-by-person (worst case: knows everybody's group), "
             "history (knows everybody's group; how likely somebody was ever linked to a value), "
             "posterior (of one release, knows quasi-identifiers; how probable each value of everybody is), "
-            "posterior-learning (the same, and learns from the release which values go with which quasi-identifiers) "
-            "or membership (of one sliced release; tells original tuples from fake ones)."
+            "posterior-learning (the same, and learns from the release which values go with which quasi-identifiers), "
+            "membership (of one sliced release; tells original tuples from fake ones), "
+            "linkage (of one release; matches its records by quasi-identifiers), "
+            "informed (of one perturbed release; takes the nearest row that may be the person's) "
+            "or omniscient (the same, and knows the groups and with which probability everybody published which values)."
         ),
     ] = "intersection",
     bound: Annotated[
         str | None, typer.Option(help="history, posterior: count the persons who are linked to a value with more than this; 1/2 if not given.")
     ] = None,
     value: Annotated[list[str] | None, typer.Option(help="history: look for this sensitive value; repeat it. All values if not given.")] = None,
+    p_match: Annotated[str | None, typer.Option(help="linkage: use each quasi-identifier with this probability; 1 if not given.")] = None,
+    sample: Annotated[int | None, typer.Option(help="linkage, informed, omniscient: attack so many persons, drawn at random.")] = None,
     json: bool = JSON,
 ) -> None:
     """Attack a series as an adversary would, and count the persons exposed.
 
     JSON keys: adversary, knows, persons, exposed, success, baseline, candidates, note; of history also bound, above, largest, probabilities; of
     posterior also interval, drawing, drawing_interval, bound, above, above_success, largest; of membership also fakes, drawn, by_number, by_degree,
-    fake_candidates.
+    fake_candidates; of linkage, informed and omniscient also identity, identity_interval, identity_baseline, attribute, attribute_interval,
+    attribute_baseline, sample; of linkage p_match; of omniscient named, named_interval, largest, largest_identity, approximate.
     """
     from phalanx.checking import gather_evidence, read_releases
     from phalanx.cli.locations import ledger_url
@@ -53,7 +63,7 @@ def attack(
 
     alone = adversary in _OF_ONE_RELEASE
     _check_question(adversary, releases, original, identifier, ledger, bound, value)
-    attacker = _named(adversary, bound, value)
+    attacker = _named(adversary, bound, value, p_match, sample)
     read = read_releases(releases)
     at = None if ledger is None else ledger_url(ledger)
     evidence, _ = gather_evidence(read, ledger=at, originals=original or [], identifier=identifier, persons=not alone)
@@ -96,9 +106,18 @@ def _check_question(
         raise PlanError("--value is about the history adversary; add --adversary history, or leave it out.")
 
 
-def _named(adversary: str, bound: str | None, value: list[str] | None) -> "Adversary":
-    from phalanx.adversaries import History, Intersection, Membership, Posterior
+def _named(adversary: str, bound: str | None, value: list[str] | None, p_match: str | None, sample: int | None) -> "Adversary":
+    from phalanx.adversaries import History, Informed, Intersection, Linkage, Membership, Omniscient, Posterior
+    from phalanx.errors import PlanError
 
+    if p_match is not None and adversary != "linkage":
+        raise PlanError("--p-match is about the linkage adversary; add --adversary linkage, or leave it out.")
+    if sample is not None and adversary not in _LINKING:
+        raise PlanError(f"--sample is about the adversaries {', '.join(_LINKING)}; name one of them with --adversary, or leave it out.")
+    if adversary == "linkage":
+        return Linkage(p_match=p_match or 1, sample=sample)
+    if adversary in _LINKING:
+        return Informed(sample=sample) if adversary == "informed" else Omniscient(sample=sample)
     if adversary == "history":
         return History(bound=bound or "1/2", values=value or [])
     if adversary in ("posterior", "posterior-learning"):
@@ -109,6 +128,7 @@ def _named(adversary: str, bound: str | None, value: list[str] | None) -> "Adver
 
 
 def _show(found: "Attack") -> None:
+    from phalanx.adversaries.disclosure import Disclosed
     from phalanx.adversaries.history import Linked
     from phalanx.adversaries.membership import Ranked
     from phalanx.adversaries.posterior import Inferred
@@ -126,6 +146,8 @@ def _show(found: "Attack") -> None:
         _show_inferred(found)
     elif isinstance(found, Ranked):
         _show_ranked(found)
+    elif isinstance(found, Disclosed):
+        _show_disclosed(found)
     else:
         show_table(
             "",
@@ -163,6 +185,30 @@ def _show_ranked(found: "Ranked") -> None:
     bins = [("1 to 10", 0, 10), ("11 to 20", 10, 20), ("more than 20", 20, inf)]
     counts = [[sum(n for number, n in of.items() if above < number <= upto) for of in (found.histogram, found.of_fakes)] for _, above, upto in bins]
     show_table("", ["matching buckets", "original", "fake"], [[bins[i][0], f"{a:.0f}", f"{b:.0f}"] for i, (a, b) in enumerate(counts)], right=(1, 2))
+
+
+def _show_disclosed(found: "Disclosed") -> None:
+    from phalanx.adversaries.linkage import Matched
+    from phalanx.adversaries.omniscient import Inverted
+
+    rows = [["the person's own record", _share(found.identity), _interval(found.identity_interval), _tiny(found.identity_baseline)]]
+    if isinstance(found, Inverted):
+        rows.append(["the same, if it takes the most probable one", _share(found.named), _interval(found.named_interval), ""])
+    if found.attribute is not None and found.attribute_interval is not None and found.attribute_baseline is not None:
+        rows.append(["a record with the person's value", _share(found.attribute), _interval(found.attribute_interval), _tiny(found.attribute_baseline)])
+    show_table("", ["what it picks", "how often", "95 % interval", "by picking any"], rows, right=(1, 3))
+    if isinstance(found, Matched):
+        others = [found.at(p) for p in _USED_WITH]
+        rows = [[f"{float(other.p_match):.1f}", _share(other.identity), _share(other.attribute, "")] for other in others]
+        show_table("", ["if it uses each value with", "own record", "person's value"], rows, right=range(3))
+    show_table("", ["persons", "linked to their own record alone"], [[found.persons, found.exposed]], right=(0, 1))
+    bins = [("0", -1, 0), ("1", 0, 1), ("2 to 5", 1, 5), ("6 to 10", 5, 10), ("11 to 100", 10, 100), ("more than 100", 100, inf)]
+    counts = [[name, sum(n for left, n in found.histogram.items() if above < left <= upto)] for name, above, upto in bins]
+    show_table("", ["records left", "persons"], [row for row in counts if row[1]], right=(1,))
+
+
+def _tiny(share: float) -> str:
+    return f"{100 * share:.2g}%"
 
 
 def _share(share: float | None, without: str = "unknown") -> str:
