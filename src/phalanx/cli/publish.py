@@ -1,11 +1,14 @@
 """``phalanx publish``: the next release of a series, by its plan."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from phalanx.cli.output import JSON, QUIET, show_json, show_table, steps
+from phalanx.cli.output import JSON, QUIET, show_json, show_table, show_text, steps
+
+if TYPE_CHECKING:
+    from phalanx.publishing import Published
 
 
 def publish(
@@ -18,7 +21,8 @@ def publish(
     """Publish the plan's table as the next release of its series.
 
     The release leaves only if an independent check of its very files holds; at any error nothing is published and nothing remembered. JSON keys:
-    release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, seconds, report, checks.
+    release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, seconds, report, checks,
+    disclosed.
     """
     from phalanx.data.sources import read_source
     from phalanx.plan import Plan
@@ -35,10 +39,7 @@ def publish(
     if json:
         show_json(published.to_json())
         return
-    told: dict[str, object] = {"rows": published.rows, "groups": published.groups, "counterfeits": published.counterfeits, "held back": published.suppressed}
-    if (form := published.release.form).kind != "generalized":
-        told = {"rows": published.rows, f"{form.id_column}s": published.groups, "held back": published.suppressed}
-    told["seconds"] = f"{published.seconds:.2f}"
+    told = _told(published)
     show_table(f"Release {published.number} of {read.name}", list(told), [list(told.values())], right=range(len(told)))
     for reason, rows in published.held_back.items():
         typer.echo(f"held back: {rows} row(s), {reason}")
@@ -46,6 +47,19 @@ def publish(
         typer.echo(f"suppressed: {values} value(s), {reason}")
     if published.registered:
         typer.echo(f"registered: {published.registered} person(s) without a row")
+    for found in published.disclosed:
+        about = "" if found.sample is None else "about "
+        secrets = "" if found.success is None else f", and {about}{found.success:.1%} of the sensitive values"
+        show_text(f"{found.adversary + ':':12}names {about}{found.named_rightly[0]:.1%} of the rows rightly{secrets}")
     typer.echo(f"checked:   {len(published.verdicts)} checks of the written files hold")
     typer.echo(f"hand out:  {published.path}")
     typer.echo(f"report:    {published.report}")
+
+
+def _told(published: "Published") -> dict[str, object]:
+    """The counts of a release, by what they are called in its form."""
+    place = published.release.form.id_column
+    counted: dict[str, object] = {f"{place}s": published.groups} if place else {}  # of a perturbed release, groups are private
+    if published.release.form.kind == "generalized":
+        counted["counterfeits"] = published.counterfeits
+    return {"rows": published.rows, **counted, "held back": published.suppressed, "seconds": f"{published.seconds:.2f}"}

@@ -1,0 +1,59 @@
+"""What `publish` says on a terminal: the counts that the form has, and of a perturbed release how many rows each adversary names rightly."""
+
+import re
+
+import pytest
+
+COVER = 'name = "mutual-cover"\ndelta = "1/4"\nl = 2'
+
+
+@pytest.mark.parametrize(
+    ("method", "counted"),
+    [
+        ('name = "m-invariance"\nm = 2', ["rows", "groups", "counterfeits", "held", "back", "seconds"]),
+        ('name = "anatomy"\nl = 2', ["rows", "buckets", "held", "back", "seconds"]),
+        (COVER, ["rows", "held", "back", "seconds"]),
+    ],
+)
+def test_counts_are_those_of_the_form(ward, method: str, counted: list[str]) -> None:
+    """Groups, buckets, or neither; every count stands under its word."""
+    ward.plan(method=method)
+    said = ward.publish()
+    title, header, figures = said.out.splitlines()[:3]
+    assert (said.code, said.err, title) == (0, "", "Release 1 of ward")
+    assert header.split() == counted
+    assert len(figures.split()) == len(counted) - counted.count("back")
+
+
+def named(out: str) -> dict[str, str]:
+    """What the lines about adversaries say, by adversary."""
+    return dict(re.findall(r"^(\w+): +(names .*)$", out, flags=re.MULTILINE))
+
+
+def test_adversaries_are_told_of_a_perturbed_release(ward) -> None:
+    """One line for each, who knows least first, with the share of rows and of sensitive values that it names rightly."""
+    ward.plan(method=COVER)
+    lines = named(ward.publish().out)
+    assert list(lines) == ["linkage", "informed", "omniscient"]
+    assert all(re.fullmatch(r"names [\d.]+% of the rows rightly, and [\d.]+% of the sensitive values", line) for line in lines.values())
+
+
+def test_without_sensitive_values_rows_are_all_that_is_named(ward) -> None:
+    """No figure is made up for an attribute that is not published."""
+    ward.plan(method='name = "mutual-cover"\ndelta = "1/4"', schema='identifier = "who"\nquasi = ["age", "zip"]\ndrop = ["ill"]')
+    lines = named(ward.publish().out)
+    assert len(lines) == 3
+    assert all(re.fullmatch(r"names [\d.]+% of the rows rightly", line) for line in lines.values())
+
+
+def test_drawn_persons_are_told_by_about(ward) -> None:
+    """Of a larger table some persons are attacked, and the figures say that they are estimates."""
+    ward.table("who,age,zip,ill\n" + "".join(f"p{i},{20 + i % 37},{10000 + i * 7 % 29},{'abcd'[i % 4]}\n" for i in range(2500)))
+    ward.plan(method=COVER)
+    lines = named(ward.publish().out)
+    assert all(re.fullmatch(r"names about [\d.]+% of the rows rightly, and about [\d.]+% of the sensitive values", line) for line in lines.values())
+
+
+def test_other_forms_have_no_such_lines(ward) -> None:
+    """Of a generalized release no adversary is told."""
+    assert named(ward.publish().out) == {}
