@@ -47,8 +47,12 @@ def whole(value: int, what: str, low: int = 1) -> int:
 
 
 def plain(number: Number) -> int | str:
-    """A number as the manifest shows it: whole numbers as they are, fractions as text such as ``"1/6"``."""
-    fraction = Fraction(number)
+    """A number as the manifest shows it: whole numbers as they are, fractions as text such as ``"1/6"``.
+
+    >>> plain(3), plain("0.25"), plain(0.3)
+    (3, '1/4', '3/10')
+    """
+    fraction = exact(number, "a number")
     return int(fraction) if fraction.denominator == 1 else str(fraction)
 
 
