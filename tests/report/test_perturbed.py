@@ -13,6 +13,7 @@ from phalanx.guarantees.mutual_cover import MutualCover as Promise
 from phalanx.methods.mutual_cover import MutualCover
 from phalanx.publishing import Series
 from phalanx.report import write_report
+from phalanx.report.adversaries import told
 from phalanx.report.figures import Figures, Shown
 from phalanx.report.promises import in_words
 from report.reader import Page
@@ -34,13 +35,15 @@ def people(n=60):
     )
 
 
-def publish(tmp_path, *, times=1, rename=None, **parameters):
+def publish(tmp_path, *, times=1, rename=None, attacked=True, **parameters):
     names = rename or {}
     schema = Schema(
         identifier="who", quasi=[names.get(c, c) for c in ("age", "sex", "town")], sensitive=names.get("ill", "ill"), drop=["notes"], missing="value"
     )
     series = Series("clinic", schema=schema, method=MutualCover(**{"delta": "1/4", "l": 2} | parameters), to=tmp_path / "out")
     made = [series.publish(people().rename(names)) for _ in range(times)]
+    if not attacked:
+        write_report(made[-1].report, [each.release for each in made], made[-1].verdicts, summary={})
     text = made[-1].report.read_text(encoding="utf-8")
     return made, Page(text), text
 
@@ -120,26 +123,60 @@ class Found:
     adversary: str
     knows: str
     persons: int
-    identity: float
-    attribute: float | None
+    named_rightly: tuple[float, tuple[float, float]]
+    success: float | None
+    sample: int | None = None
+    identity_baseline: float = 1 / 60
+    attribute_baseline: float | None = 0.25
+
+
+def page_of(path, release, found):
+    """The page of a release that such adversaries attacked."""
+    write_report(path, [release], [Verdict(name="truth", bound=0, worst=0, holds=True)], summary={}, adversaries=found)
+    return Page(path.read_text(encoding="utf-8"))
 
 
 def test_adversaries_stand_side_by_side(tmp_path):
-    """Each adversary's name, what it knows, and its two figures stand in one row; without any there is no such section."""
-    made, without, _ = publish(tmp_path)
+    """Each adversary's name, what it knows, whom it stands for, and its figures stand in one row, after those of taking any row; without any there is none."""
+    made, without, _ = publish(tmp_path, attacked=False)
     found = [
-        Found("linkage", "all quasi-identifiers", 1000, 0.0152, 0.0268),
-        Found("informed", EVIL, 60, 0.0, 1.0),
-        Found("omniscient", "groups and tables", 60, 0.25, None),
+        Found("linkage", "all quasi-identifiers", 1000, (0.0152, (0.01, 0.025)), 0.0268, sample=1000),
+        Found("informed", EVIL, 60, (0.0, (0.0, 0.1)), 1.0),
+        Found("stranger", "nobody knows what", 60, (0.25, (0.1, 0.4)), None),
     ]
-    path = tmp_path / "page.html"
-    write_report(path, [made[0].release], [Verdict(name="truth", bound=0, worst=0, holds=True)], summary={}, adversaries=found)
-    text = path.read_text(encoding="utf-8")
-    page = Page(text)
-    rows = "linkage all quasi-identifiers 1,000 1.5% 2.7% informed " + EVIL + " 60 0% 100% omniscient groups and tables 60 25.0% –"
-    assert "What an adversary could find out" in page.text and rows in page.text
+    page = page_of(tmp_path / "page.html", made[0].release, found)
+    figures = re.sub(r"(?<=\.) (Takes every value|The release folder says).*?(?= (1,000|60) )", "", page.text)
+    assert "anybody knows nothing, and takes any row. 1.7% 25.0% linkage knows all quasi-identifiers. 1,000 1.5% 1.0% to 2.5% 2.7% " in figures
+    assert f"informed knows {EVIL}. 60 0% 100% stranger knows nobody knows what. 60 25.0% – " in figures
+    assert "it is the least to expect" in page.text and "judge the release by this adversary" in page.text
+    assert "Some of the persons were drawn" in page.text and "rows named by an informed adversary 0%" in page.text
     assert "img" not in page.tags and page.open == []
-    assert "What an adversary could find out" not in without.text
+    everybody = page_of(tmp_path / "page.html", made[0].release, found[1:])
+    assert "persons were drawn" not in everybody.text and "10.0% to 40.0%" not in everybody.text
+    assert not re.search("adversary|adversaries", without.text)
+
+
+def test_every_adversary_of_ours_is_described(tmp_path):
+    """Whom each of the adversaries stands for that look at a release before it leaves, so that a reader knows which figure to judge by."""
+    made, page, _ = publish(tmp_path)
+    assert [row.who != "" for row in told(made[0].disclosed)] == [False, True, True, True]
+    assert all(row.who in page.text.replace("’", "'") for row in told(made[0].disclosed))
+    assert told([]) == []
+
+
+def test_without_sensitive_values_there_is_no_figure_of_them(tmp_path):
+    """The table has no column for what is not published."""
+    series = Series("clinic", schema=Schema(quasi=["age", "sex"], drop=["who", "town", "notes", "ill"]), method=MutualCover(delta="1/4"), to=tmp_path / "out")
+    page = Page(series.publish(people()).report.read_text(encoding="utf-8"))
+    assert "adversary persons the right row anybody" in page.text and "the right value" not in page.text and "a value of" not in page.text
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.2501, True), (0.25, False)])
+def test_rows_that_can_be_recognised_are_warned_of(tmp_path, share, told):
+    """Where the informed adversary names a larger share of the rows than delta, a warning says so beside the promise, with the figure."""
+    made, _, _ = publish(tmp_path)
+    page = page_of(tmp_path / "page.html", made[0].release, [Found("informed", "x", 60, (share, (0, 1)), None)])
+    assert ("Rows can be recognised" in page.text and "names the right row for 25.0% of the persons" in page.text) == told
 
 
 def test_the_page_stands_alone(tmp_path):

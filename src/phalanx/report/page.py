@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,36 +17,13 @@ from phalanx.release.generalized import Generalized
 from phalanx.release.perturbed import Perturbed
 from phalanx.release.sliced import Sliced
 from phalanx.report import promises
+from phalanx.report.adversaries import Disclosure, by_informed, told
 from phalanx.report.charts import Bars, percent
 from phalanx.report.correlations import Correlations
 from phalanx.report.figures import Figures, size_histogram
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-
-class Disclosure(Protocol):
-    """What one adversary found out about everybody, as the section on adversaries shows it."""
-
-    @property
-    def adversary(self) -> str:
-        """Its name."""
-
-    @property
-    def knows(self) -> str:
-        """What it knows, in one sentence."""
-
-    @property
-    def persons(self) -> int:
-        """How many persons it looked for."""
-
-    @property
-    def identity(self) -> float:
-        """How often the row that it takes for a person's is that person's, on average over persons."""
-
-    @property
-    def attribute(self) -> float | None:
-        """How often that row has the person's sensitive value; None where none is published."""
 
 
 def write_report(
@@ -79,7 +56,7 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
     return _template().render(
         manifest=manifest,
         promises=[promises.in_words(g, sensitive=form.sensitive is not None) for g in manifest.guarantees],
-        warnings=promises.warnings(manifest, [r.manifest for r in ordered[:-1]], suppressed_values=sum(taken_out.values())),
+        warnings=promises.warnings(manifest, [r.manifest for r in ordered[:-1]], suppressed_values=sum(taken_out.values()), named=by_informed(adversaries)),
         settings=promises.settings({key: value for key, value in manifest.method.items() if key != "name"}),
         checks=checks,
         results={kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")},
@@ -95,7 +72,8 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
         form=form,
         place=place,
         repeated=_repeated(form),
-        adversaries=adversaries,
+        adversaries=told(adversaries),
+        by_informed=by_informed(adversaries),
         correlations=_matrix(Correlations.of(form)) if isinstance(form, Sliced | Bucketized) else None,
         charts=_charts(series, place, intervals=form.has_intervals or place == "group"),
         series=series,

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from phalanx.release.manifest import Manifest
+from phalanx.report.charts import percent
 
 _WORDS: Final = {
     "k-anonymity": "By the quasi-identifiers everybody is one of at least {k}: every group has at least {k} rows (k-anonymity).",
@@ -91,6 +92,14 @@ def in_words(guarantee: Mapping[str, Any], *, sensitive: bool = True) -> str:
         return f"{name}: {settings(parameters)}" if parameters else name
 
 
+def _delta(guarantee: Mapping[str, Any]) -> Fraction:
+    """Delta as the manifest says it; 0 where that means nothing."""
+    try:
+        return Fraction(str(guarantee.get("delta")))
+    except (ValueError, ArithmeticError):
+        return Fraction(0)
+
+
 def _of_mutual_cover(told: Mapping[str, Any]) -> str:
     """What stands behind a published value, in which groups, and how rows were kept from coming out as they went in."""
     delta = Fraction(str(told["delta"]))
@@ -169,17 +178,18 @@ _VISIBLE: Final = {
         "Values are real ones of other persons, and sensitive values are exact",
         (
             "Every row is of one person, with this person's own sensitive value; what may be wrong in it are the quasi-identifiers. Whoever knows how the rows were made, "
-            "or guesses it, can weigh which rows may be somebody's. No value is invented: a rare one tells that somebody in the table has it."
+            "or guesses it, can tell which rows may be somebody's. No value is invented: a rare one says that somebody in the table has it."
         ),
     ),
 }
 """What a form without generalized groups does not hide, as (headline, sentence)."""
 
 
-def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed_values: int = 0) -> list[tuple[str, str]]:
+def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed_values: int = 0, named: float | None = None) -> list[tuple[str, str]]:
     """What somebody must know before they hand the release out, as (headline, sentence).
 
-    ``earlier`` are the manifests of the releases before it, and ``suppressed_values`` is how many values were taken out of its rows.
+    ``earlier`` are the manifests of the releases before it, ``suppressed_values`` is how many values were taken out of its rows, and ``named`` the share
+    of persons whose row an adversary names who knows how the release was made, where that was measured.
     """
     found = []
     if manifest.not_for_publication:
@@ -205,17 +215,9 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
         )
     if manifest.form in _VISIBLE:
         found.append(_VISIBLE[manifest.form])
-    if any(g.get("name") == _COVER and g.get("unchanged") == "paper" for g in manifest.guarantees):
-        found.append(
-            (
-                "What is published is not what the tables say",
-                (
-                    "Rows that came out unchanged were changed once more, in the paper's way, outside of the tables that the promise is about. Some published values may "
-                    'stem from one person almost for sure. Set unchanged = "coupled" unless you are comparing with the paper.'
-                ),
-            )
-        )
     for guarantee in manifest.guarantees:
+        if guarantee.get("name") == _COVER:
+            found += _not_of_mutual_cover(guarantee, named)
         if guarantee.get("name") == "global guarantee":
             found += _of_global_guarantee(guarantee, registered=any(m.registered for m in [*earlier, manifest]))
     if suppressed_values and any(a.role == "sensitive" and a.type != "set" for a in manifest.attributes):
@@ -226,6 +228,26 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
             )
         )
     return found
+
+
+def _not_of_mutual_cover(guarantee: Mapping[str, Any], named: float | None) -> Iterator[tuple[str, str]]:
+    """What mutual cover leaves out (docs/explanation/mutual-cover.md)."""
+    if named is not None and named > _delta(guarantee):
+        yield (
+            "Rows can be recognised",
+            (
+                f"Whoever knows somebody's quasi-identifiers, and how this release was made, names the right row for {percent(named)} of the persons. Delta does "
+                "not bound this: it bounds how much of one value may stem from one person. Where it is too much, bound it by [method.bounds], or lower delta."
+            ),
+        )
+    if guarantee.get("unchanged") == "paper":
+        yield (
+            "What is published is not what the tables say",
+            (
+                "Rows that came out unchanged were changed once more, in the paper's way, outside of the tables that the promise is about. Some published values may "
+                'stem from one person almost for sure. Set unchanged = "coupled" unless you are comparing with the paper.'
+            ),
+        )
 
 
 def _of_global_guarantee(guarantee: Mapping[str, Any], *, registered: bool) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,94 @@
+"""What adversaries found out, as the page of a release tells it: who they are, how often they name the right row, and whom to expect."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+_WHO: Final = {
+    "linkage": (
+        "Takes every value as it stands, as if none had been changed, and names nobody where no row matches. The authors of the method measured it so; it is the "
+        "least to expect."
+    ),
+    "informed": (
+        "The release folder says by which method it was made, so whoever has the folder and knows somebody's quasi-identifiers can do this: judge the release "
+        "by this adversary."
+    ),
+    "omniscient": (
+        "Has what the publisher keeps private, and weighs every possibility. Whoever knows the quasi-identifiers of everybody in the table comes near to it, as "
+        "groups are cut by a public rule. Nobody who knows no more about the people themselves finds out more from this release alone."
+    ),
+}
+"""Whom each adversary stands for."""
+
+
+class Disclosure(Protocol):
+    """What one adversary found out about everybody, as the section on adversaries shows it."""
+
+    @property
+    def adversary(self) -> str:
+        """Its name."""
+
+    @property
+    def knows(self) -> str:
+        """What it knows, in one sentence."""
+
+    @property
+    def persons(self) -> int:
+        """How many persons it looked for."""
+
+    @property
+    def sample(self) -> int | None:
+        """The same where they were drawn; None where it looked for everybody."""
+
+    @property
+    def named_rightly(self) -> tuple[float, tuple[float, float]]:
+        """How often the row that it names as a person's is that person's, on average over persons, and the 95 % confidence interval."""
+
+    @property
+    def identity_baseline(self) -> float:
+        """The same for somebody who takes any row."""
+
+    @property
+    def success(self) -> float | None:
+        """How often the sensitive value that it names is the person's; None where none is published."""
+
+    @property
+    def attribute_baseline(self) -> float | None:
+        """The same for somebody who takes any row."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A row of the table of adversaries."""
+
+    name: str
+    knows: str
+    who: str
+    """Whom it stands for; empty for an adversary of another house."""
+    persons: int | None
+    """None for somebody who takes any row, whoever is looked for."""
+    rows: float
+    """The share of persons whose row it names."""
+    interval: tuple[float, float] | None
+    """Where that of all persons lies; None where all were looked for."""
+    values: float | None
+    """The share of persons whose sensitive value it names."""
+
+
+def told(found: Sequence[Disclosure]) -> list[Told]:
+    """Rows of the table, the first of them for somebody who takes any row; none where nobody attacked."""
+    if not found:
+        return []
+    anybody = Told("anybody", "nothing, and takes any row", "", None, found[0].identity_baseline, None, found[0].attribute_baseline)
+    return [anybody, *map(_told, found)]
+
+
+def by_informed(found: Sequence[Disclosure]) -> float | None:
+    """The share of persons whose row the adversary names whom everybody can be; None where that one did not attack."""
+    return next((each.named_rightly[0] for each in found if each.adversary == "informed"), None)
+
+
+def _told(found: Disclosure) -> Told:
+    rows, interval = found.named_rightly
+    within = None if found.sample is None else interval
+    return Told(found.adversary, found.knows, _WHO.get(found.adversary, ""), found.persons, rows, within, found.success)
