@@ -97,7 +97,7 @@ def test_a_wrong_nearness_is_seen(monkeypatch, broken):
         release, evidence = published(rows, shown)
         monkeypatch.setattr(informed, "distance_of", lambda name, domain, _: distance_of(name, domain, "equal"))
     else:
-        monkeypatch.setattr(informed, "nearest", lambda records, distances, who, _: nearness.nearest(records, distances, who, 0))
+        monkeypatch.setattr(informed, "nearest", lambda blocks, who, _: nearness.nearest(blocks, who, 0))
     with pytest.raises(AssertionError):
         agrees(Informed().attack([release], evidence), rows, shown, 1)
 
@@ -236,6 +236,32 @@ def test_parts_say_what_the_whole_says(monkeypatch):
     monkeypatch.setattr(nearness, "_AT_ONCE", 1)
 
     assert Informed().attack([release], evidence).to_json() == whole.to_json()
+
+
+@pytest.mark.parametrize(("block", "few"), [(1, 64), (3, 64), (1, 0)])
+def test_blocks_leave_nothing_out(monkeypatch, block, few):
+    """However few rows are in a block, the nearest ones are those of comparing with all, over every kind of distance, missing and unknown values among them."""
+    rng = np.random.default_rng(6)
+    domains = [
+        Domain("numeric", pl.Series([None, 1, 2, 5, 9, 12])),
+        Domain("categorical", pl.Series(["x", "y", "z"]), TREE),
+        Domain("categorical", pl.Series(list("abcde"))),
+        Domain("categorical", pl.Series(["u", "v"])),
+    ]
+    distances = [distance_of(str(a), domain, {"u": {"v": 0}} if a == 3 else None) for a, domain in enumerate(domains)]
+    rows, persons = (np.stack([rng.integers(least, len(domain), 200) for domain in domains], axis=1) for least in (-1, 0))
+    changes = 2
+    monkeypatch.setattr(nearness, "_BLOCK", block)
+    monkeypatch.setattr(nearness, "_FEW", few)
+    blocks = nearness.Blocks.of(rows, distances)
+    away = sum(np.append(d.to_all(persons[:, a]), np.ones((200, 1)), axis=1)[:, rows[:, a]] for a, d in enumerate(distances))
+    away[(persons[:, None] != rows).sum(axis=2) < changes] = np.inf
+
+    assert sorted(blocks.row.tolist()) == list(range(200))
+    assert len(blocks.starts) > 40
+    assert (away >= np.repeat(blocks.at_least(persons), np.diff(blocks.starts), axis=1)[:, np.argsort(blocks.row)] - 1e-12).all()
+    for i, found in enumerate(nearness.nearest(blocks, persons, changes)):
+        assert sorted(found.tolist()) == np.flatnonzero(away[i] <= away[i].min() + 1e-12).tolist()
 
 
 def test_values_that_nobody_has():

@@ -1,14 +1,15 @@
 """The informed adversary: it knows how rows were made, and links a person to the nearest row that may be the person's."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
 from phalanx.adversaries.disclosure import Disclosed, Floats, drawn, figures, numbered, of_persons, one_release, published_table, shares
-from phalanx.adversaries.nearness import WORDS, Distance, distance_of, nearest
+from phalanx.adversaries.nearness import WORDS, Blocks, Distance, distance_of, nearest
 from phalanx.adversaries.records import Records
+from phalanx.adversaries.subsets import renumbered
 from phalanx.errors import PlanError, ReleaseError, did_you_mean
 from phalanx.guarantees.exact import Ints, whole
 from phalanx.release.evidence import Evidence
@@ -104,19 +105,27 @@ def _picked(
     records: Records, distances: Sequence[Distance], who: Ints, own: Ints, changes: int, values: Ints | None, shown: Ints | None
 ) -> tuple[Ints, Floats, Floats | None]:
     """How many rows are nearest to each person, and the chances that one of them is the person's ``own`` and has the person's value."""
-    distinct, place = np.unique(records.rows, axis=0, return_inverse=True)
-    place = place.ravel()
-    times = np.bincount(place)
-    count, identity, attribute = np.zeros(len(who), dtype=np.int64), np.zeros(len(who)), np.zeros(len(who))
     q = 1 if shown is None else 1 + int(shown.max(initial=0))
+    distinct, place = _different(records.rows)
+    times = np.bincount(place)
     cells, held = np.unique(place * q + (0 if shown is None else shown), return_counts=True)
-    for part, near in nearest(replace(records, rows=distinct), distances, who, changes):
-        person, row = np.nonzero(near)
-        count[part] = near @ times
-        identity[part] = near[np.arange(len(near)), place[own[part]]]
-        if values is not None:
-            wanted = row * q + values[part][person]
-            at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-            same = np.where((cells[at] == wanted) & (values[part][person] < q), held[at], 0)
-            attribute[part] = np.bincount(person, weights=same, minlength=len(near))
-    return count, identity / count, None if values is None else attribute / count
+    found = list(nearest(Blocks.of(records.rows[distinct], distances), records.persons[who], changes))
+    person, row = np.repeat(np.arange(len(who)), [len(rows) for rows in found]), np.concatenate([np.zeros(0, np.int64), *found])
+    count = np.bincount(person, weights=times[row], minlength=len(who)).astype(np.int64)
+    identity = np.bincount(person, weights=row == place[own][person], minlength=len(who))
+    if values is None:
+        return count, identity / count, None
+    wanted = row * q + values[person]
+    at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    same = np.where((cells[at] == wanted) & (values[person] < q), held[at], 0)
+    return count, identity / count, np.bincount(person, weights=same, minlength=len(who)) / count
+
+
+def _different(rows: Ints) -> tuple[Ints, Ints]:
+    """A row of every kind, and the kind of every row; equal rows are of one."""
+    number = np.zeros(len(rows), dtype=np.int64)
+    for a in range(rows.shape[1]):
+        codes = rows[:, a] + 1
+        number = renumbered(number * (int(codes.max(initial=0)) + 1) + codes)
+    _, first = np.unique(number, return_index=True)
+    return first, number

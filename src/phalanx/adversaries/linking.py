@@ -10,7 +10,7 @@ import polars as pl
 
 from phalanx.adversaries.disclosure import Floats, drawn, numbered
 from phalanx.adversaries.records import Records
-from phalanx.adversaries.subsets import ALL_OF, Subsets, agreeing, bits_of, renumbered
+from phalanx.adversaries.subsets import ALL_OF, Subsets, agreeing, bits_of, numbered_alike
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.boxes import box_ends
@@ -60,7 +60,8 @@ class Matching:
 class _Cells:
     """The sensitive values of published rows: a row has one, or the shares of the values of its bucket."""
 
-    row: Ints
+    first: Ints | None
+    """Where each row's cells begin, and the end, shape (n + 1,); None where each has one."""
     value: Ints
     share: Floats
     """Sums to 1 over each row."""
@@ -75,7 +76,7 @@ def by_rows(form: Perturbed, microdata: Microdata, own: Ints, chosen: Subsets, s
     cells = values = None
     if form.sensitive is not None:
         of_row, of_person = numbered(form.table[form.sensitive], microdata)
-        cells, values = _Cells(np.arange(form.rows), of_row, np.ones(form.rows)), of_person[who]
+        cells, values = _Cells(None, of_row, np.ones(form.rows)), of_person[who]
     return _matched(records, microdata, who, differ, cells, values, chosen, outside=0, of=len(published))
 
 
@@ -86,14 +87,16 @@ def by_buckets(form: Bucketized, microdata: Microdata, chosen: Subsets, sample: 
     records, groups = Records.of(form, microdata), Groups.of(form)
     people = drawn(np.arange(microdata.rows), sample)
     d = records.rows.shape[1]
-    _, of_person, of_row = next(agreeing(records.persons[people], records.rows, Subsets(np.ones((1, d), bool), np.zeros(d + 1, bool))))
+    _, of_person, _, of_row = next(agreeing(records.persons[people], records.rows, Subsets(np.ones((1, d), bool), np.zeros(d + 1, bool))))
     who = people[np.isin(of_person, of_row)]
     published, own = numbered(pl.Series([]) if groups.values is None else groups.values, microdata)
     bucket = places(form.table[BUCKET])[1]
     length = groups.distinct[bucket]
     row = np.repeat(np.arange(form.rows), length)
     cell = groups.starts[bucket][row] + np.arange(len(row)) - (np.cumsum(length) - length)[row]
-    cells = _Cells(row, published[groups.cell_value[cell]], groups.cell_count[cell] / groups.sizes[bucket[row]])
+    cells = _Cells(
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(length)]), published[groups.cell_value[cell]], groups.cell_count[cell] / groups.sizes[bucket[row]]
+    )
     differ = np.zeros(len(who), dtype=np.int64)
     return _matched(records, microdata, who, differ, cells, own[who], chosen, outside=len(people) - len(who), of=microdata.rows)
 
@@ -105,12 +108,12 @@ def _matched(
     n, bits = len(who), chosen.bits
     identity, attribute = np.zeros(len(chosen)), np.zeros(len(chosen))
     count, alone = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
-    for at, of_person, of_row in agreeing(records.persons[who], records.rows, chosen):
+    for at, of_person, there, of_row in agreeing(records.persons[who], records.rows, chosen):
         matching = np.bincount(of_row, minlength=int(of_person.max(initial=0)) + 1)[of_person]
         own, least = (differ & bits[at]) == 0, np.maximum(matching, 1)
         identity[at] = (own / least).sum() / max(n, 1)
         if cells is not None and values is not None:
-            attribute[at] = (_alike(of_person, values, of_row[cells.row], cells) / least).sum() / max(n, 1)
+            attribute[at] = (_alike(of_person, values, there, of_row, cells) / least).sum() / max(n, 1)
         if chosen.has[at].all():
             count, alone = matching, own & (matching == 1)
     return Matching(
@@ -127,12 +130,20 @@ def _matched(
     )
 
 
-def _alike(of_person: Ints, values: Ints, of_cell: Ints, cells: _Cells) -> Floats:
-    """How many of the records with each person's number have the person's value."""
+def _alike(of_person: Ints, values: Ints, there: Ints, of_row: Ints, cells: _Cells) -> Floats:
+    """How many of the records with each person's number have the person's value; ``there``: the rows that have a number."""
     q = int(max(values.max(initial=0), cells.value.max(initial=0))) + 1
-    keys = renumbered(np.concatenate([of_person * q + values, of_cell * q + cells.value]))
-    held = np.bincount(keys[len(values) :], weights=cells.share, minlength=int(keys.max(initial=-1)) + 1)
-    return np.asarray(held[keys[: len(values)]])
+    cell, of_cell = (there, of_row) if cells.first is None else _repeated(there, of_row, cells.first)
+    wanted, held = numbered_alike(of_person * q + values, of_cell * q + cells.value[cell])
+    kept = held >= 0
+    return np.asarray(np.bincount(held[kept], weights=cells.share[cell[kept]], minlength=int(wanted.max(initial=-1)) + 1)[wanted])
+
+
+def _repeated(rows: Ints, numbers: Ints, first: Ints) -> tuple[Ints, Ints]:
+    """The cells of some rows, and the number of the row that each is of."""
+    length = first[rows + 1] - first[rows]
+    ends = np.cumsum(length)
+    return np.arange(int(length.sum())) + np.repeat(first[rows] - (ends - length), length), np.repeat(numbers, length)
 
 
 def _shares(cells: _Cells | None, values: Ints | None, rows: int) -> Floats:

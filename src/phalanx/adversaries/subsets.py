@@ -17,6 +17,8 @@ Floats = npt.NDArray[np.float64]
 
 ALL_OF: Final = 10
 """Of so many attributes, or fewer, all sets are taken."""
+_TABLE: Final = 4
+"""Up to so many numbers per key are looked up in a table; more are sorted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,22 +72,39 @@ def bits_of(has: Bools) -> Ints:
     return found
 
 
-def agreeing(persons: Ints, rows: Ints, subsets: Subsets) -> Iterator[tuple[int, Ints, Ints]]:
-    """For every set of attributes, by its place, a number for each person and for each row, equal just where they agree on all of its attributes.
+def agreeing(persons: Ints, rows: Ints, subsets: Subsets) -> Iterator[tuple[int, Ints, Ints, Ints]]:
+    """For every set of attributes, by its place: a number for each person; the rows that agree with some person on all of its attributes; their numbers.
 
-    ``persons`` (p, d) and ``rows`` (n, d) are codes, the latter -1 for a value that nobody has.
+    Numbers are equal just where persons and rows agree. ``persons`` (p, d) and ``rows`` (n, d) are codes, the latter -1 for a value that nobody has.
     """
-    both = np.concatenate([persons, rows]).astype(np.int64) + 1
-    widths = both.max(axis=0, initial=0) + 1
+    widths = np.maximum(persons.max(axis=0, initial=0), rows.max(axis=0, initial=0)) + 1
     sets = [tuple(np.flatnonzero(held).tolist()) for held in subsets.has]
-    begun: list[tuple[tuple[int, ...], Ints]] = [((), np.zeros(len(both), dtype=np.int64))]
+    everything = np.arange(len(rows))
+    begun: list[tuple[tuple[int, ...], Ints, Ints, Ints]] = [((), np.zeros(len(persons), np.int64), everything, np.zeros(len(rows), np.int64))]
     for at in sorted(range(len(sets)), key=sets.__getitem__):  # so that sets that begin alike share the work
         while sets[at][: len(begun[-1][0])] != begun[-1][0]:
             begun.pop()
         for attribute in sets[at][len(begun[-1][0]) :]:
-            held, number = begun[-1]
-            begun.append(((*held, attribute), renumbered(number * widths[attribute] + both[:, attribute])))
-        yield at, begun[-1][1][: len(persons)], begun[-1][1][len(persons) :]
+            held, of_person, there, of_row = begun[-1]
+            codes, width = rows[there, attribute], int(widths[attribute])
+            of_person, of_row = numbered_alike(of_person * width + persons[:, attribute], np.where(codes < 0, -1, of_row * width + codes))
+            kept = of_row >= 0
+            begun.append(((*held, attribute), of_person, there[kept], of_row[kept]))
+        yield at, *begun[-1][1:]
+
+
+def numbered_alike(keys: Ints, others: Ints) -> tuple[Ints, Ints]:
+    """A number for each of the keys, and for each of the others that equals one the same, else -1; keys are 0 or more, and numbers small."""
+    most = int(keys.max(initial=-1))
+    if most >= _TABLE * (len(keys) + len(others)):
+        number = renumbered(np.concatenate([keys, others]))
+        known = np.zeros(len(number), dtype=bool)
+        known[number[: len(keys)]] = True
+        return number[: len(keys)], np.where(known[number[len(keys) :]], number[len(keys) :], -1)
+    table = np.zeros(most + 2, dtype=np.int64)
+    table[keys] = 1
+    table = np.where(table, np.cumsum(table) - 1, -1)  # the last is for others that are no key
+    return table[keys], table[np.where((others < 0) | (others > most), most + 1, others)]
 
 
 def renumbered(keys: Ints) -> Ints:
