@@ -34,7 +34,7 @@ bench: $(VENV)/.test  ## speed and memory, beside the floor
 	@set -e; for script in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script; done
 
 experiments: $(VENV)/.test  ## the papers' figures on real data
-	@set -e; for script in $(filter-out %/series.py %/adult.py,$(sort $(wildcard experiments/*/[a-z]*.py))); do echo "== $$script"; $(BIN)/python $$script; done
+	@set -e; for script in $(sort $(shell grep -l __main__ experiments/*/*.py)); do echo "== $$script"; $(BIN)/python $$script; done
 
 docs-reference: $(VENV)/.test  ## docs/reference/ from the docstrings
 	@$(BIN)/python docs/reference.py
