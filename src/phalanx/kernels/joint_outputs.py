@@ -30,8 +30,8 @@ _LESS: Final = 1e-9
 """By so much a type's own values are less probable than they may be, which leaves room for rounding."""
 _MOST: Final = 40
 """So many steps per row are taken before a group is given up."""
-_FRESH: Final = 64
-"""After so many steps the inverse is made anew."""
+_FRESH: Final = 2
+"""After so many steps per row the inverse is made anew, which costs as much as that many steps."""
 _ARTIFICIAL: Final = -1
 _SPARE: Final = -2
 
@@ -165,7 +165,7 @@ def _together(
         basis[out], values[out], costs[out] = full, (entering if entering < k else _SPARE), coming
         taken += 1
         age += 1
-        if age == _FRESH:
+        if age >= _FRESH * rows:
             age = 0
             if not inverted(basis, sums, inverse, work, x):
                 break
