@@ -86,10 +86,10 @@ def test_tables_that_are_none_cost_infinity():
     """Rows that do not sum to 1, and types that stay more often than they may, have no cost; just enough is enough."""
     counts, first, at, types = np.array([1, 1, 1, 1]), np.array([0, 2, 4]), np.array([0, 4]), np.array([[0, 0], [1, 1]])
     far, half = np.array([0.0, 1.0, 1.0, 0.0] * 2), np.full(8, 0.5)
-    assert kernel._cost(counts, first, far, at, types, 1.0, half) == 2
-    assert kernel._cost(counts, first, far, at, types, 0.999, half) == np.inf
-    assert kernel._cost(counts, first, far, at, types, 1.0, half * 0.999) == np.inf
-    assert kernel._cost(counts, first, far, at, types, 2.0, np.array([1.0, 0.0, 0.0, 1.0] * 2)) == 0
+    assert kernel._cost(counts, first, far, at, types, np.full(2, 1.0), half) == 2
+    assert kernel._cost(counts, first, far, at, types, np.full(2, 0.999), half) == np.inf
+    assert kernel._cost(counts, first, far, at, types, np.full(2, 1.0), half * 0.999) == np.inf
+    assert kernel._cost(counts, first, far, at, types, np.full(2, 2.0), np.array([1.0, 0.0, 0.0, 1.0] * 2)) == 0
 
 
 def test_a_column_that_too_few_feed_is_given_up():

@@ -62,12 +62,12 @@ def _dearer(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, u: Floats, d
 
 @_kernel
 def _together(
-    c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, cap: float, delta: float, dearness: float, slack: float, table: Floats
+    c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, delta: float, dearness: float, slack: float, table: Floats
 ) -> tuple[float, float, float]:
     """Fill ``table`` with the tables of one group; returns their cost, a lower bound on it, and what is left uncovered (0 where all is well).
 
     The classes of attribute a are ``first[a] .. first[a + 1] - 1`` of ``c``, its cells stand from ``at[a]`` on. ``types`` (t, attributes): the class of
-    each tuple type on each attribute. ``cap``: what the probabilities of a type's own values may sum to. ``dearness``: what it costs not to cover a class.
+    each tuple type on each attribute. ``caps``: what the probabilities of a type's own values may sum to. ``dearness``: what it costs not to cover a class.
     ``slack``: how far weights may fall below zero on the way.
     """
     attributes = len(first) - 1
@@ -77,7 +77,7 @@ def _together(
     if greatest == 0.0:
         greatest = 1.0
     sums = np.ones(rows)
-    sums[k:] = cap
+    sums[k:] = caps
     basis, inverse, work, x = np.eye(rows), np.eye(rows), np.empty((rows, rows)), sums.copy()
     costs, values = np.zeros(rows), np.full(rows, _SPARE)
     values[:k] = _ARTIFICIAL
@@ -179,11 +179,11 @@ def _together(
             lo, hi = first[a], first[a + 1]
             for i in range(lo, hi):
                 table[at[a] + (i - lo) * (hi - lo) + values[b] - lo] += x[b] * basis[b, i]
-    return _cost(c, first, d, at, types, cap, table), _bound(c, first, d, at, types, cap, delta, u, dear), uncovered
+    return _cost(c, first, d, at, types, caps, table), _bound(c, first, d, at, types, caps, delta, u, dear), uncovered
 
 
 @_kernel
-def _cost(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, cap: float, table: Floats) -> float:
+def _cost(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, table: Floats) -> float:
     """What the tables cost; infinity where a row does not sum to 1, or a type stays too often."""
     cost = 0.0
     for a in range(len(first) - 1):
@@ -201,19 +201,19 @@ def _cost(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, cap: float, ta
         for a in range(len(first) - 1):
             size = first[a + 1] - first[a]
             stays += table[at[a] + types[t, a] * (size + 1)]
-        if not stays <= cap + _SUM:
+        if not stays <= caps[t] + _SUM:
             return np.inf
     return cost
 
 
 @_kernel
-def _bound(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, cap: float, delta: float, u: Floats, dear: Floats) -> float:
+def _bound(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, delta: float, u: Floats, dear: Floats) -> float:
     """The bound that prices prove: types' prices above 0 are none, and where a cover undercuts the others, all prices of a tuple are lowered by as much."""
     k = first[-1]
     for t in range(len(types)):
         u[k + t] = min(u[k + t], 0.0)
     _dearer(c, first, d, at, types, u, dear)
-    bound = cap * u[k:].sum()
+    bound = (caps * u[k:]).sum()
     for a in range(len(first) - 1):
         lo, hi = first[a], first[a + 1]
         size = hi - lo
@@ -281,9 +281,22 @@ def least_together(
                 own[t, v] = types[first_type[g] + t, attribute[v]]
         cap = float(varying - changes)
         cap -= min(_LESS, cap)
-        cost[g], bound[g], uncovered = _together(c, first, distance, at, own, cap, num / den, dearness, slack, part)
+        cost[g], bound[g], uncovered = _together(c, first, distance, at, own, np.full(len(own), cap), num / den, dearness, slack, part)
         if uncovered > _SUM:
             cost[g] = np.inf
         for v in range(varying):
             p = problem[v]
             table[cells[p] : cells[p + 1]] = part[at[v] : at[v + 1]]
+
+
+@_kernel
+def least_capped(c: Ints, d: Floats, classes: Ints, caps: Floats, num: int, den: int, dearness: float, slack: float, table: Floats) -> float:
+    """Solve one attribute with a cap on the probabilities of some classes' own values: fill ``table``, and return its cost, infinite where there is none.
+
+    ``c`` (k,): the tuples of its classes; ``d`` and ``table`` (k * k,): distances and cells, row by row; ``classes``: those with ``caps``; delta is
+    ``num / den``; ``dearness`` and ``slack`` are those of :func:`least_together`.
+    """
+    k = len(c)
+    first, at = np.array([0, k]), np.array([0, k * k])
+    cost, _, uncovered = _together(c, first, d, at, classes.reshape(-1, 1), caps, num / den, dearness, slack, table)
+    return cost if uncovered <= _SUM else np.inf

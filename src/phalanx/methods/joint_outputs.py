@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,64 +14,15 @@ from phalanx.errors import MethodError
 from phalanx.kernels import joint_outputs as kernel
 from phalanx.methods.distances import Distance
 from phalanx.methods.joint_highs import together_by_highs
+from phalanx.methods.large_groups import LARGE, change_by_turns
+from phalanx.methods.layout import Layout
 from phalanx.methods.outputs import Floats, Ints, Problems, check_delta, denominator_for, fitting, in_threads, part, ranges, rounded, solve
 from phalanx.methods.outputs import Tables as Solved
-from phalanx.methods.tuples import numbered
 
 _ATTEMPTS: Final = ((10.0, 0.0), (10.0, 1e-9), (1e4, 1e-9))
 """How dear it is not to cover a class, and how far weights may fall below zero, at first and where that brought nothing."""
 _PROVEN: Final = 1e-7
 """Tables are optimal where this part of their cost, or of a thousandth of the greatest distance a tuple, could at most be saved."""
-
-
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """Rows in groups, laid out as problems: that of group g on attribute a is number a * groups + g."""
-
-    groups: int
-    problems: Problems
-    codes: Ints
-    """The code of every class, in the places of the problems' counts."""
-    own: Ints
-    """The class of every row on every attribute, shape (n, d)."""
-    group: Ints
-    """The group of every row, 0 .. groups-1, shape (n,)."""
-
-    @classmethod
-    def of(cls, columns: Sequence[npt.NDArray[np.int32]], sizes: Sequence[int], distances: Sequence[Distance], group: Ints) -> "Layout":
-        """Lay out rows with these codes (d columns of shape (n,), over domains of these ``sizes``) in these groups, none of which is empty."""
-        groups = int(group.max(initial=-1)) + 1
-        parts, codes, own = [], [], np.empty((len(group), len(columns)), np.int64)
-        for a, (column, size, distance) in enumerate(zip(columns, sizes, distances, strict=True)):
-            cells, at, counts = np.unique(group * size + column, return_inverse=True, return_counts=True)
-            starts = np.searchsorted(cells, np.arange(groups + 1) * size)
-            codes.append(cells % size)
-            parts.append(distance.problems(codes[-1], counts, starts))
-            own[:, a] = at - starts[group]
-        return cls(groups, Problems.joined(parts), np.concatenate(codes), own, group)
-
-    @property
-    def attributes(self) -> int:
-        """How many attributes there are."""
-        return int(self.own.shape[1])
-
-    @cached_property
-    def types(self) -> tuple[Ints, Ints]:
-        """The different tuples of each group as classes, shape (types, d), and where each group's begin, and the end."""
-        of = numbered([self.group, *self.own.T])
-        _, first = np.unique(of, return_index=True)
-        return self.own[first], np.searchsorted(self.group[first], np.arange(self.groups + 1))
-
-    def cells(self, which: Ints) -> Ints:
-        """The cells of some groups' tables on all attributes."""
-        of = (np.arange(self.attributes)[:, None] * self.groups + which).ravel()
-        return ranges(self.problems.cells[of], np.diff(self.problems.starts)[of] ** 2)
-
-    def stays(self, cells: npt.NDArray[Any], own: Ints, table: Ints) -> npt.NDArray[Any]:
-        """The ``cells`` of the own values of tuples with these classes, drawn from these tables, in the shape of both."""
-        k = np.diff(self.problems.starts)[table]
-        found: npt.NDArray[Any] = cells[self.problems.cells[table] + own * (k + 1)]
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +159,10 @@ def _solve_together(layout: Layout, delta: Fraction, changes: int, which: Ints, 
     enough = _PROVEN * 1e-3 * problems.tuples[: layout.groups] * greatest
     most = layout.attributes * problems.tuples[: layout.groups] * greatest
     arrays = problems.counts, problems.starts, problems.distances, problems.cells, types, first, fitted.numerator, fitted.denominator, changes
+    large = (np.diff(first) + np.diff(problems.starts).reshape(layout.attributes, -1).sum(axis=0))[which] > LARGE
+    for g in which[large].tolist():
+        cost[g] = change_by_turns(layout, fitted, changes, g, table)
+    which = which[~large]
     cost[which], bound[which] = math.inf, -math.inf
     for dearness, slack in _ATTEMPTS:
         if not len(which):
