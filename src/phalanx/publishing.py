@@ -289,7 +289,9 @@ class Series:
 
     def _randomness(self, number: int, attempt: int) -> Randomness:
         """Fresh randomness for each draft of each release."""
-        return Randomness.secure() if self._is.seed is None else Randomness.seeded((self._is.seed + number + (attempt << 32)) % 2**64)
+        if self._is.seed is None:
+            return Randomness.secure()
+        return Randomness.seeded(self._is.seed + number if attempt == 0 else (self._is.seed + number + (attempt << 32)) % 2**64)
 
     def _evidence(
         self, groups: Mapping[int, "pl.DataFrame"], carried: Mapping[str, "pl.DataFrame"], draft: Draft, microdata: Mapping[int, Microdata]
