@@ -159,9 +159,9 @@ def test_adversaries_stand_side_by_side(tmp_path):
 def test_every_adversary_of_ours_is_described(tmp_path):
     """Whom each of the adversaries stands for that look at a release before it leaves, so that a reader knows which figure to judge by."""
     made, page, _ = publish(tmp_path)
-    assert [row.who != "" for row in told(made[0].disclosed)] == [False, True, True, True]
-    assert all(row.who in page.text.replace("’", "'") for row in told(made[0].disclosed))
-    assert told([]) == []
+    assert [row.who != "" for row in told(made[0].disclosed, {})] == [False, True, True, True]
+    assert all(row.who in page.text.replace("’", "'") for row in told(made[0].disclosed, {}))
+    assert told([], {}) == []
 
 
 def test_without_sensitive_values_there_is_no_figure_of_them(tmp_path):
@@ -177,6 +177,15 @@ def test_rows_that_can_be_recognised_are_warned_of(tmp_path, share, told):
     made, _, _ = publish(tmp_path)
     page = page_of(tmp_path / "page.html", made[0].release, [Found("informed", "x", 60, (share, (0, 1)), None)])
     assert ("Rows can be recognised" in page.text and "names the right row for 25.0% of the persons" in page.text) == told
+
+
+def test_what_the_plan_allows_is_told(tmp_path):
+    """Beside an adversary that the plan bounds stands how much it may name, and nobody is warned of what was allowed."""
+    made, _, _ = publish(tmp_path, bounds={"informed": "4/5"})
+    page = page_of(tmp_path / "page.html", made[0].release, [Found(name, "x", 60, (0.7, (0, 1)), None) for name in ("informed", "omniscient")])
+    assert "judge the release by this adversary. The plan allows it to name 4/5 of the rows." in page.text
+    assert page.text.count("The plan allows it") == 1
+    assert "Rows can be recognised" not in page.text
 
 
 def test_the_page_stands_alone(tmp_path):

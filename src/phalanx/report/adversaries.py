@@ -1,8 +1,8 @@
 """What adversaries found out, as the page of a release tells it: who they are, how often they name the right row, and whom to expect."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 _WHO: Final = {
     "linkage": (
@@ -73,14 +73,16 @@ class Told:
     """Where that of all persons lies; None where all were looked for."""
     values: float | None
     """The share of persons whose sensitive value it names."""
+    allowed: str
+    """The greatest share of rows that the plan allows it to name; empty where it says none."""
 
 
-def told(found: Sequence[Disclosure]) -> list[Told]:
-    """Rows of the table, the first of them for somebody who takes any row; none where nobody attacked."""
+def told(found: Sequence[Disclosure], bounds: Mapping[str, Any]) -> list[Told]:
+    """Rows of the table, the first of them for somebody who takes any row; none where nobody attacked. ``bounds``: the plan's, by adversary."""
     if not found:
         return []
-    anybody = Told("anybody", "nothing, and takes any row", "", None, found[0].identity_baseline, None, found[0].attribute_baseline)
-    return [anybody, *map(_told, found)]
+    anybody = Told("anybody", "nothing, and takes any row", "", None, found[0].identity_baseline, None, found[0].attribute_baseline, "")
+    return [anybody, *(_told(each, str(bounds.get(each.adversary, ""))) for each in found)]
 
 
 def by_informed(found: Sequence[Disclosure]) -> float | None:
@@ -88,7 +90,7 @@ def by_informed(found: Sequence[Disclosure]) -> float | None:
     return next((each.named_rightly[0] for each in found if each.adversary == "informed"), None)
 
 
-def _told(found: Disclosure) -> Told:
+def _told(found: Disclosure, allowed: str) -> Told:
     rows, interval = found.named_rightly
     within = None if found.sample is None else interval
-    return Told(found.adversary, found.knows, _WHO.get(found.adversary, ""), found.persons, rows, within, found.success)
+    return Told(found.adversary, found.knows, _WHO.get(found.adversary, ""), found.persons, rows, within, found.success, allowed)

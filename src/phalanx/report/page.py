@@ -72,7 +72,7 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
         form=form,
         place=place,
         repeated=_repeated(form),
-        adversaries=told(adversaries),
+        adversaries=told(adversaries, manifest.method.get("bounds", {})),
         by_informed=by_informed(adversaries),
         correlations=_matrix(Correlations.of(form)) if isinstance(form, Sliced | Bucketized) else None,
         charts=_charts(series, place, intervals=form.has_intervals or place == "group"),

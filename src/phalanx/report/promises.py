@@ -217,7 +217,7 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
         found.append(_VISIBLE[manifest.form])
     for guarantee in manifest.guarantees:
         if guarantee.get("name") == _COVER:
-            found += _not_of_mutual_cover(guarantee, named)
+            found += _not_of_mutual_cover(guarantee, None if "informed" in manifest.method.get("bounds", {}) else named)
         if guarantee.get("name") == "global guarantee":
             found += _of_global_guarantee(guarantee, registered=any(m.registered for m in [*earlier, manifest]))
     if suppressed_values and any(a.role == "sensitive" and a.type != "set" for a in manifest.attributes):
@@ -231,7 +231,7 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
 
 
 def _not_of_mutual_cover(guarantee: Mapping[str, Any], named: float | None) -> Iterator[tuple[str, str]]:
-    """What mutual cover leaves out (docs/explanation/mutual-cover.md)."""
+    """What mutual cover leaves out (docs/explanation/mutual-cover.md); ``named``: the share of rows that are recognised, where no bound of the plan allows it."""
     if named is not None and named > _delta(guarantee):
         yield (
             "Rows can be recognised",
