@@ -59,16 +59,21 @@ def test_beside(data, tmp_path):
     """Theirs is rebuilt, all settings stand side by side, ours costs least at equal delta, and who knows more finds no less."""
     ran = run_script("mutual_cover/beside.py", "--runs", 1, "--queries", 60, "--attacked", 200, "--plots", tmp_path, data=data)
     assert ran.returncode == 0, ran.stderr
-    program, settings, equal, kept, pairs, adversaries = tables_of(ran.stdout).values()
+    program, classes, settings, known, equal, to_informed, kept, pairs = tables_of(ran.stdout).values()
     assert [row[0] for row in program] == ["measured", "rebuilt"]
+    assert len(classes) == 2
     costs = {row[0]: float(row[1]) for row in settings}
     assert costs["ours, 1/6"] < costs["the paper's way, 1/6"] < costs["theirs, 1/6"]
-    assert {row[1] for row in equal} >= {"everywhere", "identity, P = 0.5"}
-    assert [row[1] for row in kept[1:]] == ["0.0%"] * 4
+    assert [row[0] for row in known] == list(costs)
+    for row in known:
+        linked, informed, *knows = (float(cell.split(",")[0]) for cell in row[3:6] if cell)
+        assert linked < informed + 0.02
+        assert all(informed < most + 0.05 for most in knows)
+    assert {row[1] for row in equal} >= {"all of these", "identity, P = 0.5"}
+    assert [row[2] for row in to_informed] == ["ours", "ours, changed afterwards"] * 6
     assert float(kept[0][1].rstrip("%")) > 0
+    assert [row[1] for row in kept[1:]] == ["0.0%"] * 6
     assert len(pairs) == 8
-    for row in adversaries[1:]:
-        assert float(row[3].split(",")[0]) >= float(row[1].split(",")[0])
     assert (tmp_path / "frontier.svg").is_file()
 
 
@@ -100,6 +105,22 @@ def test_the_original_answers_every_query_and_has_lost_nothing(data):
     assert same.returncode == 0, same.stderr
     assert list(map(float, same.stdout.split())) == [0.0] * 6
     assert all(float(cell) > 0 for cell in dealt.stdout.split())
+
+
+def test_the_rebuilt_program_keeps_what_it_promises(data):
+    """Every group has at least l rows, of different salaries; no tuple has more than delta of any whole number, and with a smaller delta one would."""
+    code = (
+        "import numpy as np, theirs; from census import *; of, s = theirs.groups(4), microdata().sensitive.codes; "
+        "print(np.bincount(of).min(), len(np.unique(of * 1000 + s)) == len(of)); "
+        "table = np.diff(theirs.output_table((0, 0, 1, 3, 3, 7, 9), 4), axis=1, prepend=0); share = table.max(axis=0) / np.maximum(table.sum(axis=0), 1e-12); "
+        "print(share.max())"
+    )
+    ran = inside(data, code)
+    assert ran.returncode == 0, ran.stderr
+    least, different, share = ran.stdout.split()
+    assert int(least) >= 4
+    assert different == "True"
+    assert 1 / 5 < float(share) <= 1 / 4 + 1e-9
 
 
 @pytest.mark.parametrize("script", ["figures.py", "beside.py"])

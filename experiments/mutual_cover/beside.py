@@ -8,7 +8,7 @@ asked as the authors' program asks: five attributes (its loop runs once more tha
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import theirs
-from census import P_MATCH, QUASI, SENSITIVE, Cover, Floats, Ints, attacked, disclosures, microdata, originals, publish, rows_of, show, solved
-from measures import apart, changed, cost, errors_of_rows, queries, together, together_before
+from census import P_MATCH, QUASI, Cover, Floats, Ints, attacked, disclosures, microdata, originals, publish, rows_of, show, solved
+from measures import alone, apart, changed, cost, errors_of_rows, queries, together, together_before
 from plots import Curves, curves
 
 from phalanx.adversaries.informed import Informed
@@ -26,33 +26,51 @@ from phalanx.kernels import drawing
 from phalanx.methods.joint_outputs import Tables
 from phalanx.methods.mutual_cover import draw, drawn_codes
 from phalanx.randomness import Randomness
+from phalanx.release.form import Form
+from phalanx.release.outputs import OutputTables
 
 L, THEIRS = 10, 6
 PAPER: dict[str, Any] = {"grouping": "mondrian", "unchanged": "paper"}
-MOST = (4, 5, 6, 7, 8, 10, 12, 15)
+MOST = (4, 5, 6, 7, 8, 10, 12, 15, 20, 30)
 """1/delta of our frontier."""
-OF_PAPER = (5, 6, 7, 8, 10)
+OF_PAPER, OF_AFTERWARDS = (5, 6, 7, 8, 10), (4, 5, 6, 7, 8, 10, 12, 15)
+AFTERWARDS: dict[str, Any] = {"unchanged": "paper"}
+OTHERS: dict[str, dict[str, Any]] = {
+    "ours, 1/6, the paper's groups": {"delta": "1/6", "grouping": "mondrian"},
+    "ours, 1/6, two values changed": {"delta": "1/6", "changes": 2},
+    "ours, 1/6, groups of 20": {"delta": "1/6", "k": 20},
+    "ours, 1/10, groups of 40": {"delta": "1/10", "k": 40},
+    "ours, 1/6, l = 12": {"delta": "1/6", "l": 12},
+    "ours, 1/6, distinct": {"delta": "1/6", "diversity": "distinct"},
+    "ours, 1/8, distinct": {"delta": "1/8", "diversity": "distinct"},
+    "ours, 1/10, distinct": {"delta": "1/10", "diversity": "distinct"},
+}
 MEASURED = {
-    "cost": 0.344,
     "identity": {"0.3": 0.0062, "0.5": 0.0152, "0.8": 0.0221, "1": 0.0},
     "attribute": {"0.3": 0.0180, "0.5": 0.0268, "0.8": 0.0300, "1": 0.0029},
 }
-MEASURED_ERRORS = (2.285, 0.81)
-"""Mean and median of the relative errors."""
+MEASURED_COST, MEASURED_MEAN, MEASURED_MEDIAN = 0.344, 2.285, 0.81
+MEASURED_CLASSES, CLASSES = (3.40, 0.64, 0.31, 0.21), ((0, 10), (10, 100), (100, 1000), (1000, 10**9))
 WHAT = ("identity", "attribute")
-PLACES = [(w, p) for w in range(2) for p in range(len(P_MATCH)) if P_MATCH[p] != "1"]
+PLACES = {f"{w}, P = {p}": (i, j) for i, w in enumerate(WHAT) for j, p in enumerate(P_MATCH) if p != "1"}
 """Where disclosures are held equal."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """Means over runs, errors of all runs one after the other."""
+    """Means over runs, errors of all runs one after the other; of adversaries who know more, what they make of the first run."""
 
     disclosed: Floats
+    """Identity and attribute disclosure at every P_match, shape (2, 6)."""
     cost: float
     changed: float
     errors: Floats
     apart: tuple[float, float]
+    """As :func:`measures.apart`."""
+    alone: Floats
+    """By attribute, as :func:`measures.alone`."""
+    informed: Any = None
+    omniscient: Any = None
 
     @property
     def mean(self) -> float:
@@ -66,110 +84,121 @@ class Found:
         disclosed = [f"{1000 * self.disclosed[w, p]:.1f}" for w in range(2) for p in range(len(P_MATCH)) if (w, P_MATCH[p]) != (0, "1")]
         return [f"{self.cost:.4f}", f"{self.changed:.2f}", *disclosed, f"{self.mean:.2f}", f"{self.median:.3f}"]
 
+    def known(self) -> list[str]:
+        linked, informed, knows = self.disclosed.max(axis=1), self.informed, self.omniscient
+        cells = [f"{self.cost:.4f}", f"{self.median:.3f}", f"{linked[0]:.4f}, {linked[1]:.4f}", f"{informed.identity:.3f}, {informed.attribute:.3f}"]
+        if knows is None:
+            return [*cells, "", ""]
+        return [*cells, f"{knows.identity:.3f}, {knows.attribute:.3f}", f"{knows.success:.3f}"]
+
 
 HEADER = ["cost", "changed", *(f"{w[:5]} {p}" for w in WHAT for p in P_MATCH if (w, p) != ("identity", "1")), "SUM mean", "median"]
+Frontier = dict[int, Found]
+"""What was found, by 1/delta."""
+Draws = Iterator[tuple[Ints, Form, Ints, OutputTables | None]]
+"""What every row published, in the order of the table; the release, whose row is which, and the tables it was drawn from."""
 
 
 class Beside:
     def __init__(self, runs: int, number: int, sample: int, plots: Path | None) -> None:
         self.runs, self.sample, self.plots = runs, sample, plots
         self.asked = queries(5, number)
-        self.frontier: dict[int, Found] = {}
-        self.paper: dict[int, Found] = {}
 
-    def found(self, releases: Iterator[tuple[Ints, Floats]]) -> Found:
-        """``releases``: what every row published, and what linkage discloses of it."""
-        each = [(d, cost(r), changed(r), errors_of_rows(r, self.asked), apart(r)) for r, d in releases]
-        disclosed, costs, changes, errors, moved = zip(*each, strict=True)
+    def found(self, drafts: Draws, said: dict[str, Any] | None = None) -> Found:
+        disclosed, costs, changes, errors, moved, single = [], [], [], [], [], []
+        informed = omniscient = None
+        for rows, form, own, outputs in drafts:
+            disclosed.append(disclosures(form, own))
+            costs.append(cost(rows))
+            changes.append(changed(rows))
+            errors.append(errors_of_rows(rows, self.asked))
+            moved.append(apart(rows))
+            single.append(alone(rows))
+            if informed is None:
+                informed = attacked(Informed(sample=self.sample), form, own, method=said)
+                omniscient = None if outputs is None else attacked(Omniscient(sample=self.sample), form, own, outputs, said)
         phi, tv = np.mean(moved, axis=0).tolist()
-        return Found(np.mean(disclosed, axis=0), float(np.mean(costs)), float(np.mean(changes)), np.concatenate(errors), (phi, tv))
+        means = float(np.mean(costs)), float(np.mean(changes))
+        return Found(np.mean(disclosed, axis=0), *means, np.concatenate(errors), (phi, tv), np.mean(single, axis=0), informed, omniscient)
 
-    def ours(self, most: int, **more: Any) -> Found:
-        method = Cover(delta=f"1/{most}", **({"l": L} | more))
+    def ours(self, **parameters: Any) -> Found:
+        method = Cover(**({"l": L} | parameters))
         drafts = (publish(method, seed) for seed in range(1, self.runs + 1))
-        return self.found((rows_of(d), disclosures(d.form, d.groups)) for d in drafts)
+        return self.found(((rows_of(d), d.form, d.groups, d.outputs) for d in drafts), method.public())
 
     def program(self) -> None:
         """The authors' program as measured, and as rebuilt."""
         group = theirs.groups(L)
         size = np.bincount(group)
         drafts = list(theirs.drawn(group, THEIRS, range(1, self.runs + 1)))
-        self.unchanged = float(np.mean([share for _, share in drafts]))
+        unchanged = float(np.mean([share for _, share in drafts]))
         self.their_rows = drafts[0][0]
         numbers = np.arange(1, len(group) + 1)
-        self.theirs = self.found((rows, disclosures(theirs.form_of(rows), numbers)) for rows, _ in drafts)
-        rows = [["measured", "3,594 of 10-19", "17 %", f"{MEASURED['cost']}", *self._shown(MEASURED), *map(str, MEASURED_ERRORS)]]
-        again = {w: {p: round(float(self.theirs.disclosed[i, j]), 4) for j, p in enumerate(P_MATCH)} for i, w in enumerate(WHAT)}
-        of = f"{len(size):,} of {size.min()}-{size.max()}"
-        rows.append(
-            ["rebuilt", of, f"{self.unchanged:.1%}", f"{self.theirs.cost:.3f}", *self._shown(again), f"{self.theirs.mean:.2f}", f"{self.theirs.median:.2f}"]
-        )
+        self.theirs = self.found((rows, theirs.form_of(rows), numbers, None) for rows, _ in drafts)
+        again = {w: {p: float(self.theirs.disclosed[i, j]) for j, p in enumerate(P_MATCH)} for i, w in enumerate(WHAT)}
+        groups = f"{len(size):,} of {size.min()}-{size.max()}"
+        rows = [
+            ["measured", "3,594 of 10-19", "17 %", f"{MEASURED_COST}", *self._shown(MEASURED), f"{MEASURED_MEAN}", f"{MEASURED_MEDIAN}"],
+            ["rebuilt", groups, f"{unchanged:.1%}", f"{self.theirs.cost:.3f}", *self._shown(again), f"{self.theirs.mean:.2f}", f"{self.theirs.median:.2f}"],
+        ]
         title = f"The authors' program, l = {L}, delta = 1/{THEIRS}: as it was measured, and rebuilt ({self.runs} runs)"
         show(title, ["", "groups", "came out unchanged", "cost", "identity at P = .3 / .5 / .8 / 1", "attribute", "SUM mean", "median"], rows)
+        asked = np.array([q.rows for q in self.asked])
+        each = self.theirs.errors.reshape(self.runs, -1)
+        share = [f"{each[:, inside].mean():.2f} ({inside.sum()})" if (inside := (asked > low) & (asked <= high)).any() else "none" for low, high in CLASSES]
+        header = ["rows asked about", "1-10", "11-100", "101-1,000", "more"]
+        show(
+            "Mean SUM errors of the program by how many rows are asked about",
+            header,
+            [["measured", *map(str, MEASURED_CLASSES)], ["rebuilt (queries)", *share]],
+        )
 
-    def _shown(self, of: dict[str, Any]) -> list[str]:
+    def _shown(self, of: dict[str, dict[str, float]]) -> list[str]:
         return [" / ".join(f"{of[w][p]:.4f}" for p in ("0.3", "0.5", "0.8", "1")) for w in WHAT]
 
     def settings(self) -> None:
-        """All settings side by side."""
-        for most in MOST:
-            self.frontier[most] = self.ours(most)
-        for most in OF_PAPER:
-            self.paper[most] = self.ours(most, **PAPER)
-        rows = [["theirs, 1/6", *self.theirs.row()]]
-        rows += [[f"the paper's way, 1/{most}", *found.row()] for most, found in self.paper.items()]
-        rows += [[f"ours, 1/{most}", *found.row()] for most, found in self.frontier.items()]
-        self.other = {
-            "ours, 1/6, groups of 20": self.ours(6, k=20),
-            "ours, 1/10, groups of 40": self.ours(10, k=40),
-            "ours, 1/6, two values changed": self.ours(6, changes=2),
-            "ours, 1/6, l = 12": self.ours(6, l=12),
-            "ours, 1/6, distinct": self.ours(6, diversity="distinct"),
-            "ours, 1/8, distinct": self.ours(8, diversity="distinct"),
-            "ours, 1/10, distinct": self.ours(10, diversity="distinct"),
-            "ours, 1/6, the paper's groups": self.ours(6, grouping="mondrian"),
-            "ours, 1/6, changed afterwards": self.ours(6, unchanged="paper"),
-        }
-        rows += [[name, *found.row()] for name, found in self.other.items()]
+        """All settings side by side, by what the paper's adversary and those who know more make of them."""
+        self.frontier = {most: self.ours(delta=f"1/{most}") for most in MOST}
+        self.paper = {most: self.ours(delta=f"1/{most}", **PAPER) for most in OF_PAPER}
+        found = {f"theirs, 1/{THEIRS}": self.theirs}
+        found |= {f"the paper's way, 1/{most}": f for most, f in self.paper.items()} | {f"ours, 1/{most}": f for most, f in self.frontier.items()}
+        self.afterwards = {most: self.ours(delta=f"1/{most}", **AFTERWARDS) for most in OF_AFTERWARDS}
+        found |= {f"ours, 1/{most}, changed afterwards": f for most, f in self.afterwards.items()}
+        found |= {name: self.ours(**parameters) for name, parameters in OTHERS.items()}
+        self.named = found
+        rows = [[name, *f.row()] for name, f in found.items()]
         show(f"Loss, linkage (in thousandths, at each P) and errors, l = {L}, means of {self.runs} runs", ["setting", *HEADER], rows)
+        _, times = np.unique(microdata().sensitive.codes, return_counts=True)
+        n = microdata().rows
+        title = (
+            f"Identity and attribute disclosure by who knows more, of {min(self.sample, n):,} persons "
+            f"(at random {1 / n:.5f} and {float(((times / n) ** 2).sum()):.4f}; the most frequent salary has {times.max() / n:.4f})"
+        )
+        header = ["setting", "cost", "SUM median", "linkage, best P", "informed", "omniscient", "names the salary"]
+        show(title, header, [[name, *f.known()] for name, f in found.items()])
 
     def at_equal(self) -> None:
         """What ours loses where it discloses as much, between the deltas of the frontier."""
-        rows = []
-        refer: list[tuple[str, Floats, float, float, float]] = [
-            ("theirs, measured", self._measured(), float(MEASURED["cost"]), *MEASURED_ERRORS),  # type: ignore[arg-type]
-            ("theirs, rebuilt", self.theirs.disclosed, self.theirs.cost, self.theirs.mean, self.theirs.median),
-            *((f"the paper's way, 1/{m}", f.disclosed, f.cost, f.mean, f.median) for m, f in self.paper.items()),
+        measured = {what: MEASURED[what.split(",")[0]].get(what.split("= ")[1]) for what in PLACES}
+        refer: list[tuple[str, dict[str, float], tuple[float, float, float]]] = [
+            ("theirs, measured", {what: d for what, d in measured.items() if d is not None}, (MEASURED_COST, MEASURED_MEAN, MEASURED_MEDIAN))
         ]
-        for name, disclosed, its_cost, its_mean, its_median in refer:
-            needed = {place: self._needed(place, float(disclosed[place])) for place in PLACES if np.isfinite(disclosed[place])}
-            shown = [("everywhere", max(needed.values()))]
+        for name, f in ((f"theirs, 1/{THEIRS}", self.theirs), *((f"the paper's way, 1/{m}", f) for m, f in self.paper.items())):
+            refer.append((name, {what: float(f.disclosed[place]) for what, place in PLACES.items()}, (f.cost, f.mean, f.median)))
+        rows = []
+        for name, disclosed, its in refer:
+            needed = {what: _needed(self.frontier, lambda f, place=PLACES[what]: float(f.disclosed[place]), d) for what, d in disclosed.items()}
             if name.startswith("theirs"):
-                shown = [(f"{WHAT[w]}, P = {P_MATCH[p]}", most) for (w, p), most in needed.items()] + shown
-            for what, most in shown:
-                if most > MOST[-1]:
-                    rows.append([name, what, "beyond", "", "", ""])
-                    continue
-                ours = {what: self._at(most, what) for what in ("cost", "mean", "median")}
-                rows.append(
-                    [name, what, f"{most:.2f}", *(self._less(its, ours[what]) for what, its in zip(ours, (its_cost, its_mean, its_median), strict=True))]
-                )
+                rows += [[name, what, *_less(self.frontier, most, its)] for what, most in needed.items()]
+            rows.append([name, "all of these", *_less(self.frontier, max(needed.values()), its)])
         header = ["beside", "equal in", "1/delta of ours", "cost: its, ours", "SUM mean: its, ours", "SUM median: its, ours"]
-        show("At equal disclosure: the delta that ours needs to disclose no more, and what it then loses (everywhere: in all of these)", header, rows)
-
-    def _measured(self) -> Floats:
-        return np.array([[MEASURED[w].get(p, np.nan) for p in P_MATCH] for w in WHAT])  # type: ignore[attr-defined]
-
-    def _needed(self, place: tuple[int, int], disclosed: float) -> float:
-        """1/delta with which ours discloses so much; the least of the frontier where that is less."""
-        of = [float(self.frontier[m].disclosed[place]) for m in MOST]
-        return float(np.interp(-disclosed, [-d for d in of], MOST)) if disclosed >= of[-1] else np.inf
-
-    def _at(self, most: float, what: str) -> float:
-        return float(np.interp(most, MOST, [getattr(self.frontier[m], what) for m in MOST]))
-
-    def _less(self, its: float, ours: float) -> str:
-        return f"{its:.3f}, {ours:.3f} ({ours / its - 1:+.0%})"
+        show("At equal disclosure by linkage: the delta with which ours discloses no more, and what it then loses", header, rows)
+        rows = []
+        for name, f in ((f"theirs, 1/{THEIRS}", self.theirs), *((f"the paper's way, 1/{m}", f) for m, f in self.paper.items())):
+            for way, frontier in (("ours", self.frontier), ("ours, changed afterwards", self.afterwards)):
+                most = _needed(frontier, _informed, _informed(f))
+                rows.append([name, f"{f.informed.identity:.3f}", way, *_less(frontier, most, (f.cost, f.mean, f.median))])
+        show("The same at equal identity disclosure to the informed adversary", ["beside", "informed", "with", *header[2:]], rows)
 
     def couplings(self) -> None:
         """Pairs of attributes before and after, by how attributes were drawn together."""
@@ -183,15 +212,22 @@ class Beside:
             "coupled, 20 random orders": [self._coupled(tables, order, seed) for seed, order in enumerate(orders)],
             "coupled, the order that the method chooses (5 runs)": [self._coupled(tables, order, 100 + seed) for seed, order in enumerate(chosen)],
         }
-        before, rows = float(together_before()[0].mean()), []
+        rows = []
         for name, drawn in ways.items():
             moved = np.array([apart(r) for r in drawn])
             same = float(np.mean([(r == originals()).all(axis=1).mean() for r in drawn]))
-            rows.append([name, f"{same:.1%}", *(f"{v.mean():.5f} ({v.min():.5f}-{v.max():.5f})" for v in moved.T)])
-        for name, found in {"the paper's way": self.paper[THEIRS], "theirs": self.theirs}.items():
-            rows.append([f"{name} ({self.runs} runs)", "0.0%", *(f"{v:.5f}" for v in found.apart)])
-        header = ["drawn", "unchanged rows", "phi² of pairs, moved by", "tables of pairs, total variation"]
-        show(f"How pairs of attributes are kept, delta = 1/{THEIRS}: means over 21 pairs (mean phi² before: {before:.4f})", header, rows)
+            single = np.mean([alone(r) for r in drawn], axis=0)
+            rows.append([name, f"{same:.1%}", *(f"{v.mean():.5f} ({v.min():.5f}-{v.max():.5f})" for v in moved.T), *self._single(single)])
+        for name in (f"ours, 1/{THEIRS}, the paper's groups", f"ours, 1/{THEIRS}, changed afterwards", f"the paper's way, 1/{THEIRS}", f"theirs, 1/{THEIRS}"):
+            f = self.named[name]
+            rows.append([f"{name} ({self.runs} runs)", "0.0%", *(f"{v:.5f}" for v in f.apart), *self._single(f.alone)])
+        header = ["drawn", "unchanged rows", "phi² of pairs, moved by", "tables of pairs", "of single attributes", "of hours"]
+        before = float(together_before()[0].mean())
+        show(
+            f"How the table's pairs of attributes are kept, delta = 1/{THEIRS}: means over 21 pairs (phi² before: {before:.4f}); tables by total variation",
+            header,
+            rows,
+        )
         self._pairs(ways["coupled, the order that the method chooses (5 runs)"][0])
 
     def _pairs(self, ours: Ints) -> None:
@@ -200,6 +236,9 @@ class Beside:
         pairs = list(combinations(QUASI, 2))
         rows = [[" and ".join(pairs[i]), *(f"{phi[i]:.4f}" for phi in of)] for i in np.argsort(-of[0])[:8]]
         show("phi² of the pairs that tell most of each other", ["pair", "before", "ours", "the paper's way", "theirs"], rows)
+
+    def _single(self, moved: Floats) -> list[str]:
+        return [f"{moved.mean():.4f}", f"{moved[QUASI.index('uhrswork')]:.4f}"]
 
     def _values(self, tables: Tables, drawn: Ints) -> Ints:
         codes = drawn_codes(tables, drawn, microdata())
@@ -214,54 +253,49 @@ class Beside:
         drawing.apart(tables.own, tables.table, problems.starts, problems.cells, tables.units, numbers, drawn)
         return self._values(tables, drawn)
 
-    def adversaries(self) -> None:
-        """Who knows only the paper's, who knows how it was done, who knows the groups and the tables."""
-        ways: dict[str, dict[str, Any] | None] = {"theirs, 1/6": None}
-        ways |= {f"the paper's way, 1/{m}": {"delta": f"1/{m}", **PAPER} for m in (6, 10)}
-        ways |= {f"ours, 1/{m}": {"delta": f"1/{m}"} for m in (6, 8, 10, 15)}
-        ways |= {"ours, 1/10, groups of 40": {"delta": "1/10", "k": 40}, "ours, 1/6, two values changed": {"delta": "1/6", "changes": 2}}
-        ways |= {"ours, 1/6, changed afterwards": {"delta": "1/6", "unchanged": "paper"}}
-        rows = []
-        for name, parameters in ways.items():
-            if parameters is None:
-                form, own, outputs, said = theirs.form_of(self.their_rows), np.arange(1, len(self.their_rows) + 1), None, {}
-            else:
-                method = Cover(l=L, **parameters)
-                draft = publish(method, 1)
-                form, own, outputs, said = draft.form, draft.groups, draft.outputs, method.public()
-            linked = disclosures(form, own).max(axis=1)
-            informed = attacked(Informed(sample=self.sample), form, own, method=said)
-            cells = [f"{linked[0]:.4f}, {linked[1]:.4f}", f"{informed.identity:.4f}, {informed.attribute:.4f}"]
-            if outputs is None:
-                cells += ["", "", ""]
-            else:
-                knows = attacked(Omniscient(), form, own, outputs, said)
-                cells += [f"{knows.identity:.4f}, {knows.attribute:.4f}", f"{knows.success:.4f}", f"{knows.largest:.3f}; {knows.approximate}"]
-            rows.append([name, *cells])
-        shares = np.unique(microdata().columns[SENSITIVE].codes, return_counts=True)[1] / microdata().rows
-        header = ["setting", "linkage, best P", f"informed ({self.sample:,} persons)", "omniscient", "names the value", "largest; approximate"]
-        title = f"Identity and attribute disclosure by who knows more (at random: {1 / microdata().rows:.5f}, {float((shares**2).sum()):.4f}; the most frequent salary: {shares.max():.4f})"
-        show(title, header, rows)
-
     def plot(self) -> None:
         if self.plots is None:
             return
         panels = []
-        for what, title in (("cost", "cost a row"), ("median", "median error of sums"), ("mean", "mean error of sums")):
-            series = {
-                "ours, by delta": [(1000 * float(f.disclosed[0, 2]), getattr(f, what)) for f in self.frontier.values()],
-                "the paper's way, by delta": [(1000 * float(f.disclosed[0, 2]), getattr(f, what)) for f in self.paper.values()],
-                "the authors' program, rebuilt (delta = 1/6)": [(1000 * float(self.theirs.disclosed[0, 2]), getattr(self.theirs, what))],
-            }
-            panels.append(Curves(title, "identity disclosure at P = 0.7, thousandths", series))
-        curves(self.plots / "frontier.svg", panels)
+        for across, of in (("linkage, P = 0.7, thousandths", _linked), ("informed, thousandths", _informed)):
+            for what, title in (("cost", "cost a row"), ("median", "median error of sums")):
+                series = {
+                    "ours, delta = 1/4 to 1/30": [(of(f), getattr(f, what)) for f in self.frontier.values()],
+                    "ours, changed afterwards, 1/4 to 1/15": [(of(f), getattr(f, what)) for f in self.afterwards.values()],
+                    "the paper's way, delta = 1/5 to 1/10": [(of(f), getattr(f, what)) for f in self.paper.values()],
+                    f"the authors' program, rebuilt, delta = 1/{THEIRS}": [(of(self.theirs), getattr(self.theirs, what))],
+                }
+                panels.append(Curves(title, f"identity disclosure: {across}", series))
+        curves(self.plots / "frontier.svg", panels, columns=2)
+
+
+def _needed(frontier: Frontier, of: Callable[[Found], float], disclosed: float) -> float:
+    """1/delta with which a frontier discloses so much; its least where that discloses less, none where its greatest discloses more."""
+    there = [of(f) for f in frontier.values()]
+    return float(np.interp(-disclosed, [-d for d in there], list(frontier))) if disclosed >= there[-1] else np.inf
+
+
+def _less(frontier: Frontier, most: float, its: tuple[float, float, float]) -> list[str]:
+    """1/delta, and beside its cost, mean and median those of the frontier there."""
+    if most > max(frontier):
+        return [f"above {max(frontier)}", "", "", ""]
+    ours = [float(np.interp(most, list(frontier), [getattr(f, what) for f in frontier.values()])) for what in ("cost", "mean", "median")]
+    return [f"{most:.1f}", *(f"{a:.3f}, {b:.3f} ({b / a - 1:+.0%})" for a, b in zip(its, ours, strict=True))]
+
+
+def _linked(found: Found) -> float:
+    return 1000 * float(found.disclosed[0, P_MATCH.index("0.7")])
+
+
+def _informed(found: Found) -> float:
+    return 1000 * float(found.informed.identity)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--attacked", type=int, default=2000, help="so many persons the informed adversary looks for")
+    parser.add_argument("--attacked", type=int, default=2000, help="so many persons the informed and the omniscient adversary look for")
     parser.add_argument("--plots", type=Path, help="write the frontier as SVG into this folder")
     asked = parser.parse_args()
     beside = Beside(asked.runs, asked.queries, asked.attacked, asked.plots)
@@ -269,7 +303,6 @@ def main() -> None:
     beside.settings()
     beside.at_equal()
     beside.couplings()
-    beside.adversaries()
     beside.plot()
 
 

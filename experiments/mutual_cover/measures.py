@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from census import QUASI, SENSITIVE, Floats, Ints, microdata, originals, salaries
 
+from phalanx.methods.base import Draft
 from phalanx.release.bucketized import Bucketized
 from phalanx.release.generalized import Generalized
 from phalanx.release.sliced import BUCKET, COUNT
@@ -107,6 +108,19 @@ def loss_of_rows(rows: Ints) -> float:
     return float(total.mean())
 
 
+def loss_of_tables(draft: Draft) -> float:
+    """The ILoss that rows have in the mean as their random output tables say, before any is changed afterwards."""
+    outputs, total = draft.outputs, 0.0
+    classes = outputs.classes(microdata(), draft.groups)
+    for a, name in enumerate(QUASI):
+        for g, which in enumerate(outputs.of[:, a].tolist()):
+            inside = slice(classes.first[a][g], classes.first[a][g + 1])
+            codes = classes.codes[a][inside]
+            away = np.abs(codes[:, None] - codes[None, :])
+            total += float((classes.counts[a][inside, None] * outputs.table(which) * away).sum()) / outputs.denominator / len(microdata().columns[name].domain)
+    return total / microdata().rows
+
+
 def loss_of_intervals(form: Generalized) -> tuple[float, float]:
     """ILoss of intervals, (values of the domain in it - 1) / size of the domain, summed, the mean over rows.
 
@@ -134,6 +148,13 @@ def together(rows: Ints) -> tuple[Floats, list[np.ndarray]]:
         phi.append(((counts - expected) ** 2 / np.where(expected > 0, expected, 1)).sum() / max(free, 1))
         pairs.append(counts)
     return np.array(phi), pairs
+
+
+def alone(rows: Ints) -> Floats:
+    """By attribute how far the shares of its values are from those of the original (total variation)."""
+    size = int(max(rows.max(), originals().max())) + 1
+    shares = [[np.bincount(of[:, a], minlength=size) / len(of) for a in range(of.shape[1])] for of in (rows, originals())]
+    return np.abs(np.subtract(*shares)).sum(axis=1) / 2
 
 
 @cache
