@@ -59,7 +59,7 @@ def test_beside(data, tmp_path):
     """Theirs is rebuilt, all settings stand side by side, ours costs least at equal delta, and who knows more finds no less."""
     ran = run_script("mutual_cover/beside.py", "--runs", 1, "--queries", 60, "--attacked", 200, "--plots", tmp_path, data=data)
     assert ran.returncode == 0, ran.stderr
-    program, classes, settings, known, equal, to_informed, kept, pairs = tables_of(ran.stdout).values()
+    program, classes, settings, known, equal, to_informed, kept, pairs, hours = tables_of(ran.stdout).values()
     assert [row[0] for row in program] == ["measured", "rebuilt"]
     assert len(classes) == 2
     costs = {row[0]: float(row[1]) for row in settings}
@@ -73,7 +73,7 @@ def test_beside(data, tmp_path):
     assert [row[2] for row in to_informed] == ["ours", "ours, changed afterwards"] * 6
     assert float(kept[0][1].rstrip("%")) > 0
     assert [row[1] for row in kept[1:]] == ["0.0%"] * 6
-    assert len(pairs) == 8
+    assert len(pairs) == len(hours) == 8
     assert (tmp_path / "frontier.svg").is_file()
 
 

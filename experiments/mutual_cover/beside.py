@@ -1,6 +1,6 @@
 """Our mutual cover beside the authors' own program and beside the paper's algorithm, at equal disclosure, and what adversaries who know more make of each.
 
-    PHALANX_DATA=folder python experiments/mutual_cover/beside.py [--runs 5] [--queries 1000] [--attacked 2000] [--plots folder]
+    PHALANX_DATA=folder python experiments/mutual_cover/beside.py [--runs 5] [--queries 1000] [--attacked N] [--plots folder]
 
 *Cost*: |v - v'| / (max - min + 1) of the attribute, summed over attributes, a row. *Changed*: how many quasi-identifiers of a row are others' values. Sums of salaries are
 asked as the authors' program asks: five attributes (its loop runs once more than the paper's four), of age and hours a comparison with a random value, of others one value.
@@ -100,7 +100,7 @@ Draws = Iterator[tuple[Ints, Form, Ints, OutputTables | None]]
 
 
 class Beside:
-    def __init__(self, runs: int, number: int, sample: int, plots: Path | None) -> None:
+    def __init__(self, runs: int, number: int, sample: int | None, plots: Path | None) -> None:
         self.runs, self.sample, self.plots = runs, sample, plots
         self.asked = queries(5, number)
 
@@ -171,7 +171,7 @@ class Beside:
         _, times = np.unique(microdata().sensitive.codes, return_counts=True)
         n = microdata().rows
         title = (
-            f"Identity and attribute disclosure by who knows more, of {min(self.sample, n):,} persons "
+            f"Identity and attribute disclosure by who knows more, informed of {self.theirs.informed.persons:,} persons "
             f"(at random {1 / n:.5f} and {float(((times / n) ** 2).sum()):.4f}; the most frequent salary has {times.max() / n:.4f})"
         )
         header = ["setting", "cost", "SUM median", "linkage, best P", "informed", "omniscient", "names the salary"]
@@ -235,7 +235,12 @@ class Beside:
         of = [together_before()[0], *(together(r)[0] for r in (ours, paper, self.their_rows))]
         pairs = list(combinations(QUASI, 2))
         rows = [[" and ".join(pairs[i]), *(f"{phi[i]:.4f}" for phi in of)] for i in np.argsort(-of[0])[:8]]
-        show("phi² of the pairs that tell most of each other", ["pair", "before", "ours", "the paper's way", "theirs"], rows)
+        header = ["pair", "before", "ours", "the paper's way", "theirs"]
+        show("phi² of the pairs that tell most of each other", header, rows)
+
+        counts = [np.bincount(r[:, QUASI.index("uhrswork")], minlength=100) for r in (originals(), ours, paper, self.their_rows)]
+        moved = np.argsort(-np.abs(counts[1] - counts[0]), kind="stable")[:8]
+        show("Rows with the hours a week that ours moves most", ["hours", *header[1:]], [[hours, *(f"{c[hours]:,}" for c in counts)] for hours in moved])
 
     def _single(self, moved: Floats) -> list[str]:
         return [f"{moved.mean():.4f}", f"{moved[QUASI.index('uhrswork')]:.4f}"]
@@ -295,7 +300,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--queries", type=int, default=1000)
-    parser.add_argument("--attacked", type=int, default=2000, help="so many persons the informed and the omniscient adversary look for")
+    parser.add_argument(
+        "--attacked", type=int, help="so many persons those who know more look for; else the informed adversary for 2,000, the omniscient for all"
+    )
     parser.add_argument("--plots", type=Path, help="write the frontier as SVG into this folder")
     asked = parser.parse_args()
     beside = Beside(asked.runs, asked.queries, asked.attacked, asked.plots)

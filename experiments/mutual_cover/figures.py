@@ -89,9 +89,9 @@ class Figures:
             errors.append(errors_of_rows(rows, self.asked))
         return Runs(np.array(disclosed), np.array(loss), np.array(costs), loss_of_tables(draft), np.array(errors))
 
-    def plot(self, name: str, panels: Sequence[Panel], columns: int = 3) -> None:
+    def plot(self, name: str, panels: Sequence[Panel], *, one_scale: bool = False) -> None:
         if self.plots is not None:
-            boxes(self.plots / f"{name}.svg", panels, columns)
+            boxes(self.plots / f"{name}.svg", panels, one_scale=one_scale)
 
     def by_delta(self, l: int = 10) -> dict[str, list[Runs]]:
         return {way: [self.cover(way, delta, l) for delta in DELTAS] for way in WAYS}
@@ -181,6 +181,7 @@ class Figures:
                 Panel("ILoss by delta (l = 10)", DELTAS, {w: [r.loss.tolist() for r in by] for w, by in found.items()}),
                 Panel("ILoss of Mondrian by l", list(map(str, DIVERSE)), {"Mondrian": [[loss[l][0]] for l in DIVERSE]}),
             ],
+            one_scale=True,
         )
         self.answers(found, {l: errors_of_intervals(form, self.asked) for l, (form, _) in boxed.items()}, {l: self.anatomy(l) for l in DIVERSE})
 
@@ -227,6 +228,7 @@ class Figures:
                         log,
                     ),
                 ],
+                one_scale=True,
             )
 
     def figure_10(self) -> None:

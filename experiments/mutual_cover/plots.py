@@ -1,4 +1,4 @@
-"""Box plots and lines as SVG: panels in a row or two, each with its own scale."""
+"""Box plots and lines as SVG, in panels."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -30,9 +30,11 @@ class Curves:
     """By name the points (x, y); one point is a cross."""
 
 
-def boxes(path: Path, panels: Sequence[Panel], columns: int = 3) -> None:
+def boxes(path: Path, panels: Sequence[Panel], columns: int = 3, *, one_scale: bool = False) -> None:
     names = list(dict.fromkeys(name for panel in panels for name in panel.series))
-    _write(path, [_boxes(panel, names) for panel in panels], names, columns)
+    values = [[v for series in panel.series.values() for some in series for v in some] for panel in panels]
+    scaled = [[v for some in values for v in some]] * len(panels) if one_scale else values
+    _write(path, [_boxes(panel, names, some) for panel, some in zip(panels, scaled, strict=True)], names, columns)
 
 
 def curves(path: Path, panels: Sequence[Curves], columns: int = 3) -> None:
@@ -56,7 +58,8 @@ def _write(path: Path, drawn: Sequence[str], names: Sequence[str], columns: int)
 
 def _axis(title: str, low: float, high: float, scale: Callable[[float], float], *, log: bool) -> str:
     if log:
-        ticks = [10.0**e for e in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
+        ticks = [m * 10.0**e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in ((1, 2, 5) if high < 200 * low else (1,))]
+        ticks = [tick for tick in ticks if low <= tick <= high]
     else:
         step = 10 ** math.floor(math.log10(high - low))
         step = next(s for s in (step / 5, step / 2, step, 2 * step) if (high - low) / s <= 6)
@@ -84,8 +87,8 @@ def _scale(values: Sequence[float], *, log: bool) -> tuple[float, float, Callabl
     return low, high, place
 
 
-def _boxes(panel: Panel, names: Sequence[str]) -> str:
-    low, high, place = _scale([v for series in panel.series.values() for values in series for v in values], log=panel.log)
+def _boxes(panel: Panel, names: Sequence[str], scaled: Sequence[float]) -> str:
+    low, high, place = _scale(scaled, log=panel.log)
     out = [_axis(panel.title, low, high, place, log=panel.log)]
     room = (WIDTH - LEFT - RIGHT) / len(panel.places)
     wide = min(0.8 * room / max(len(panel.series), 1), 22)
