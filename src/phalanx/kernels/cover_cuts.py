@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numba import njit
 
 from phalanx.kernels.cutting import WAITING, Codes, Floats, Ints, measure, median, move, put, way, ways
-from phalanx.kernels.mondrian import DISTANCE, DIVERSITY, NONE, K, close, diverse, tally_left
+from phalanx.kernels.mondrian import DISTANCE, DIVERSITY, NONE, K, count_here, sides_keep
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
@@ -127,11 +127,7 @@ def cut(
         measure(codes, start, stop, positions, offsets, low, high, width)
         distinct = 0
         if about:
-            for v in codes[d, start:stop]:
-                if here[v] == 0:
-                    values[distinct] = v
-                    distinct += 1
-                here[v] += 1
+            distinct = count_here(codes[d, start:stop], here, values)
         best, cut_at, cut_last, cut_left = np.inf, -1, 0, 0
         for a in range(d):
             if width[a] < 0:
@@ -139,19 +135,25 @@ def cut(
             median_code, below, at_most = median(codes[a, start:stop], low[a], high[a], histogram)
             for attempt in range(ways(0)):
                 last, left, _ = way(0, attempt, median_code, below, at_most, size)
-                allowed = left >= rule[K] and size - left >= rule[K]
-                if allowed and about:
-                    tally_left(codes[a, start:stop], codes[d, start:stop], last, 0, counts)
-                    for s in range(2):
-                        part = left if s == 0 else size - left
-                        allowed = (
-                            allowed
-                            and close(counts, values, distinct, part, rule, totals, nodes, node_totals, scratch, reached)
-                            and diverse(counts, values, distinct, part, rule, log_l, frequencies)
-                        )
-                        for i in range(distinct):
-                            counts[values[i]] = here[values[i]] - counts[values[i]] if s == 0 else 0
-                if allowed:
+                if sides_keep(
+                    codes[a, start:stop],
+                    codes[-1, start:stop],
+                    last,
+                    left,
+                    0,
+                    rule,
+                    log_l,
+                    totals,
+                    nodes,
+                    node_totals,
+                    here,
+                    values,
+                    distinct,
+                    counts,
+                    scratch,
+                    reached,
+                    frequencies,
+                ):
                     for p in range(size):
                         side[p] = codes[a, start + p] <= last
                     cost = _costs(codes, start, stop, side, positions, offsets, window, tallies, ordered)

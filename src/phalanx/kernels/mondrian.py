@@ -128,14 +128,70 @@ def meets(sensitive: Codes, rule: Ints, log_l: float, totals: Ints, nodes: Codes
 
 
 @_kernel
-def tally_left(column: Codes, sensitive: Codes, last: int, dealt: int, counts: Ints) -> None:
-    """Add up the ``sensitive`` values left of a cut in ``counts``: of codes of the ``column`` up to ``last``, and of the first ``dealt`` tuples of the next."""
+def _tally_left(column: Codes, sensitive: Codes, last: int, dealt: int, counts: Ints) -> None:
+    """Count the sensitive values left of a cut: codes up to ``last``, and the first ``dealt`` tuples of the next code."""
     for i in range(len(column)):
         if column[i] <= last:
             counts[sensitive[i]] += 1
         elif dealt > 0 and column[i] == last + 1:
             counts[sensitive[i]] += 1
             dealt -= 1
+
+
+@_kernel
+def count_here(sensitive: Codes, here: Ints, values: Codes) -> int:
+    """Count the ``sensitive`` codes of a node in ``here`` (m,), zero before, and list those that there are in ``values``; how many different ones."""
+    distinct = 0
+    for v in sensitive:
+        if here[v] == 0:
+            values[distinct] = v
+            distinct += 1
+        here[v] += 1
+    return distinct
+
+
+@_kernel
+def sides_keep(
+    column: Codes,
+    sensitive: Codes,
+    last: int,
+    left: int,
+    dealt: int,
+    rule: Ints,
+    log_l: float,
+    totals: Ints,
+    nodes: Codes,
+    node_totals: Ints,
+    here: Ints,
+    values: Codes,
+    distinct: int,
+    counts: Ints,
+    scratch: Ints,
+    reached: Codes,
+    frequencies: Ints,
+) -> bool:
+    """Whether both sides of a cut are large, diverse and close enough.
+
+    The cut leaves the ``left`` tuples of a node whose code in ``column`` is at most ``last``, ``dealt`` ones of the next code among them. ``sensitive``: the
+    node's sensitive codes, of which ``here``, ``values`` and ``distinct`` are as :func:`count_here` leaves them; no tuple has any where ``distinct`` is 0.
+    ``counts`` (m,) and ``scratch`` (m,) are zero and left so; ``reached`` and ``frequencies`` (m,) are scratch. ``rule``, ``log_l``, ``totals``, ``nodes``
+    and ``node_totals`` are those of :func:`cut`.
+    """
+    size = len(column)
+    kept = left >= rule[K] and size - left >= rule[K]
+    if not kept or distinct == 0:
+        return bool(kept)
+    _tally_left(column, sensitive, last, dealt, counts)
+    for side in range(2):
+        part = left if side == 0 else size - left
+        kept = (
+            kept
+            and close(counts, values, distinct, part, rule, totals, nodes, node_totals, scratch, reached)
+            and diverse(counts, values, distinct, part, rule, log_l, frequencies)
+        )
+        for i in range(distinct):
+            counts[values[i]] = here[values[i]] - counts[values[i]] if side == 0 else 0
+    return bool(kept)
 
 
 @_kernel
@@ -194,11 +250,7 @@ def cut(
         measure(codes, start, stop, positions, offsets, low, high, width)
         distinct = 0
         if about:
-            for v in codes[d, start:stop]:
-                if here[v] == 0:
-                    values[distinct] = v
-                    distinct += 1
-                here[v] += 1
+            distinct = count_here(codes[d, start:stop], here, values)
         middle = start
         while middle == start:
             a = widest(width)
@@ -208,19 +260,25 @@ def cut(
             median_code, below, at_most = median(codes[a, start:stop], low[a], high[a], histogram)
             for attempt in range(ways(rule[RELAXED])):
                 last, left, dealt = way(rule[RELAXED], attempt, median_code, below, at_most, size)
-                allowed = left >= rule[K] and size - left >= rule[K]
-                if allowed and about:
-                    tally_left(codes[a, start:stop], codes[d, start:stop], last, dealt, counts)
-                    for side in range(2):
-                        part = left if side == 0 else size - left
-                        allowed = (
-                            allowed
-                            and close(counts, values, distinct, part, rule, totals, nodes, node_totals, scratch, reached)
-                            and diverse(counts, values, distinct, part, rule, log_l, frequencies)
-                        )
-                        for i in range(distinct):
-                            counts[values[i]] = here[values[i]] - counts[values[i]] if side == 0 else 0
-                if allowed:
+                if sides_keep(
+                    codes[a, start:stop],
+                    codes[-1, start:stop],
+                    last,
+                    left,
+                    dealt,
+                    rule,
+                    log_l,
+                    totals,
+                    nodes,
+                    node_totals,
+                    here,
+                    values,
+                    distinct,
+                    counts,
+                    scratch,
+                    reached,
+                    frequencies,
+                ):
                     middle = start + left
                     move(codes, rows, a, start, middle, stop, last, dealt, rule[RELAXED], buffers)
                     break
