@@ -6,7 +6,7 @@ from typing import Final
 
 from phalanx.adversaries.disclosure import Disclosed
 from phalanx.adversaries.informed import Informed
-from phalanx.adversaries.linkage import Linkage
+from phalanx.adversaries.linkage import P_MATCH, Linkage
 from phalanx.adversaries.omniscient import Omniscient
 from phalanx.guarantees.exact import Number, exact
 from phalanx.release.evidence import Evidence
@@ -15,8 +15,6 @@ from phalanx.release.perturbed import Perturbed
 
 _SAMPLE: Final = 2000
 """So many persons are attacked, drawn at random, where there are more."""
-_LINKED_WITH: Final = ("3/10", "1/2", "7/10", "4/5", "9/10", "1")
-"""The probabilities of the paper with which an adversary uses what it knows; the one that serves it best is told."""
 
 
 def disclosed(release: Release, evidence: Evidence, bounds: Mapping[str, Number]) -> list[Disclosed]:
@@ -28,7 +26,7 @@ def disclosed(release: Release, evidence: Evidence, bounds: Mapping[str, Number]
     if not isinstance(release.form, Perturbed):
         return []
     linked = Linkage(sample=_SAMPLE).attack([release], evidence)
-    best = max((linked.at(p) for p in _LINKED_WITH), key=_identity)
+    best = max((linked.at(p) for p in P_MATCH), key=_identity)
     return [
         best,
         Informed(sample=_SAMPLE).attack([release], evidence),

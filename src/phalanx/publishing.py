@@ -19,7 +19,7 @@ from phalanx.guarantees import truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.verify import verify
 from phalanx.ledger import Ledger, ReleaseEntry
-from phalanx.methods.base import Draft, Memory, Method, ever_wider
+from phalanx.methods.base import Draft, Memory, Method, Widening, ever_wider
 from phalanx.plan import Plan
 from phalanx.randomness import Randomness
 from phalanx.release.evidence import Evidence
@@ -224,7 +224,7 @@ class Series:
         groups = {entry.number: found for entry in looked_at if (found := ledger.groups(self.name, entry.number)) is not None}
         carried = ledger.carried(self.name)
         memory = Memory(len(entries), ledger.remembered(self.name), groups.get(number - 1), carried)
-        bounds: Mapping[str, Any] = getattr(self._is.method, "bounds", {})
+        bounds = self._is.method.bounds if isinstance(self._is.method, Widening) else {}
         too_much: Disclosed | None = None
         for attempt, method in enumerate(ever_wider(self._is.method, microdata.rows)):
             rng = self._randomness(number, attempt)

@@ -152,7 +152,7 @@ def test_what_an_attribute_has_not_is_said(asked, sentence):
 @pytest.mark.parametrize("given", [{}, {"a": {"b": 1}}, {"a": {"b": 1, "c": 2}}, {"A": {"b": 1}, "b": {"c": 1}, "a": {"c": 1}}])
 def test_a_matrix_with_gaps_is_refused_without_values(given):
     """A matrix must say how far each two values are apart; the refusal names the attribute and shows no value of the table."""
-    with pytest.raises(PlanError, match=r"of 'job' is a matrix without a distance for some two of its 3 values; give one for each two\.$"):
+    with pytest.raises(PlanError, match=r"of 'job' is a matrix without a distance of 0 or more for some two of its 3 values; give one for each two\.$"):
         distance_of("job", texts("a", "b", "c"), given)
 
 

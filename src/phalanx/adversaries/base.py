@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import polars as pl
 
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
+
+Z: Final = 1.959963984540054
+"""The standard normal distribution has 95 % of its mass between -z and z."""
 
 
 @dataclass(frozen=True, kw_only=True)

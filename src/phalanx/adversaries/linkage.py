@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import sqrt
-from typing import Any
+from typing import Any, Final
 
+from phalanx.adversaries.base import Z
 from phalanx.adversaries.disclosure import MOST_ATTRIBUTES, Disclosed, Floats, figures, of_persons, one_release, published_table
 from phalanx.adversaries.hosts import original_table
 from phalanx.adversaries.linking import Matching, by_boxes, by_buckets, by_rows
@@ -19,7 +20,8 @@ from phalanx.release.folder import Release
 from phalanx.release.generalized import Generalized
 from phalanx.release.perturbed import Perturbed
 
-_Z = 1.959963984540054
+P_MATCH: Final = ("3/10", "1/2", "7/10", "4/5", "9/10", "1")
+"""The probabilities of the paper's experiments."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +129,7 @@ def _note(found: Matching, chosen: Subsets) -> str:
 
 def _weighed(weight: Floats, figure: tuple[Floats, Floats] | None) -> tuple[float | None, float]:
     """The mean over sets of attributes, and the half of its 95 % interval that comes of drawing them."""
-    return (None, 0.0) if figure is None else (float(weight @ figure[0]), _Z * sqrt(float(weight**2 @ figure[1])))
+    return (None, 0.0) if figure is None else (float(weight @ figure[0]), Z * sqrt(float(weight**2 @ figure[1])))
 
 
 def _probability(p_match: Number) -> Fraction:

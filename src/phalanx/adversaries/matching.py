@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.adversaries.base import Z
 from phalanx.randomness import Stream
 
 Ints = npt.NDArray[np.int64]
@@ -22,7 +23,6 @@ MOST_PAIRS: Final = 60_000_000
 DRAWN: Final = 200_000
 """How many candidates are drawn where they are too many to list."""
 _PAIRS: Final = 1 << 22
-_Z: Final = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +216,7 @@ def area(true: Floats, fake: Floats, weights: Floats | None = None) -> Area:
     of_fake = 1 - _share_below(fake, true, np.full(len(true), 1 / len(true)))
     found = min(1.0, float(of_true.mean()))  # sums of weights may pass 1 by rounding
     spread = sqrt(float(of_true.var()) / len(true) + float((w**2 * (of_fake - found) ** 2).sum()))
-    return Area(area=found, low=max(0.0, found - _Z * spread), high=min(1.0, found + _Z * spread))
+    return Area(area=found, low=max(0.0, found - Z * spread), high=min(1.0, found + Z * spread))
 
 
 def _equal(degrees: Floats) -> Floats:

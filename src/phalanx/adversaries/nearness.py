@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from phalanx.adversaries.disclosure import Floats
+from phalanx.data.distance_matrix import distance_matrix
 from phalanx.data.domain import Domain
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.guarantees.exact import Ints
@@ -85,29 +86,19 @@ def distance_of(name: str, domain: Domain, asked: Any = None) -> Distance:
     """
     on_a_line = domain.type in ("numeric", "date")
     if isinstance(asked, Mapping):
-        return Matrix(_matrix(name, domain, asked))
+        return Matrix(distance_matrix(f"distances of {name!r}", domain, asked))
     word = ("l1" if on_a_line else "equal" if domain.hierarchy is None else "hierarchy") if asked is None else asked
     if word == "equal":
         return Levels(np.arange(len(domain))[None, :])
     if word == "l1" and on_a_line:
         return Line(domain.normalised)
     if word == "hierarchy" and domain.ancestors is not None:
-        levels = [domain.ancestors[level].fill_null("").rank("dense").to_numpy().astype(np.int64) for level in domain.ancestors.columns[:-1]]
+        levels = [domain.ancestors[level].rank("dense").fill_null(0).to_numpy().astype(np.int64) for level in domain.ancestors.columns[:-1]]
         return Levels(np.stack(levels))
     if word in WORDS:
         lacks = f"which is {domain.type}" if word == "l1" else "which has none"
         raise PlanError(f"distances asks for {word} of {name!r}, {lacks}; leave it out, or use 'equal'.")
     raise PlanError(f"distances of {name!r} is {asked!r}{did_you_mean(str(asked), WORDS) or '; use l1, hierarchy, equal, or a matrix.'}")
-
-
-def _matrix(name: str, domain: Domain, asked: Mapping[Any, Any]) -> Floats:
-    """The matrix over the domain; what is given one way holds the other way, too, and a value is at distance 0 from itself."""
-    said = {(str(a), str(b)): d for a, row in asked.items() if isinstance(row, Mapping) for b, d in row.items()}
-    values = ["" if value is None else str(value) for value in domain.values.to_list()]
-    found = [[0.0 if i == j else said.get((a, b), said.get((b, a))) for j, b in enumerate(values)] for i, a in enumerate(values)]
-    if any(isinstance(d, bool) or not isinstance(d, int | float) or not 0 <= d < float("inf") for row in found for d in row):
-        raise PlanError(f"distances of {name!r} is a matrix without a distance of 0 or more for some two of its {len(values)} values; give one for each two.")
-    return np.array(found, dtype=np.float64).reshape(len(values), len(values))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, Z
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.hosts import Floats, Hosts, original_table
 from phalanx.adversaries.learning import learned
@@ -26,8 +26,6 @@ _KNOWS: Final = {
 }
 _ROUNDING: Final = 1e-9
 """More than rounding costs a probability: below this, two are equal."""
-_Z: Final = 1.959963984540054
-"""The standard normal distribution has 95 % of its mass between -z and z."""
 Interval = tuple[float, float]
 
 
@@ -39,8 +37,8 @@ def wilson(share: float, n: int) -> Interval:
     """
     if n == 0:
         return 0.0, 1.0
-    around = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
+    around = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
+    half = Z / (1 + Z**2 / n) * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2))
     return min(max(0.0, around - half), share), max(min(1.0, around + half), share)
 
 

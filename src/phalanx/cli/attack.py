@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 _LINKING = ("linkage", "informed", "omniscient")
 _ADVERSARIES = ("intersection", "intersection-by-person", "history", "posterior", "posterior-learning", "membership", *_LINKING)
-_USED_WITH = ("0.3", "0.5", "0.7", "0.8", "0.9", "1")
-"""The probabilities with which the paper's adversary uses what it knows."""
 _BY_LEDGER = ("intersection-by-person", "history")
 _BOUNDED = ("history", "posterior", "posterior-learning")
 _OF_ONE_RELEASE = ("posterior", "posterior-learning", "membership", *_LINKING)
@@ -188,7 +186,7 @@ def _show_ranked(found: "Ranked") -> None:
 
 
 def _show_disclosed(found: "Disclosed") -> None:
-    from phalanx.adversaries.linkage import Matched
+    from phalanx.adversaries.linkage import P_MATCH, Matched
     from phalanx.adversaries.omniscient import Inverted
 
     rows = [["the person's own record", _share(found.identity), _interval(found.identity_interval), _tiny(found.identity_baseline)]]
@@ -198,7 +196,7 @@ def _show_disclosed(found: "Disclosed") -> None:
         rows.append(["a record with the person's value", _share(found.attribute), _interval(found.attribute_interval), _tiny(found.attribute_baseline)])
     show_table("", ["what it picks", "how often", "95 % interval", "by picking any"], rows, right=(1, 3))
     if isinstance(found, Matched):
-        others = [found.at(p) for p in _USED_WITH]
+        others = [found.at(p) for p in P_MATCH]
         rows = [[f"{float(other.p_match):.1f}", _share(other.identity), _share(other.attribute, "")] for other in others]
         show_table("", ["if it uses each value with", "own record", "person's value"], rows, right=range(3))
     show_table("", ["persons", "linked to their own record alone"], [[found.persons, found.exposed]], right=(0, 1))

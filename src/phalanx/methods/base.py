@@ -82,17 +82,17 @@ class Method(Protocol):
 
 @runtime_checkable
 class Widening(Protocol):
-    """A method whose plan may bound what adversaries find out, and which hides more the wider its groups are."""
+    """A method whose plan may bound what adversaries find out, and which can hide more than its plan asks for."""
 
     bounds: Mapping[str, Any]
     """By adversary, the greatest share of rows that it may name rightly."""
 
     def wider(self, rows: int) -> "Method | None":
-        """The same method with wider groups, for a table of so many rows; None where there are none."""
+        """The same method, hiding more in wider groups, for a table of so many rows; None where there are none so wide."""
 
 
 def ever_wider(method: Method, rows: int) -> Iterator[Method]:
-    """The method, and where its plan bounds adversaries, the method with wider and wider groups."""
+    """The method, and where its plan bounds adversaries, the method with wider and wider groups, in which it hides more and more."""
     yield method
     while isinstance(method, Widening) and method.bounds:
         wider = method.wider(rows)

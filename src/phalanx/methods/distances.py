@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.data.distance_matrix import distance_matrix
 from phalanx.data.domain import Domain
 from phalanx.errors import PlanError, SchemaError, did_you_mean
 from phalanx.methods.outputs import Floats, Ints, Problems
@@ -105,7 +106,7 @@ def distance_of(name: str, domain: Domain, asked: Any = None) -> Distance:
     """
     on_a_line = domain.type in ("numeric", "date")
     if isinstance(asked, Mapping):
-        return Matrix(_matrix(name, domain, asked))
+        return Matrix(distance_matrix(f"[method] distances of {name!r}", domain, asked))
     if asked is None:
         asked = "l1" if on_a_line else "equal" if domain.hierarchy is None else "hierarchy"
     if asked == "l1":
@@ -133,26 +134,3 @@ def check_asked(asked: Mapping[str, Any]) -> None:
             raise PlanError(f"[method] distances of {name!r} is neither a word nor a matrix; write l1, hierarchy, equal, or {{ a = {{ b = 1 }} }}.")
         elif any(isinstance(d, bool) or not isinstance(d, int | float) or not 0 <= d < float("inf") for row in word.values() for d in row.values()):
             raise PlanError(f"[method] distances of {name!r} has a distance that is no number of 0 or more; correct it.")
-
-
-def _matrix(name: str, domain: Domain, asked: Mapping[str, Mapping[str, float]]) -> Floats:
-    """The matrix over the domain; what is given one way holds the other way, too, and a value is at distance 0 from itself."""
-    values = ["" if value is None else _text(value) for value in domain.values.to_list()]
-    said = {(a, b): d for a, row in asked.items() for b, d in row.items()}
-    matrix = np.zeros((len(values), len(values)))
-    for i, a in enumerate(values):
-        for j, b in enumerate(values):
-            if i == j:
-                continue
-            found = said.get((a, b), said.get((b, a)))
-            if found is None:
-                raise PlanError(
-                    f"[method] distances of {name!r} is a matrix without a distance for some two of its {len(values)} values; give one for each two."
-                )
-            matrix[i, j] = found
-    return matrix
-
-
-def _text(value: Any) -> str:
-    """A value as a plan writes it in a key."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
