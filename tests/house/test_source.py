@@ -294,3 +294,21 @@ def test_every_test_says_what_is_promised(path: Path) -> None:
     """Every test has a docstring that says what it promises."""
     tests = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
     assert [test.name for test in tests if not ast.get_docstring(test)] == []
+
+
+def off_the_map(said: str, there: set[str]) -> set[str]:
+    """The modules of a folder that its first words do not name, and the names in them that are no modules."""
+    return set(re.findall(r"``(\w+)``", said)) ^ there
+
+
+@pytest.mark.parametrize("folder", ["adversaries", "guarantees", "kernels", "methods"])
+def test_a_stranger_finds_the_room(folder):
+    """The first words of a folder name each of its files, by what it belongs to, so that the place of the next one can be seen."""
+    path = SOURCE / "phalanx" / folder
+    said = ast.get_docstring(ast.parse((path / "__init__.py").read_text(encoding="utf-8"))) or ""
+    assert off_the_map(said, {file.stem for file in path.glob("*.py")} - {"__init__"}) == set()
+
+
+def test_a_map_with_a_hole_is_rejected():
+    """A file that nobody names, and a name of no file, are both found."""
+    assert off_the_map("``one``; ``three``", {"one", "two"}) == {"two", "three"}

@@ -1,4 +1,12 @@
-"""Adversaries: one file each, each stating what it knows."""
+"""Adversaries: one file each, each stating what it knows. A new adversary is one file more, and a word in ``phalanx attack``.
+
+``base``: what an adversary is.
+
+- Over a series: ``intersection``, ``history``; ``candidates``: whom a group may hold.
+- One release of groups or buckets: ``posterior`` (``hosts``, ``learning``), ``membership`` (``matching``).
+- One release by records: ``disclosure``: what they all find; ``linkage`` (``linking``, ``subsets``), ``informed`` (``nearness``), ``omniscient``
+  (``outcomes``, ``assignments``); ``records``: the records of a release.
+"""
 
 from phalanx.adversaries.base import Adversary, Attack
 from phalanx.adversaries.history import History

@@ -1,1 +1,12 @@
-"""What releases promise, and the checks of it from published files."""
+"""What releases promise, and the checks of it from published files. A new guarantee is one file more, and a line in ``registry``.
+
+``base``: what a guarantee is; ``registry``: by name; ``verify``: all checks of a release or a series; ``exact``: numbers as promises mean them; ``groups``:
+the groups of any form.
+
+- Promises about groups: ``k_anonymity``, ``diversity`` (``entropy``), ``closeness``, ``anatomy``; ``levels``: which ones anybody's table keeps.
+- About series: ``m_uniqueness``, ``m_invariance`` (``signatures``), ``global_guarantee`` (``carried``, ``cohorts``, ``breach``); ``members``: who is in a group.
+- ``slicing`` (``sliced_view``, ``posterior``).
+- ``mutual_cover`` (``output_tables``, ``drawn_rows``, ``repaired``, ``originals``).
+- Always checked: ``consistency`` (``buckets``, ``perturbed``, ``intervals``, ``hierarchies``, ``files``) and ``truth`` (``bucket_truth``); ``boxes``,
+  ``box_search``: who lies in which box.
+"""

@@ -1,0 +1,9 @@
+"""Kernels: arrays in, arrays out, each by the method that it works for.
+
+- ``cutting``: what all cuts have in common; ``mondrian``; ``anatomy``; ``m_invariance``.
+- The global guarantee: ``global_guarantee``, ``cells``, ``exposures``.
+- Slicing: ``local_cuts``, ``exact_cuts``, ``membership``.
+- Mutual cover: ``cover_cuts``; ``simplex``: the steps that are shared by ``outputs`` (one attribute) and ``joint_outputs`` (whole groups); ``exact_tables``:
+  in whole numbers; ``drawing``.
+- ``picking``: uniform integers for all of them.
+"""

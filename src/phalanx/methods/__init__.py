@@ -1,0 +1,13 @@
+"""Methods, and beside each the files that it is made of. A new method is one file more, and a line in pyproject.toml.
+
+``base``: what a method is, and how it is found by name.
+
+- ``mondrian``.
+- ``m_invariance``; ``signatures``: the sets of values among which persons are published.
+- ``global_guarantee``; ``rounds``: one release of it; ``grouping``: its groups; ``ratios``, ``exposures``, ``protected``, ``cohorts``.
+- ``slicing``; ``columns``, ``column_boxes``: which attributes stand together, and how they are generalized; ``tuples``: tuples as slicing sees them; ``cuts``,
+  ``dealing``, ``membership``: its buckets.
+- ``anatomy``.
+- ``mutual_cover``; ``outputs``: random output tables of one attribute; ``layout``, ``joint_outputs``, ``joint_highs``, ``large_groups``: of whole groups;
+  ``distances``, ``coupling``.
+"""
