@@ -211,3 +211,10 @@ def test_single_values_are_never_guessed_to_be_sensitive():
 
     assert roles["who"] != "sensitive"
     assert roles["kind"] == "sensitive"
+
+
+def test_a_column_may_be_called_count():
+    """The name that counts get elsewhere is a name like any other."""
+    frame = pl.DataFrame({"count": ["a", "b", "a", "c"] * 5, "age": list(range(20))})
+    seen = {column.name: column for column in profile(frame)}
+    assert (seen["count"].distinct, seen["count"].most_frequent) == (3, 10)

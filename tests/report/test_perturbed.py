@@ -74,6 +74,12 @@ def test_figures_of_columns():
     assert Shown.of(pl.Series("x", [], dtype=pl.Int64)) == Shown("x", 0, 0.0, 0)
 
 
+def test_a_column_may_be_called_count():
+    """The name that counts get elsewhere is a name like any other."""
+    shown = Shown.of(pl.Series("count", ["a", "b", "a", "a"]))
+    assert shown == Shown("count", 2, 0.75, 0)
+
+
 def test_the_figures_of_a_release(tmp_path):
     """No groups, no widths, all rows, every attribute."""
     made, _, _ = publish(tmp_path)

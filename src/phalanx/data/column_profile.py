@@ -67,7 +67,7 @@ def counted(values: pl.Series) -> ColumnProfile:
     values = values.fill_nan(None) if values.dtype.is_float() else values
     if kind == "categorical":
         values = values.cast(pl.String)
-    counts = values.value_counts()
+    counts = values.alias("value").value_counts()
     missing = values.null_count()
     distinct = counts.height - (missing > 0)
     discrete = values.dtype.is_integer() or values.dtype == pl.String
@@ -89,7 +89,7 @@ def _of_sets(values: pl.Series) -> ColumnProfile | None:
     if not texts and not sets.holds_sets(values.dtype):
         return None
     try:
-        held, counts = sets.members(values)["value"], sets.canonical(values).value_counts()
+        held, counts = sets.members(values)["value"], sets.canonical(values).alias("value").value_counts()
     except SourceError:  # its lists hold what cannot be published
         return None
     rare = 2 * held.n_unique() > len(held)

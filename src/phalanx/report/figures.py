@@ -77,7 +77,7 @@ class Shown:
     @classmethod
     def of(cls, column: pl.Series) -> "Shown":
         """Counted in a published column."""
-        counts = column.value_counts(sort=True)["count"]
+        counts = column.alias("value").value_counts(sort=True)["count"]
         return cls(column.name, len(counts), counts[0] / len(column) if len(counts) else 0.0, column.null_count())
 
 
