@@ -16,6 +16,7 @@ from phalanx.release.form import Form
 from phalanx.release.generalized import Generalized
 from phalanx.release.manifest import NAME, Manifest, PublishedAttribute, PublishedFile, Slices, digest
 from phalanx.release.perturbed import Perturbed
+from phalanx.release.recoded import Recoded
 from phalanx.release.sliced import BUCKET, COUNT, Sliced
 
 FORMATS: Final = ("parquet", "csv")
@@ -154,6 +155,8 @@ def _form(path: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) ->
     sliced = manifest.sliced
     if (manifest.form == "sliced") != (sliced is not None):
         raise ReleaseError(f"{path}: the manifest says {manifest.form} and does not describe its columns so; ask the publisher for the folder again.")
+    if (manifest.form == "recoded") != (manifest.scheme is not None):
+        raise ReleaseError(f"{path}: the manifest says {manifest.form} and does not describe its scheme so; ask the publisher for the folder again.")
     needed, allowed = {"data"}, {"data"}
     if manifest.form == "bucketized":
         needed = allowed = {"data", "sensitive"}
@@ -172,6 +175,8 @@ def _form(path: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) ->
         return Bucketized.of_files(attributes, tables)
     if manifest.form == "perturbed":
         return Perturbed.of_files(attributes, tables)
+    if manifest.scheme is not None:
+        return Recoded.of_files(manifest.scheme, attributes, tables)
     return Generalized(tables["data"], attributes, tables.get("counterfeits"), tables.get("registered"))
 
 
@@ -192,7 +197,7 @@ def _csv_types(manifest: Manifest, stem: str) -> dict[str, Any]:
     if stem in ("counterfeits", "registered"):
         return {"group": pl.Int64, "count": pl.Int64}
     of_column = {column: dtype for attribute in manifest.attributes for column, dtype in _types_of(attribute).items()}
-    if manifest.form in ("generalized", "perturbed"):
+    if manifest.form in ("generalized", "perturbed", "recoded"):
         return of_column
     types: dict[str, Any] = {BUCKET: pl.Int64} if stem == "data" else {BUCKET: pl.Int64, COUNT: pl.Int64}
     if manifest.form == "bucketized":

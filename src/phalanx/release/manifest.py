@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from phalanx.errors import ReleaseError
 
 NAME = "release.json"
-Kind = Literal["generalized", "sliced", "bucketized", "perturbed"]
+Kind = Literal["generalized", "sliced", "bucketized", "perturbed", "recoded"]
 
 
 class _Strict(BaseModel):
@@ -24,7 +24,7 @@ class PublishedAttribute(_Strict):
     role: Literal["quasi", "sensitive", "keep"]
     type: Literal["numeric", "categorical", "date", "set"]
     columns: list[str] = Field(
-        description="a generalized quasi-identifier: [low, high], or [node, low, high] where there is a hierarchy; else the column itself"
+        description="a generalized quasi-identifier: [low, high], or [node, low, high] where there is a hierarchy; a recoded attribute in a grid: [low, high]; else the column itself"
     )
     hierarchy: dict[str, Any] | None = Field(
         default=None, description="the hierarchy as declared in the plan, which orders the leaves; without one, values are ordered by code point"
@@ -53,6 +53,9 @@ class Manifest(_Strict):
     number: int = Field(ge=1)
     form: Kind
     sliced: Slices | None = Field(default=None, description="of a sliced release only")
+    scheme: dict[str, Any] | None = Field(
+        default=None, description="of a recoded release only: how the recodings were chosen, and for each attribute its grid (low, high, widths) and level"
+    )
     method: dict[str, Any] = Field(description="the method's name and public parameters")
     guarantees: list[dict[str, Any]] = Field(description="what is promised: each guarantee's name and parameters")
     attributes: list[PublishedAttribute]
@@ -60,8 +63,9 @@ class Manifest(_Strict):
     groups: int = Field(ge=0)
     counterfeits: int = Field(ge=0)
     registered: int = Field(default=0, ge=0, description="registered persons without a row who are in a group all the same; left out where there are none")
-    boxes: Literal["tight", "widened", "exact"] = Field(
-        description="tight: an interval's ends are values of persons in the group; widened: narrow ones are snapped to a fixed grid; exact: no value is generalized"
+    boxes: Literal["tight", "widened", "exact", "fixed"] = Field(
+        description="tight: an interval's ends are values of persons in the group; widened: narrow ones are snapped to a fixed grid; exact: no value is "
+        "generalized; fixed: the ends of cells that follow no person"
     )
     per: Literal["person", "record"] = Field(default="person", description="whom the promise covers: a person, or each record of a person whose value changed")
     not_for_publication: bool = Field(default=False, description="made with a seed: whoever guesses it can undo the random choices")
@@ -70,7 +74,7 @@ class Manifest(_Strict):
 
     def to_bytes(self) -> bytes:
         """The canonical bytes of the manifest: what is written, and what its digest is taken of."""
-        absent = {name for name in ("registered", "sliced") if not getattr(self, name)}  # so that a release without them is written as before there were any
+        absent = {name for name in ("registered", "sliced", "scheme") if not getattr(self, name)}  # so that a release without them is written as before there were any
         return (json.dumps(self.model_dump(exclude=absent), indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()
 
     @classmethod
