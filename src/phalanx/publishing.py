@@ -48,8 +48,8 @@ class Published:
 
     release: Release
     verdicts: Sequence[Verdict]
-    held_back: Mapping[str, int]
-    """Rows that were not published, by reason."""
+    held_back: Mapping[str, int] | None
+    """Rows that were not published, by reason; None where that is not told, under differential privacy."""
     suppressed_values: Mapping[str, int]
     """Sensitive values that were taken out of published rows, by reason."""
     disclosed: Sequence[Disclosed]
@@ -89,9 +89,9 @@ class Published:
         return self.release.manifest.registered
 
     @property
-    def suppressed(self) -> int:
-        """Rows of the table that were not published."""
-        return sum(self.held_back.values())
+    def suppressed(self) -> int | None:
+        """Rows of the table that were not published; None where that is not told."""
+        return None if self.held_back is None else sum(self.held_back.values())
 
     def table(self) -> Any:
         """The published table, one row per tuple, as the kind of frame that came in; of a bucketized release the one without the sensitive values."""
@@ -111,7 +111,7 @@ class Published:
             "counterfeits": self.counterfeits,
             "registered": self.registered,
             "suppressed": self.suppressed,
-            "held_back": dict(self.held_back),
+            "held_back": None if self.held_back is None else dict(self.held_back),
             "suppressed_values": dict(self.suppressed_values),
             "seconds": round(self.seconds, 3),
             "report": None if self.report is None else str(self.report),
@@ -229,7 +229,7 @@ class Series:
         for attempt, method in enumerate(ever_wider(self._is.method, microdata.rows)):
             rng = self._randomness(number, attempt)
             draft = method.publish(microdata, memory, rng)
-            own_groups = _person_to_group(microdata, draft)
+            own_groups = None if draft.forgets else _person_to_group(microdata, draft)
             with staging.Folder.new(self._is.to, self.name) as folder:
                 progress("write")
                 write_folder(folder.path, draft.form, self._is.formats, **self._said(draft, number, rng, earlier))
@@ -313,7 +313,7 @@ class Series:
             "number": number,
             "method": method,
             "guarantees": [g.public() for g in draft.guarantees or self._is.method.guarantees],
-            "boxes": "widened" if method.get("min_width") else "tight" if draft.form.has_intervals else "exact",
+            "boxes": "fixed" if draft.form.kind == "recoded" else "widened" if method.get("min_width") else "tight" if draft.form.has_intervals else "exact",
             "per": draft.per,
             "not_for_publication": not rng.for_publication,
             "previous": earlier[-1].digest if earlier else None,
@@ -345,11 +345,11 @@ class Series:
             "groups": m.groups,
             "counterfeits": m.counterfeits,
             "registered": m.registered,
-            "suppressed": sum(draft.held_back.values()),
-            "held_back": dict(draft.held_back),
+            "suppressed": None if draft.held_back is None else sum(draft.held_back.values()),
+            "held_back": None if draft.held_back is None else dict(draft.held_back),
             "suppressed_values": dict(draft.suppressed_values),
             "seconds": round(time.perf_counter() - began, 3),
-        }
+        } | ({} if draft.spent is None else {"spent": dict(draft.spent)})
 
     def _report(
         self, release: Release, earlier: Sequence[Release], verdicts: Sequence[Verdict], summary: Mapping[str, Any], found: Sequence[Disclosed]

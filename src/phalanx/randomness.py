@@ -6,6 +6,7 @@ Nothing else in Phalanx draws random numbers. A seed is possible for tests and p
 import os
 import struct
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -18,6 +19,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from phalanx.errors import PhalanxError
 
 _KEY_BYTES: Final = 32
+_AT_ONCE: Final = 2**20
+"""So many rows are drawn at a time, so that a large table does not need as many words at once."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,6 +99,16 @@ class Stream:
             drawn = drawn.copy()
             drawn[over] = self.words(int(over.sum()))
         return (drawn % np.uint64(bound)).astype(np.int64)
+
+    def sample(self, beta: Fraction, n: int) -> npt.NDArray[np.int64]:
+        """The numbers of those of ``n`` rows that a fresh Bernoulli sample takes, each by itself with probability exactly ``beta``, in order, shape (s,).
+
+        The denominator of ``beta`` is at most 2^63; no probability is rounded, as with a comparison of floats.
+        """
+        if not 0 <= beta <= 1:
+            raise ValueError(f"beta is {beta} and must be from 0 to 1")
+        taken = [first + np.flatnonzero(self.integers(beta.denominator, min(_AT_ONCE, n - first)) < beta.numerator) for first in range(0, n, _AT_ONCE)]
+        return np.concatenate(taken) if taken else np.zeros(0, dtype=np.int64)
 
 
 def _derive(key: bytes, label: bytes) -> bytes:

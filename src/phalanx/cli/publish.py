@@ -41,7 +41,7 @@ def publish(
         return
     told = _told(published)
     show_table(f"Release {published.number} of {read.name}", list(told), [list(told.values())], right=range(len(told)))
-    for reason, rows in published.held_back.items():
+    for reason, rows in (published.held_back or {}).items():
         typer.echo(f"held back: {rows} row(s), {reason}")
     for reason, values in published.suppressed_values.items():
         typer.echo(f"suppressed: {values} value(s), {reason}")
@@ -62,4 +62,5 @@ def _told(published: "Published") -> dict[str, object]:
     counted: dict[str, object] = {f"{place}s": published.groups} if place else {}  # of a perturbed release, groups are private
     if published.release.form.kind == "generalized":
         counted["counterfeits"] = published.counterfeits
-    return {"rows": published.rows, **counted, "held back": published.suppressed, "seconds": f"{published.seconds:.2f}"}
+    held_back = {} if published.suppressed is None else {"held back": published.suppressed}  # under differential privacy nobody is told
+    return {"rows": published.rows, **counted, **held_back, "seconds": f"{published.seconds:.2f}"}

@@ -51,8 +51,12 @@ class Draft:
     """How many sensitive values of published rows are suppressed, by reason."""
     guarantees: Sequence[Guarantee] | None = None
     """What this release promises where that says more than the method's own promise (which values are protected); None: the method's."""
-    held_back: Mapping[str, int] = field(default_factory=dict)
-    """How many rows are not published, by reason."""
+    held_back: Mapping[str, int] | None = field(default_factory=dict)
+    """How many rows are not published, by reason; None where that may not be told, as it would say more of the rows than the promise covers."""
+    forgets: bool = False
+    """Whether who is in which group must be forgotten: a sample protects only while nobody knows who is in it."""
+    spent: Mapping[str, float] | None = None
+    """Of a differentially private release, what it and those before it cost together: epsilon, delta, releases."""
     outputs: OutputTables | None = None
     """The random output tables that a perturbed form was drawn from; for the check, and remembered only if they are in ``remember``, too."""
     per: str = "person"

@@ -52,7 +52,7 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
     place = "group" if isinstance(form, Generalized) else "" if isinstance(form, Perturbed) else "bucket"
     checks = [_check(v) for v in verdicts]
     checked = [c for c in checks if c["result"] != "not checked"]
-    held_back, taken_out = dict(summary.get("held_back", {})), dict(summary.get("suppressed_values", {}))
+    held_back, taken_out = dict(summary.get("held_back") or {}), dict(summary.get("suppressed_values", {}))
     return _template().render(
         manifest=manifest,
         promises=[promises.in_words(g, sensitive=form.sensitive is not None) for g in manifest.guarantees],
