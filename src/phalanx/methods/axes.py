@@ -131,10 +131,6 @@ class Nodes(Axis):
                 f"column {self.name!r} is {domain.type}, and cells that follow its values would tell of persons; declare its range in [method.scheme], "
                 f"as in {self.name} = {{ low = 0, high = 100, width = 10 }}, or give it a hierarchy of bands and a level."
             )
-        if domain.values.dtype.is_float():
-            raise SchemaError(
-                f"column {self.name!r} holds fractions and is declared categorical; make it text at the source, so that all rows are written alike."
-            )
 
 
 @dataclass(frozen=True)
@@ -207,7 +203,7 @@ class Banded(Axis):
 
     type: ClassVar[Type] = "numeric"
     lowest: ClassVar[int] = 1
-    bands: Bands = Bands((1,))
+    bands: Bands
 
     @property
     def top(self) -> int:
