@@ -67,7 +67,7 @@ def test_a_value_is_published_as_its_cell(values: list[Any], declared: Any, leve
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.floats(-50, 150), min_size=1, max_size=20), st.integers(0, 2))
 def test_a_cell_holds_its_value(values: list[float], level: int) -> None:
-    """low <= value < high, but in the end cells, which hold everything beyond."""
+    """A value is at least low and below high, but in the end cells, which hold everything beyond."""
     for value, (low, high) in zip(values, shown(values, AGES, level), strict=True):
         assert low <= value or low == 0
         assert value < high or high == 100
