@@ -13,7 +13,9 @@ from phalanx.release.form import Form
 from phalanx.release.generalized import GROUP, Generalized
 from phalanx.release.manifest import PublishedAttribute
 from phalanx.release.perturbed import Perturbed
+from phalanx.release.recoded import Recoded
 from phalanx.release.sliced import COUNT, Sliced
+from phalanx.report.recodings import Recoding
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -99,6 +101,8 @@ class Figures:
     widths: Sequence[Width]
     shown: Sequence[Shown] = ()
     """By attribute, of a perturbed release."""
+    recodings: Sequence[Recoding] = ()
+    """By attribute, of a recoded release."""
 
     @property
     def loss(self) -> float:
@@ -112,6 +116,8 @@ class Figures:
         quasi = form.attribute("quasi")
         if isinstance(form, Perturbed):
             return cls._of_rows(release.number, form)
+        if isinstance(form, Recoded):
+            return cls._of_images(release.number, form)
         if not isinstance(form, Generalized):
             return cls._of_buckets(release.number, form)
         boxes = _boxes(form.table, list(dict.fromkeys(c for a in quasi for c in a.columns[-2:])))
@@ -136,6 +142,12 @@ class Figures:
         none = np.zeros(0, dtype=np.int64)
         shown = [Shown.of(form.table[c]) for a in form.attributes for c in a.columns]
         return cls(number, form.rows, 0, 0, 0, 0, 0, none, none, [], shown)
+
+    @classmethod
+    def _of_images(cls, number: int, form: Recoded) -> "Figures":
+        """The same of recoded rows, whose groups are the rows of one image; their intervals follow a grid and not the rows, and are not measured."""
+        sizes = form.table.group_by(form.table.columns).agg(pl.len().alias(_ROWS))[_ROWS].to_numpy().astype(np.int64)
+        return cls(number, form.rows, len(sizes), 0, 0, 0, 0, sizes, sizes, [], recodings=[Recoding.of(form, a) for a in form.attributes])
 
     @classmethod
     def _of_buckets(cls, number: int, form: Form) -> "Figures":

@@ -14,13 +14,18 @@ from phalanx.release.bucketized import Bucketized
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.generalized import Generalized
+from phalanx.release.manifest import Manifest
 from phalanx.release.perturbed import Perturbed
+from phalanx.release.recoded import Recoded
 from phalanx.release.sliced import Sliced
 from phalanx.report import promises
 from phalanx.report.adversaries import Disclosure, by_informed, told
 from phalanx.report.charts import Bars, percent
 from phalanx.report.correlations import Correlations
 from phalanx.report.figures import Figures, size_histogram
+from phalanx.report.privacy import NAME as PRIVACY
+from phalanx.report.privacy import Privacy, shown
+from phalanx.report.recodings import Recoding
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -49,7 +54,8 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
     ordered = sorted(releases, key=lambda r: r.number)
     series = [Figures.of(release) for release in ordered]
     manifest, figures, form = ordered[-1].manifest, series[-1], ordered[-1].form
-    place = "group" if isinstance(form, Generalized) else "" if isinstance(form, Perturbed) else "bucket"
+    place = {Generalized: "group", Perturbed: "", Recoded: "image"}.get(type(form), "bucket")
+    intervals = place == "group" or (form.has_intervals and place != "image")
     checks = [_check(v) for v in verdicts]
     checked = [c for c in checks if c["result"] != "not checked"]
     held_back, taken_out = dict(summary.get("held_back") or {}), dict(summary.get("suppressed_values", {}))
@@ -67,18 +73,33 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
         held_back=held_back,
         suppressed_values=taken_out,
         suppressed=sum(held_back.values()) if held_back else summary.get("suppressed", 0),
-        seconds=summary.get("seconds"),
+        private=_privacy(manifest, summary),
+        seconds=None if isinstance(form, Recoded) else summary.get("seconds"),
         roles=_roles(form),
         form=form,
         place=place,
+        intervals=intervals,
         repeated=_repeated(form),
         adversaries=told(adversaries, manifest.method.get("bounds", {})),
         by_informed=by_informed(adversaries),
         correlations=_matrix(Correlations.of(form)) if isinstance(form, Sliced | Bucketized) else None,
-        charts=_charts(series, place, intervals=form.has_intervals or place == "group"),
+        charts=_charts(series, place, intervals=intervals),
         series=series,
         so_far="The series so far" if series[0].number == 1 else "This release and the one before it",
     )
+
+
+def _privacy(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the page tells of a differentially private release beside its promise; None of one that promises no such thing, or whose promise means nothing."""
+    said = next((g for g in manifest.guarantees if g.get("name") == PRIVACY), None)
+    if said is None:
+        return None
+    try:
+        promise = Privacy.of(said)
+    except (KeyError, ValueError, ArithmeticError):
+        return None
+    cost = promise.cost(manifest.number, summary.get("spent") or {})
+    return {"promise": promise, "deltas": promise.deltas, "cost": cost, "beta": f"{float(promise.beta):.6g}", "shown": shown}
 
 
 def _roles(form: Form) -> dict[str, list[str]]:
@@ -129,8 +150,15 @@ def _charts(series: Sequence[Figures], place: str, *, intervals: bool) -> dict[s
     return {
         "sizes": Markup(Bars(key="sizes", title=f"{places} by size", unit=f"{place}s").by_label([label for label, _ in sizes], [n for _, n in sizes])),  # noqa: S704 - see above
         "widths": {name: Markup(chart) for name, chart in widths.items()},  # noqa: S704
+        "cells": [(r.name, Markup(_cells(f"cells-{i}", r))) for i, r in enumerate(last.recodings) if r.cells],  # noqa: S704
         "series": [(title, Markup(chart)) for title, chart in growth.items()] if len(series) > 1 else [],  # noqa: S704
     }
+
+
+def _cells(key: str, recoding: Recoding) -> str:
+    """The rows of every published cell of one attribute, side by side."""
+    chart = _small(key, f"{recoding.name}: rows by cell", unit="rows")
+    return chart.by_label([label for label, _ in recoding.cells], [rows for _, rows in recoding.cells])
 
 
 def _small(key: str, title: str, *, unit: str = "", percent: bool = False) -> Bars:

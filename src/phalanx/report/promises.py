@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from phalanx.release.manifest import Manifest
+from phalanx.report import privacy
 from phalanx.report.charts import percent
 
 _WORDS: Final = {
@@ -87,6 +88,8 @@ def in_words(guarantee: Mapping[str, Any], *, sensitive: bool = True) -> str:
     try:
         if name == _COVER:
             return _of_mutual_cover(told)
+        if name == privacy.NAME:
+            return privacy.in_words(parameters)
         return (_WORDS if sensitive else {**_WORDS, **_EVERY_COLUMN})[name].format(**told)
     except (KeyError, ValueError, ArithmeticError):
         return f"{name}: {settings(parameters)}" if parameters else name
@@ -218,6 +221,8 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
     for guarantee in manifest.guarantees:
         if guarantee.get("name") == _COVER:
             found += _not_of_mutual_cover(guarantee, None if "informed" in manifest.method.get("bounds", {}) else named)
+        if guarantee.get("name") == privacy.NAME:
+            found += privacy.limits(guarantee, rows=manifest.rows)
         if guarantee.get("name") == "global guarantee":
             found += _of_global_guarantee(guarantee, registered=any(m.registered for m in [*earlier, manifest]))
     if suppressed_values and any(a.role == "sensitive" and a.type != "set" for a in manifest.attributes):
