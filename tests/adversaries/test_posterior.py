@@ -203,7 +203,7 @@ def test_boxes_are_found_by_halving(monkeypatch):
     pairs = []
     for few in (1 << 16, 1):
         monkeypatch.setattr(hosts, "_FEW", few)
-        found = list(hosts._containing(codes, ends[..., 0], ends[..., 1]))
+        found = list(hosts.containing(codes, ends[..., 0], ends[..., 1]))
         assert (len(found) == 1) == (few > 1)
         pairs.append(sorted((t, b) for some, boxes in found for t, b in zip(some.tolist(), boxes.tolist(), strict=True)))
 

@@ -11,6 +11,7 @@ RELEASES = ("out/ward-1", "out/ward-2")
 POSTERIOR = ("attack", "out/ward-1", "--original", "t.csv", "--adversary", "posterior")
 MEMBERSHIP = (*POSTERIOR[:-1], "membership")
 LINKAGE = (*POSTERIOR[:-1], "linkage")
+EXTREMES = (*POSTERIOR[:-1], "extremes")
 WITH_LEDGER = ("--ledger", "ward.db", "--identifier", "who")
 HISTORY = ("attack", *RELEASES, "--adversary", "history", "--ledger", "ward.db")
 
@@ -86,6 +87,8 @@ def test_it_is_said_in_words(twice) -> None:
         ((*LINKAGE, "--sample", "0"), "sample must be a whole number of at least 1"),
         ((*LINKAGE, "--bound", "1/2"), "--bound is about the history and the posterior adversaries"),
         (("attack", *RELEASES, *LINKAGE[2:]), "linkage looks at one release at a time"),
+        (("attack", *RELEASES, *EXTREMES[2:]), "extremes looks at one release at a time"),
+        ((*EXTREMES, "--bound", "1/2"), "--bound is about the history and the posterior adversaries"),
         ((*POSTERIOR[:-1], "informed"), "looks for rows that were changed, as in a perturbed release, and this one is generalized"),
         ((*POSTERIOR[:-1], "omniscient"), "undoes what was drawn from random output tables, as in a perturbed release, and this one is generalized"),
         (("attack", "out/ward-1", "--adversary", "omniscient"), "omniscient knows the original table; name it with --original"),
@@ -210,3 +213,34 @@ def test_linkage_of_groups_needs_no_ledger(ward) -> None:
     found = json.loads(ward.call(*LINKAGE, "--json").out)
     assert (found["persons"], found["exposed"]) == (40, 0)
     assert 0 < found["identity"] <= 1 / 4
+
+
+def test_who_must_be_in_a_release(ward) -> None:
+    """Its keys are those of the page; in words, who is certainly there, and the exact extremes that one person alone has."""
+    ward.table("who,age,zip,ill\n" + "".join(f"p{i},{20 + i % 7},{10000 + i * 37 % 9},{'abcd'[i % 4]}\n" for i in range(39)) + "rich,99,10004,a\n")
+    ward.plan(method=METHODS["generalized"])
+    assert ward.publish("--quiet").code == 0
+    found = json.loads(ward.call(*EXTREMES, "--json").out)
+    section = keys("## `--json` of the extremes adversary\n")
+    assert list(found) == keys("## `--json`\n") + section
+    (oldest,) = found["extremes"]
+    assert (oldest["attribute"], oldest["end"], oldest["value"]) == ("age", "largest", "99")
+    assert list(oldest) == ["attribute", "end", "value", "group", "rows", "sensitive", "share"]
+    assert (found["persons"], found["alone"], found["success"]) == (40, 1, None)
+    assert 1 <= found["exposed"] == found["candidates"]["1"]
+
+    said = ward.call(*EXTREMES)
+    assert said.code == 0
+    for words in ("extremes knows everybody's", "certainly in the table", "one person's alone", "99", "no end can be theirs"):
+        assert words in said.out
+
+
+def test_who_must_be_in_a_release_of_twins(ward) -> None:
+    """Where everybody has somebody with the same values, nobody must be there, and no extreme is shown."""
+    ward.table("who,age,zip,ill\n" + "".join(f"p{i},{20 + i // 2 % 7},{10000 + i // 2 % 9},{'abcd'[i % 4]}\n" for i in range(126)))
+    ward.plan(method=METHODS["generalized"])
+    assert ward.publish("--quiet").code == 0
+    said = ward.call(*EXTREMES)
+    assert said.code == 0
+    assert "one person's alone" not in said.out
+    assert json.loads(ward.call(*EXTREMES, "--json").out)["exposed"] == 0

@@ -201,12 +201,12 @@ def _of_generalized(form: Generalized, microdata: Microdata, rows: Ints) -> Foun
     """The groups whose box contains the tuple, weighted by their rows."""
     codes = np.stack([microdata.columns[a.name].codes[rows].astype(np.int64) for a in form.attribute("quasi")], axis=1)
     low, high = (np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True))
-    pairs = [_NOTHING[:2], *_containing(codes, low, high)]
+    pairs = [_NOTHING[:2], *containing(codes, low, high)]
     owner, group = (np.concatenate(side) for side in zip(*pairs, strict=True))
     return owner, group, Groups.of(form).sizes[group].astype(np.float64)
 
 
-def _containing(codes: Ints, low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints]]:
+def containing(codes: Ints, low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints]]:
     """All pairs of a tuple and a box that contains it; tuples are halved, with the boxes that reach into each half, while this saves comparisons."""
     parts = [(np.arange(len(codes)), np.arange(len(low)))]
     while parts:

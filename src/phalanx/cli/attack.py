@@ -10,14 +10,15 @@ from phalanx.cli.output import JSON, show_json, show_table, show_text
 if TYPE_CHECKING:
     from phalanx.adversaries import Adversary, Attack
     from phalanx.adversaries.disclosure import Disclosed
+    from phalanx.adversaries.extremes import Proven
     from phalanx.adversaries.membership import Ranked
     from phalanx.adversaries.posterior import Inferred
 
 _LINKING = ("linkage", "informed", "omniscient")
-_ADVERSARIES = ("intersection", "intersection-by-person", "history", "posterior", "posterior-learning", "membership", *_LINKING)
+_ADVERSARIES = ("intersection", "intersection-by-person", "history", "posterior", "posterior-learning", "membership", "extremes", *_LINKING)
 _BY_LEDGER = ("intersection-by-person", "history")
 _BOUNDED = ("history", "posterior", "posterior-learning")
-_OF_ONE_RELEASE = ("posterior", "posterior-learning", "membership", *_LINKING)
+_OF_ONE_RELEASE = ("posterior", "posterior-learning", "membership", "extremes", *_LINKING)
 
 
 def attack(
@@ -35,6 +36,7 @@ def attack(
             "posterior (of one release, knows quasi-identifiers; how probable each value of everybody is), "
             "posterior-learning (the same, and learns from the release which values go with which quasi-identifiers), "
             "membership (of one sliced release; tells original tuples from fake ones), "
+            "extremes (of one release with boxes; who must be in it, by the ends of boxes), "
             "linkage (of one release; matches its records by quasi-identifiers), "
             "informed (of one perturbed release; takes the nearest row that may be the person's) "
             "or omniscient (the same, and knows the groups and with which probability everybody published which values)."
@@ -52,8 +54,9 @@ def attack(
 
     JSON keys: adversary, knows, persons, exposed, success, baseline, candidates, note; of history also bound, above, largest, probabilities; of
     posterior also interval, drawing, drawing_interval, bound, above, above_success, largest; of membership also fakes, drawn, by_number, by_degree,
-    fake_candidates; of linkage, informed and omniscient also identity, identity_interval, identity_baseline, attribute, attribute_interval,
-    attribute_baseline, sample; of linkage p_match; of omniscient named, named_interval, largest, largest_identity, approximate.
+    fake_candidates; of extremes also groups, proving, extremes, alone, largest; of linkage, informed and omniscient also identity, identity_interval,
+    identity_baseline, attribute, attribute_interval, attribute_baseline, sample; of linkage p_match; of omniscient named, named_interval, largest,
+    largest_identity, approximate.
     """
     from phalanx.checking import gather_evidence, read_releases
     from phalanx.cli.locations import ledger_url
@@ -105,7 +108,7 @@ def _check_question(
 
 
 def _named(adversary: str, bound: str | None, value: list[str] | None, p_match: str | None, sample: int | None) -> "Adversary":
-    from phalanx.adversaries import History, Informed, Intersection, Linkage, Membership, Omniscient, Posterior
+    from phalanx.adversaries import Extremes, History, Informed, Intersection, Linkage, Membership, Omniscient, Posterior
     from phalanx.errors import PlanError
 
     if p_match is not None and adversary != "linkage":
@@ -120,13 +123,14 @@ def _named(adversary: str, bound: str | None, value: list[str] | None, p_match: 
         return History(bound=bound or "1/2", values=value or [])
     if adversary in ("posterior", "posterior-learning"):
         return Posterior(by="law" if adversary == "posterior" else "learning", bound=bound or "1/2")
-    if adversary == "membership":
-        return Membership()
+    if adversary in ("membership", "extremes"):
+        return Membership() if adversary == "membership" else Extremes()
     return Intersection(view="box" if adversary == "intersection" else "person")
 
 
 def _show(found: "Attack") -> None:
     from phalanx.adversaries.disclosure import Disclosed
+    from phalanx.adversaries.extremes import Proven
     from phalanx.adversaries.history import Linked
     from phalanx.adversaries.membership import Ranked
     from phalanx.adversaries.posterior import Inferred
@@ -144,6 +148,8 @@ def _show(found: "Attack") -> None:
         _show_inferred(found)
     elif isinstance(found, Ranked):
         _show_ranked(found)
+    elif isinstance(found, Proven):
+        _show_proven(found)
     elif isinstance(found, Disclosed):
         _show_disclosed(found)
     else:
@@ -183,6 +189,18 @@ def _show_ranked(found: "Ranked") -> None:
     bins = [("1 to 10", 0, 10), ("11 to 20", 10, 20), ("more than 20", 20, inf)]
     counts = [[sum(n for number, n in of.items() if above < number <= upto) for of in (found.histogram, found.of_fakes)] for _, above, upto in bins]
     show_table("", ["matching buckets", "original", "fake"], [[bins[i][0], f"{a:.0f}", f"{b:.0f}"] for i, (a, b) in enumerate(counts)], right=(1, 2))
+
+
+def _show_proven(found: "Proven") -> None:
+    header = ["persons", "certainly in the table", "groups", "with such an end", "largest share of a value"]
+    largest = "none" if found.largest is None else _share(found.largest)
+    show_table("", header, [[found.persons, found.exposed, found.groups, found.proving, largest]], right=range(5))
+    if found.extremes:
+        rows = [[e.attribute, e.end, e.value, e.group, e.rows, e.sensitive or "", _share(e.share, "")] for e in found.extremes]
+        show_table("", ["one person's alone", "", "is exactly", "in group", "of rows", "most frequent value", "its share"], rows, right=(2, 3, 4, 6))
+    bins = [("1", 0, 1), ("2 to 5", 1, 5), ("6 to 10", 5, 10), ("more than 10", 10, inf), ("no end can be theirs", -1, 0)]
+    counts = [[name, sum(n for left, n in found.histogram.items() if above < left <= upto)] for name, above, upto in bins]
+    show_table("", ["who can have set an end beside them", "persons"], [row for row in counts if row[1]], right=(1,))
 
 
 def _show_disclosed(found: "Disclosed") -> None:
