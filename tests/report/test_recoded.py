@@ -112,7 +112,12 @@ def test_recodings_are_told_with_what_the_rows_show() -> None:
             "cells of width 1 from 0 to 9; the first and the last hold everything beyond, too",
         ),
         ("numeric", None, {"low": 0, "high": 9, "widths": [0.5, 1], "level": 2}, "all values are one"),
-        ("numeric", None, {"low": 0, "high": 9, "widths": [1]}, "cells of different widths from 0 to 9; the first and the last hold everything beyond, too"),
+        (
+            "numeric",
+            None,
+            {"low": 0, "high": 9, "widths": [1]},
+            "cells, wider where rows are few, from 0 to 9; the first and the last hold everything beyond, too",
+        ),
         (
             "date",
             None,
@@ -127,7 +132,8 @@ def test_recodings_are_told_with_what_the_rows_show() -> None:
         ("categorical", {"kind": "tree", "paths": [["a", "b", "*"], ["c", "*"]]}, {"level": 0}, "as it is"),
         ("categorical", {"kind": "tree", "paths": [["a", "b", "*"], ["c", "*"]]}, {"level": 1}, "level 1 of its hierarchy"),
         ("categorical", {"kind": "tree", "paths": [["a", "b", "*"], ["c", "*"]]}, {"level": 2}, "all values are one"),
-        ("categorical", {"kind": "tree", "paths": [["a", "b", "*"]]}, {}, "nodes of its hierarchy"),
+        ("categorical", {"kind": "tree", "paths": [["a", "b", "*"]]}, {}, "nodes of its hierarchy, higher where rows are few"),
+        ("categorical", None, {}, "as it is, or * where rows are few"),
         ("categorical", None, {"level": 0}, "as it is"),
         ("categorical", None, {"level": 1}, "all values are one"),
     ],

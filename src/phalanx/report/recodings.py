@@ -68,7 +68,7 @@ def _grid(attribute: PublishedAttribute, said: Mapping[str, Any]) -> str:
     """The cells of a grid in words; without a level they are parts of a private partition."""
     ends = f"from {said['low']} to {said['high']}; the first and the last hold everything beyond, too"
     if said.get("level") is None:
-        return f"cells of different widths {ends}"
+        return f"cells, wider where rows are few, {ends}"
     width = said["widths"][said["level"]]
     return f"cells of {'one day' if width == 1 else f'{width} days'} {ends}" if attribute.type == "date" else f"cells of width {width} {ends}"
 
@@ -76,7 +76,7 @@ def _grid(attribute: PublishedAttribute, said: Mapping[str, Any]) -> str:
 def _nodes(hierarchy: Mapping[str, Any], level: int | None) -> str:
     """The nodes of a hierarchy in words, a level below the top; without a level they are of several."""
     if level is None:
-        return "nodes of its hierarchy"
+        return "nodes of its hierarchy, higher where rows are few" if hierarchy else "as it is, or * where rows are few"
     if hierarchy.get("kind") == "bands":
         return f"bands of width {hierarchy['widths'][level - 1]}"
     if hierarchy.get("kind") == "prefix" and level > 0:
