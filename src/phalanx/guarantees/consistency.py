@@ -13,11 +13,12 @@ from phalanx.guarantees.exact import exact
 from phalanx.guarantees.files import file_faults
 from phalanx.guarantees.intervals import fits, interval_faults, set_faults
 from phalanx.guarantees.perturbed import row_faults
+from phalanx.guarantees.recoded import cell_faults
 from phalanx.release.folder import Release
 from phalanx.release.generalized import GROUP, Generalized
 
 NAME: Final = "consistency"
-_LOOKED_AT: Final = {"generalized": "groups, intervals, ", "sliced": "buckets, ", "bucketized": "buckets, ", "perturbed": "values, "}
+_LOOKED_AT: Final = {"generalized": "groups, intervals, ", "sliced": "buckets, ", "bucketized": "buckets, ", "perturbed": "values, ", "recoded": "cells, "}
 
 
 def check(release: Release, earlier: Sequence[Release] = (), *, allow_seeded: bool = False) -> list[Verdict]:
@@ -26,7 +27,7 @@ def check(release: Release, earlier: Sequence[Release] = (), *, allow_seeded: bo
         faults = list(_column_faults(release)) or list(_box_faults(release))
         faults += _registered_faults(release.form)
     else:
-        faults = [*bucket_faults(release.form), *row_faults(release.form)]
+        faults = [*bucket_faults(release.form), *row_faults(release.form), *cell_faults(release.form)]
     faults += [*file_faults(release), *_chain_faults(release, earlier), *_promise_faults(release)]
     note = "; ".join(faults) or f"columns, {_LOOKED_AT[release.form.kind]}files, chain"
     if release.number > 1 and not earlier:
@@ -128,7 +129,7 @@ def _promise_faults(release: Release) -> Iterator[str]:
     """A promise that says another number than the method's own parameter of that name."""
     method = release.manifest.method
     for promise in release.manifest.guarantees:
-        for parameter in sorted({"k", "l", "c", "t", "m", "delta"} & promise.keys() & method.keys()):
+        for parameter in sorted({"k", "l", "c", "t", "m", "epsilon", "delta", "beta"} & promise.keys() & method.keys()):
             if method[parameter] is None:
                 continue
             try:

@@ -56,6 +56,19 @@ def plain(number: Number) -> int | str:
     return int(fraction) if fraction.denominator == 1 else str(fraction)
 
 
+def readable(number: Number) -> int | float | str:
+    """A number as people write it, and exactly that number: whole, decimal where a float's shortest text is just it, else text such as ``"1/3"``.
+
+    >>> readable("1/4"), readable("1e-6"), readable("1/3"), readable(2.0)
+    (0.25, 1e-06, '1/3', 2)
+    """
+    fraction = exact(number, "a number")
+    if fraction.denominator == 1:
+        return int(fraction)
+    nearest = float(fraction)
+    return nearest if Fraction(repr(nearest)) == fraction else str(fraction)
+
+
 def largest_ratio(above: npt.NDArray[np.generic], below: Ints) -> tuple[Fraction, int]:
     """The largest of ``above[i] / below[i]`` as a fraction, and the first place where it stands; ``below`` is positive, nothing is rounded.
 

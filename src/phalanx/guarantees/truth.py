@@ -9,16 +9,16 @@ import polars as pl
 
 from phalanx.data.microdata import Column, Microdata
 from phalanx.data.sets import SEPARATOR
-from phalanx.guarantees import bucket_truth
+from phalanx.guarantees import bucket_truth, perturbed, recoded
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.boxes import box_ends
 from phalanx.guarantees.exact import Ints
 from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.groups import Groups
-from phalanx.guarantees.perturbed import check_truth
 from phalanx.release.folder import Release
 from phalanx.release.generalized import Generalized
 from phalanx.release.perturbed import Perturbed
+from phalanx.release.recoded import Recoded
 
 _DENSE: Final = 16
 """Up to this many groups times values per row are counted in a table instead of sorted."""
@@ -28,15 +28,18 @@ def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata
     """Every published person lies in the box of their group, and the group has their sensitive value as often as its persons do.
 
     ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that was held back; of a perturbed release, in which no
-    group is published and each row has its person's sensitive value, the number of its row. ``shown``: the same
+    group is published and each row has its person's sensitive value, the number of its row; of a recoded one, of its image. ``shown``: the same
     rows with suppressed values taken out, which may be no other values than theirs. Only the publisher has it: without it, under the global guarantee,
     which suppresses, each value that a group lacks may be shown less by a row of its own in the group, one that is left when all equal values are taken
     off: a missing value, or some of a set. How many are is the least that can be. ``registered`` (r,): the same as ``groups`` of persons without a
     row, None for nobody, whom their groups count; they lie in the boxes too, which shows where ``microdata`` holds a registry, of just these persons.
     The worst figure is the number of rows, of values, and of counts that are not so.
     """
+    strangers = 0 if registered is None else int((registered > 0).sum())
     if isinstance(release.form, Perturbed):
-        return check_truth(release.form, microdata, groups, 0 if registered is None else int((registered > 0).sum()))
+        return perturbed.check_truth(release.form, microdata, groups, strangers)
+    if isinstance(release.form, Recoded):
+        return recoded.check_truth(release.form, microdata, groups, strangers)
     published = np.flatnonzero(groups > 0)
     if not isinstance(release.form, Generalized):
         return bucket_truth.check(release.form, microdata, groups)

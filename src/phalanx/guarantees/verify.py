@@ -8,6 +8,7 @@ from phalanx.guarantees import consistency, truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.buckets import bucket_faults
 from phalanx.guarantees.perturbed import row_faults
+from phalanx.guarantees.recoded import cell_faults
 from phalanx.guarantees.registry import from_public
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
@@ -53,6 +54,8 @@ def _contradicts(release: Release) -> str:
         return "not checked, since the buckets of the release contradict each other; see consistency"
     if row_faults(release.form):
         return "not checked, since the rows of the release are not what it says of them; see consistency"
+    if cell_faults(release.form):
+        return "not checked, since the cells of the release are not what it says of them; see consistency"
     return ""
 
 

@@ -1,0 +1,193 @@
+"""The delta of hiding in a sampled crowd, in whole numbers that are rounded so that the true delta is never above the computed one.
+
+An image has n rows in one table and n + 1 in its neighbour. A sample shows how many of them it caught, a number j of a binomial distribution, where j is
+at least k, and nothing where it is less. With P = Bin(n, beta), Q = Bin(n + 1, beta), c = e^epsilon and p_n the probabilities of P:
+
+- ``Q(j) / P(j) = (1 - beta)(n + 1) / (n + 1 - j)`` grows with j and is above c just where ``j > (n + 1) gamma``, ``gamma = 1 - (1 - beta) / c``.
+- ``P(j) / Q(j)`` is above c just where ``j < (n + 1) g``, ``g = 1 - (1 - beta) c``.
+- ``Q = (1 - beta) P + beta P shifted by one``, so that ``Q(>= j) = P(>= j) + beta p_n(j - 1)``.
+
+The tight delta (hockey-stick divergence) for a row more and a row less, "nothing" being one outcome:
+
+- more: ``beta p_n(J - 1) - (c - 1) P(>= J)`` with ``J = max(k, floor((n + 1) gamma) + 1)``; "nothing" is never more probable under Q.
+- less: ``c beta p_n(M - 1) - (c - 1) P(< M)`` with ``M = max(k, ceil((n + 1) g))``, or 0 where this is negative.
+
+The theorem's d (Li, Qardaji, Su, Theorem 3.9) is the largest ``P(> gamma n)`` over ``n >= ceil(k / gamma - 1)``.
+
+Both are largest over all n. The walk goes from n = k - 1, below which nothing is ever shown, to an n after which none can be larger than the largest seen:
+
+- ``more_n <= Q(> (n + 1) gamma) <= exp(-(n + 1) KL(gamma || beta))``, and ``d_n <= exp(-n KL(gamma || beta))`` (Chernoff).
+- ``less_n <= (1 / (1 - beta) - c) Q(< (n + 1) g) <= (1 / (1 - beta) - c) exp(-(n + 1) KL(g || beta))``, and 0 where ``g <= 0``: the sum of P - c Q over
+  ``j < k`` is at most the sum of its positive terms, each of which is at most ``(1 / (1 - beta) - c) Q(j)``.
+- Both are at most the total variation ``beta max_j p_n(j)``. The largest p_n(j) does not grow with n, as p_{n+1} is an average of p_n with itself shifted,
+  and stands at ``m = floor((n + 1) beta)``, where it is at most ``sqrt(n / (2 pi m (n - m)))`` (Cover, Thomas, Lemma 17.5.1).
+
+All deltas fall as c grows, so c is replaced by a fraction just below it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from phalanx.guarantees.logarithms import exp_bounds, log_bounds
+
+MOST_STEPS: Final = 2_000_000
+"""A walk that would be longer is given up."""
+_LOOK: Final = 64
+"""After so many steps it is asked whether the walk may end."""
+_TWO_PI: Final = Fraction(62831, 10000)
+"""Below 2 pi."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """No delta of the kind that was asked for is above ``delta``; where the walk was given up (``whole`` is not so), some may be."""
+
+    delta: Fraction
+    whole: bool = True
+
+
+class _Binomial:
+    """Bin(n, beta) at a threshold j: the probability of j - 1, and of j or more, each between two whole numbers of units; n and j grow by one at a time.
+
+    It begins at n = k - 1 and j = k. Up to n = k + 64 the unit is so small that nothing is rounded, and later so that the probability of j - 1 has at least
+    512 bits.
+    """
+
+    def __init__(self, k: int, beta: Fraction) -> None:
+        self.hit, self.whole = beta.numerator, beta.denominator
+        self.n, self.j = k - 1, k
+        self.exact_rows = k + 64
+        self.unit = self.whole**self.exact_rows << 512
+        self.point_low = self.point_high = self.hit ** (k - 1) * (self.unit // self.whole ** (k - 1))
+        self.tail_low = self.tail_high = 0
+
+    def add_row(self) -> None:
+        """From n to n + 1."""
+        if self.n >= self.exact_rows and self.point_high.bit_length() > 1024:
+            self._coarsen()
+        self.tail_low += self.hit * self.point_low // self.whole
+        self.tail_high -= -self.hit * self.point_high // self.whole
+        self._point_times((self.n + 1) * (self.whole - self.hit), (self.n + 2 - self.j) * self.whole)
+        self.n += 1
+
+    def raise_threshold(self, j: int) -> None:
+        """From j to the given one, if that is more."""
+        while self.j < j:
+            self._point_times((self.n - self.j + 1) * self.hit, self.j * (self.whole - self.hit))
+            self.tail_low = max(0, self.tail_low - self.point_high)
+            self.tail_high -= self.point_low
+            self.j += 1
+
+    def _point_times(self, over: int, under: int) -> None:
+        self.point_low = self.point_low * over // under
+        self.point_high = -(-self.point_high * over // under)
+
+    def _coarsen(self) -> None:
+        """Take a larger unit, a power of 2, for the same numbers."""
+        unit = 1 << (512 + self.unit.bit_length() - self.point_high.bit_length())
+        self.point_low, self.tail_low = self.point_low * unit // self.unit, self.tail_low * unit // self.unit
+        self.point_high, self.tail_high = -(-self.point_high * unit // self.unit), -(-self.tail_high * unit // self.unit)
+        self.unit = unit
+
+
+class _Largest:
+    """The largest number seen so far, as a count of units."""
+
+    def __init__(self) -> None:
+        self.count, self.unit = 0, 1
+
+    def see(self, count: int, unit: int) -> None:
+        if count > self.count if unit == self.unit else count * self.unit > self.count * unit:
+            self.count, self.unit = count, unit
+
+    def share(self, scale: int = 1) -> Fraction:
+        return Fraction(self.count, self.unit * scale)
+
+
+def tight_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
+    """An upper bound, within a few parts in 2^200, of the smallest delta that is true of crowds of ``k`` at ``epsilon``; needs ``0 < beta < 1``.
+
+    >>> f"{float(tight_delta(10, Fraction(1, 10), Fraction(1, 2)).delta):.7g}"
+    '6.716234e-07'
+    """
+    c, _ = exp_bounds(epsilon)
+    over, one = c.numerator - c.denominator, c.denominator  # c - 1 and 1, in parts of the denominator
+    scale = beta.denominator * one
+    largest = _Largest()
+    for more, less in _neighbours(k, beta, c):
+        largest.see(one * more.hit * more.point_high - over * more.whole * more.tail_low, more.unit)
+        if less is not None:
+            below = max(0, less.unit - less.tail_high)
+            largest.see(c.numerator * less.hit * less.point_high - over * less.whole * below, less.unit)
+        if (more.n - k) % _LOOK == 0:
+            delta = largest.share(scale)
+            if _is_spread(more.n, beta, delta) or _has_faded(more.n + 1, beta, c, delta):
+                return Bound(delta)
+    return Bound(largest.share(scale), whole=False)
+
+
+def _neighbours(k: int, beta: Fraction, c: Fraction) -> Iterator[tuple[_Binomial, _Binomial | None]]:
+    """For every n from k - 1 the binomial at the thresholds J and M; None for M where P / Q is nowhere above c."""
+    gamma, g = 1 - (1 - beta) / c, 1 - (1 - beta) * c
+    more, less = _Binomial(k, beta), _Binomial(k, beta) if g > 0 else None
+    for n in range(k - 1, k - 1 + MOST_STEPS):
+        if n >= k:
+            more.add_row()
+            if less is not None:
+                less.add_row()
+        more.raise_threshold((n + 1) * gamma.numerator // gamma.denominator + 1)
+        if less is not None:
+            less.raise_threshold(-(-(n + 1) * g.numerator // g.denominator))
+        yield more, less
+
+
+def theorem_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
+    """An upper bound, within a few parts in 2^200, of the theorem's ``d(k, beta, epsilon)``; needs ``0 < beta < 1`` and ``epsilon > 0``.
+
+    >>> f"{float(theorem_delta(10, Fraction(1, 10), Fraction(1, 2)).delta):.7g}"
+    '2.072312e-05'
+    """
+    low, high = (1 - (1 - beta) / c for c in exp_bounds(epsilon))
+    first = -(-k * high.denominator // high.numerator) - 1  # ceil(k / gamma - 1)
+    at, largest, fading = _Binomial(k, beta), _Largest(), _divergence(low, beta)
+    while at.n < k - 1 + MOST_STEPS:
+        if at.n >= first:
+            largest.see(at.tail_high, at.unit)
+            if (at.n - first) % _LOOK == 0 and at.n * fading >= _bits(largest.share()):
+                return Bound(largest.share())
+        at.add_row()
+        at.raise_threshold(at.n * low.numerator // low.denominator + 1)
+    return Bound(largest.share(), whole=False)
+
+
+def theorem_applies(beta: Fraction, epsilon: Fraction) -> bool:
+    """Whether ``epsilon >= -ln(1 - beta)``, as the theorem asks."""
+    return exp_bounds(epsilon)[0] * (1 - beta) >= 1
+
+
+def _divergence(x: Fraction, beta: Fraction) -> Fraction:
+    """A fraction just below ``KL(x || beta) = x ln(x / beta) + (1 - x) ln((1 - x) / (1 - beta))``."""
+    return x * log_bounds(x / beta)[0] + (1 - x) * log_bounds((1 - x) / (1 - beta))[0]
+
+
+def _bits(share: Fraction) -> Fraction:
+    """A number that is at least ``-ln(share)``, for a share above 0 and not above 1."""
+    return (share.denominator // share.numerator).bit_length() * log_bounds(Fraction(2))[1]
+
+
+def _is_spread(n: int, beta: Fraction, largest: Fraction) -> bool:
+    """Whether the total variation between n rows and one more, and so between all larger numbers, is at most ``largest``."""
+    mode = (n + 1) * beta.numerator // beta.denominator
+    return 0 < mode < n and beta**2 * n <= largest**2 * _TWO_PI * mode * (n - mode)
+
+
+def _has_faded(rows: int, beta: Fraction, c: Fraction, largest: Fraction) -> bool:
+    """Whether Chernoff's bounds, at so many rows and at all larger numbers, are at most ``largest``."""
+    if c == 1 or not largest:
+        return False
+    gamma, g = 1 - (1 - beta) / c, 1 - (1 - beta) * c
+    if rows * _divergence(gamma, beta) < _bits(largest):
+        return False
+    return g <= 0 or rows * _divergence(g, beta) >= _bits(min(Fraction(1), largest / (1 / (1 - beta) - c)))
