@@ -111,7 +111,7 @@ def test_nobody_alone_nobody_proven(tmp_path):
 # Possible worlds
 
 QUASI = ["a", "b"]
-LEAVES = Tree.of_mapping({"first": ["m", "n"], "last": ["o", "p", "q"]})
+LEAVES = Tree.of_mapping({"first": ["m", "n"], "last": ["o", "p", "q", "r", "s", "t"]})
 SMALL = Schema(identifier="who", quasi=QUASI, sensitive="s", missing="value", types={"a": "numeric"}, hierarchies={"b": LEAVES})
 
 
@@ -232,7 +232,7 @@ def widened(microdata, widths):
     return box
 
 
-WIDTHS = [{"a": 0.5}, {"a": 1}, {"a": 2}, {"a": 3}, {"a": 5}, {"b": 2}, {"b": 3}, {"b": 6}, {"a": 2, "b": 2}]
+WIDTHS = [{"a": 0.5}, {"a": 1}, {"a": 2}, {"a": 3}, {"a": 5}, {"b": 2}, {"b": 3}, {"b": 5}, {"a": 2, "b": 2}]
 
 
 @given(tables(most=6), st.data(), st.sampled_from(WIDTHS))
@@ -249,26 +249,47 @@ def test_ends_that_were_moved_prove_nothing(case, data, widths):
     assert {who for who, _ in claimed} <= {who for who, _ in claims(unwidened, microdata, there)}
 
 
+def widening(domain, low, high, width):
+    """The ends of the interval between two codes, widened."""
+    return interval("x", domain, np.array([low], np.int32), np.array([high], np.int32), width)[-2:]
+
+
+def misread(domain, low, high, width):
+    """Whether widening moves an end of the interval between two codes, and the adversary does not see that it may have."""
+    after = widening(domain, low, high, width)
+    changed = [end[0] for end in after] != [domain.values[low], domain.values[high]]
+    return changed and ends._unmoved(domain, *after, width)[0]
+
+
 KINDS = {
     "whole": (st.integers(-(2**63), 2**63 - 1) | st.integers(-50, 50), pl.Int64, "numeric"),
     "floats": (st.floats(allow_nan=False, allow_infinity=False) | st.integers(-99, 99).map(lambda x: x / 10), pl.Float64, "numeric"),
     "days": (st.dates() | st.dates(max_value=dt.date(1, 2, 1)) | st.dates(min_value=dt.date(9999, 12, 1)), pl.Date, "date"),
-    "leaves": (st.sampled_from(["m", "n", "o", "p", "q"]), pl.String, "categorical"),
 }
 
 
 @given(st.data(), st.sampled_from(sorted(KINDS)), st.sampled_from([0.1, 0.5, 0.7, 1, 2, 3, 5, 10, 100]))
 @settings(max_examples=examples(400), deadline=None)
 def test_an_end_that_moved_is_never_taken_for_somebodys(data, kind, width):
-    """Of no interval that widening changed does the adversary read an end, whatever its type, and however near to what can be written."""
+    """Of no interval that widening changed does the adversary read an end, whatever its type, however near to what can be written, or missing."""
     values, dtype, of = KINDS[kind]
-    pair = pl.Series("x", data.draw(st.lists(values, min_size=1, max_size=2, unique=True)), dtype=dtype)
-    domain = Domain(of, pl.Series("x", ["m", "n", "o", "p", "q"]), LEAVES) if kind == "leaves" else Domain(of, pair.sort())
-    codes = sorted(domain.values.index_of(x) for x in pair)
-    before = [domain.values.gather([codes[0]]), domain.values.gather([codes[-1]])]
-    after = interval("x", domain, np.array(codes[:1], np.int32), np.array(codes[-1:], np.int32), width)[-2:]
-    changed = [a[0] for a in after] != [b[0] for b in before]
-    assert not (changed and ends._unmoved(domain, *after, width)[0])
+    pair = pl.Series("x", data.draw(st.lists(st.none() | values, min_size=1, max_size=2, unique=True)), dtype=dtype)
+    assert not misread(Domain(of, pair.sort()), 0, len(pair) - 1, width)
+
+
+@pytest.mark.parametrize("missing", [[], [None]])
+def test_a_leaf_that_moved_is_never_taken_for_somebodys(missing):
+    """The same of all intervals of eight leaves, and a missing one, and all widths; of some that did not move, ends are read."""
+    domain = Domain("categorical", pl.Series("x", [*missing, *"mnopqrst"]), LEAVES)
+    every = [(low, high, width) for high in range(len(domain)) for low in range(high + 1) for width in range(1, 10)]
+    assert not any(misread(domain, *one) for one in every)
+    assert any(ends._unmoved(domain, *widening(domain, *one), one[2])[0] for one in every)
+
+
+def test_a_missing_end_is_not_moved():
+    """That somebody without a value is in a group is read off a widened box as well."""
+    made, microdata, _, ids = small_release([(None, "m"), (1, "m"), (1, "m")], [0, 1], [0, 0], min_width={"a": 5})
+    assert claims(made, microdata, [0, 1]) == {(0, ids[0])}
 
 
 def test_a_careless_reader_of_widened_boxes_is_seen():
