@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from phalanx.adversaries import History, Informed, Intersection, Linkage, Membership, Omniscient, Posterior
+    from phalanx.adversaries import Extremes, History, Informed, Intersection, Linkage, Membership, Omniscient, Posterior
     from phalanx.checking import Verification, verify
     from phalanx.data.hierarchy import Bands, Prefix, Tree
     from phalanx.data.schema import Schema
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Anatomy": "phalanx.methods.anatomy",
     "Bands": "phalanx.data.hierarchy",
+    "Extremes": "phalanx.adversaries",
     "GlobalGuarantee": "phalanx.methods.global_guarantee",
     "History": "phalanx.adversaries",
     "Informed": "phalanx.adversaries",
@@ -51,6 +52,7 @@ _WHERE = {
 __all__ = [
     "Anatomy",
     "Bands",
+    "Extremes",
     "GlobalGuarantee",
     "History",
     "Informed",
