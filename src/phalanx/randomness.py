@@ -100,7 +100,7 @@ class Stream:
             drawn[over] = self.words(int(over.sum()))
         return (drawn % np.uint64(bound)).astype(np.int64)
 
-    def sample(self, beta: Fraction, n: int) -> npt.NDArray[np.int64]:
+    def bernoulli(self, beta: Fraction, n: int) -> npt.NDArray[np.int64]:
         """The numbers of those of ``n`` rows that a fresh Bernoulli sample takes, each by itself with probability exactly ``beta``, in order, shape (s,).
 
         The denominator of ``beta`` is at most 2^63; no probability is rounded, as with a comparison of floats.
