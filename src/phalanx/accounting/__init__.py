@@ -1,0 +1,25 @@
+"""What safe sampling costs: delta from (k, beta, epsilon) and every way back, without any data.
+
+- ``theorem``: the paper's d(k, beta, epsilon); ``tight``: the exact delta of the mechanism; both as two decimals with the true value between them.
+- ``promise``: what is promised, and the figures of both accountings, rounded up; ``solve``: whatever is left out of it; ``beta_search``: the largest beta.
+- ``amplification``: what sampling does to a promise, there and back.
+- Below them: ``gamma``, the paper's threshold as an interval; ``binomials``: probabilities; ``directed``: decimals that err on the stated side.
+"""
+
+from phalanx.accounting.amplification import amplified, before_sampling
+from phalanx.accounting.beta_search import largest_beta
+from phalanx.accounting.promise import Accounting, Promise, default_beta, least_epsilon, theorem_delta, tight_delta
+from phalanx.accounting.solve import solve
+
+__all__ = [
+    "Accounting",
+    "Promise",
+    "amplified",
+    "before_sampling",
+    "default_beta",
+    "largest_beta",
+    "least_epsilon",
+    "solve",
+    "theorem_delta",
+    "tight_delta",
+]
