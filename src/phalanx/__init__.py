@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from phalanx.methods.m_invariance import MInvariance
     from phalanx.methods.mondrian import Mondrian
     from phalanx.methods.mutual_cover import MutualCover
+    from phalanx.methods.safe_sampling import SafeSampling
     from phalanx.methods.slicing import Slicing
     from phalanx.plan import Plan
     from phalanx.publishing import Published, Series
@@ -41,6 +42,7 @@ _WHERE = {
     "Prefix": "phalanx.data.hierarchy",
     "Published": "phalanx.publishing",
     "Release": "phalanx.release.folder",
+    "SafeSampling": "phalanx.methods.safe_sampling",
     "Schema": "phalanx.data.schema",
     "Series": "phalanx.publishing",
     "Slicing": "phalanx.methods.slicing",
@@ -70,6 +72,7 @@ __all__ = [
     "Prefix",
     "Published",
     "Release",
+    "SafeSampling",
     "Schema",
     "Series",
     "Slicing",
