@@ -114,11 +114,16 @@ def least_epsilon(beta: Fraction) -> Fraction:
     return rounded_up(-logarithm(1 - beta, 60 + len(str(beta.denominator)))[0], EPSILON_PLACES)
 
 
+def log_delta(accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction) -> float:
+    """The logarithm of the accounting's delta as floats see it: to search with."""
+    return float(_BY_NAME[accounting].log_delta(k, beta, epsilon))
+
+
 def keeps(accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
     """Whether the accounting's delta is at most ``delta``: floats where they are far apart, decimals rounded against us where they are near."""
-    distance = _BY_NAME[accounting].log_delta(k, beta, epsilon) - log_of(delta)
+    distance = log_delta(accounting, k, beta, epsilon) - log_of(delta)
     if abs(distance) > _CLEAR:
-        return bool(distance < 0)
+        return distance < 0
     return surely_keeps(accounting, k, beta, epsilon, delta)
 
 

@@ -1,0 +1,181 @@
+"""What releases of fresh samples cost together: by plain addition, and by composing their privacy losses.
+
+**Addition** is exact: R epsilon, R delta. **Composition** adds up the distributions of privacy losses: with tight accounting the loss of the mechanism itself
+(``losses``), with the theorem's the worst loss of anything (epsilon, delta)-private; a scheme chosen under ``epsilon_scheme`` counts as the worst choice of
+that price, once for each release. It covers adaptive series, persons in cells of different sizes, and both directions (a person in all releases, or in none).
+
+What is rigorous and what is not: the profile of one release and that its chords dominate are proved, and it is raised by more than floats lose. The convolution
+is dp-accounting's, by fast Fourier transforms of floats: ``_rounding`` adds what those may lose (the usual bound on the norm of their error, with a factor
+to spare); masses that dp-accounting cuts off at either end it counts as lost itself. No figure is above plain addition's.
+"""
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from phalanx.accounting.directed import float_kept
+from phalanx.accounting.losses import added, removed, span
+from phalanx.accounting.promise import Promise
+from phalanx.guarantees.exact import whole
+
+_MOST_POINTS = 50_000
+_LONGEST = 8_000_000
+_FINEST = 400
+"""So many steps of the grid of losses in one epsilon, where there is room for them."""
+
+_HAIR = 1 + 1e-12
+_SPARE = 1 + 1e-9
+
+
+class _Loss(Protocol):
+    """A distribution of privacy losses, as dp-accounting has it."""
+
+    def compose(self, other: Any, tail_mass_truncation: float) -> Any: ...
+    def self_compose(self, num_times: int, tail_mass_truncation: float) -> Any: ...
+    def get_delta_for_epsilon(self, epsilon: float) -> float: ...
+
+
+@dataclass(frozen=True)
+class Together:
+    """The cost of so many releases: ``epsilon`` and ``delta`` by plain addition.
+
+    ``tight_epsilon`` at that delta, and ``tight_delta`` at that epsilon, are by composition of their privacy losses.
+    """
+
+    promise: Promise
+    releases: int
+    epsilon: Fraction
+    delta: Fraction
+    _losses: tuple[_Loss, ...] = field(repr=False, compare=False)
+    _rounding: float = field(repr=False, compare=False)
+
+    @property
+    def tight_epsilon(self) -> float:
+        """The least epsilon at the delta of plain addition."""
+        return self.epsilon_at(float(self.delta))
+
+    @property
+    def tight_delta(self) -> float:
+        """The least delta at the epsilon of plain addition."""
+        return self.delta_at(float(self.epsilon))
+
+    def delta_at(self, epsilon: float) -> float:
+        """The least delta of all releases at this epsilon."""
+        own = self._own
+        added_up = own if Fraction(repr(float(epsilon))) >= self.epsilon else Fraction(1)
+        below = math.nextafter(epsilon, -math.inf)
+        composed = max(loss.get_delta_for_epsilon(below) for loss in self._losses) * _SPARE + self._rounding
+        return min(float(composed), float_kept(min(added_up, Fraction(1))))
+
+    def epsilon_at(self, delta: float) -> float:
+        """The least epsilon of all releases at this delta, to ten digits; infinite where no epsilon has it."""
+        low, high = 0.0, 1.0
+        while self.delta_at(high) > delta:
+            low, high = high, 2 * high
+            if high > 2 * float(self.epsilon) + 1e4:
+                return math.inf
+        if self.delta_at(low) <= delta:
+            return low
+        while high - low > 1e-10 * high:
+            middle = (low + high) / 2
+            if self.delta_at(middle) <= delta:
+                high = middle
+            else:
+                low = middle
+        most = float_kept(self.epsilon)
+        return min(high, most) if self._own <= Fraction(repr(float(delta))) else high
+
+    @property
+    def _own(self) -> Fraction:
+        """The delta of addition with the accounting's own figure, which may be below the one that is promised."""
+        figure = self.promise.delta_theorem if self.promise.accounting == "theorem" else self.promise.delta_tight
+        return self.releases * Fraction(repr(self.promise.delta if figure is None else figure))
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures as plain numbers."""
+        return {
+            "releases": self.releases,
+            "epsilon": float_kept(self.epsilon),
+            "delta": float_kept(self.delta),
+            "tight_epsilon": self.tight_epsilon,
+            "tight_delta": self.tight_delta,
+        }
+
+
+@lru_cache(maxsize=32)
+def together(promise: Promise, releases: int) -> Together:
+    """What so many releases with this promise, each of a fresh sample, cost together.
+
+    >>> from phalanx.accounting import solve
+    >>> cost = together(solve(epsilon=1, delta="1e-6", accounting="tight"), 8)
+    >>> float(cost.epsilon), cost.tight_epsilon < 4
+    (8.0, True)
+    """
+    whole(releases, "releases")
+    losses, rounding = _composed(promise, releases)
+    return Together(promise, releases, releases * promise.epsilon, min(releases * Fraction(repr(promise.delta)), Fraction(1)), losses, rounding)
+
+
+def _composed(promise: Promise, releases: int) -> tuple[tuple[_Loss, ...], float]:
+    """The losses of all releases, one distribution for each direction, and what their floats may have lost."""
+    from dp_accounting.pld.common import DifferentialPrivacyParameters  # type: ignore[import-untyped]  # it ships no types
+    from dp_accounting.pld.privacy_loss_distribution import from_privacy_parameters  # type: ignore[import-untyped]  # it ships no types
+
+    step = _step(promise, releases)
+    truncated = releases * promise.delta * 1e-6
+    if promise.accounting == "tight":
+        one, points, norm = _of_mechanism(promise.k, promise.beta, step)
+    else:
+        parameters = DifferentialPrivacyParameters(float(promise.epsilon_sampling), promise.delta_theorem)
+        one, points, norm = (from_privacy_parameters(parameters, step),), 2 * round(float(promise.epsilon_sampling) / step) + 1, 1.0
+    with np.errstate(over="ignore"):  # where dp-accounting looks for what it may cut off, some of the many bounds it tries are infinite
+        composed = [loss.self_compose(releases, truncated) for loss in one]
+        if promise.epsilon_scheme:
+            choice = from_privacy_parameters(DifferentialPrivacyParameters(float(promise.epsilon_scheme), 0.0), step)
+            composed = [loss.compose(choice.self_compose(releases, truncated), truncated) for loss in composed]
+            points += 2 * round(float(promise.epsilon_scheme) / step) + 1
+    return tuple(composed), _rounding(points * releases, releases, norm)
+
+
+def _step(promise: Promise, releases: int) -> float:
+    """The grid of losses: fine against epsilon, and such that losses that are one number are on it (a hair above, so that they are rounded to no more)."""
+    sampling, scheme = promise.epsilon_sampling, promise.epsilon_scheme
+    if promise.accounting == "theorem":
+        denominator = math.lcm(sampling.denominator, scheme.denominator)
+        common = Fraction(
+            math.gcd(int(sampling * denominator), int(scheme * denominator)), denominator
+        )  # both are multiples of it; epsilon where there is no scheme
+        return float(max(common, sampling / (10 * _FINEST))) * _HAIR
+    low, high = span(promise.k, promise.beta)
+    width = high - low
+    step = max(float(sampling) / _FINEST, width / _MOST_POINTS, width * releases / _LONGEST)
+    return float(scheme) / math.ceil(float(scheme) / step) * _HAIR if scheme else step
+
+
+def _of_mechanism(k: int, beta: Fraction, step: float) -> tuple[tuple[_Loss, ...], int, float]:
+    """The losses of one release, of a row added and of a row removed; how many points they have, and the largest norm of their masses."""
+    from dp_accounting.pld.pld_pmf import create_pmf_pessimistic_connect_dots  # type: ignore[import-untyped]  # it ships no types
+    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+    low, high = span(k, beta)
+    losses, norm = [], 0.0
+    for profile, first, last in ((added, low, high), (removed, -high, -low)):
+        grid = np.arange(math.floor(first / step) - 1, math.ceil(last / step) + 2)
+        heights = profile(k, beta, np.asarray(grid * step, dtype=np.float64))
+        losses.append(PrivacyLossDistribution(create_pmf_pessimistic_connect_dots(step, grid, heights)))
+        largest = max(1 - heights[0], float(np.max(heights[:-1] - heights[1:])) / -math.expm1(-step))  # at least any mass, and all are 1 together
+        norm = max(norm, math.sqrt(largest))
+    return tuple(losses), len(grid), min(norm, 1.0)
+
+
+def _rounding(points: int, releases: int, norm: float) -> float:
+    """More than the error of an R-fold convolution by Fourier transforms, summed over all points.
+
+    A transform of N points is wrong by less than 8 u log2 N of its norm (Higham, Accuracy and Stability, theorem 24.2); the R-th power multiplies that by R,
+    as no coefficient is above 1; and the sum over N points is at most sqrt N times the norm.
+    """
+    return 2.0**-53 * 16 * (releases + 1) * math.log2(points + 2) * math.sqrt(points) * norm
