@@ -15,6 +15,12 @@ from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.generalized import GROUP, Generalized
 
+_POSTERIOR: Final = "use the adversary 'posterior' or 'membership'"
+_INSTEAD: Final = {
+    "perturbed": "use the adversary 'linkage', 'informed' or 'omniscient'",
+    "recoded": "differential privacy bounds what any adversary learns, by epsilon",
+}
+"""What to do instead, by the form of the release."""
 _KNOWS: Final = {
     "box": "everybody's quasi-identifier values, and in which releases everybody is; the groups that may host a person are those whose box contains them",
     "person": "in which group of each release everybody was published: the worst case",
@@ -64,7 +70,7 @@ class Intersection:
         series = sorted(releases, key=lambda r: r.number)
         if other := next((r for r in series if not isinstance(r.form, Generalized)), None):
             raise ReleaseError(
-                f"release {other.number} is {other.form.kind}, and the intersection adversary looks at intervals; use the adversary 'posterior' or 'membership'."
+                f"release {other.number} is {other.form.kind}, and the intersection adversary looks at intervals; {_INSTEAD.get(other.form.kind, _POSTERIOR)}."
             )
         if any(r.form.sensitive is None for r in series):
             raise ReleaseError("a release has no sensitive attribute, so there is nothing to expose.")
