@@ -8,8 +8,8 @@ import typer
 
 from phalanx import cli
 
-COMMANDS = (["init"], ["publish"], ["verify"], ["attack"], ["demo"], ["series"], ["series", "list"], ["series", "show"])
-HEAVY = ("polars", "numpy", "pyarrow", "numba", "cryptography", "adbc_driver_manager", "jinja2", "pandas")
+COMMANDS = (["init"], ["publish"], ["verify"], ["attack"], ["budget"], ["demo"], ["series"], ["series", "list"], ["series", "show"])
+HEAVY = ("polars", "numpy", "pyarrow", "numba", "cryptography", "adbc_driver_manager", "jinja2", "pandas", "scipy", "dp_accounting", "opendp")
 
 
 @pytest.mark.parametrize("words", [[], *COMMANDS], ids=" ".join)

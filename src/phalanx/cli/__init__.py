@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from phalanx.cli import attack, demo, init, publish, series, verify
+from phalanx.cli import attack, budget, demo, init, publish, series, verify
 from phalanx.cli.output import complain
 from phalanx.errors import GuaranteeError, PhalanxError
 
@@ -27,6 +27,7 @@ app.command("publish")(publish.publish)
 app.command("verify")(verify.verify)
 app.command("attack")(attack.attack)
 app.add_typer(series.app, name="series")
+app.command("budget")(budget.budget)
 app.command("demo")(demo.demo)
 
 

@@ -4,6 +4,8 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -117,6 +119,30 @@ def _mark(verdict: "Verdict") -> str:
 def _short(figure: object) -> str:
     text = "" if figure is None else str(figure)
     return text if len(text) <= _FIGURE else text[: _FIGURE // 2] + "…"
+
+
+def at_most(number: float | Fraction) -> str:
+    """A figure that is promised or spent at most: four digits, rounded up; a float stands for its shortest decimal text.
+
+    >>> at_most(1.0), at_most(2.71828), at_most(1e-06), at_most(Fraction(1, 3))
+    ('1', '2.719', '1e-6', '0.3334')
+    """
+    return _rounded(number, ROUND_CEILING)
+
+
+def at_least(number: float | Fraction) -> str:
+    """A figure that is allowed, and is not shown as more: four digits, rounded down.
+
+    >>> at_least(2.71828)
+    '2.718'
+    """
+    return _rounded(number, ROUND_FLOOR)
+
+
+def _rounded(number: float | Fraction, rounding: str) -> str:
+    exact = Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
+    digits, e, power = f"{float(Context(prec=4, rounding=rounding).divide(exact.numerator, exact.denominator)):.4g}".partition("e")
+    return f"{digits}e{int(power)}" if e else digits
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 """``phalanx series``: what a ledger knows, and how it goes to another ledger."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from phalanx.cli.output import JSON, show_json, show_table
+from phalanx.cli.output import JSON, at_most, show_json, show_table
 
 app = typer.Typer(help="What a ledger knows about series and their releases, and how a series goes to another ledger.", no_args_is_help=True)
 
@@ -32,7 +33,10 @@ def list_series(ledger: LEDGER, json: bool = JSON) -> None:
 
 @app.command("show")
 def show(name: Annotated[str, typer.Argument(help="The name of the series.")], ledger: LEDGER, json: bool = JSON) -> None:
-    """The releases of a series. JSON keys: name, promise, moved, releases (each number, release, rows, groups, counterfeits, suppressed, digest)."""
+    """The releases of a series.
+
+    JSON keys: name, promise, moved, releases (each number, release, rows, groups, counterfeits, suppressed, spent, digest).
+    """
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import LedgerError, did_you_mean
     from phalanx.ledger import Ledger
@@ -43,7 +47,7 @@ def show(name: Annotated[str, typer.Argument(help="The name of the series.")], l
             known = [s.name for s in opened.series()]
             raise LedgerError(f"the ledger knows no series {name!r}{did_you_mean(name, known) or '; it has ' + (', '.join(known) or 'none') + '.'}")
         moved = opened.moved(name)
-        keys = ("rows", "groups", "counterfeits", "suppressed")
+        keys = ("rows", "groups", "counterfeits", "suppressed", "spent")
         found: list[dict[str, Any]] = [
             {"number": e.number, "release": e.folder, **{k: e.summary.get(k) for k in keys}, "digest": e.digest} for e in opened.releases(name)
         ]
@@ -52,16 +56,25 @@ def show(name: Annotated[str, typer.Argument(help="The name of the series.")], l
         return
     for guarantee in promise.get("guarantees", []):
         typer.echo("promises: " + ", ".join([guarantee["name"], *(f"{k} = {v}" for k, v in guarantee.items() if k != "name")]))
-    show_table(
-        f"Releases of {name}",
-        ["number", "rows", "groups", "counterfeits", "held back", "folder"],
-        [[e["number"], *(e[k] for k in keys), Path(e["release"]).name] for e in found],
-        right=range(5),
-    )
+    counts = _spent if any(e["spent"] for e in found) else _counted
+    header = ["number", *counts({}), "folder"]
+    show_table(f"Releases of {name}", header, [[e["number"], *counts(e).values(), Path(e["release"]).name] for e in found], right=range(len(header) - 1))
     if moved is not None:
         typer.echo(f"moved to another ledger on {moved}, where it goes on")
     for folder in dict.fromkeys(str(Path(e["release"]).parent) for e in found):
         typer.echo(f"in {folder}")
+
+
+def _counted(release: Mapping[str, Any]) -> dict[str, Any]:
+    """What the table says of a release between its number and its folder."""
+    return {name: release.get(key) for name, key in (("rows", "rows"), ("groups", "groups"), ("counterfeits", "counterfeits"), ("held back", "suppressed"))}
+
+
+def _spent(release: Mapping[str, Any]) -> dict[str, Any]:
+    """The same under differential privacy, where nobody is told what was left out, and what counts is what was spent up to this release."""
+    spent = release.get("spent") or {}
+    budget = {f"{name} spent": at_most(spent[name]) if name in spent else "" for name in ("epsilon", "delta")}
+    return {"rows": release.get("rows"), "images": release.get("groups")} | budget
 
 
 @app.command("export")

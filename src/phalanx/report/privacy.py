@@ -56,7 +56,7 @@ class Privacy:
     @property
     def deltas(self) -> dict[str, str]:
         """The delta of this k, beta and epsilon by each accounting; empty where it cannot be computed."""
-        from phalanx.accounting.promise import theorem_delta, tight_delta
+        from phalanx.accounting import theorem_delta, tight_delta
 
         found = {}
         for name, delta in (("tight", tight_delta), ("theorem", theorem_delta)):
