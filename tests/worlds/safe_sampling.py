@@ -84,6 +84,8 @@ def outcomes(world, table, k, mechanism=safe, scheme=None, *, every=False):
 
 PLACES = Tree.of_mapping({"north": ["oslo", "turku"], "south": ["rome"]})
 
+WEEK = (date(2026, 1, 1), date(2026, 1, 8))
+
 WORLDS = {
     "a tree": World(
         Schema(quasi=["place"], hierarchies={"place": PLACES}),
@@ -100,11 +102,11 @@ WORLDS = {
         [(0, 2), (2, 4), (2, 4)],
     ),
     "days and illnesses": World(
-        Schema(quasi=["day"], sensitive="illness"),
+        Schema(quasi=["day"], sensitive="illness", missing="value"),
         {"day": {"low": date(2026, 1, 1), "high": date(2026, 1, 15), "width": 7}},
         {"day": pl.Date, "illness": pl.String},
-        [(date(2026, 1, day), illness) for day in (2, 3) for illness in ("flu", "gout")],
-        [(date(2026, 1, 1), date(2026, 1, 8), illness) for _ in (2, 3) for illness in ("flu", "gout")],
+        [(date(2026, 1, 2), "flu"), (date(2026, 1, 3), "flu"), (date(2026, 1, 3), "gout"), (None, "gout")],
+        [(*WEEK, "flu"), (*WEEK, "flu"), (*WEEK, "gout"), (None, None, "gout")],
     ),
     "bands and a missing value": World(
         Schema(quasi=["age"], hierarchies={"age": Bands((5,))}, missing="value"),
