@@ -153,6 +153,8 @@ def test_the_text_is_short_and_says_both(call) -> None:
     assert next(line for line in lines if line[:1] == ["tight"])[3] == "58"
     assert "3 releases, each of a fresh sample: by addition epsilon 3 at delta 3e-6; composed:" in said.out
     assert ["theorem", "74", "3", "2.699e-6"] in lines and len(lines) < 12
+    solved = call("budget", "--epsilon", "1", "--k", "50", "--beta", "0.3", "--releases", "5").out
+    assert "epsilon at delta 3.278e-13" in solved  # the same for both, though the tight delta of one release is smaller
     cell = call("budget", "--epsilon", "1", "--delta", "1e-6", "--cell", "10").out
     assert "published of a cell of 10" in cell and "<0.1%" in cell and "it needs to be told the beta" in cell
     beyond = call("budget", "--epsilon", "1", "--k", "50", "--beta", "0.8", "--accounting", "tight").out

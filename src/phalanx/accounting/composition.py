@@ -56,12 +56,12 @@ class Together:
     @property
     def tight_epsilon(self) -> float:
         """The least epsilon at the delta of plain addition."""
-        return self.epsilon_at(float(self.delta))
+        return self.epsilon_at(float_kept(self.delta))
 
     @property
     def tight_delta(self) -> float:
         """The least delta at the epsilon of plain addition."""
-        return self.delta_at(float(self.epsilon))
+        return self.delta_at(float_kept(self.epsilon))
 
     def delta_at(self, epsilon: float) -> float:
         """The least delta of all releases at this epsilon."""

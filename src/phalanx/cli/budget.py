@@ -162,11 +162,12 @@ def _cost(promise: "Promise", releases: int) -> "Together":
 
 
 def _show_together(costs: "Sequence[Together]") -> None:
-    epsilon, delta = at_most(costs[0].epsilon), at_most(max(cost.delta for cost in costs))
+    added = [cost.to_json() for cost in costs]
+    epsilon, delta = (max(each[name] for each in added) for name in ("epsilon", "delta"))
     show_table(
-        f"\n{costs[0].releases} releases, each of a fresh sample: by addition epsilon {epsilon} at delta {delta}; composed:",
-        ["accounting", "k", f"epsilon at delta {delta}", f"delta at epsilon {epsilon}"],
-        [[cost.promise.accounting, cost.promise.k, at_most(cost.tight_epsilon), at_most(cost.tight_delta)] for cost in costs],
+        f"\n{costs[0].releases} releases, each of a fresh sample: by addition epsilon {at_most(epsilon)} at delta {at_most(delta)}; composed:",
+        ["accounting", "k", f"epsilon at delta {at_most(delta)}", f"delta at epsilon {at_most(epsilon)}"],
+        [[cost.promise.accounting, cost.promise.k, at_most(cost.epsilon_at(delta)), at_most(cost.delta_at(epsilon))] for cost in costs],
         right=(1, 2, 3),
     )
 
