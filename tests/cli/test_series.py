@@ -256,3 +256,27 @@ def test_a_wrong_import_makes_no_ledger(clinic) -> None:
     said = clinic("series", "export", "clinc", "--ledger", "clinic.db", "--to", "other")
     assert (said.code, "knows no series 'clinc'" in said.err) == (2, True)
     assert sorted(Path.cwd().iterdir()) == before
+
+
+def test_what_a_private_series_has_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call) -> None:
+    """`series show` says of each release what it and those before it cost, and not how many rows were left out; other series have no such figure."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("who,sex,ill\n" + "".join(f"p{i},{'fm'[i % 2]},{'flu' if i % 3 else 'gout'}\n" for i in range(400)))
+    plan = '[series]\nname = "{}"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi = ["sex"]\nsensitive = "ill"\n[method]\nname = {}\n[publish]\nto = "out"\n'
+    private = '"safe-sampling"\nepsilon = 1\ndelta = 1e-6\naccounting = "theorem"\nbudget = { epsilon = 2, delta = 2e-6 }'
+    Path("private.toml").write_text(plan.format("private", private))
+    Path("other.toml").write_text(plan.format("other", '"mondrian"\nk = 5'))
+    for name in ("private", "private", "other"):
+        said = call("publish", f"{name}.toml")
+        assert said.code == 0, said.err
+    found = json.loads(call("series", "show", "private", "--ledger", "private.db", "--json").out)
+    assert [release["spent"]["releases"] for release in found["releases"]] == [1, 2]
+    assert [release["spent"]["epsilon"] for release in found["releases"]] == pytest.approx([1, 2], rel=1e-5)
+    assert [release["spent"]["delta"] for release in found["releases"]] == pytest.approx([1e-6, 2e-6])
+    assert all(release["suppressed"] is None for release in found["releases"])
+    lines = [line.split() for line in call("series", "show", "private", "--ledger", "private.db").out.splitlines()]
+    assert ["number", "rows", "images", "epsilon", "spent", "delta", "spent", "folder"] in lines
+    assert [line[3:] for line in lines if line[:1] == ["2"]] == [["2", "2e-6", "private-2"]]
+    (other,) = json.loads(call("series", "show", "other", "--ledger", "other.db", "--json").out)["releases"]
+    assert other["spent"] is None and other["suppressed"] == 0
+    assert "spent" not in call("series", "show", "other", "--ledger", "other.db").out

@@ -1,7 +1,7 @@
 """The page of one release: what was promised, the check, the groups, and the series so far."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -150,15 +150,18 @@ def _charts(series: Sequence[Figures], place: str, *, intervals: bool) -> dict[s
     return {
         "sizes": Markup(Bars(key="sizes", title=f"{places} by size", unit=f"{place}s").by_label([label for label, _ in sizes], [n for _, n in sizes])),  # noqa: S704 - see above
         "widths": {name: Markup(chart) for name, chart in widths.items()},  # noqa: S704
-        "cells": [(r.name, Markup(_cells(f"cells-{i}", r))) for i, r in enumerate(last.recodings) if r.cells],  # noqa: S704
+        "cells": [(name, Markup(chart)) for name, chart in _cells(last.recodings)],  # noqa: S704
         "series": [(title, Markup(chart)) for title, chart in growth.items()] if len(series) > 1 else [],  # noqa: S704
     }
 
 
-def _cells(key: str, recoding: Recoding) -> str:
-    """The rows of every published cell of one attribute, side by side."""
-    chart = _small(key, f"{recoding.name}: rows by cell", unit="rows")
-    return chart.by_label([label for label, _ in recoding.cells], [rows for _, rows in recoding.cells])
+def _cells(recodings: Sequence[Recoding]) -> Iterator[tuple[str, str]]:
+    """The rows of every published cell, attribute by attribute; a chart that stands alone is larger."""
+    drawn = [r for r in recodings if r.cells]
+    for i, recoding in enumerate(drawn):
+        key, title = f"cells-{i}", f"{recoding.name}: rows by cell"
+        chart = _small(key, title, unit="rows") if len(drawn) > 1 else Bars(key=key, title=title, unit="rows")
+        yield recoding.name, chart.by_label([label for label, _ in recoding.cells], [rows for _, rows in recoding.cells])
 
 
 def _small(key: str, title: str, *, unit: str = "", percent: bool = False) -> Bars:

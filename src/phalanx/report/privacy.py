@@ -75,9 +75,10 @@ class Privacy:
             cost = f"This is the first release of its series, and costs epsilon {shown(self.epsilon)} at delta {shown(self.delta)}."
         else:
             epsilon, delta = (spent.get("epsilon", number * self.epsilon), spent.get("delta", number * self.delta))
+            less = " (composed exactly, which is less than their sum)" if shown(epsilon) != shown(number * self.epsilon) else ""
             cost = (
-                f"Every release of a series draws a sample of its own, and what they cost adds up: this one costs epsilon {shown(self.epsilon)} at delta "
-                f"{shown(self.delta)}, and releases 1 to {number} together epsilon {shown(epsilon)} at delta {shown(delta)}."
+                f"Every release of a series draws a sample of its own, and all of them cost: this one by itself epsilon {shown(self.epsilon)} at delta "
+                f"{shown(self.delta)}, and releases 1 to {number} together epsilon {shown(epsilon)} at delta {shown(delta)}{less}."
             )
         if self.budget is None:
             return f"{cost} The plan allows one release."
