@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from phalanx.accounting import solve
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -159,6 +161,25 @@ def test_the_text_is_short_and_says_both(call) -> None:
     assert "published of a cell of 10" in cell and "<0.1%" in cell and "it needs to be told the beta" in cell
     beyond = call("budget", "--epsilon", "1", "--k", "50", "--beta", "0.8", "--accounting", "tight").out
     assert "theorem: beta = 0.8 is more than the theorem allows" in beyond
+
+
+EXAMPLES = {
+    f"{page.stem}: {words}": (words.split(), printed.rstrip("\n"))
+    for page in (DOCS / "how-to" / "budget.md", DOCS / "explanation" / "safe-sampling.md")
+    for words, printed in re.findall(r"^```text\n\$ phalanx budget (.*)\n((?:.*\n)*?)```", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+}
+
+
+@pytest.mark.parametrize(("words", "printed"), EXAMPLES.values(), ids=EXAMPLES.keys())
+def test_documents_show_what_it_prints(call, words: list[str], printed: str) -> None:
+    """What stands below a question in the documents is what it prints."""
+    said = "\n".join(line.rstrip() for line in call("budget", *words).out.rstrip("\n").split("\n"))
+    assert said == printed
+
+
+def test_documents_show_something() -> None:
+    """There are examples, so that the test above does not pass for want of any."""
+    assert len(EXAMPLES) == 8
 
 
 WRONG = {

@@ -68,6 +68,24 @@ def test_series(ward) -> None:
     assert [*shown, *shown["releases"][0]] == of_show
 
 
+@pytest.mark.parametrize("heading", ["A promise", "`--table`", "`--amplify`"])
+def test_budget(ward, heading: str) -> None:
+    """`budget --json`, whose keys stand in a table for each kind of question; those of an inner object, after a point."""
+    words = {
+        "A promise": ["--epsilon", "1", "--delta", "1e-6", "--releases", "2"],
+        "`--table`": ["--table"],
+        "`--amplify`": ["--epsilon", "1", "--amplify", "0.1"],
+    }
+    found = json.loads(ward.call("budget", *words[heading], "--json").out)
+    keys = []
+    for key, value in found.items():
+        inner, mark = (value[0], "[]") if isinstance(value, list) else (value, "")
+        keys += [key, *(f"{key}{mark}.{name}" for name in inner)] if isinstance(inner, dict) else [key]
+    part = section("budget").split(f"### {heading}\n")[1].split("\n### ")[0]
+    cells = re.findall(r"^\| (`.*?) \|", part, flags=re.MULTILINE)
+    assert keys == [key for cell in cells for key in re.findall(r"`([^`]+)`", cell)]
+
+
 def test_init(ward) -> None:
     """`init --json`: the plan's path, a profile of each column, and the correlation of the attributes."""
     found = json.loads(ward.call("init", "t.csv", "--to", "new.toml", "--json").out)

@@ -147,7 +147,7 @@ def test_the_promise_is_in_plain_words() -> None:
     """Epsilon as a factor and as how sure somebody may get, delta, k, beta and both accountings stand on the page."""
     text = page(release(recoded())).text
     assert in_words(PROMISE) in text
-    assert "at most 2.719 times (e^1) as probable with the row as without it" in text and "at most 73.1% sure afterwards" in text
+    assert "at most 2.719 times (e^1) as probable with the row as without it" in text and "at most 73.2% sure afterwards" in text
     assert "with probability beta = 0.25" in text and "at least k = 3 rows of the sample came out the same" in text
     assert "fewer than about k/beta = 12" in text
     assert re.search(r"The delta that this k, beta and epsilon have: [0-9.e-]+ by exact computation, [0-9.e-]+ by the theorem", text)

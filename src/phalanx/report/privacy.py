@@ -49,7 +49,7 @@ class Privacy:
         return (
             f"This release tells hardly anything of whether any one row was in the table (differential privacy, epsilon = {shown(self.epsilon)}, delta = "
             f"{shown(self.delta)}). Whatever it could show is at most {shown(factor)} times (e^{shown(self.epsilon)}) as probable with the row as without it, and without as "
-            f"with, but for an excess of {shown(self.delta)} in probability. So whoever held it for as likely as not that the row is there is at most {100 * sure:.3g}% "
+            f"with, but for an excess of {shown(self.delta)} in probability. So whoever held it for as likely as not that the row is there is at most {math.ceil(1000 * sure) / 10:g}% "
             "sure afterwards, whatever else they know."
         )
 
