@@ -158,7 +158,7 @@ def gather_evidence(
                 outputs = {number: tables for number in drawn if (tables := OutputTables.of_frames(kept, number)) is not None}
     microdata = {
         release.number: Microdata.encode(frame, schema_of(release, identifier, frame.columns), key)
-        for release, frame in zip(releases, (_frame(original) for original in originals), strict=False)
+        for release, frame in ((release, _frame(original, release)) for release, original in zip(releases, originals, strict=False))
     }
     for number in groups.keys() & microdata.keys():
         registered = next(release.manifest.registered for release in releases if release.number == number)
@@ -177,9 +177,10 @@ def _check_all_are_there(number: int, published: pl.Series, original: pl.Series 
         )
 
 
-def _frame(original: Any) -> pl.DataFrame:
+def _frame(original: Any, release: Release) -> pl.DataFrame:
     """All columns, whatever they hold: those that were not published are dropped, once the names are known."""
-    return read_source(original, drop=None) if isinstance(original, str | Path) else to_polars(original, drop=None)
+    texts = [a.name for a in release.form.attributes if a.type == "categorical"]
+    return read_source(original, drop=None, text=texts) if isinstance(original, str | Path) else to_polars(original, drop=None)
 
 
 def schema_of(release: Release, identifier: str | None, columns: Sequence[str]) -> Schema:

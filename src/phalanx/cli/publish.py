@@ -32,9 +32,9 @@ def publish(
         read = Plan.read(plan)
         series = Series.of_plan(read, seed=seed)
         progress("read")
-        table = read_source(source or read.source_path(), query=None if source else read.query, drop=series.schema.drop)
+        table = read_source(source or read.source_path(), query=None if source else read.query, drop=series.schema.drop, text=series.schema.texts)
         listed = read.registry_path()
-        registry = None if listed is None else read_source(listed, query=read.registry_query, drop=None)
+        registry = None if listed is None else read_source(listed, query=read.registry_query, drop=None, text=series.schema.texts)
         published = series.publish(table, registry=registry, progress=progress)
     if json:
         show_json(published.to_json())

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import zlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -20,10 +21,12 @@ _PROBE: Final = 200
 _TIMESTAMPS: Final = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
 
 
-def read_csv(path: Path, *, separator: str = ",", packed: bool = False) -> pl.DataFrame:
+def read_csv(path: Path, *, separator: str = ",", packed: bool = False, text: Collection[str] = ()) -> pl.DataFrame:
     """Read a CSV file whole.
 
-    Types come from every row: whole numbers, numbers, ISO dates, ISO timestamps, else text. A column is text as soon as one value has a leading zero
+    Columns in ``text`` are text whatever they hold, so that no row decides how another one's value is written.
+
+    Types of the others come from every row: whole numbers, numbers, ISO dates, ISO timestamps, else text. A column is text as soon as one value has a leading zero
     before another digit or a plus sign (zip codes, telephone numbers), or more digits than a number keeps.
 
     Missing values: an empty field is missing. A quoted empty field (``""``) is the empty text, a value, in a column of text, as in Parquet and in SQL's
@@ -45,7 +48,7 @@ def read_csv(path: Path, *, separator: str = ",", packed: bool = False) -> pl.Da
     if frame.width != len(header) or (frame.width > 1 and frame.height and frame[:, -1].null_count() and _is_short(data, separator, frame)):
         raise _explained(data, path.name, separator, len(header))
     frame.columns = header
-    return frame.with_columns([inferred(column) for column in frame.get_columns()])
+    return frame.with_columns([inferred(column) for column in frame.get_columns() if column.name not in text])
 
 
 def inferred(text: pl.Series) -> pl.Series:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from phalanx.data.hierarchy import Hierarchy
+from phalanx.data.hierarchy import Hierarchy, Prefix, Tree
 from phalanx.errors import SchemaError, did_you_mean
 
 type_names = ("numeric", "categorical", "date", "set")
@@ -81,6 +81,11 @@ class Schema:
     def columns(self) -> tuple[str, ...]:
         """All columns that have a role."""
         return tuple(name for _, names in self._by_role() for name in names)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that are declared to hold categories, by their type or by a hierarchy over text; a CSV's are read as they are written."""
+        return tuple(n for n in self.columns if self.types.get(n) == "categorical" or isinstance(self.hierarchies.get(n), Prefix | Tree))
 
     def missing_policy(self, name: str) -> Missing:
         """What to do with a missing value in a column."""

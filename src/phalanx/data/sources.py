@@ -23,27 +23,26 @@ _PARQUET: Final = (".parquet", ".pq")
 _IPC: Final = (".arrow", ".feather", ".ipc")
 
 
-def read_source(source: str | Path, *, query: str | None = None, drop: Collection[str] | None = ()) -> pl.DataFrame:
+def read_source(source: str | Path, *, query: str | None = None, drop: Collection[str] | None = (), text: Collection[str] = ()) -> pl.DataFrame:
     """Read a table whole: a CSV, TSV (also ``.gz``), Parquet or Arrow/Feather file, or the rows of a query.
 
     ``source`` is a path, or a URL ``sqlite:///file.db`` or ``postgresql://…`` with a ``query``. Types of a CSV are inferred from all of its rows (see
-    ``phalanx.data.csv_files``); an empty field is missing. Categories become text. Columns in ``drop`` may have any type; ``None`` lets all do, for profiling.
+    ``phalanx.data.csv_files``), but for the columns in ``text``, which are text as it stands there; an empty field is missing. Categories become text. Columns in ``drop`` may have any type; ``None`` lets all do, for profiling.
 
     Raises SourceError where there is no such file, where it is malformed, or declares more than a file of its size can hold, and where the database
     refuses the query.
     """
-    text = str(source)
-    if "://" in text:
+    if "://" in str(source):
         from phalanx.data.databases import read_query
 
-        return to_polars(read_query(text, query), drop=drop)
+        return to_polars(read_query(str(source), query), drop=drop)
     if query is not None:
         raise SourceError("a query needs a database; give a url such as sqlite:///file.db, or leave the query out.")
     path = _existing(Path(source))
     suffixes = [s.lower() for s in path.suffixes]
     kind, packed = (suffixes[-2], True) if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes[-1] if suffixes else "", False)
     if kind in _CSV:
-        return read_csv(path, separator=_CSV[kind], packed=packed)
+        return read_csv(path, separator=_CSV[kind], packed=packed, text=text)
     if kind in _PARQUET and not packed:
         return to_polars(_read_parquet(path), drop=drop)
     if kind in _IPC and not packed:
