@@ -116,7 +116,7 @@ def test_releases_of_a_series_spend_its_budget(tmp_path: Path) -> None:
     with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
         assert [e.summary["spent"] for e in ledger.releases("s")] == [
             {"epsilon": 1.0, "delta": 1e-6, "releases": 1},
-            {"epsilon": 2.0, "delta": 2e-6, "releases": 2},
+            {"epsilon": pytest.approx(2, rel=1e-5), "delta": 2e-6, "releases": 2},
         ]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["s-1", "s-2"]
     assert verify([tmp_path / "out" / "s-1", tmp_path / "out" / "s-2"], ledger=f"sqlite:///{tmp_path}/l.db").holds
@@ -125,10 +125,11 @@ def test_releases_of_a_series_spend_its_budget(tmp_path: Path) -> None:
 def test_tight_accounting_lets_more_releases_into_a_budget(tmp_path: Path) -> None:
     """Six releases whose epsilons add up to more than the budget are within it, by exact composition; the independent check agrees."""
     budget = {"epsilon": 4, "delta": 1e-5}
+    theorem = series_in(tmp_path / "theorem", accounting="theorem", budget=budget)
+    for _ in range(4):
+        theorem.publish(table(200))
     with pytest.raises(MethodError, match="release 5 would cost"):
-        theorem = series_in(tmp_path / "theorem", accounting="theorem", budget=budget)
-        for _ in range(6):
-            theorem.publish(table(200))
+        theorem.publish(table(200))
     tight = series_in(tmp_path / "tight", budget=budget)
     made = [tight.publish(table(200)) for _ in range(6)]
     assert made[-1].number == 6
@@ -266,14 +267,9 @@ def test_a_threshold_too_low_does_not_leave(tmp_path: Path, monkeypatch: pytest.
 
     real = kernel.crowded
     monkeypatch.setattr("phalanx.methods.safe_sampling.kernel.crowded", lambda image, counts, k: real(image, counts, k - 1))
-    caught = 0
-    for rows in range(700, 1300, 30):
-        try:
+    with pytest.raises(GuaranteeError, match="crowd"):  # one of twenty tables has an image of just k - 1 rows, or this fails once in a million runs
+        for rows in range(700, 1300, 10):
             series_in(tmp_path / str(rows), k=20, beta=0.5, delta=None).publish(table(rows))
-        except GuaranteeError as error:
-            assert "crowd" in str(error)
-            caught += 1
-    assert caught > 0
 
 
 def test_every_entry_point_asks_the_system_for_randomness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ def _one_way(way: str, method: Method, name: str, to: Path, years: Sequence[pl.D
             exposed_by_box=by_box.exposed,
             exposed_by_person=by_person.exposed,
             counterfeits=[p.counterfeits for p in published],
-            suppressed=[p.suppressed for p in published],
+            suppressed=[p.suppressed or 0 for p in published],
             verified=all(v.holds for v in verdicts),
             seconds=time.perf_counter() - began,
         ),

@@ -25,6 +25,12 @@ def add_digit(key: Ints, of_code: Codes, codes: Codes, rows: Ints, count: int) -
 
 
 @njit(cache=True, nogil=True, fastmath=False)
+def _slot(key: int, bits: int) -> int:
+    """Where a key is looked for first, among 2^bits slots: the uppermost bits of its product with an odd number."""
+    return int((np.uint64(key) * _SPREAD) >> np.uint64(64 - bits))
+
+
+@njit(cache=True, nogil=True, fastmath=False)
 def number(key: Ints) -> tuple[Ints, Ints]:
     """Number different keys in the order in which they first occur: the number of each ``key`` (s,), and where each first stands (g,).
 
@@ -43,13 +49,13 @@ def number(key: Ints) -> tuple[Ints, Ints]:
             longer[:g] = first[:g]
             first = longer
             for old in range(g):
-                at = np.int64((np.uint64(key[first[old]]) * _SPREAD) >> np.uint64(64 - bits))
+                at = _slot(key[first[old]], bits)
                 while slots[at] >= 0:
-                    at = at + 1 if at + 1 < len(slots) else 0
+                    at = (at + 1) % len(slots)
                 slots[at] = old
-        at = np.int64((np.uint64(key[i]) * _SPREAD) >> np.uint64(64 - bits))
+        at = _slot(key[i], bits)
         while slots[at] >= 0 and key[first[slots[at]]] != key[i]:
-            at = at + 1 if at + 1 < len(slots) else 0
+            at = (at + 1) % len(slots)
         if slots[at] < 0:
             slots[at] = g
             first[g] = i

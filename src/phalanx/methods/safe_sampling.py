@@ -189,7 +189,8 @@ class SafeSampling:
         epsilon, delta = exact(self.budget["epsilon"], "[method] budget epsilon"), exact(self.budget["delta"], "[method] budget delta")
         if releases * self.promise.epsilon <= epsilon and releases * self._delta_exactly <= delta:
             return True
-        return releases > 1 and Fraction(self._together(releases, float(delta))) <= epsilon
+        cost = self._together(releases, float(delta)) if releases > 1 else math.inf
+        return math.isfinite(cost) and Fraction(cost) <= epsilon
 
     def _together(self, releases: int, delta: float) -> float:
         """The epsilon of so many releases at a delta, by composition; infinite where there is none."""
