@@ -7,7 +7,7 @@ the groups of any form.
 - About series: ``m_uniqueness``, ``m_invariance`` (``signatures``), ``global_guarantee`` (``carried``, ``cohorts``, ``breach``); ``members``: who is in a group.
 - ``slicing`` (``sliced_view``, ``posterior``).
 - ``mutual_cover`` (``output_tables``, ``drawn_rows``, ``repaired``, ``originals``).
-- ``differential_privacy`` (``hockey_stick``, ``logarithms``).
+- ``differential_privacy`` (``hockey_stick``, ``composed``, ``logarithms``).
 - Always checked: ``consistency`` (``buckets``, ``perturbed``, ``recoded``, ``recodings``, ``intervals``, ``hierarchies``, ``files``) and ``truth``
   (``bucket_truth``); ``boxes``, ``box_search``: who lies in which box.
 """

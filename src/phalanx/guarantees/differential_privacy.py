@@ -13,6 +13,7 @@ import polars as pl
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
 from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.composed import theorem_together, tight_together
 from phalanx.guarantees.exact import Number, bounded, exact, readable, whole
 from phalanx.guarantees.hockey_stick import Bound, theorem_applies, theorem_delta, tight_delta
 from phalanx.guarantees.recoded import Images, cell_faults
@@ -88,7 +89,7 @@ class DifferentialPrivacy:
         else:
             images = Images.of(form)
             found = [self._crowd(images), self._scheme(form, images), self._original(images, evidence.microdata.get(release.number))]
-        return [*found, self._delta(), *self._unseen(form)]
+        return [*found, self._delta(), *self._together(release, earlier), *self._unseen(form)]
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -150,6 +151,37 @@ class DifferentialPrivacy:
         holds = found.delta <= delta
         return self._verdict("delta", delta, _above(found.delta, delta), holds=holds, note=note)
 
+    def _together(self, release: Release, earlier: Sequence[Release]) -> Iterator[Verdict]:
+        """Whether all releases of the series up to this one cost no more than the budget, where there is one."""
+        if self.budget is None:
+            return
+        most, delta = (exact(self.budget[key], key) for key in ("epsilon", "delta"))
+        bound = f"epsilon {_text(most)} at delta {_text(delta)}"
+        if unlike := [before.number for before in earlier if not self._is_promised_by(before)]:
+            note = f"release {unlike[0]} does not make the same promise, so that its cost is not known"
+            yield self._verdict("budget", bound, None, holds=False, note=note)
+            return
+        added = Fraction(release.number * exact(self.epsilon, "epsilon")), Fraction(release.number * exact(self.delta, "delta"))
+        plain = f"by plain addition {release.number} release(s) cost epsilon {_text(added[0])} and delta {_text(added[1])}"
+        if added[0] <= most and added[1] <= delta:
+            yield self._verdict("budget", bound, f"epsilon {_text(added[0])} at delta {_text(added[1])}", holds=True, note=plain)
+            return
+        found = Fraction(self._composed(release.number, most, delta)) if most > 0 and delta > 0 else Fraction(1)
+        note = f"{plain}; composed they cost no more than delta {_text(found)} at epsilon {_text(most)}"
+        yield self._verdict("budget", bound, f"epsilon {_text(most)} at delta {_text(found)}", holds=found <= delta, note=note)
+
+    def _composed(self, releases: int, most: Fraction, delta: Fraction) -> float:
+        """An upper bound of the delta of so many releases at the budget's epsilon, by this promise's accounting."""
+        epsilon, delta_each, beta, scheme = (exact(getattr(self, name), name) for name in ("epsilon", "delta", "beta", "epsilon_scheme"))
+        if self.accounting == "theorem":
+            return theorem_together(epsilon - scheme, delta_each, scheme, releases, most, delta)
+        return tight_together(self.k, beta, scheme, releases, most, delta)
+
+    def _is_promised_by(self, release: Release) -> bool:
+        """Whether a release makes this promise, but perhaps for another budget."""
+        mine = self.public() | {"budget": None}
+        return any({**promise, "budget": None} == mine for promise in release.manifest.guarantees)
+
     def _unseen(self, form: Recoded) -> Iterator[Verdict]:
         """What nobody can see from a file."""
         note = "not checked: no file shows that each row entered the sample by chance alone, and that nothing else was answered from this sample"
@@ -169,9 +201,12 @@ def _budget(said: Mapping[str, Number]) -> dict[str, Fraction]:
 
 def _shown(bound: Bound) -> str:
     """A delta with seven digits; or from what on it lies, where that is all that is known."""
-    digits = Context(prec=7)
-    text = str(digits.divide(Decimal(bound.delta.numerator), Decimal(bound.delta.denominator))).lower()
-    return text if bound.whole else f"at least {text}"
+    return _text(bound.delta) if bound.whole else f"at least {_text(bound.delta)}"
+
+
+def _text(number: Fraction) -> str:
+    """A number with seven digits, however small it is."""
+    return f"{Context(prec=7).divide(Decimal(number.numerator), Decimal(number.denominator)):g}"
 
 
 def _above(delta: Fraction, promised: Fraction) -> float | Fraction:

@@ -14,18 +14,21 @@ The tight delta (hockey-stick divergence) for a row more and a row less, "nothin
 
 The theorem's d (Li, Qardaji, Su, Theorem 3.9) is the largest ``P(> gamma n)`` over ``n >= ceil(k / gamma - 1)``.
 
-Both are largest over all n. The walk goes from n = k - 1, below which nothing is ever shown, to an n after which none can be larger than the largest seen:
+All are largest over n. The walk goes from n = k - 1, below which nothing is ever shown, to an n after which none can be larger than the largest seen. With
+``D(x) = KL(x || beta)`` and ``top_x(n)`` the largest probability that Bin(n, x) gives to one number:
 
-- ``more_n <= Q(> (n + 1) gamma) <= exp(-(n + 1) KL(gamma || beta))``, and ``d_n <= exp(-n KL(gamma || beta))`` (Chernoff).
-- ``less_n <= (1 / (1 - beta) - c) Q(< (n + 1) g) <= (1 / (1 - beta) - c) exp(-(n + 1) KL(g || beta))``, and 0 where ``g <= 0``: the sum of P - c Q over
-  ``j < k`` is at most the sum of its positive terms, each of which is at most ``(1 / (1 - beta) - c) Q(j)``.
-- Both are at most the total variation ``beta max_j p_n(j)``. The largest p_n(j) does not grow with n, as p_{n+1} is an average of p_n with itself shifted,
-  and stands at ``m = floor((n + 1) beta)``, where it is at most ``sqrt(n / (2 pi m (n - m)))`` (Cover, Thomas, Lemma 17.5.1).
+- ``d_n <= exp(-n D(gamma))`` (Chernoff).
+- ``more_n <= gamma top_gamma(n) exp(-(n + 1) D(gamma))``: the sum of Q - c P over ``j >= k`` is at most that over ``j > (n + 1) gamma``, which holds all
+  positive terms and is ``beta p_n(m) - (c - 1) P(> m) <= beta p_n(m)`` for ``m = floor((n + 1) gamma)``. To change beta to gamma changes the probability of
+  m by ``(beta / gamma)^m ((1 - beta) / (1 - gamma))^(n - m)``, and ``m > (n + 1) gamma - 1``.
+- ``less_n <= c^2 beta top_g(n) exp(-(n + 1) D(g))``, likewise with ``m = ceil((n + 1) g) - 1 < (n + 1) g`` and ``(1 - g) / (1 - beta) = c``; and it is 0
+  where ``g <= 0``.
+- ``top_x(n)`` does not grow with n, as Bin(n + 1, x) is an average of Bin(n, x) with itself shifted. It is the probability of
+  ``m = floor((n + 1) x)``, which is at most ``sqrt(n / (2 pi m (n - m)))`` (Cover, Thomas, "Elements of information theory", Lemma 17.5.1).
 
 All deltas fall as c grows, so c is replaced by a fraction just below it.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -113,34 +116,47 @@ def tight_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
     '6.716234e-07'
     """
     c, _ = exp_bounds(epsilon)
+    more = one_row_more(k, beta, c)
+    less = one_row_less(k, beta, c, more.delta)
+    return Bound(max(more.delta, less.delta), more.whole and less.whole)
+
+
+def one_row_more(k: int, beta: Fraction, c: Fraction) -> Bound:
+    """An upper bound of the delta of a table with a row more beside the table without it, where outcomes may be ``c >= 1`` times as probable."""
+    gamma = 1 - (1 - beta) / c
     over, one = c.numerator - c.denominator, c.denominator  # c - 1 and 1, in parts of the denominator
     scale = beta.denominator * one
-    largest = _Largest()
-    for more, less in _neighbours(k, beta, c):
-        largest.see(one * more.hit * more.point_high - over * more.whole * more.tail_low, more.unit)
-        if less is not None:
-            below = max(0, less.unit - less.tail_high)
-            largest.see(c.numerator * less.hit * less.point_high - over * less.whole * below, less.unit)
-        if (more.n - k) % _LOOK == 0:
+    at, largest, fading = _Binomial(k, beta), _Largest(), _divergence(gamma, beta)
+    for n in range(k - 1, k - 1 + MOST_STEPS):
+        at.raise_threshold((n + 1) * gamma.numerator // gamma.denominator + 1)
+        largest.see(one * at.hit * at.point_high - over * at.whole * at.tail_low, at.unit)
+        if (n - k) % _LOOK == 0:
             delta = largest.share(scale)
-            if _is_spread(more.n, beta, delta) or _has_faded(more.n + 1, beta, c, delta):
+            if _is_over(n, gamma, delta / gamma, fading):
                 return Bound(delta)
+        at.add_row()
     return Bound(largest.share(scale), whole=False)
 
 
-def _neighbours(k: int, beta: Fraction, c: Fraction) -> Iterator[tuple[_Binomial, _Binomial | None]]:
-    """For every n from k - 1 the binomial at the thresholds J and M; None for M where P / Q is nowhere above c."""
-    gamma, g = 1 - (1 - beta) / c, 1 - (1 - beta) * c
-    more, less = _Binomial(k, beta), _Binomial(k, beta) if g > 0 else None
+def one_row_less(k: int, beta: Fraction, c: Fraction, floor: Fraction) -> Bound:
+    """The same of a table with a row less; ``floor``, above 0, is an upper bound that is good enough where the delta is below it."""
+    g = 1 - (1 - beta) * c
+    if g <= 0:  # no outcome is c times as probable
+        return Bound(Fraction(0))
+    over = c.numerator - c.denominator
+    scale = beta.denominator * c.denominator
+    at, largest, fading = _Binomial(k, beta), _Largest(), _divergence(g, beta)
+    largest.see(floor.numerator * scale, floor.denominator)
     for n in range(k - 1, k - 1 + MOST_STEPS):
-        if n >= k:
-            more.add_row()
-            if less is not None:
-                less.add_row()
-        more.raise_threshold((n + 1) * gamma.numerator // gamma.denominator + 1)
-        if less is not None:
-            less.raise_threshold(-(-(n + 1) * g.numerator // g.denominator))
-        yield more, less
+        at.raise_threshold(-(-(n + 1) * g.numerator // g.denominator))
+        below = max(0, at.unit - at.tail_high)
+        largest.see(c.numerator * at.hit * at.point_high - over * at.whole * below, at.unit)
+        if (n - k) % _LOOK == 0:
+            delta = largest.share(scale)
+            if _is_over(n, g, delta / (c * c * beta), fading):
+                return Bound(delta)
+        at.add_row()
+    return Bound(largest.share(scale), whole=False)
 
 
 def theorem_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
@@ -155,7 +171,7 @@ def theorem_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
     while at.n < k - 1 + MOST_STEPS:
         if at.n >= first:
             largest.see(at.tail_high, at.unit)
-            if (at.n - first) % _LOOK == 0 and at.n * fading >= _bits(largest.share()):
+            if (at.n - first) % _LOOK == 0 and at.n * fading >= _minus_log(largest.share()):
                 return Bound(largest.share())
         at.add_row()
         at.raise_threshold(at.n * low.numerator // low.denominator + 1)
@@ -172,22 +188,13 @@ def _divergence(x: Fraction, beta: Fraction) -> Fraction:
     return x * log_bounds(x / beta)[0] + (1 - x) * log_bounds((1 - x) / (1 - beta))[0]
 
 
-def _bits(share: Fraction) -> Fraction:
+def _minus_log(share: Fraction) -> Fraction:
     """A number that is at least ``-ln(share)``, for a share above 0 and not above 1."""
     return (share.denominator // share.numerator).bit_length() * log_bounds(Fraction(2))[1]
 
 
-def _is_spread(n: int, beta: Fraction, largest: Fraction) -> bool:
-    """Whether the total variation between n rows and one more, and so between all larger numbers, is at most ``largest``."""
-    mode = (n + 1) * beta.numerator // beta.denominator
-    return 0 < mode < n and beta**2 * n <= largest**2 * _TWO_PI * mode * (n - mode)
-
-
-def _has_faded(rows: int, beta: Fraction, c: Fraction, largest: Fraction) -> bool:
-    """Whether Chernoff's bounds, at so many rows and at all larger numbers, are at most ``largest``."""
-    if c == 1 or not largest:
-        return False
-    gamma, g = 1 - (1 - beta) / c, 1 - (1 - beta) * c
-    if rows * _divergence(gamma, beta) < _bits(largest):
-        return False
-    return g <= 0 or rows * _divergence(g, beta) >= _bits(min(Fraction(1), largest / (1 / (1 - beta) - c)))
+def _is_over(n: int, x: Fraction, share: Fraction, fading: Fraction) -> bool:
+    """Whether ``top_x(n) exp(-(n + 1) fading)``, and so the same of all larger n, is at most ``share``."""
+    mode = (n + 1) * x.numerator // x.denominator
+    room = share**2 * max(Fraction(1), _TWO_PI * mode * (n - mode) / n)
+    return room >= 1 or 2 * (n + 1) * fading >= _minus_log(room)

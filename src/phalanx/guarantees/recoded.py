@@ -160,8 +160,7 @@ class Images:
             low[:, i] = np.searchsorted(cuts, first, side="right")[place]
             high[:, i] = np.searchsorted(cuts, last, side="right")[place]
         different, times = _counted(key, math.prod(sizes))
-        pieces = np.stack(np.unravel_index(different, sizes), axis=1)
-        image = box_of(pieces, low, high)
+        image = _holding(different, sizes, low, high)
         return np.bincount(image[image >= 0], weights=times[image >= 0], minlength=len(self.counts)).astype(np.int64)
 
 
@@ -176,6 +175,15 @@ def _counted(keys: Ints, size: int) -> tuple[Ints, Ints]:
         return there, tally[there]
     counted = pl.Series("key", keys).value_counts(name="times")
     return counted["key"].to_numpy(), counted["times"].to_numpy().astype(np.int64)
+
+
+def _holding(keys: Ints, sizes: Sequence[int], low: Ints, high: Ints) -> Ints:
+    """The image of every key, -1 for none; ``low`` and ``high`` (g, d) are the first and last piece of each image, attribute by attribute."""
+    alive = np.flatnonzero((low <= high).all(axis=1))
+    if (low == high)[alive].all():  # as where a scheme is one level for each attribute: an image is one key
+        own = pl.DataFrame({"key": np.ravel_multi_index(tuple(low[alive].T), sizes), "image": alive})
+        return pl.DataFrame({"key": keys}).join(own, on="key", how="left", maintain_order="left")["image"].fill_null(-1).to_numpy()
+    return box_of(np.stack(np.unravel_index(keys, sizes), axis=1), low, high)
 
 
 def check_truth(form: Recoded, microdata: Microdata, groups: Ints, strangers: int = 0) -> Verdict:
