@@ -27,7 +27,8 @@ def read_source(source: str | Path, *, query: str | None = None, drop: Collectio
     """Read a table whole: a CSV, TSV (also ``.gz``), Parquet or Arrow/Feather file, or the rows of a query.
 
     ``source`` is a path, or a URL ``sqlite:///file.db`` or ``postgresql://…`` with a ``query``. Types of a CSV are inferred from all of its rows (see
-    ``phalanx.data.csv_files``), but for the columns in ``text``, which are text as it stands there; an empty field is missing. Categories become text. Columns in ``drop`` may have any type; ``None`` lets all do, for profiling.
+    ``phalanx.data.csv_files``), but for the columns in ``text``, which are text as it stands there; an empty field is missing. Categories become text.
+    Columns in ``drop`` may have any type; ``None`` lets all do, for profiling.
 
     Raises SourceError where there is no such file, where it is malformed, or declares more than a file of its size can hold, and where the database
     refuses the query.

@@ -25,9 +25,9 @@ def add_digit(key: Ints, of_code: Codes, codes: Codes, rows: Ints, count: int) -
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def _slot(key: int, bits: int) -> int:
+def _slot(key: int, bits: int) -> np.int64:
     """Where a key is looked for first, among 2^bits slots: the uppermost bits of its product with an odd number."""
-    return int((np.uint64(key) * _SPREAD) >> np.uint64(64 - bits))
+    return np.int64((np.uint64(key) * _SPREAD) >> np.uint64(64 - bits))
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -51,11 +51,11 @@ def number(key: Ints) -> tuple[Ints, Ints]:
             for old in range(g):
                 at = _slot(key[first[old]], bits)
                 while slots[at] >= 0:
-                    at = (at + 1) % len(slots)
+                    at = np.int64((at + 1) % len(slots))
                 slots[at] = old
         at = _slot(key[i], bits)
         while slots[at] >= 0 and key[first[slots[at]]] != key[i]:
-            at = (at + 1) % len(slots)
+            at = np.int64((at + 1) % len(slots))
         if slots[at] < 0:
             slots[at] = g
             first[g] = i
