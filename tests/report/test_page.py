@@ -12,6 +12,7 @@ from phalanx.data.schema import Schema
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.closeness import Closeness
+from phalanx.guarantees.differential_privacy import DifferentialPrivacy
 from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
@@ -237,6 +238,7 @@ def test_every_promise_has_words():
         (SlicedRecursive(c=Fraction(3, 2), l=3), "is less than 3/2 times as probable as the 3rd most"),
         (SlicedCloseness(t=Fraction(1, 6)), "as they are frequent in the whole table, up to a distance of 1/6 (equal distance"),
         (AnatomyDiversity(l=Fraction(5, 2)), "In no bucket do more than 2/5 of the persons have the same sensitive value"),
+        (DifferentialPrivacy(epsilon="1/2", delta="1e-6", k=63, beta="0.39"), "at most 1.649 times (e^0.5) as probable with the row as without it"),
         (MutualCover(delta="2/11"), "from at least 6 of whom it could stem, and no single person accounts for more than 2/11"),
     ]
     assert {type(g).name for g, _ in examples} == set(KNOWN)
