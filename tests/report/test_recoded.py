@@ -74,7 +74,7 @@ def page(*releases: Release, **summary: Any) -> Page:
 def test_it_counts_released_rows_and_nothing_else() -> None:
     """Rows and images are those of the file; nothing is told to be held back, nor how long it took, and the page says why."""
     found = page(release(recoded()))
-    assert "rows 12 images 4 epsilon 1 delta 1/1,000,000" in found.text
+    assert "rows 12 images 4 epsilon 1 delta 1e-6" in found.text
     assert "This page shows what was released, and nothing else." in found.text and "4 images of 3 rows." in found.text
     assert "such counts would say more of single rows than the promise covers" in found.text
     assert not re.search("held back|Held back|41.7|seconds|group|bucket|counterfeit|information loss|mean width", found.text)
@@ -173,6 +173,18 @@ def test_the_budget_adds_up() -> None:
     assert "releases 1 to 2 together epsilon 2 at delta 1/500,000." in page(first, second).text
     alone = release(recoded(), promise={key: value for key, value in PROMISE.items() if key != "budget"})
     assert "The plan allows one release." in page(alone).text
+
+
+def test_what_a_check_says_in_words_is_not_cut_short() -> None:
+    """A bound of several words stands there whole; of a digest the beginning is enough."""
+    digest = "0" * 64
+    verdicts = [
+        Verdict(name="budget", bound="epsilon 3 at delta 0.00001", worst="epsilon 2 at delta 0.000002", holds=True),
+        Verdict(name="files", bound=digest, worst=digest, holds=True),
+    ]
+    text = Page(render([release(recoded())], verdicts, summary={})).text
+    assert "budget holds epsilon 3 at delta 0.00001 epsilon 2 at delta 0.000002" in text
+    assert digest not in text
 
 
 def test_a_chosen_scheme_is_told_with_its_price() -> None:

@@ -118,7 +118,7 @@ def _mark(verdict: "Verdict") -> str:
 
 def _short(figure: object) -> str:
     text = "" if figure is None else str(figure)
-    return text if len(text) <= _FIGURE else text[: _FIGURE // 2] + "…"
+    return text if len(text) <= _FIGURE or " " in text else text[: _FIGURE // 2] + "…"
 
 
 def at_most(number: float | Fraction) -> str:

@@ -24,7 +24,7 @@ from phalanx.report.charts import Bars, percent
 from phalanx.report.correlations import Correlations
 from phalanx.report.figures import Figures, size_histogram
 from phalanx.report.privacy import NAME as PRIVACY
-from phalanx.report.privacy import Privacy, shown
+from phalanx.report.privacy import Privacy, short, shown
 from phalanx.report.recodings import Recoding
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _privacy(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str, Any] |
     except (KeyError, ValueError, ArithmeticError):
         return None
     cost = promise.cost(manifest.number, summary.get("spent") or {})
-    return {"promise": promise, "deltas": promise.deltas, "cost": cost, "beta": f"{float(promise.beta):.6g}", "shown": shown}
+    return {"promise": promise, "deltas": promise.deltas, "cost": cost, "beta": f"{float(promise.beta):.6g}", "delta": short(promise.delta), "shown": shown}
 
 
 def _roles(form: Form) -> dict[str, list[str]]:
@@ -205,4 +205,4 @@ def _short(figure: float | Fraction | str | None) -> str:
     text = "–" if figure is None else str(figure)
     if isinstance(figure, Fraction) and len(text) > 12:
         return f"≈ {float(figure):.6g}"
-    return text if len(text) <= 20 else text[:12] + "…"
+    return text if len(text) <= 20 or " " in text else text[:12] + "…"

@@ -123,11 +123,13 @@ def shown(number: float | Fraction | Decimal | str) -> str:
     ['1', '0.5', '1/1,000,000', '2.719', '9.772e-7']
     """
     exact = _number(number)
-    if exact.numerator == 1 and exact.denominator >= 1000:
-        return f"1/{exact.denominator:,}"
-    rounded = _ROUNDED.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-    mantissa, e, power = f"{float(rounded):.4g}".partition("e")
-    return mantissa + (f"e{int(power)}" if e else "")
+    return f"1/{exact.denominator:,}" if exact.numerator == 1 and exact.denominator >= 1000 else short(exact)
+
+
+def short(number: Fraction) -> str:
+    """The same where there is little room: ``1e-6``."""
+    digits, e, power = f"{float(_ROUNDED.divide(Decimal(number.numerator), Decimal(number.denominator))):.4g}".partition("e")
+    return digits + (f"e{int(power)}" if e else "")
 
 
 def _number(said: Any) -> Fraction:
