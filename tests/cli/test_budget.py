@@ -4,6 +4,7 @@ import json
 import math
 import re
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -11,6 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from phalanx.accounting import solve
+from phalanx.cli.output import at_least, at_most
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -180,6 +182,14 @@ def test_documents_show_what_it_prints(call, words: list[str], printed: str) -> 
 def test_documents_show_something() -> None:
     """There are examples, so that the test above does not pass for want of any."""
     assert len(EXAMPLES) == 8
+
+
+@pytest.mark.parametrize("number", [1.0, 2.71828, 1e-06, 0.30000000000000004, Fraction(1, 3), Fraction(2, 3), Fraction(7, 10**9), Fraction(99999), 0.0])
+def test_figures_are_rounded_to_the_side_they_are_said_to(number: float | Fraction) -> None:
+    """A figure that holds at most is never printed as less, one that holds at least never as more; a float is its shortest decimal text."""
+    exact = Fraction(repr(number)) if isinstance(number, float) else number
+    assert Fraction(at_least(number)) <= exact <= Fraction(at_most(number)) <= exact * Fraction(1001, 1000)
+    assert len(at_most(number)) <= 9
 
 
 WRONG = {
