@@ -5,6 +5,6 @@
 - Slicing: ``local_cuts``, ``exact_cuts``, ``membership``.
 - Mutual cover: ``cover_cuts``; ``simplex``: the steps that are shared by ``outputs`` (one attribute) and ``joint_outputs`` (whole groups); ``exact_tables``:
   in whole numbers; ``drawing``.
-- ``safe_sampling``: images of rows and their counts.
+- ``safe_sampling``: images of rows and their counts; ``private_partition``: what the cuts of a box would bring.
 - ``picking``: uniform integers for all of them.
 """

@@ -10,6 +10,6 @@
 - ``anatomy``.
 - ``mutual_cover``; ``outputs``: random output tables of one attribute; ``layout``, ``joint_outputs``, ``joint_highs``, ``large_groups``: of whole groups;
   ``distances``, ``coupling``.
-- ``safe_sampling``; ``axes``: how one attribute may be recoded; ``schemes``: how rows are; ``private_levels``, ``private_partition``: schemes that are chosen
-  under differential privacy.
+- ``safe_sampling``; ``axes``: how one attribute may be recoded; ``schemes``: how rows are; ``private_levels``,
+  ``private_partition`` (of which ``partitions`` is what comes out): schemes that are chosen under differential privacy, by ``private_choice``.
 """

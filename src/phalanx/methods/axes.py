@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.data.domain import Domain
-from phalanx.data.hierarchy import Bands, Hierarchy
+from phalanx.data.hierarchy import Bands, Hierarchy, Tree
 from phalanx.data.schema import Type
 from phalanx.errors import PlanError, SchemaError, did_you_mean
 
@@ -68,6 +68,13 @@ class Axis(ABC):
     def cells(self, domain: Domain, level: int) -> Cells:
         """The cells of a domain's values at a level; each value's cell depends on the value alone."""
 
+    def information(self, level: int) -> Fraction:
+        """How much of what a value says is left at a level: from 1, all of it, to 0, where all values are one.
+
+        By what is declared and never by a table; where the declaration says no more, the share of levels above.
+        """
+        return Fraction(self.top - level, self.top - self.lowest)
+
     @abstractmethod
     def public(self) -> dict[str, Any]:
         """What the manifest says of the axis beside the level."""
@@ -115,6 +122,13 @@ class Nodes(Axis):
         of_code = labels.to_frame("node").join(number, on="node", how="left", nulls_equal=True, maintain_order="left")["cell"].to_numpy()
         return Cells(of_code, [nodes.alias(self.name)])
 
+    def information(self, level: int) -> Fraction:
+        """Of a tree, 1 less the other leaves that a node of the level has beside a leaf, on average, as a share of all other leaves."""
+        if not isinstance(self.declared, Tree) or len(self.declared.paths) == 1:
+            return super().information(level)
+        leaves, nodes = len(self.declared.paths), len({path[level] for path in self.declared.paths})
+        return 1 - (Fraction(leaves, nodes) - 1) / (leaves - 1)
+
     def labels(self, domain: Domain, level: int) -> pl.Series:
         """The node of every code of a domain at a level; null for a missing value."""
         ancestors = domain.ancestors
@@ -153,6 +167,10 @@ class Grid(Axis):
     @property
     def columns(self) -> list[str]:
         return [f"{self.name}_low", f"{self.name}_high"]
+
+    def information(self, level: int) -> Fraction:
+        """1 less the width of a cell as a share of the range."""
+        return Fraction(0) if level == self.top else max(Fraction(0), 1 - _number(self.widths[level]) / (_number(self.high) - _number(self.low)))
 
     def edges(self, level: int) -> pl.Series:
         """The ends of all cells of a level, low to high, whole numbers where all are whole."""
