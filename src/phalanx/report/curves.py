@@ -93,12 +93,13 @@ def _stairs(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 def _above(most: float) -> float:
-    """The end of an axis from 0: ``most``, or the tenth of its power of ten above.
+    """The end of an axis from 0: a round number, ``most`` or not much above it.
 
-    >>> _above(0.632), _above(0.0951), _above(0.8)
-    (0.7, 0.1, 0.8)
+    >>> _above(0.632), _above(0.0114), _above(0.8)
+    (0.7, 0.012, 0.8)
     """
-    unit = 10.0 ** math.floor(math.log10(most))
+    power = 10.0 ** math.floor(math.log10(most))
+    unit = power * (0.2 if most < 2 * power else 0.5 if most < 5 * power else 1)
     return float(f"{math.ceil(round(most / unit, 9)) * unit:.12g}")
 
 
