@@ -50,7 +50,7 @@ def test_what_publish_says(tmp_path: Path) -> None:
     assert "check" in steps
     said = json.loads(json.dumps(made.to_json()))
     assert list(said) == [
-        "release", "number", "rows", "groups", "counterfeits", "registered", "suppressed", "held_back", "suppressed_values", "seconds", "report", "checks",
+        "release", "number", "rows", "groups", "counterfeits", "registered", "suppressed", "held_back", "suppressed_values", "spent", "seconds", "report", "checks",
         "disclosed",
     ]  # fmt: skip
     assert all(set(check) == {"name", "bound", "worst", "holds", "note"} and check["holds"] for check in said["checks"])

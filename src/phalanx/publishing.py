@@ -54,6 +54,8 @@ class Published:
     """Sensitive values that were taken out of published rows, by reason."""
     disclosed: Sequence[Disclosed]
     """What adversaries find out of a perturbed release; empty for other forms, and where neither a report nor a bound asks for it."""
+    spent: Mapping[str, float] | None
+    """What a differentially private release and those before it cost together: epsilon, delta, releases; None for others."""
     seconds: float
     report: Path | None
     _like: Any = field(repr=False)
@@ -102,7 +104,7 @@ class Published:
         return {name: like(self._like, table) for name, table in self.release.form.tables().items()}
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, seconds, report, checks, disclosed."""
+        """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, spent, seconds, report, checks, disclosed."""
         return {
             "release": str(self.path),
             "number": self.number,
@@ -113,6 +115,7 @@ class Published:
             "suppressed": self.suppressed,
             "held_back": None if self.held_back is None else dict(self.held_back),
             "suppressed_values": dict(self.suppressed_values),
+            "spent": None if self.spent is None else dict(self.spent),
             "seconds": round(self.seconds, 3),
             "report": None if self.report is None else str(self.report),
             "checks": [v.to_json() for v in self.verdicts],
@@ -270,6 +273,7 @@ class Series:
             held_back=draft.held_back,
             suppressed_values=draft.suppressed_values,
             disclosed=learned,
+            spent=draft.spent,
             seconds=time.perf_counter() - began,
             report=report,
             _like=table,

@@ -21,7 +21,7 @@ def publish(
     """Publish the plan's table as the next release of its series.
 
     The release leaves only if an independent check of its very files holds; at any error nothing is published and nothing remembered. JSON keys:
-    release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, seconds, report, checks,
+    release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, spent, seconds, report, checks,
     disclosed.
     """
     from phalanx.data.sources import read_source
@@ -45,6 +45,9 @@ def publish(
         typer.echo(f"held back: {rows} row(s), {reason}")
     for reason, values in published.suppressed_values.items():
         typer.echo(f"suppressed: {values} value(s), {reason}")
+    if published.spent is not None:
+        spent = published.spent
+        typer.echo(f"spent:     epsilon {spent['epsilon']:.4g} at delta {spent['delta']:.3g}, by {spent['releases']:.0f} release(s) together")
     if published.registered:
         typer.echo(f"registered: {published.registered} person(s) without a row")
     for found in published.disclosed:
