@@ -15,11 +15,11 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, SchemaError
 from phalanx.methods import private_partition
-from phalanx.methods.partitions import Cut, Node, Opened, PartitionScheme, Span
+from phalanx.methods.partitions import Cut, Node, Opened, Span
 from phalanx.methods.private_choice import UNIT, PrivateChoice
 from phalanx.methods.private_partition import Division, choose_partition
 from phalanx.methods.schemes import Axes
-from scheme_cases import RANGE, SCHEMA, TREE, TWINS, axes, microdata, odds_keep, rows
+from scheme_cases import RANGE, TREE, TWINS, axes, microdata, odds_keep, rows
 from thoroughly import examples
 
 ROWS = rows(missing_ages=False)
@@ -200,6 +200,33 @@ def test_boxes_of_less_than_k_rows_need_no_choice(table, k):
     assert shown[0] == shown[1]
 
 
+def depth_of(part):
+    """How often a row may be in a box that is divided."""
+    parts = () if part is None else part.parts if isinstance(part, Cut) else part.children.values()
+    return 0 if part is None else 1 + max(map(depth_of, parts), default=0)
+
+
+@settings(max_examples=examples(25), deadline=None)
+@given(TABLES, CROWDS, st.integers(1, 5))
+def test_every_level_costs_its_share(table, crowd, depth):
+    """Each choice is paid an equal part of epsilon, has noise for all that a row may do to its scores, and no row is in more choices than there are parts."""
+    paid = []
+
+    class Noted(Highest):
+        def among(self, scores):
+            paid.append((self.epsilon, self.sensitivity, len(scores)))
+            return super().among(scores)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(private_partition, "PrivateChoice", Noted)
+        scheme = choose_partition(axes(ALL_OPEN), microdata(table), Fraction(1), crowd, depth)
+    division = Division(axes(ALL_OPEN), microdata(table), crowd)
+    whole = sides([twin.all() for twin in TWINS.values()])
+    assert {epsilon for epsilon, _, _ in paid} == {Fraction(1, depth)}
+    assert paid[0][1:] == (division.sensitivity(whole), 1 + division.cuts(whole))
+    assert depth_of(scheme.root) <= depth
+
+
 def test_the_manifest_tells_of_no_box():
     """What is public is what was declared, and which attributes the partition divides."""
     scheme = choose_partition(axes((None, 1, 0, None)), microdata([(1, "cook", "471", "flu")] * 9), EVERYTHING, 2)
@@ -269,5 +296,3 @@ def test_a_unit_is_all_that_an_attribute_says():
     assert coarse.sensitivity((Node(1, "*"),)) == UNIT
     assert open_.sensitivity((Span(0, 8), Node(3, "*"), Node(2, "*"), Node(1, "*"))) == UNIT
     assert open_.sensitivity((Span(0, 1), Node(0, "cook"), Node(0, "471"), Node(1, "*"))) == 4 * UNIT - UNIT * 4 // 30
-    assert isinstance(choose_partition(axes(ALL_OPEN), table, Fraction(1), 1), PartitionScheme)
-    assert SCHEMA.sensitive == "ill"
