@@ -27,7 +27,7 @@ _LONGEST = 8_000_000
 _FINEST = 400
 """So many steps of the grid of losses in one epsilon, where there is room for them."""
 
-_HAIR = 1 + 1e-12
+_BITS = 30
 _SPARE = 1 + 1e-9
 
 
@@ -122,38 +122,50 @@ def together(promise: Promise, releases: int) -> Together:
 
 def _composed(promise: Promise, releases: int) -> tuple[tuple[_Loss, ...], float]:
     """The losses of all releases, one distribution for each direction, and what their floats may have lost."""
-    from dp_accounting.pld.common import DifferentialPrivacyParameters  # type: ignore[import-untyped]  # it ships no types
-    from dp_accounting.pld.privacy_loss_distribution import from_privacy_parameters  # type: ignore[import-untyped]  # it ships no types
-
     step = _step(promise, releases)
     truncated = releases * promise.delta * 1e-6
     if promise.accounting == "tight":
         one, points, norm = _of_mechanism(promise.k, promise.beta, step)
     else:
-        parameters = DifferentialPrivacyParameters(float(promise.epsilon_sampling), promise.delta_theorem)
-        one, points, norm = (from_privacy_parameters(parameters, step),), 2 * round(float(promise.epsilon_sampling) / step) + 1, 1.0
+        loss, points = _of_anything(promise.epsilon_sampling, promise.delta_theorem or 0.0, step)
+        one, norm = (loss,), 1.0
     with np.errstate(over="ignore"):  # where dp-accounting looks for what it may cut off, some of the many bounds it tries are infinite
         composed = [loss.self_compose(releases, truncated) for loss in one]
         if promise.epsilon_scheme:
-            choice = from_privacy_parameters(DifferentialPrivacyParameters(float(promise.epsilon_scheme), 0.0), step)
+            choice, more = _of_anything(promise.epsilon_scheme, 0.0, step)
             composed = [loss.compose(choice.self_compose(releases, truncated), truncated) for loss in composed]
-            points += 2 * round(float(promise.epsilon_scheme) / step) + 1
+            points += more
     return tuple(composed), _rounding(points * releases, releases, norm)
 
 
 def _step(promise: Promise, releases: int) -> float:
-    """The grid of losses: fine against epsilon, and such that losses that are one number are on it (a hair above, so that they are rounded to no more)."""
+    """The grid of losses: fine against epsilon, and such that a loss that is one number is on it, or a hair below.
+
+    So few of its bits are used that dp-accounting's products and quotients with whole numbers are exact, and round a loss to no other point.
+    """
     sampling, scheme = promise.epsilon_sampling, promise.epsilon_scheme
     if promise.accounting == "theorem":
         denominator = math.lcm(sampling.denominator, scheme.denominator)
-        common = Fraction(
-            math.gcd(int(sampling * denominator), int(scheme * denominator)), denominator
-        )  # both are multiples of it; epsilon where there is no scheme
-        return float(max(common, sampling / (10 * _FINEST))) * _HAIR
-    low, high = span(promise.k, promise.beta)
-    width = high - low
-    step = max(float(sampling) / _FINEST, width / _MOST_POINTS, width * releases / _LONGEST)
-    return float(scheme) / math.ceil(float(scheme) / step) * _HAIR if scheme else step
+        common = Fraction(math.gcd(int(sampling * denominator), int(scheme * denominator)), denominator)  # both are multiples; epsilon if there is no scheme
+        step = float(max(common, sampling / (10 * _FINEST)))
+    else:
+        low, high = span(promise.k, promise.beta)
+        width = high - low
+        step = max(float(sampling) / _FINEST, width / _MOST_POINTS, width * releases / _LONGEST)
+        if scheme:
+            step = float(scheme) / math.ceil(float(scheme) / step)
+    mantissa, exponent = math.frexp(step * _SPARE)
+    return math.ldexp(math.ceil(mantissa * 2**_BITS), exponent - _BITS)
+
+
+def _of_anything(epsilon: Fraction, delta: float, step: float) -> tuple[_Loss, int]:
+    """The worst losses of anything (epsilon, delta)-private, and how many points of the grid they are apart."""
+    from dp_accounting.pld.common import DifferentialPrivacyParameters  # type: ignore[import-untyped]  # it ships no types
+    from dp_accounting.pld.privacy_loss_distribution import from_privacy_parameters  # type: ignore[import-untyped]  # it ships no types
+
+    steps = math.ceil(epsilon / Fraction(step))
+    loss: _Loss = from_privacy_parameters(DifferentialPrivacyParameters(steps * step, delta), step)
+    return loss, 2 * steps + 1
 
 
 def _of_mechanism(k: int, beta: Fraction, step: float) -> tuple[tuple[_Loss, ...], int, float]:
@@ -166,6 +178,7 @@ def _of_mechanism(k: int, beta: Fraction, step: float) -> tuple[tuple[_Loss, ...
     for profile, first, last in ((added, low, high), (removed, -high, -low)):
         grid = np.arange(math.floor(first / step) - 1, math.ceil(last / step) + 2)
         heights = profile(k, beta, np.asarray(grid * step, dtype=np.float64))
+        heights = np.maximum.accumulate(heights[::-1])[::-1]  # where the profile is level, floats may rise by their last digit
         losses.append(PrivacyLossDistribution(create_pmf_pessimistic_connect_dots(step, grid, heights)))
         largest = max(1 - heights[0], float(np.max(heights[:-1] - heights[1:])) / -math.expm1(-step))  # at least any mass, and all are 1 together
         norm = max(norm, math.sqrt(largest))

@@ -1,0 +1,62 @@
+"""The beta that publishes most of a cell under a promise."""
+
+import math
+from fractions import Fraction
+
+import pytest
+
+from phalanx.accounting import best_beta, default_beta, largest_beta, solve
+from phalanx.accounting.best import log_published
+from phalanx.errors import PlanError
+
+
+def published(cell, k, beta):
+    """The expected number of published rows, counted out."""
+    return sum(j * math.comb(cell, j) * beta**j * (1 - beta) ** (cell - j) for j in range(k, cell + 1))
+
+
+@pytest.mark.parametrize("accounting", ["theorem", "tight"])
+@pytest.mark.parametrize(("epsilon", "delta", "cell"), [("1", "1e-6", 60), ("2", "1e-3", 25), ("0.1", "1e-4", 40)])
+def test_no_k_publishes_more(accounting, epsilon, delta, cell):
+    """The promise holds, and no other k with its largest beta has more rows to be expected (by a millionth)."""
+    best = best_beta(epsilon, delta, cell, accounting)
+    own = best.delta_theorem if accounting == "theorem" else best.delta_tight
+    assert own <= best.delta == float(delta)
+    most = published(cell, best.k, float(best.beta))
+    for k in range(1, cell + 1):
+        try:
+            beta = largest_beta(accounting, k, Fraction(epsilon), Fraction(delta))
+        except PlanError:
+            continue  # no beta at all
+        assert published(cell, k, float(beta)) <= most * (1 + 1e-6)
+
+
+def test_it_is_worth_it():
+    """More than with the default beta, whose k a small cell hardly reaches; and never less."""
+    for cell in (30, 80, 120, 500):
+        best, default = best_beta(1, "1e-6", cell), solve(epsilon=1, delta="1e-6")
+        assert log_published(cell, best.k, float(best.beta)) >= log_published(cell, default.k, float(default.beta)) - 1e-9
+    assert published(60, best_beta(1, "1e-6", 60).k, float(best_beta(1, "1e-6", 60).beta)) > 2 * published(60, 74, 0.632120558828557)
+    assert best_beta(1, "1e-6", 10**6).beta == default_beta(Fraction(1))
+
+
+def test_log_published():
+    """The share of published rows by its formula, on both sides of the mean."""
+    for cell, k, beta in [(20, 3, 0.5), (20, 15, 0.5), (20, 1, 0.2), (9, 9, 0.7), (1, 1, 0.4)]:
+        assert math.exp(log_published(cell, k, beta)) == pytest.approx(published(cell, k, beta) / cell, rel=1e-12)
+    assert log_published(5, 6, 0.5) == -math.inf
+
+
+def test_the_scheme_is_paid_for():
+    """The sample has what is left of epsilon."""
+    paid, rest = best_beta(1, "1e-6", 80, epsilon_scheme="0.5"), best_beta("0.5", "1e-6", 80)
+    assert (paid.k, paid.beta, paid.epsilon) == (rest.k, rest.beta, 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"), [((1, 1e-6, 1), "too small to be published"), ((0, 1e-6, 50), "epsilon must be above"), ((1, 1e-6, 0), "cell must be a whole")]
+)
+def test_refusals(asked, said):
+    """What cannot be published, or is senseless, is refused in one sentence."""
+    with pytest.raises(PlanError, match=said):
+        best_beta(*asked)
