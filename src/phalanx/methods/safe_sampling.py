@@ -180,7 +180,7 @@ class SafeSampling:
             return choose_levels(axes, microdata, epsilon, crowd)
         from phalanx.methods.private_partition import choose_partition
 
-        return choose_partition(axes, microdata, epsilon, crowd, self.depth)
+        return choose_partition(axes, microdata, epsilon, crowd, self.depth, self.promise.k)
 
     def _within(self, releases: int) -> bool:
         """Whether so many releases together are within the budget; without one, whether it is one release."""
