@@ -1,7 +1,7 @@
 """The privacy loss of one release, for composition: the whole privacy profile of the mechanism, in each direction by itself, as floats a little above it.
 
 The profile of a direction is ``sup over n`` of hockey-stick divergences, at every real epsilon. As a function of e^epsilon it is convex and falling, so it belongs
-to one pair of distributions, which dominates every cell whatever its number of rows (Zhu, Dong, Wang 2022, Proposition 8); and composing dominating pairs
+to one pair of distributions, which dominates every cell whatever its number of rows (Zhu, Dong, Wang 2022); and composing dominating pairs
 dominates every composition, whatever n each release meets (their Theorem 10). Below epsilon = 0 the profile of one direction is that of the other:
 H_{e^epsilon}(Q || P) = 1 - e^epsilon + e^epsilon H_{e^-epsilon}(P || Q).
 
@@ -22,8 +22,8 @@ Floats = npt.NDArray[np.float64]
 
 _Side = Callable[[int, Fraction, Floats], Floats]
 
-RAISED = 1 + 1e-8
-"""The factor by which the profile is raised: far more than floats lose in computing it and its second differences."""
+_RAISED = 1e-8
+"""By so much of it the profile is raised, and by 1e-14 more for every row of the cell: far more than floats lose in computing it and its second differences."""
 
 
 def added(k: int, beta: Fraction, epsilons: Floats) -> Floats:
@@ -45,49 +45,54 @@ def span(k: int, beta: Fraction) -> tuple[float, float]:
 def _both_sides(own: _Side, other: _Side, k: int, beta: Fraction, epsilons: Floats) -> Floats:
     positive = epsilons >= 0
     result = np.empty_like(epsilons)
-    result[positive] = own(k, beta, epsilons[positive]) * RAISED
+    result[positive] = own(k, beta, epsilons[positive])
     below = epsilons[~positive]
-    result[~positive] = -np.expm1(below) + np.exp(below) * other(k, beta, -below) * RAISED
+    result[~positive] = -np.expm1(below) + np.exp(below) * other(k, beta, -below)
     return np.minimum(result, 1.0)
 
 
 def _added(k: int, beta: Fraction, epsilons: Floats) -> Floats:
-    """sup_n A_n of ``tight`` for epsilons of at least 0, term by term for all of them at once."""
+    """sup_n A_n of ``tight``, raised, for epsilons of at least 0, term by term for all of them at once."""
     p, q = float(beta), float(1 - beta)
-    rest = q * np.exp(-epsilons)
     gamma = p - q * np.expm1(-epsilons)
     trials = np.floor((k - 1) / gamma) + 1  # next to a jump n and its neighbour give the same divergence, so a float may choose
-    term = np.exp(_log_pmfs(trials, k, p, q))
-    total = np.zeros_like(epsilons)
+    term, some = _first_terms(trials, k, p, q)
+    gamma, trials, rest = gamma[some], trials[some], q * np.exp(-epsilons[some])
+    total = np.zeros_like(term)
     for j in range(k, int(trials.max(initial=0)) + 1):
         excess = np.where(gamma < 0.5, j - trials * gamma, trials * rest - (trials - j))
         total += term * np.maximum(excess, 0.0) / (trials * rest)
         term *= np.maximum(trials - j, 0.0) / (j + 1) * (p / q)
         if not np.any(term > total * 1e-17):
             break
-    return total
+    result = np.zeros_like(epsilons)
+    result[some] = total * (1 + _RAISED + 1e-14 * trials)
+    return result
 
 
 def _removed(k: int, beta: Fraction, epsilons: Floats) -> Floats:
-    """sup_n B_n of ``tight`` for epsilons of at least 0; 0 from -ln(1 - beta) on."""
+    """sup_n B_n of ``tight``, raised, for epsilons of at least 0; 0 from -ln(1 - beta) on."""
     p, q = float(beta), float(1 - beta)
-    result = np.zeros_like(epsilons)
     gamma = p - q * np.expm1(epsilons)
-    some = gamma > (0.0 if k == 1 else 1e-9 * p)  # nearer to 0 than that n is beyond 1e9 (k - 1), and nothing is left
-    gamma, rest = gamma[some], q * np.exp(epsilons[some])
-    n = np.floor((k - 1) / gamma)
-    term = np.exp(_log_pmfs(n, k - 1, p, q))
-    total = np.zeros_like(gamma)
+    near = np.maximum(gamma, 1e-9 * p)  # nearer to 0 n is beyond 1e9 (k - 1), and nothing is left, or k is 1, and n is 0
+    n = np.floor((k - 1) / near)
+    term, some = _first_terms(n, k - 1, p, q)
+    gamma, n, rest = gamma[some], n[some], q * np.exp(epsilons[some])
+    total = np.zeros_like(term)
     for j in range(k - 1, -1, -1):
         excess = np.where(gamma < 0.5, (n + 1) * gamma - j, n + 1 - j - (n + 1) * rest)
         total += term * np.maximum(excess, 0.0) / (n + 1 - j)
         term *= j / (n - j + 1) * (q / p)
         if not np.any(term > total * 1e-17):
             break
-    result[some] = total
+    result = np.zeros_like(epsilons)
+    result[some] = total * (1 + _RAISED + 1e-14 * n)
     return result
 
 
-def _log_pmfs(trials: Floats, j: int, p: float, q: float) -> Floats:
+def _first_terms(trials: Floats, j: int, p: float, q: float) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """P(Bin(trials, p) = j) where it is above 1e-304, and where that is: what is below is nothing against what transforms lose."""
     different, where = np.unique(trials, return_inverse=True)
-    return np.array([log_pmf(int(n), j, p, q) for n in different])[where] if len(different) else np.zeros(0)
+    logs = np.array([log_pmf(int(n), j, p, q) for n in different])[where] if len(different) else np.zeros(0)
+    some = logs > -700
+    return np.exp(logs[some]), some
