@@ -191,10 +191,13 @@ class _Given:
         self.above(beta, delta)
         if not surely_keeps(self.accounting, k, beta, epsilon, delta):
             has = promised(self.accounting, k, beta, epsilon, self.scheme, None).delta
-            enough = smallest_k(self.accounting, beta, epsilon, delta)
+            try:
+                enough = f"k = {smallest_k(self.accounting, beta, epsilon, delta)}"
+            except PlanError:  # too large to be found in some seconds
+                enough = "a much larger k"
             raise PlanError(
                 f"k = {k} and beta = {float(beta)} at epsilon = {float(epsilon)} give a delta of {has:g}, more than {float(delta):g}: "
-                f"take k = {enough}, or leave beta out to have it found."
+                f"take {enough}, or leave beta out to have it found."
             )
 
     def above(self, beta: Fraction, delta: Fraction) -> None:
