@@ -26,7 +26,7 @@ from phalanx.guarantees.logarithms import exp_bounds
 
 Floats = npt.NDArray[np.float64]
 
-_STEPS: Final = 4096
+_STEPS: Final = 2048
 """So many steps of the grid are the budget's epsilon."""
 _FARTHEST: Final = 4 * _STEPS
 """Losses farther from 0 are counted as more than they are."""
@@ -36,8 +36,8 @@ _RARE: Final = 2.0**-20
 """Of the budget's delta, what may be lost by counting what is rare as more than it is."""
 _ROUNDED: Final = 1 + 2.0**-40
 """More than some operations on floats can have lowered a figure."""
-_TINY: Final = 1e-290
-"""More than all products together that are too small for a float."""
+_FAINT: Final = 1e-140
+"""Below this a probability is as good as none."""
 
 
 _Dot = tuple[int, Fraction, Fraction]
@@ -56,7 +56,7 @@ class Losses:
     def plus(self, other: "Losses", rare: float) -> "Losses":
         """The losses of both together, which have one step; what is rarer than ``rare`` at either end is counted as more than it is.
 
-        A sum of N products is lowered by less than N 2^-53 of it, and by numbers that are too small for a float.
+        A sum of N products is lowered by less than N 2^-53 of it. Numbers are so large that no product is too small for a float.
         """
         terms = min(len(self.mass), len(other.mass))
         mass = np.convolve(self.mass, other.mass) * (1 + (terms + 8) * 2.0**-52)
@@ -66,8 +66,14 @@ class Losses:
             low = cut = 0
         kept = mass[low : len(mass) - cut].copy()
         kept[0] += below[low - 1] * _ROUNDED if low else 0
-        infinite = self.infinite + other.infinite + (above[cut - 1] if cut else 0) + _TINY
-        return Losses(self.step, self.first + other.first + low, kept, float(infinite) * _ROUNDED)
+        infinite = self.infinite + other.infinite * (1 - min(self.infinite, 1)) * _ROUNDED + float(above[cut - 1] if cut else 0)
+        return Losses.of(self.step, self.first + other.first + low, kept, infinite)
+
+    @classmethod
+    def of(cls, step: Fraction, first: int, mass: Floats, infinite: float) -> "Losses":
+        """These losses; what is as good as impossible is counted as infinite."""
+        faint = mass < _FAINT
+        return cls(step, first, np.where(faint, 0, mass), (infinite + len(mass) * _FAINT) * _ROUNDED)
 
     def times(self, releases: int, rare: float) -> "Losses":
         """The losses of so many releases alike."""
@@ -168,7 +174,7 @@ def _connected(dots: list[_Dot], h: Fraction) -> Losses:
     mass = np.zeros(hull[-1][0] - first + 1)
     for (i, x, _), before, after in zip(hull[1:], slopes[:-1], slopes[1:], strict=True):
         mass[i - first] = float(x * (after - before)) * _ROUNDED
-    return Losses(h, first, mass, float(hull[-1][2]) * _ROUNDED)
+    return Losses.of(h, first, mass, float(hull[-1][2]))
 
 
 def _slope(one: _Dot, other: _Dot) -> Fraction:

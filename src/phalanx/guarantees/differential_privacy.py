@@ -141,7 +141,8 @@ class DifferentialPrivacy:
         left = exact(self.epsilon, "epsilon") - exact(self.epsilon_scheme, "epsilon_scheme")
         tight = tight_delta(self.k, beta, left)
         theorem = theorem_delta(self.k, beta, left) if theorem_applies(beta, left) else None
-        note = f"by the tight reckoning {_shown(tight)}, by the theorem {_shown(theorem) if theorem else 'none, which asks for a smaller beta or a larger epsilon'}"
+        by_theorem = _shown(theorem) if theorem else "none, which asks for a smaller beta or a larger epsilon"
+        note = f"by the tight reckoning {_shown(tight)}, by the theorem {by_theorem}"
         found = tight if self.accounting == "tight" else theorem
         if beta <= delta:
             return self._verdict("delta", delta, None, holds=False, note=f"delta is not below beta, so that the sample protects nobody; {note}")

@@ -107,7 +107,9 @@ class Images:
     def of(cls, form: Recoded) -> "Images":
         """Read once for each form; the form has no ``cell_faults``."""
         if form not in _images_of:
-            _images_of[form] = cls(*_runs(form.table), recodings_of(form), form.scheme["chosen"] == "partition")
+            recodings, (table, counts) = recodings_of(form), _runs(form.table)
+            typed = table.cast({column: recoding.dtype for recoding in recodings for column in recoding.columns})  # in a CSV an empty column has no type
+            _images_of[form] = cls(typed, counts, recodings, form.scheme["chosen"] == "partition")
         return _images_of[form]
 
     @cached_property
