@@ -20,7 +20,7 @@ from tables import Ints, tables
 from phalanx.accounting import Accounting, Promise, best_beta, solve
 from phalanx.errors import PlanError
 
-EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2))
+EPSILONS = (Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(2))
 DELTA = Fraction(1, 10**6)
 GRID = tuple(Fraction(i, 200) for i in range(1, 200))
 """The sample rates among which the best for a whole table is looked for."""
@@ -125,7 +125,7 @@ def of_tables() -> None:
                     best, least = most_rows(accounting, epsilon, DELTA, sizes), smallest_crowd(accounting, epsilon, DELTA)
                     shares += [
                         share(usual, sizes),
-                        f"{share(best, sizes)} at {float(best.beta):g}, {best.k}",
+                        f"{share(best, sizes)} at {float(best.beta):.3f}, {best.k}",
                         f"{covered(least, sizes)} at {float(least.beta):.3f}, {least.k}",
                     ]
                 rows.append([name, f"{float(epsilon):g}", *shares])
