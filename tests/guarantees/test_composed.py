@@ -70,6 +70,13 @@ def test_the_choice_of_schemes_is_paid_for():
     assert known < more <= theorem_together(Fraction(3, 4), Fraction(1, 10**6), NONE, 5, Fraction(3), Fraction(1, 10**5)) * (1 + 1e-9)
 
 
+def test_a_choice_for_every_release():
+    """Where crowds are so large that hardly anything is shown, releases cost what the choices of their schemes do, one for each."""
+    found = tight_together(200, Fraction(1, 20), Fraction(1, 2), 8, Fraction(2), Fraction(1, 10**3))
+    choices = theorem_together(NONE, NONE, Fraction(1, 2), 8, Fraction(2), Fraction(1, 10**3))
+    assert choices < found == pytest.approx(choices, rel=2e-2)
+
+
 def test_two_choices_are_as_one_that_is_looked_at_twice():
     """A release that is nothing but the choice of a scheme costs the same in either way of writing it."""
     one = theorem_together(Fraction(1, 2), NONE, NONE, 8, Fraction(2), Fraction(1, 10**3))

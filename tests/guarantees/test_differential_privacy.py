@@ -102,6 +102,19 @@ def test_broken_promises_are_refused(tmp_path, what):
     assert refused - {"counts"} == {part} - {"counts"} and part in refused
 
 
+def test_one_row_more_than_the_original_has(tmp_path):
+    """An image may be published as often as the original table has it, and not once more."""
+    good = made()
+    row = good.form.table.row(0)
+    (column,) = np.flatnonzero([image == row for image in Images.of(good.form).table.rows()])
+    times = int(Images.of(good.form).originals(encoded(ROWS))[column])
+    others = [other for other in good.form.table.rows() if other != row]
+    for number in (times, times + 1):
+        release = good.with_rows(others + [row] * number).written(tmp_path / f"{number}")
+        found = verdicts(release, beside(encoded(ROWS)))["counts"]
+        assert (found.worst, found.holds) == (number - times, number == times)
+
+
 def test_a_column_that_is_kept_is_refused(tmp_path):
     """A column outside the scheme is refused when the folder is read, and by the promise where the form is handed over as it is."""
     good = made()
@@ -142,6 +155,7 @@ OVERLAPPING = [
     [((20, 95), "*"), ((20, 95), None)],
     [((20, 95), "office"), ((40, 50), "clerk")],
     [((20, 95), "farmer"), ((20, 30), "farmer")],
+    [((20, 95), "*"), ((None, None), "*")],
 ]
 STRAYS = [[((20, 35), "*")], [((30, 20), "*")], [((20, 95), "nobody")], [((20, 95), "*"), ((0, 20), "*")]]
 """Ends that are none of the finest grid, crossed ends, a node that is none, and a box beyond the range."""
@@ -161,6 +175,17 @@ def test_what_is_no_partition(tmp_path, boxes):
     found = verdicts(bad.written(tmp_path / "r"))
     assert [name for name, v in found.items() if not v.holds] == ["scheme"]
     assert ("overlap" in found["scheme"].note) == (boxes in OVERLAPPING)
+
+
+@pytest.mark.parametrize(
+    ("codes", "holds"), [(["0037", "0111", "01**"], False), (["0037", "0074", "01**", None], True), (["00**", "0074"], False), (["0111", "01**"], False)]
+)
+def test_codes_of_a_partition(codes, holds):
+    """A code lies under each of its beginnings, wherever it stands among the others."""
+    rows = [(code,) for code in codes for _ in range(4)]
+    table = ordered(pl.DataFrame(rows, schema=columns(("zip",)), orient="row"))
+    images = Images.of(Recoded(table, attributes(("zip",)), {"chosen": "partition", "attributes": {"zip": {}}}))
+    assert images.strays == 0 and images.overlaps != holds
 
 
 def test_boxes_are_free_only_in_a_partition():
@@ -264,6 +289,8 @@ def test_a_budget_by_plain_addition(tmp_path):
     promise = replace(PROMISE, accounting="theorem", budget={"epsilon": 4, "delta": "1/4"})
     assert [budget_of(promise, number, tmp_path).holds for number in (1, 2, 3)] == [True, True, False]
     assert budget_of(promise, 2, tmp_path).worst == budget_of(promise, 2, tmp_path).bound == "epsilon 4 at delta 0.25"
+    for less in ({"epsilon": 3, "delta": "1/4"}, {"epsilon": 4, "delta": "0.22"}):
+        assert not budget_of(replace(promise, budget=less), 2, tmp_path).holds
 
 
 @pytest.mark.parametrize(("accounting", "most", "numbers"), [("tight", 1, (1, 10, 31, 40)), ("theorem", 20, (1, 40, 60, 120))])

@@ -2,7 +2,9 @@
 
 import time
 from fractions import Fraction
+from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,6 +83,40 @@ def test_no_crowd_is_worse(k, beta, epsilon, rows):
     assert more <= one_row_more(k, beta, c).delta * (1 + NEAR)
     floor = Fraction(1, 2**200)
     assert less <= max(floor, one_row_less(k, beta, c, floor).delta * (1 + NEAR))
+
+
+@pytest.mark.parametrize(("k", "beta", "c"), [(1, "1/20", "21/20"), (2, "1/3", "5/4"), (3, "1/10", "101/100"), (5, "4/5", "2"), (8, "87/100", "41/40")])
+def test_each_direction_by_itself(k, beta, c):
+    """With a rational factor the largest divergences of a row more, and of a row less, are found to 50 digits, and no digit below: far beyond k rows, too."""
+    beta, c = Fraction(beta), Fraction(c)
+    shown = [naive.shown(naive.pmf(n, beta), k) for n in range(k + 200)]
+    more = max(naive.hockey_stick(with_row, without, c) for without, with_row in pairwise(shown))
+    less = max(naive.hockey_stick(without, with_row, c) for without, with_row in pairwise(shown))
+    for exactly, found in ((more, one_row_more(k, beta, c)), (less, one_row_less(k, beta, c, Fraction(1, 10**30)))):
+        assert 0 < exactly <= found.delta <= exactly * (1 + Fraction(1, 10**50))
+
+
+def test_a_row_less_may_be_worse():
+    """Near epsilon = 0 and at a large beta it is a row less that decides, and the tight delta is that of the worse direction."""
+    beta, epsilon = Fraction("0.8558"), Fraction("0.0042")
+    every = [naive.tight_of(n, 7, beta, epsilon) for n in range(40)]
+    more, less = max(high for (_, high), _ in every), max(low for _, (low, _) in every)
+    assert more < less <= tight_delta(7, beta, epsilon).delta <= less * (1 + NEAR)
+
+
+@pytest.mark.parametrize(("k", "beta"), [(2, "1/3"), (5, "1/10"), (4, "3/4")])
+def test_probabilities_are_enclosed(k, beta):
+    """Row by row, and as the threshold rises, the probability of the count before it and of all from it on lie between their bounds, which are near."""
+    beta, rng = Fraction(beta), np.random.default_rng(k)
+    at = hockey_stick._Binomial(k, beta)
+    for n in range(k - 1, k + 150):
+        at.raise_threshold(min(n + 1, at.j + int(rng.random() < beta + (1 - beta) / 8)))
+        exact = naive.pmf(n, beta)
+        for low, high, exactly in ((at.point_low, at.point_high, exact[at.j - 1]), (at.tail_low, at.tail_high, sum(exact[at.j :]))):
+            assert Fraction(low, at.unit) <= exactly <= Fraction(high, at.unit)
+            assert Fraction(high - low, at.unit) <= Fraction(1, 10**60)
+        at.add_row()
+    assert at.j > k + 10
 
 
 @settings(max_examples=examples(60), deadline=None)

@@ -12,7 +12,8 @@ from perturbed_cases import of_form
 from phalanx.errors import ReleaseError
 from phalanx.guarantees import truth
 from phalanx.guarantees.recoded import Images, cell_faults
-from recoded_cases import DAYS, LEVELS, LOWEST, PROMISE, TOPS, beside, columns, encoded, image, people, publish, verdicts
+from phalanx.release.recoded import Recoded
+from recoded_cases import DAYS, LEVELS, LOWEST, PROMISE, TOPS, attributes, beside, columns, encoded, image, people, publish, verdicts
 
 ROWS = people(400)
 FEW = {"age": 2, "dose": 1, "since": 2, "job": 1, "zip": 2, "income": 3, "sex": 0, "ill": 0}
@@ -163,15 +164,22 @@ def lies(groups):
     return {"two rows in each other's image": elsewhere, "a row too many": twice, "a row too few": missing}
 
 
-@pytest.mark.parametrize("lie", ["two rows in each other's image", "a row too many", "a row too few"])
-def test_rows_that_are_elsewhere(tmp_path, lie):
+@pytest.mark.parametrize(("lie", "worst"), [("two rows in each other's image", 2), ("a row too many", 2), ("a row too few", 1)])
+def test_rows_that_are_elsewhere(tmp_path, lie, worst):
     """A published row whose person is elsewhere, a row that is published twice, and a row of nobody are found, however few."""
     made, groups = publish(ROWS, half(ROWS), FEW, 2)
     release, microdata = made.written(tmp_path / "r"), encoded(ROWS)
     good = truth.check(release, microdata, groups)
     assert (good.worst, good.holds) == (0, True)
     found = truth.check(release, microdata, lies(groups)[lie])
-    assert found.worst > 0 and not found.holds
+    assert (found.worst, found.holds) == (worst, False)
+
+
+def test_rows_that_say_nothing():
+    """Rows of which everything is missing are an image like others, also where the table begins with them."""
+    table = pl.DataFrame({"sex": [None] * 3}, schema=columns(("sex",)))
+    images = Images.of(Recoded(table, attributes(("sex",)), {"chosen": "fixed", "attributes": {"sex": {"level": 0}}}))
+    assert images.counts.tolist() == [3] and images.strays == 0
 
 
 def test_images_that_are_not_there(tmp_path):
