@@ -87,13 +87,18 @@ def test_no_crowd_is_worse(k, beta, epsilon, rows):
 
 @pytest.mark.parametrize(("k", "beta", "c"), [(1, "1/20", "21/20"), (2, "1/3", "5/4"), (3, "1/10", "101/100"), (5, "4/5", "2"), (8, "87/100", "41/40")])
 def test_each_direction_by_itself(k, beta, c):
-    """With a rational factor the largest divergences of a row more, and of a row less, are found to 50 digits, and no digit below: far beyond k rows, too."""
+    """With a rational factor the divergence is found for each number of rows to 50 digits, and is no digit too small, far beyond k rows, too."""
     beta, c = Fraction(beta), Fraction(c)
-    shown = [naive.shown(naive.pmf(n, beta), k) for n in range(k + 200)]
-    more = max(naive.hockey_stick(with_row, without, c) for without, with_row in pairwise(shown))
-    less = max(naive.hockey_stick(without, with_row, c) for without, with_row in pairwise(shown))
-    for exactly, found in ((more, one_row_more(k, beta, c)), (less, one_row_less(k, beta, c, Fraction(1, 10**30)))):
-        assert 0 < exactly <= found.delta <= exactly * (1 + Fraction(1, 10**50))
+    shown = [naive.shown(naive.pmf(n, beta), k) for n in range(k - 1, k + 200)]
+    more = [naive.hockey_stick(with_row, without, c) for without, with_row in pairwise(shown)]
+    less = [naive.hockey_stick(without, with_row, c) for without, with_row in pairwise(shown)]
+    for exactly, found in ((more, hockey_stick._more(k, beta, c)), (less, hockey_stick._less(k, beta, c))):
+        for truth, (_, bound) in zip(exactly, found, strict=False):
+            assert truth <= max(0, Fraction(*bound)) <= truth * (1 + Fraction(1, 10**50)) + Fraction(1, 10**90)
+    assert one_row_more(k, beta, c).delta == max(Fraction(*bound) for _, (_, bound) in zip(more, hockey_stick._more(k, beta, c), strict=False))
+    assert one_row_less(k, beta, c, Fraction(1, 10**30)).delta == max(
+        Fraction(*bound) for _, (_, bound) in zip(less, hockey_stick._less(k, beta, c), strict=False)
+    )
 
 
 def test_a_row_less_may_be_worse():

@@ -29,6 +29,7 @@ All are largest over n. The walk goes from n = k - 1, below which nothing is eve
 All deltas fall as c grows, so c is replaced by a fraction just below it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -96,17 +97,18 @@ class _Binomial:
 
 
 class _Largest:
-    """The largest number seen so far, as a count of units."""
+    """The largest fraction seen so far, 0 at first; they are given as they are, not reduced."""
 
     def __init__(self) -> None:
-        self.count, self.unit = 0, 1
+        self.over, self.under = 0, 1
 
-    def see(self, count: int, unit: int) -> None:
-        if count > self.count if unit == self.unit else count * self.unit > self.count * unit:
-            self.count, self.unit = count, unit
+    def see(self, over: int, under: int) -> None:
+        if over > self.over if under == self.under else over * self.under > self.over * under:
+            self.over, self.under = over, under
 
-    def share(self, scale: int = 1) -> Fraction:
-        return Fraction(self.count, self.unit * scale)
+    @property
+    def share(self) -> Fraction:
+        return Fraction(self.over, self.under)
 
 
 def tight_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
@@ -124,18 +126,12 @@ def tight_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
 def one_row_more(k: int, beta: Fraction, c: Fraction) -> Bound:
     """An upper bound of the delta of a table with a row more beside the table without it, where outcomes may be ``c >= 1`` times as probable."""
     gamma = 1 - (1 - beta) / c
-    over, one = c.numerator - c.denominator, c.denominator  # c - 1 and 1, in parts of the denominator
-    scale = beta.denominator * one
-    at, largest, fading = _Binomial(k, beta), _Largest(), _divergence(gamma, beta)
-    for n in range(k - 1, k - 1 + MOST_STEPS):
-        at.raise_threshold((n + 1) * gamma.numerator // gamma.denominator + 1)
-        largest.see(one * at.hit * at.point_high - over * at.whole * at.tail_low, at.unit)
-        if (n - k) % _LOOK == 0:
-            delta = largest.share(scale)
-            if _is_over(n, gamma, delta / gamma, fading):
-                return Bound(delta)
-        at.add_row()
-    return Bound(largest.share(scale), whole=False)
+    largest, fading = _Largest(), _divergence(gamma, beta)
+    for n, more in _more(k, beta, c):
+        largest.see(*more)
+        if (n - k) % _LOOK == 0 and _is_over(n, gamma, largest.share / gamma, fading):
+            return Bound(largest.share)
+    return Bound(largest.share, whole=False)
 
 
 def one_row_less(k: int, beta: Fraction, c: Fraction, floor: Fraction) -> Bound:
@@ -143,20 +139,34 @@ def one_row_less(k: int, beta: Fraction, c: Fraction, floor: Fraction) -> Bound:
     g = 1 - (1 - beta) * c
     if g <= 0:  # no outcome is c times as probable
         return Bound(Fraction(0))
-    over = c.numerator - c.denominator
-    scale = beta.denominator * c.denominator
-    at, largest, fading = _Binomial(k, beta), _Largest(), _divergence(g, beta)
-    largest.see(floor.numerator * scale, floor.denominator)
+    largest, fading = _Largest(), _divergence(g, beta)
+    largest.see(floor.numerator, floor.denominator)
+    for n, less in _less(k, beta, c):
+        largest.see(*less)
+        if (n - k) % _LOOK == 0 and _is_over(n, g, largest.share / (c * c * beta), fading):
+            return Bound(largest.share)
+    return Bound(largest.share, whole=False)
+
+
+def _more(k: int, beta: Fraction, c: Fraction) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Every n from k - 1 on and an upper bound of ``more_n``, as a fraction that is not reduced."""
+    at, gamma = _Binomial(k, beta), 1 - (1 - beta) / c
+    over, one = c.numerator - c.denominator, c.denominator  # c - 1 and 1, in parts of the denominator
+    for n in range(k - 1, k - 1 + MOST_STEPS):
+        at.raise_threshold((n + 1) * gamma.numerator // gamma.denominator + 1)
+        yield n, (one * at.hit * at.point_high - over * at.whole * at.tail_low, at.unit * at.whole * one)
+        at.add_row()
+
+
+def _less(k: int, beta: Fraction, c: Fraction) -> Iterator[tuple[int, tuple[int, int]]]:
+    """The same of ``less_n``, for ``g > 0``."""
+    at, g = _Binomial(k, beta), 1 - (1 - beta) * c
+    over, one = c.numerator - c.denominator, c.denominator
     for n in range(k - 1, k - 1 + MOST_STEPS):
         at.raise_threshold(-(-(n + 1) * g.numerator // g.denominator))
         below = max(0, at.unit - at.tail_high)
-        largest.see(c.numerator * at.hit * at.point_high - over * at.whole * below, at.unit)
-        if (n - k) % _LOOK == 0:
-            delta = largest.share(scale)
-            if _is_over(n, g, delta / (c * c * beta), fading):
-                return Bound(delta)
+        yield n, (c.numerator * at.hit * at.point_high - over * at.whole * below, at.unit * at.whole * one)
         at.add_row()
-    return Bound(largest.share(scale), whole=False)
 
 
 def theorem_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
@@ -171,11 +181,11 @@ def theorem_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
     while at.n < k - 1 + MOST_STEPS:
         if at.n >= first:
             largest.see(at.tail_high, at.unit)
-            if (at.n - first) % _LOOK == 0 and at.n * fading >= _minus_log(largest.share()):
-                return Bound(largest.share())
+            if (at.n - first) % _LOOK == 0 and at.n * fading >= _minus_log(largest.share):
+                return Bound(largest.share)
         at.add_row()
         at.raise_threshold(at.n * low.numerator // low.denominator + 1)
-    return Bound(largest.share(), whole=False)
+    return Bound(largest.share, whole=False)
 
 
 def theorem_applies(beta: Fraction, epsilon: Fraction) -> bool:
