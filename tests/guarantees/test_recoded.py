@@ -10,7 +10,7 @@ import pytest
 
 from perturbed_cases import of_form
 from phalanx.errors import ReleaseError
-from phalanx.guarantees import truth
+from phalanx.guarantees import recoded, truth
 from phalanx.guarantees.recoded import Images, cell_faults
 from phalanx.release.recoded import Recoded
 from recoded_cases import DAYS, LEVELS, LOWEST, PROMISE, TOPS, attributes, beside, columns, encoded, image, people, publish, verdicts
@@ -42,6 +42,19 @@ def test_what_the_slow_twin_publishes_is_sound(tmp_path, seed):
     originals = Counter(image(row, levels) for row in frame.rows(named=True))
     images = Images.of(release.form)
     assert images.originals(encoded(frame)).tolist() == [originals[row] for row in images.table.rows()]
+
+
+@pytest.mark.parametrize(("dense", "keys"), [(1, 1 << 62), (1, 1), (1 << 22, 1 << 62)])
+def test_originals_are_counted_in_whatever_way(monkeypatch, dense, keys):
+    """Few combinations of cells, many, and more than whole numbers can name give the same counts, of one level and of a partition."""
+    monkeypatch.setattr(recoded, "_DENSE", dense)
+    monkeypatch.setattr(recoded, "_MOST_KEYS", keys)
+    microdata = encoded(ROWS)
+    for levels in (FEW, LEVELS):
+        made, _ = publish(ROWS, half(ROWS), levels, 1)
+        originals = Counter(image(row, levels) for row in ROWS.rows(named=True))
+        images = Images.of(made.form)
+        assert images.originals(microdata).tolist() == [originals[row] for row in images.table.rows()]
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv"])

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import polars as pl
 
-from phalanx.data.microdata import Microdata
+from phalanx.data.microdata import Codes, Microdata
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.box_search import any_meet, box_of
@@ -23,6 +23,7 @@ _CHOSEN: Final = ("fixed", "levels", "partition")
 _DENSE: Final = 1 << 22
 """Up to so many different keys are counted in an array."""
 _MOST_KEYS: Final = 1 << 62
+"""A key is below this."""
 
 
 def cell_faults(form: Form) -> Sequence[str]:
@@ -150,42 +151,52 @@ class Images:
 
         The domain of each attribute is cut at all ends of cells. Rows that agree in all pieces are counted, and then looked for in the images.
         """
-        key, sizes = np.zeros(microdata.rows, dtype=np.int64), []
         low, high = np.zeros((2, len(self.counts), len(self.recodings)), dtype=np.int64)
+        piece_of, sizes = [], []
         for i, (recoding, (_, place), (first, last)) in enumerate(zip(self.recodings, self.cells, self.codes(microdata), strict=True)):
-            column = microdata.columns[recoding.name]
             cuts = np.unique(np.concatenate([first, last + 1]))
             sizes.append(len(cuts) + 1)
-            if math.prod(sizes) >= _MOST_KEYS:
-                raise ReleaseError("the release has more combinations of cells than can be counted; ask the publisher for fewer attributes.")
-            key = key * sizes[-1] + np.searchsorted(cuts, np.arange(len(column.domain)), side="right")[column.codes]
+            piece_of.append(np.searchsorted(cuts, np.arange(len(microdata.columns[recoding.name].domain)), side="right"))
             low[:, i] = np.searchsorted(cuts, first, side="right")[place]
             high[:, i] = np.searchsorted(cuts, last, side="right")[place]
-        different, times = _counted(key, math.prod(sizes))
-        image = _holding(different, sizes, low, high)
+        codes = [microdata.columns[recoding.name].codes for recoding in self.recodings]
+        pieces, times = _counted(codes, piece_of, sizes)
+        image = _holding(pieces, low, high)
         return np.bincount(image[image >= 0], weights=times[image >= 0], minlength=len(self.counts)).astype(np.int64)
 
 
 _images_of: WeakKeyDictionary[Recoded, Images] = WeakKeyDictionary()
 
 
-def _counted(keys: Ints, size: int) -> tuple[Ints, Ints]:
-    """The different keys, which are below ``size``, and how often each occurs."""
-    if size <= _DENSE:
-        tally = np.bincount(keys, minlength=size)
-        there = np.flatnonzero(tally)
-        return there, tally[there]
-    counted = pl.Series("key", keys).value_counts(name="times")
-    return counted["key"].to_numpy(), counted["times"].to_numpy().astype(np.int64)
+def _counted(codes: Sequence[Codes], piece_of: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, Ints]:
+    """The different rows as pieces, attribute by attribute, shape (m, d), and how often each occurs."""
+    if math.prod(sizes) >= _MOST_KEYS:
+        table = pl.DataFrame({str(i): piece[code] for i, (code, piece) in enumerate(zip(codes, piece_of, strict=True))})
+        counted = table.group_by(pl.all()).len("times")
+        return counted.drop("times").to_numpy(), counted["times"].to_numpy().astype(np.int64)
+    key = np.zeros(len(codes[0]), dtype=np.int64)
+    for code, piece, size in zip(codes, piece_of, sizes, strict=True):
+        key *= size
+        key += piece[code]
+    if math.prod(sizes) <= _DENSE:
+        tally = np.bincount(key, minlength=math.prod(sizes))
+        different = np.flatnonzero(tally)
+        times = tally[different]
+    else:
+        counted = pl.Series("key", key).value_counts(name="times")
+        different, times = counted["key"].to_numpy(), counted["times"].to_numpy().astype(np.int64)
+    return np.stack(np.unravel_index(different, sizes), axis=1), times
 
 
-def _holding(keys: Ints, sizes: Sequence[int], low: Ints, high: Ints) -> Ints:
-    """The image of every key, -1 for none; ``low`` and ``high`` (g, d) are the first and last piece of each image, attribute by attribute."""
+def _holding(pieces: Ints, low: Ints, high: Ints) -> Ints:
+    """The image of every row of pieces (m, d), -1 for none; ``low`` and ``high`` (g, d) are the first and last piece of each image."""
     alive = np.flatnonzero((low <= high).all(axis=1))
-    if (low == high)[alive].all():  # as where a scheme is one level for each attribute: an image is one key
-        own = pl.DataFrame({"key": np.ravel_multi_index(tuple(low[alive].T), sizes), "image": alive})
-        return pl.DataFrame({"key": keys}).join(own, on="key", how="left", maintain_order="left")["image"].fill_null(-1).to_numpy()
-    return box_of(np.stack(np.unravel_index(keys, sizes), axis=1), low, high)
+    if not (low == high)[alive].all():
+        return box_of(pieces, low, high)
+    names = [str(i) for i in range(pieces.shape[1])]  # where a scheme is one level for each attribute, an image is one piece of each
+    own = pl.DataFrame(low[alive], schema=names).with_columns(image=pl.Series(alive, dtype=pl.Int64))
+    found = pl.DataFrame(pieces, schema=names).join(own, on=names, how="left", maintain_order="left")
+    return found["image"].fill_null(-1).to_numpy()
 
 
 def check_truth(form: Recoded, microdata: Microdata, groups: Ints, strangers: int = 0) -> Verdict:
