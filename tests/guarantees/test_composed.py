@@ -1,6 +1,7 @@
 """What many releases cost together: never below the exact cost of any crowds, hardly above it, and what the makers' own reckoning says."""
 
 import math
+import time
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -101,6 +102,16 @@ def test_releases_add_up():
     assert ten.mass.sum() == pytest.approx(twice.mass.sum(), rel=1e-12) and ten.infinite == pytest.approx(1 - (1 - one.infinite) ** 10, rel=1e-9)
     costs = [tight_together(5, Fraction(1, 5), NONE, n, Fraction(1), Fraction(1, 10**4)) for n in (1, 2, 4, 8)]
     assert costs == sorted(costs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("releases", [10**4, 10**9])
+def test_many_releases_take_no_longer(releases):
+    """However many releases a manifest counts, and however large its epsilon is, there is an answer soon, which is that all is lost."""
+    began = time.process_time()
+    assert tight_together(10, Fraction(1, 10), NONE, releases, Fraction(1), Fraction(1, 10**5)) > 0.9
+    assert theorem_together(Fraction(1000), Fraction(1, 10**6), Fraction(1, 2), releases, Fraction(1), Fraction(1, 10**5)) > 0.9
+    assert time.process_time() - began < 20
 
 
 def test_rounding_never_helps():

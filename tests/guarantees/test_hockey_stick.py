@@ -181,3 +181,19 @@ def test_later_maxima_count():
     beta, epsilon = Fraction(3, 10), Fraction(1)
     assert -(-8 // naive.gamma(beta, epsilon)) - 1 == 10 and naive.bad(10, beta, epsilon) < naive.bad(12, beta, epsilon)
     assert theorem_delta(8, beta, epsilon).delta == naive.bad(12, beta, epsilon)
+
+
+@pytest.mark.parametrize(("k", "beta"), [(10**9, "0.1"), (20_000, "0." + "1" * 400)])
+def test_crowds_beyond_all_sense_are_given_up(k, beta):
+    """A manifest that asks for a computation without end gets none."""
+    began = time.process_time()
+    assert not tight_delta(k, Fraction(beta), Fraction(1)).whole and not theorem_delta(k, Fraction(beta), Fraction(1)).whole
+    assert time.process_time() - began < 0.5
+
+
+def test_large_crowds_are_reckoned_with(monkeypatch):
+    """Where nothing can be kept exactly, the bound is the same to 100 digits and no digit below."""
+    exactly = [tight_delta(30, Fraction(1, 7), Fraction(1, 2)).delta, theorem_delta(30, Fraction(1, 7), Fraction(1, 2)).delta]
+    monkeypatch.setattr(hockey_stick, "_EXACT_BITS", 0)
+    rounded = [tight_delta(30, Fraction(1, 7), Fraction(1, 2)).delta, theorem_delta(30, Fraction(1, 7), Fraction(1, 2)).delta]
+    assert all(exact <= found <= exact * (1 + Fraction(1, 10**100)) for exact, found in zip(exactly, rounded, strict=True))

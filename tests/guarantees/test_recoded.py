@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 
 from perturbed_cases import of_form
+from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.guarantees import recoded, truth
 from phalanx.guarantees.recoded import Images, cell_faults
 from phalanx.release.recoded import Recoded
-from recoded_cases import DAYS, LEVELS, LOWEST, PROMISE, TOPS, attributes, beside, columns, encoded, image, people, publish, verdicts
+from recoded_cases import DAYS, LEVELS, LOWEST, PROMISE, SCHEMA, TOPS, attributes, beside, columns, encoded, image, people, publish, verdicts
 
 ROWS = people(400)
 FEW = {"age": 2, "dose": 1, "since": 2, "job": 1, "zip": 2, "income": 3, "sex": 0, "ill": 0}
@@ -202,6 +203,20 @@ def test_images_that_are_not_there(tmp_path):
     for wrong in (np.where(groups > 0, groups + release.form.groups, 0), groups - 1, groups[1:]):
         assert not truth.check(release, microdata, wrong).holds
     assert not truth.check(release, microdata, groups, registered=np.array([1])).holds
+
+
+@pytest.mark.parametrize(
+    "change", [{"types": {"ill": "categorical", "age": "categorical"}}, {"quasi": ["age"], "drop": ["dose", "since", "job", "zip", "income", "sex"]}]
+)
+def test_another_table_is_told(tmp_path, change):
+    """A table without an attribute of the release, or with one of another type, is not what it was made of: no check breaks down over it."""
+    made, groups = publish(ROWS, half(ROWS), FEW, 3, [PROMISE])
+    release = made.written(tmp_path / "r")
+    schema = replace(SCHEMA, hierarchies={} if "quasi" in change else SCHEMA.hierarchies, **change)
+    other = Microdata.encode(ROWS, schema)
+    assert "the original table has no" in truth.check(release, other, groups).note
+    found = verdicts(release, beside(other))["counts"]
+    assert not found.holds and "the original table has no" in found.note
 
 
 def test_another_hierarchy_is_told(tmp_path):

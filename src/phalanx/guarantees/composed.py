@@ -29,7 +29,9 @@ Floats = npt.NDArray[np.float64]
 _STEPS: Final = 2048
 """So many steps of the grid are the budget's epsilon."""
 _FARTHEST: Final = 4 * _STEPS
-"""Losses farther from 0 are counted as more than they are."""
+"""Losses so many steps from 0 and farther are counted as more than they are."""
+MOST_ROWS: Final = 100_000
+"""Where an image needs more rows than this to be shown, on average, composition takes too long."""
 _WALK: Final = 150_000
 """So many numbers of rows are walked over, roughly, for dots near a loss of 0."""
 _RARE: Final = 2.0**-20
@@ -61,13 +63,15 @@ class Losses:
         terms = min(len(self.mass), len(other.mass))
         mass = np.convolve(self.mass, other.mass) * (1 + (terms + 8) * 2.0**-52)
         below, above = np.cumsum(mass), np.cumsum(mass[::-1])
-        low, cut = int(np.searchsorted(below, rare)), int(np.searchsorted(above, rare))
+        first = self.first + other.first
+        low = max(int(np.searchsorted(below, rare)), -_FARTHEST - first)
+        cut = max(int(np.searchsorted(above, rare)), first + len(mass) - _FARTHEST)
         if low + cut >= len(mass):
-            low = cut = 0
+            low, cut = 0, len(mass) - 1
         kept = mass[low : len(mass) - cut].copy()
         kept[0] += below[low - 1] * _ROUNDED if low else 0
         infinite = self.infinite + other.infinite * (1 - min(self.infinite, 1)) * _ROUNDED + float(above[cut - 1] if cut else 0)
-        return Losses.of(self.step, self.first + other.first + low, kept, infinite)
+        return Losses.of(self.step, first + low, kept, infinite)
 
     @classmethod
     def of(cls, step: Fraction, first: int, mass: Floats, infinite: float) -> "Losses":
@@ -128,8 +132,8 @@ def _known(epsilon: Fraction) -> Losses:
     """The losses of a pair that stands for all epsilon-differentially private choices: epsilon, e^epsilon times as often as -epsilon."""
     if epsilon == 0:
         return Losses(Fraction(0), 0, np.ones(1), 0.0)
-    often = 1 / (1 + math.exp(-float(epsilon)))
-    return Losses(epsilon, -1, np.array([1 / (1 + math.exp(float(epsilon))), 0, often]) * _ROUNDED, 0.0)
+    less = math.exp(-float(epsilon))
+    return Losses(epsilon, -1, np.array([less / (1 + less), 0, 1 / (1 + less)]) * _ROUNDED, 0.0)
 
 
 def _sampled(k: int, beta: Fraction, h: Fraction, rare: Fraction) -> tuple[Losses, Losses]:

@@ -13,10 +13,10 @@ import polars as pl
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.composed import theorem_together, tight_together
+from phalanx.guarantees.composed import MOST_ROWS, theorem_together, tight_together
 from phalanx.guarantees.exact import Number, bounded, exact, readable, whole
 from phalanx.guarantees.hockey_stick import Bound, theorem_applies, theorem_delta, tight_delta
-from phalanx.guarantees.recoded import Images, cell_faults
+from phalanx.guarantees.recoded import Images, cell_faults, unlike_attributes
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.recoded import Recoded
@@ -131,6 +131,8 @@ class DifferentialPrivacy:
             return self._verdict(part, bound, None, holds=True, note="not checked: no original table was given")
         if images.strays or images.overlaps:
             return self._verdict(part, bound, None, holds=False, note="not looked at, since the images are not those of the scheme")
+        if unlike := unlike_attributes(images, microdata):
+            return self._verdict(part, bound, None, holds=False, note=unlike)
         more = np.maximum(0, images.counts - images.originals(microdata))
         note = "published rows beyond those of the original table that have their image"
         return self._verdict(part, bound, int(more.sum()), holds=not more.any(), note=note)
@@ -174,7 +176,8 @@ class DifferentialPrivacy:
     def _composed(self, releases: int, most: Fraction, delta: Fraction) -> float:
         """An upper bound of the delta of so many releases at the budget's epsilon, by this promise's accounting."""
         epsilon, delta_each, beta, scheme = (exact(getattr(self, name), name) for name in ("epsilon", "delta", "beta", "epsilon_scheme"))
-        if self.accounting == "theorem":
+        most = min(most, Fraction(MOST_EPSILON))
+        if self.accounting == "theorem" or self.k > beta * MOST_ROWS:
             return theorem_together(epsilon - scheme, delta_each, scheme, releases, most, delta)
         return tight_together(self.k, beta, scheme, releases, most, delta)
 

@@ -38,6 +38,9 @@ from phalanx.guarantees.logarithms import exp_bounds, log_bounds
 
 MOST_STEPS: Final = 2_000_000
 """A walk that would be longer is given up."""
+MOST_BITS: Final = 1 << 22
+"""Of larger crowds, or a beta of more digits, nothing is computed: the probability of k rows would take so many bits."""
+_EXACT_BITS: Final = 1 << 18
 _LOOK: Final = 64
 """After so many steps it is asked whether the walk may end."""
 _TWO_PI: Final = Fraction(62831, 10000)
@@ -55,14 +58,14 @@ class Bound:
 class _Binomial:
     """Bin(n, beta) at a threshold j: the probability of j - 1, and of j or more, each between two whole numbers of units; n and j grow by one at a time.
 
-    It begins at n = k - 1 and j = k. Up to n = k + 64 the unit is so small that nothing is rounded, and later so that the probability of j - 1 has at least
-    512 bits.
+    It begins at n = k - 1 and j = k. Up to n = k + 64 the unit is so small that nothing is rounded, unless that takes too many bits, and later so that the
+    probability of j - 1 has at least 512 bits.
     """
 
     def __init__(self, k: int, beta: Fraction) -> None:
         self.hit, self.whole = beta.numerator, beta.denominator
         self.n, self.j = k - 1, k
-        self.exact_rows = k + 64
+        self.exact_rows = k + 64 if _bits(k, beta) <= _EXACT_BITS else k - 1
         self.unit = self.whole**self.exact_rows << 512
         self.point_low = self.point_high = self.hit ** (k - 1) * (self.unit // self.whole ** (k - 1))
         self.tail_low = self.tail_high = 0
@@ -117,6 +120,8 @@ def tight_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
     >>> f"{float(tight_delta(10, Fraction(1, 10), Fraction(1, 2)).delta):.7g}"
     '6.716234e-07'
     """
+    if _bits(k, beta) > MOST_BITS:
+        return Bound(Fraction(0), whole=False)
     c, _ = exp_bounds(epsilon)
     more = one_row_more(k, beta, c)
     less = one_row_less(k, beta, c, more.delta)
@@ -175,6 +180,8 @@ def theorem_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
     >>> f"{float(theorem_delta(10, Fraction(1, 10), Fraction(1, 2)).delta):.7g}"
     '2.072312e-05'
     """
+    if _bits(k, beta) > MOST_BITS:
+        return Bound(Fraction(0), whole=False)
     low, high = (1 - (1 - beta) / c for c in exp_bounds(epsilon))
     first = -(-k * high.denominator // high.numerator) - 1  # ceil(k / gamma - 1)
     at, largest, fading = _Binomial(k, beta), _Largest(), _divergence(low, beta)
@@ -191,6 +198,11 @@ def theorem_delta(k: int, beta: Fraction, epsilon: Fraction) -> Bound:
 def theorem_applies(beta: Fraction, epsilon: Fraction) -> bool:
     """Whether ``epsilon >= -ln(1 - beta)``, as the theorem asks."""
     return exp_bounds(epsilon)[0] * (1 - beta) >= 1
+
+
+def _bits(k: int, beta: Fraction) -> int:
+    """How many bits beta^k takes, exactly."""
+    return (k + 64) * beta.denominator.bit_length()
 
 
 def _divergence(x: Fraction, beta: Fraction) -> Fraction:

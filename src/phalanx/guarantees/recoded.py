@@ -199,6 +199,15 @@ def _holding(pieces: Ints, low: Ints, high: Ints) -> Ints:
     return found["image"].fill_null(-1).to_numpy()
 
 
+def unlike_attributes(images: Images, microdata: Microdata) -> str:
+    """Why a table cannot be laid beside images: an attribute that it has not, or of another type; empty where it can."""
+    for recoding in images.recodings:
+        column = microdata.columns.get(recoding.name)
+        if column is None or column.domain.type != recoding.type:
+            return f"the original table has no {recoding.type} attribute {recoding.name!r}, which the release has"
+    return ""
+
+
 def check_truth(form: Recoded, microdata: Microdata, groups: Ints, strangers: int = 0) -> Verdict:
     """Each published row lies in its image, and each image has just as many rows as the table shows of it.
 
@@ -207,6 +216,8 @@ def check_truth(form: Recoded, microdata: Microdata, groups: Ints, strangers: in
     rows that an image shows too many or too few.
     """
     images = Images.of(form)
+    if unlike := unlike_attributes(images, microdata):
+        return Verdict(name="truth", bound=0, worst=None, holds=False, note=unlike)
     if len(groups) != microdata.rows or (len(groups) and not 0 <= groups.min() <= groups.max() <= len(images.counts)):
         note = f"the table has {len(images.counts)} different row(s), and others are said to be those of the {microdata.rows} row(s) of the original table"
         return Verdict(name="truth", bound=0, worst=None, holds=False, note=note)

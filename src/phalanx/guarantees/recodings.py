@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,10 @@ class Recoding(Protocol):
     @property
     def name(self) -> str:
         """The attribute."""
+
+    @property
+    def type(self) -> str:
+        """What its values are."""
 
     @property
     def columns(self) -> list[str]:
@@ -116,6 +120,10 @@ class Range:
     level: int | None
 
     @property
+    def type(self) -> str:
+        return "date" if self.days else "numeric"
+
+    @property
     def columns(self) -> list[str]:
         return [f"{self.name}_low", f"{self.name}_high"]
 
@@ -175,6 +183,7 @@ class Range:
 class Banded:
     """Numbers in the bands of a hierarchy, which are aligned at zero; all are null at the top, and missing ones at all levels."""
 
+    type: ClassVar[str] = "numeric"
     name: str
     widths: tuple[Fraction, ...]
     level: int | None
@@ -209,6 +218,7 @@ class Banded:
 class Nodes:
     """Texts as the nodes of a hierarchy; without one, as they are (level 0) or as ``*`` (level 1). Missing values are null below the top."""
 
+    type: ClassVar[str] = "categorical"
     name: str
     hierarchy: Hierarchy | None
     level: int | None
