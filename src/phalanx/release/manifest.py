@@ -74,7 +74,9 @@ class Manifest(_Strict):
 
     def to_bytes(self) -> bytes:
         """The canonical bytes of the manifest: what is written, and what its digest is taken of."""
-        absent = {name for name in ("registered", "sliced", "scheme") if not getattr(self, name)}  # so that a release without them is written as before there were any
+        absent = {
+            name for name in ("registered", "sliced", "scheme") if not getattr(self, name)
+        }  # so that a release without them is written as before there were any
         return (json.dumps(self.model_dump(exclude=absent), indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()
 
     @classmethod
