@@ -245,13 +245,30 @@ def test_sqlite(database):
     assert read_source(f"sqlite:///{database}", query="select * from mixed").height == 3001
 
 
+@pytest.mark.parametrize("query", ['select x, x as "an ""x""" from numbers;', 'with n as (select * from numbers) select x, x as "an ""x""" from n -- all\n'])
+def test_no_row_of_sqlite_decides_how_a_declared_category_is_read(tmp_path, query):
+    """As text, a 1 is a 1 beside a 2.5 and a word as without them; without that, the driver takes one type for all."""
+    read = {}
+    for name, values in (("alone", [1, 1]), ("beside", [1, 1, 2.5, "x", None])):
+        connection = sqlite3.connect(tmp_path / name)
+        connection.execute("create table numbers (x)")
+        connection.executemany("insert into numbers values (?)", [(value,) for value in values])
+        connection.commit()
+        connection.close()
+        read[name] = read_source(f"sqlite:///{tmp_path / name}", query=query, text=["x", 'an "x"', "other"])
+    assert read["alone"].columns == ["x", 'an "x"']
+    assert read["alone"].rows() == [("1", "1")] * 2
+    assert read["beside"].rows() == [("1", "1"), ("1", "1"), ("2.5", "2.5"), ("x", "x"), (None, None)]
+
+
 @pytest.mark.parametrize("query", ["delete from mixed", "drop table mixed", "create table t (a)", "insert into mixed values (1)"])
 def test_sqlite_is_opened_to_read_only(database, query):
     """A query that would change the source is refused and changes nothing."""
     before = database.read_bytes()
 
-    with pytest.raises(SourceError, match="refuses the query"):
-        read_source(f"sqlite:///{database}", query=query)
+    for text in ((), ("x",)):
+        with pytest.raises(SourceError, match="refuses the query"):
+            read_source(f"sqlite:///{database}", query=query, text=text)
     assert database.read_bytes() == before
 
 
@@ -267,10 +284,11 @@ def test_sqlite_is_opened_to_read_only(database, query):
     ],
 )
 def test_wrong_databases_are_one_sentence(database, url, query, said):
-    """What is wrong with a database or query is said without values and passwords."""
-    with pytest.raises(SourceError, match=said) as refused:
-        read_source(url.format(database), query=query)
-    assert "PASSWORD" not in str(refused.value)
+    """What is wrong with a database or query is said without values and passwords, also where some columns are to be text."""
+    for text in ((), ("x",)):
+        with pytest.raises(SourceError, match=said) as refused:
+            read_source(url.format(database), query=query, text=text)
+        assert "PASSWORD" not in str(refused.value)
 
 
 def test_a_query_needs_a_database(tmp_path):

@@ -1,6 +1,7 @@
 """SQL databases as sources, through ADBC: SQLite files and PostgreSQL, opened to read only."""
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -13,8 +14,11 @@ _OUR_FAULT: Final = re.compile(
 """What a database says about the query; all else it says may quote values and is not repeated."""
 
 
-def read_query(url: str, query: str | None) -> Any:
-    """The rows of a query as a PyArrow table; SourceError where the database cannot be opened or refuses the query."""
+def read_query(url: str, query: str | None, text: Collection[str] = ()) -> Any:
+    """The rows of a query as a PyArrow table; SourceError where the database cannot be opened or refuses the query.
+
+    Of SQLite, where a column's type follows its rows, the columns in ``text`` are read as text, so that no row decides how another one's value is written.
+    """
     scheme = url.split("://", 1)[0]
     if not query or not query.strip():
         raise SourceError(f'a {scheme} source needs a query; add query = "select …".')
@@ -24,7 +28,7 @@ def read_query(url: str, query: str | None) -> Any:
         connect, batches = _postgresql(url), {}
     else:
         raise SourceError(f"a source of the kind {scheme!r} is not known; give a path, sqlite:///file.db or postgresql://….")
-    return _fetch(connect, query, scheme, batches)
+    return _fetch(connect, query, scheme, batches, text)
 
 
 def sqlite_path(url: str) -> Path:
@@ -52,7 +56,7 @@ def _postgresql(url: str) -> Any:
     return lambda: postgresql.connect(url)
 
 
-def _fetch(connect: Any, query: str, scheme: str, options: dict[str, str]) -> Any:
+def _fetch(connect: Any, query: str, scheme: str, options: dict[str, str], text: Collection[str]) -> Any:
     import adbc_driver_manager as adbc
     import pyarrow as pa
 
@@ -66,6 +70,8 @@ def _fetch(connect: Any, query: str, scheme: str, options: dict[str, str]) -> An
                 cursor.execute("SET TRANSACTION READ ONLY")
             if options:
                 cursor.adbc_statement.set_options(**options)
+            if scheme == "sqlite" and text:
+                query = _with_text(cursor, query, text)
             cursor.execute(query)
             return cursor.fetch_arrow_table()
     except (adbc.Error, pa.ArrowException, OSError) as refused:
@@ -74,6 +80,17 @@ def _fetch(connect: Any, query: str, scheme: str, options: dict[str, str]) -> An
         raise SourceError(
             f"the {scheme} database refuses the query of the source{hint}; try the query in the database's own shell, with one type per column."
         ) from None
+
+
+def _with_text(cursor: Any, query: str, text: Collection[str]) -> str:
+    """The query with those of its columns that are to be text made so by SQLite, value by value."""
+    inner = f"(\n{query.strip().rstrip(';')}\n)"
+    cursor.execute(f"SELECT * FROM {inner} LIMIT 0")  # noqa: S608 - the steward's own query, in a database that is opened to read only
+    columns = [(name, '"' + name.replace('"', '""') + '"') for name in cursor.fetch_arrow_table().column_names]
+    if not any(name in text for name, _ in columns):
+        return query
+    wanted = ", ".join(f"CAST({quoted} AS TEXT) AS {quoted}" if name in text else quoted for name, quoted in columns)
+    return f"SELECT {wanted} FROM {inner}"  # noqa: S608 - the same
 
 
 def shown(url: str) -> str:

@@ -26,7 +26,7 @@ _IPC: Final = (".arrow", ".feather", ".ipc")
 def read_source(source: str | Path, *, query: str | None = None, drop: Collection[str] | None = (), text: Collection[str] = ()) -> pl.DataFrame:
     """Read a table whole: a CSV, TSV (also ``.gz``), Parquet or Arrow/Feather file, or the rows of a query.
 
-    ``source`` is a path, or a URL ``sqlite:///file.db`` or ``postgresql://…`` with a ``query``. Types of a CSV are inferred from all of its rows (see
+    ``source`` is a path, or a URL ``sqlite:///file.db`` or ``postgresql://…`` with a ``query``. Types of a CSV, and of SQLite, follow all of its rows (see
     ``phalanx.data.csv_files``), but for the columns in ``text``, which are text as it stands there; an empty field is missing. Categories become text.
     Columns in ``drop`` may have any type; ``None`` lets all do, for profiling.
 
@@ -36,7 +36,7 @@ def read_source(source: str | Path, *, query: str | None = None, drop: Collectio
     if "://" in str(source):
         from phalanx.data.databases import read_query
 
-        return to_polars(read_query(str(source), query), drop=drop)
+        return to_polars(read_query(str(source), query, text), drop=drop)
     if query is not None:
         raise SourceError("a query needs a database; give a url such as sqlite:///file.db, or leave the query out.")
     path = _existing(Path(source))
