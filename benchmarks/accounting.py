@@ -53,7 +53,7 @@ def main() -> None:
         with timed(seconds, f"{releases} releases together"):
             cost = together(hundred(), releases)
             epsilon = cost.epsilon_at(float(releases * Fraction("1e-6")))
-        print(f"{releases} releases of epsilon 1 at delta 1e-6: epsilon {epsilon:.4g} at delta {releases}e-6")
+        print(f"{releases} releases of epsilon 1 at delta 1e-6: epsilon {epsilon:.4g} at delta {releases / 1e6:g}")
     for what, each in seconds.items():
         print(f"{what:<28}{sorted(each)[len(each) // 2]:8.3f} s")
 

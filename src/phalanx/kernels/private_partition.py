@@ -13,6 +13,15 @@ Codes = npt.NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True, fastmath=False)
+def _end(fixed: Ints, start: int) -> int:
+    """Where the rows end that have the fixed cell of the row at ``start``."""
+    end = start
+    while end < len(fixed) and fixed[end] == fixed[start]:
+        end += 1
+    return end
+
+
+@njit(cache=True, nogil=True, fastmath=False)
 def cut_excess(fixed: Ints, cell: Codes, low: int, high: int, crowd: int) -> tuple[Ints, Ints]:
     """The sum of max(0, rows - ``crowd``) on either side of every cut of one attribute.
 
@@ -24,9 +33,7 @@ def cut_excess(fixed: Ints, cell: Codes, low: int, high: int, crowd: int) -> tup
     rows = np.zeros(m, dtype=np.int64)
     start = 0
     while start < len(fixed):
-        end = start
-        while end < len(fixed) and fixed[end] == fixed[start]:
-            end += 1
+        end = _end(fixed, start)
         if end - start > crowd:
             rows[:] = 0
             for i in range(start, end):
@@ -52,9 +59,7 @@ def child_excess(fixed: Ints, child: Codes, children: int, crowd: int) -> Ints:
     rows = np.zeros(children, dtype=np.int64)
     start = 0
     while start < len(fixed):
-        end = start
-        while end < len(fixed) and fixed[end] == fixed[start]:
-            end += 1
+        end = _end(fixed, start)
         if end - start > crowd:
             for i in range(start, end):
                 rows[child[i]] += 1
