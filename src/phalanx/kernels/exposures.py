@@ -27,65 +27,6 @@ def left_of(survival: int, n: int, n_s: int) -> int:
 
 
 @_kernel
-def widths_beside(place: Ints, starts: Ints, value: Ints, held_starts: Ints, held: Codes) -> Ints:
-    """How many values each row has a history with or holds now, shape (n,).
-
-    ``place``, ``starts``, ``value``, ``held_starts`` and ``held`` as in :func:`lay_beside`.
-    """
-    found = np.empty(len(place), np.int64)
-    for i in range(len(place)):
-        own, p = held_starts[i], place[i]
-        at, end = (starts[p], starts[p + 1]) if p >= 0 else (0, 0)
-        n = (end - at) + (held_starts[i + 1] - own)
-        while at < end and own < held_starts[i + 1]:
-            if value[at] == held[own]:
-                n -= 1
-            if value[at] <= held[own]:
-                at += 1
-            else:
-                own += 1
-        found[i] = n
-    return found
-
-
-@_kernel
-def lay_beside(
-    place: Ints,
-    starts: Ints,
-    value: Ints,
-    survival: Ints,
-    times: Ints,
-    held_starts: Ints,
-    held: Codes,
-    scale: int,
-    to_starts: Ints,
-    to_value: Codes,
-    to_survival: Ints,
-    to_times: Ints,
-    to_own: Bools,
-) -> None:
-    """Bring together what memory knows of every row's person and what the row holds now.
-
-    Row i is person ``place[i]`` of memory (negative: nobody), whose pairs are ``value``, ``survival`` and ``times`` between ``starts``; it holds
-    ``held[held_starts[i]:held_starts[i + 1]]``. ``to_starts`` (n + 1,) must hold the first places; ``to_value`` (ascending within a row), ``to_survival``
-    (``scale`` without a history), ``to_times`` and ``to_own`` (the row holds the value) are filled.
-    """
-    for i in range(len(place)):
-        own, own_end, p, to = held_starts[i], held_starts[i + 1], place[i], to_starts[i]
-        at, end = (starts[p], starts[p + 1]) if p >= 0 else (0, 0)
-        while at < end or own < own_end:
-            known = at < end and (own == own_end or value[at] <= held[own])
-            mine = own < own_end and (at == end or held[own] <= value[at])
-            to_value[to] = value[at] if known else held[own]
-            to_survival[to] = survival[at] if known else scale
-            to_times[to] = times[at] if known else 0
-            to_own[to] = mine
-            to += 1
-            at += known
-            own += mine
-
-
-@_kernel
 def widths(starts: Ints, value: Ints, group: Ints, group_starts: Ints, group_value: Codes) -> Ints:
     """How many pairs each person has once the release is counted, shape (p,).
 
@@ -113,11 +54,7 @@ def expose(
     value: Ints,
     survival: Ints,
     times: Ints,
-    own: Bools,
     group: Ints,
-    row: Ints,
-    held_starts: Ints,
-    held: Codes,
     group_starts: Ints,
     group_value: Codes,
     group_count: Ints,
@@ -128,17 +65,13 @@ def expose(
     new_value: Ints,
     new_survival: Ints,
     new_times: Ints,
-    new_own: Bools,
-    stage: Ints,
 ) -> int:
     """Count one release: every member of a group is exposed to each of its protected values; returns the least survival of the exposed.
 
-    ``starts``, ``value``, ``group``, ``group_starts`` and ``group_value`` as in :func:`widths`; ``survival``, ``times`` and ``own`` (held the last time)
-    beside ``value``. Person p stands in ``row[p]``, which holds ``held[held_starts[row]:held_starts[row + 1]]``; negative for none. Of the
+    ``starts``, ``value``, ``group``, ``group_starts`` and ``group_value`` as in :func:`widths`; ``survival`` and ``times`` beside ``value``. Of the
     ``group_size[g]`` members ``group_count[j]`` have the value ``group_value[j]``. Survival is multiplied by the share of the others, or where
     ``added[g]`` the share with the value is taken off it; someone new has ``scale``. ``new_starts`` (p + 1,) must hold the first places; ``new_value``,
-    ``new_survival``, ``new_times`` and ``new_own`` are filled; ``stage`` (g,) is raised to the most exposures that somebody had behind them to a value that
-    they hold now.
+    ``new_survival`` and ``new_times`` are filled.
     """
     least = scale
     for p in range(len(starts) - 1):
@@ -149,7 +82,7 @@ def expose(
             n = group_size[g]
             for j in range(group_starts[g], group_starts[g + 1]):
                 while at < end and value[at] < group_value[j]:
-                    new_value[to], new_survival[to], new_times[to], new_own[to] = value[at], survival[at], times[at], own[at]
+                    new_value[to], new_survival[to], new_times[to] = value[at], survival[at], times[at]
                     at += 1
                     to += 1
                 before, often = scale, 0
@@ -159,16 +92,10 @@ def expose(
                 after = before - (scale - left_of(scale, n, group_count[j])) if added[g] else left_of(before, n, group_count[j])
                 after = max(after, 0)
                 new_value[to], new_survival[to], new_times[to] = group_value[j], after, often + 1
-                new_own[to] = False
-                if row[p] >= 0:
-                    for i in range(held_starts[row[p]], held_starts[row[p] + 1]):
-                        new_own[to] = new_own[to] or held[i] == group_value[j]
-                if new_own[to]:
-                    stage[g] = max(stage[g], often)
                 to += 1
                 least = min(least, after)
         while at < end:
-            new_value[to], new_survival[to], new_times[to], new_own[to] = value[at], survival[at], times[at], own[at]
+            new_value[to], new_survival[to], new_times[to] = value[at], survival[at], times[at]
             at += 1
             to += 1
     return least

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.kernels import exposures as kernels
-from phalanx.methods.protected import Protected
 from phalanx.methods.ratios import Strategy
 from phalanx.release.exposures import SCALE, Exposures
 
@@ -25,7 +24,7 @@ TIMES: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """The ratio that each row demands of a group, by protected value: ``base`` (v,), or its own where it was exposed before or holds the value (compressed rows)."""
+    """The ratio that each row demands of a group, by protected value: ``base`` (v,), or its own where it was exposed before (compressed rows)."""
 
     base: Floats
     starts: Ints
@@ -39,13 +38,15 @@ class Recalled:
 
     memory: Exposures
     place: Ints
+    names: pl.Series
+    """The protected values, those that memory knows first."""
 
     @classmethod
-    def of(cls, memory: Exposures, persons: pl.Series) -> "Recalled":
+    def of(cls, memory: Exposures, persons: pl.Series, names: pl.Series) -> "Recalled":
         """Look everybody up."""
         known = pl.DataFrame({"person": memory.persons, "place": np.arange(len(memory.persons), dtype=np.int64)})
         found = persons.alias("person").to_frame().join(known, on="person", how="left", maintain_order="left")["place"]
-        return cls(memory, found.fill_null(-1).to_numpy())
+        return cls(memory, found.fill_null(-1).to_numpy(), names)
 
     def pairs(self) -> tuple[Ints, Ints]:
         """The pairs of the rows' persons: first place of each row (n + 1,), and where memory holds each pair."""
@@ -54,22 +55,16 @@ class Recalled:
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return starts, np.repeat(np.where(self.place >= 0, begins[self.place], 0) - starts[:-1], counts) + np.arange(starts[-1])
 
-    def demands(self, strategy: Strategy, held: Protected) -> Demands:
-        """What the rows, which hold ``held`` now, demand by a strategy."""
-        fresh = float(strategy.ratio(np.ones(1), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=bool))[0])
+    def demands(self, strategy: Strategy) -> Demands:
+        """What the rows demand by a strategy, whatever they hold now: who holds a value must not be known by the groups."""
+        fresh = float(strategy.ratio(np.ones(1), np.zeros(1, dtype=np.int64))[0])
+        starts, index = self.pairs()
         old = self.memory
-        width = kernels.widths_beside(self.place, old.starts, old.value, held.starts, held.codes)
-        starts = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
-        value, survival, times = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1], dtype=np.int64)
-        own = np.empty(starts[-1], dtype=bool)
-        kernels.lay_beside(*(self.place, old.starts, old.value, old.survival, old.times, held.starts, held.codes, SCALE, starts, value, survival, times, own))
-        return Demands(np.full(len(held.names), fresh), starts, value, np.maximum(strategy.ratio(survival / SCALE, times, own), 1.0))
+        ratio = np.maximum(strategy.ratio(old.survival[index] / SCALE, old.times[index]), 1.0)
+        return Demands(np.full(len(self.names), fresh), starts, old.value[index].astype(np.int32), ratio)
 
-    def after(self, persons: pl.Series, held: Protected, group: Ints, hosts: "Hosts") -> tuple[Exposures, int, Ints]:
-        """What to carry once every row of ``persons``, which hold ``held``, stands in ``group`` (n,), -1 for none.
-
-        Also the least survival among the exposed, and how many groups there are by the most exposures that a holder had behind them.
-        """
+    def after(self, persons: pl.Series, group: Ints, hosts: "Hosts") -> tuple[Exposures, int]:
+        """What to carry once every row of ``persons`` stands in ``group`` (n,), -1 for none; and the least survival among the exposed."""
         exposing = np.diff(hosts.starts) > 0
         new = np.flatnonzero((self.place < 0) & (group >= 0) & exposing[group])
         everybody = pl.concat([self.memory.persons.alias("person"), persons.alias("person").gather(new)])
@@ -78,41 +73,16 @@ class Recalled:
         there = self.place >= 0
         hosted[self.place[there]] = group[there]
         hosted[known:] = group[new]
-        row = np.full(len(everybody), -1, dtype=np.int64)
-        row[self.place[there]] = np.flatnonzero(there)
-        row[known:] = new
         old = self.memory
         starts = np.concatenate([old.starts, np.full(len(new), old.starts[-1])])
         width = kernels.widths(starts, old.value, hosted, hosts.starts, hosts.value)
         to = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
         value, survival, times = (np.empty(to[-1], dtype=np.int64) for _ in range(3))
-        own = np.empty(to[-1], dtype=bool)
-        stage = np.full(len(hosts.size), -1, dtype=np.int64)
         least = kernels.expose(
-            *(
-                starts,
-                old.value,
-                old.survival,
-                old.times,
-                old.own,
-                hosted,
-                row,
-                held.starts,
-                held.codes,
-                hosts.starts,
-                hosts.value,
-                hosts.count,
-                hosts.size,
-                hosts.added,
-                SCALE,
-            ),
-            *(to, value, survival, times, own, stage),
+            *(starts, old.value, old.survival, old.times, hosted),
+            *(hosts.starts, hosts.value, hosts.count, hosts.size, hosts.added, SCALE, to, value, survival, times),
         )
-        return (
-            Exposures(everybody, to, value, survival, times, own, held.names),
-            int(least),
-            np.bincount(np.minimum(stage[stage >= 0], TIMES), minlength=TIMES + 1),
-        )
+        return Exposures(everybody, to, value, survival, times, self.names), int(least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +107,8 @@ class Hosts:
 
 
 def counted(memory: Exposures) -> Ints:
-    """How many pairs were not held (were held) the last time and have 0, 1, … exposures behind them, shape (2, TIMES + 1)."""
-    kind = memory.own * (TIMES + 1) + np.minimum(memory.times, TIMES)
-    return np.bincount(kind, minlength=2 * (TIMES + 1)).astype(np.int64).reshape(2, TIMES + 1)
+    """How many pairs have 0, 1, … exposures behind them, shape (TIMES + 1,)."""
+    return np.bincount(np.minimum(memory.times, TIMES), minlength=TIMES + 1).astype(np.int64)
 
 
 def least_survival(l: Fraction) -> int:

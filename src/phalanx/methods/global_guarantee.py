@@ -16,12 +16,12 @@ from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.exact import Number, bounded, exact, plain
 from phalanx.guarantees.global_guarantee import GlobalGuarantee as Promise
 from phalanx.methods.base import Draft, Memory, check_min_width
-from phalanx.methods.ratios import Adaptive, ConstantRatio, Geometric, Past, Strategy, again_of_holders, again_of_horizon, again_of_others
+from phalanx.methods.ratios import Adaptive, ConstantRatio, Geometric, Strategy, again_of_horizon, again_of_series
 from phalanx.methods.rounds import Round
 from phalanx.randomness import Randomness
 
 StrategyName = Literal["adaptive", "constant-ratio", "geometric"]
-Grouping = Literal["bottom-up", "top-down"]
+Grouping = Literal["balanced", "bottom-up"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +51,8 @@ class GlobalGuarantee:
     """``all`` values, those listed, or ``{least_frequent = 0.1}`` of the values by how often they stand in the first release (and later newcomers)."""
     permanent: Sequence[Any] = ()
     """Protected values that stay with a person once they are true."""
-    grouping: Grouping = "bottom-up"
-    """Grow groups to the size that is demanded, or split the table while it is."""
+    grouping: Grouping = "balanced"
+    """Cut the table evenly, which tells nothing of who holds what; or grow groups around holders, which are narrower and open to who knows the method."""
     k: int | None = None
     """The least size of any group; l, rounded up, where none is given."""
     min_width: Mapping[str, float] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class GlobalGuarantee:
     def __post_init__(self) -> None:
         if bounded(self.l, "[method] l", 1) == 1:
             raise PlanError("[method] l = 1 promises nothing; give a number above 1.")
-        for key, allowed in (("strategy", ("adaptive", "constant-ratio", "geometric")), ("grouping", ("bottom-up", "top-down"))):
+        for key, allowed in (("strategy", ("adaptive", "constant-ratio", "geometric")), ("grouping", ("balanced", "bottom-up"))):
             word = getattr(self, key)
             if word not in allowed:
                 raise PlanError(f"[method] {key} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use one of ' + ', '.join(allowed) + '.'}")
@@ -149,16 +149,14 @@ class GlobalGuarantee:
     def _alpha(self) -> float:
         return 2.0 if self.alpha is None else float(self.alpha)  # the paper's default
 
-    def spending(self, past: Past) -> Strategy:
-        """The strategy; the adaptive one by the plan's horizon, or by what the series shows."""
+    def spending(self, exposures: Sequence[int], releases: int) -> Strategy:
+        """The strategy; the adaptive one by the plan's horizon, or by the exposures that a series shows after so many releases."""
         l = exact(self.l, "l")
         if self.strategy == "constant-ratio":
             return ConstantRatio(l, self._horizon)
         if self.strategy == "geometric":
             return Geometric(l, self._alpha)
-        if self.horizon is not None:
-            return Adaptive(l, again_of_horizon(self.horizon), again_of_horizon(self.horizon))
-        return Adaptive(l, again_of_others(past), again_of_holders(past))
+        return Adaptive(l, again_of_series(exposures, releases) if self.horizon is None else again_of_horizon(self.horizon))
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         """Recall what everybody was exposed to, group under what they demand, count the new exposures; MethodError where nothing is left."""

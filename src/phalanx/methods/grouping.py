@@ -1,4 +1,4 @@
-"""Groups in which every member's demand is met: grown bottom-up or split top-down (Wong et al., Section 5; see the kernels for how)."""
+"""Groups in which every member's demand is met: cut evenly, or grown around holders (Wong et al., Section 5; see the kernels for how)."""
 
 import os
 from collections.abc import Callable
@@ -13,6 +13,8 @@ import numpy.typing as npt
 from phalanx.data.microdata import Microdata
 from phalanx.kernels import cells
 from phalanx.kernels import global_guarantee as kernels
+from phalanx.kernels.balanced import Shares
+from phalanx.methods.balanced import by_cuts, nothing_required
 from phalanx.methods.exposures import Demands
 from phalanx.methods.protected import Protected
 
@@ -27,6 +29,8 @@ _SLACKS: Final = (2.0, 4.0, 16.0, 256.0)
 """How far a group's demand may rise above the one it began with, where nobody else is left."""
 _ASKED: Final = 256
 """How many of the nearest groups a row without company asks."""
+_ENOUGH: Final = 64
+"""A class of demand is grouped by itself where it has so many times the rows that its largest group needs."""
 _VALUES: Final = 4096
 """The most protected values of one group."""
 
@@ -108,36 +112,37 @@ def grow(crowd: Crowd, order: Ints, wanted: Bools, group: Ints) -> Ints:
     return left
 
 
-def split(crowd: Crowd, order: Ints, group: Ints) -> Ints:
-    """Split the rows of ``order`` top-down; returns those that had to be set aside, who would demand too much of the whole table.
+def by_demand(highest: Floats, rows: Ints, base: float) -> list[Ints]:
+    """Rows apart by the ``highest`` ratio (n,) that each demands, in classes that double, those with the least last.
 
-    Who was linked to a value so often that even the table as one group holds too much of it is set aside before, and placed afterwards.
+    A class that is small for what it demands goes with the one below. Demands follow from what was published, so that this tells nothing new.
     """
+    level = np.ceil(np.log2(np.maximum(highest[rows] / base, 1.0)) - 1e-9).astype(np.int64)
+    found, small = [], np.zeros(len(rows), dtype=bool)
+    for height in np.unique(level[level > 0])[::-1].tolist():
+        small |= level == height
+        if small.sum() >= _ENOUGH * highest[rows[small]].max():
+            found.append(rows[small])
+            small[:] = False
+    return [*found, rows[small | (level == 0)]]
+
+
+def cut(crowd: Crowd, rows: Ints, group: Ints) -> bool:
+    """Cut rows, given in random order, into balanced groups; False, and nothing is done, where they hold too much to be even one group.
+
+    ``group`` (n,) is set to the name of each row's group. See ``methods/balanced.py``.
+    """
+    if len(rows) < crowd.least:
+        return False
     held, asks = crowd.held, crowd.demands
-    order = order.copy()
-    aside = np.zeros(crowd.rows, dtype=bool)
-    for _ in range(64):
-        here = order[~aside[order]]
-        inside = np.zeros(crowd.rows, dtype=bool)
-        inside[here] = True
-        counts = np.bincount(held.codes[inside[held.row_of]], minlength=len(asks.base))
-        present = counts[asks.value]
-        asked = (present > 0) & (asks.ratio > len(here) / np.maximum(present, 1))
-        tired = np.repeat(np.arange(crowd.rows), np.diff(asks.starts))[asked]
-        common = np.flatnonzero(counts * asks.base > len(here))
-        surplus = held.row_of[np.isin(held.codes, common)]  # rows with a value that the whole table holds too much of: the caller suppresses
-        new = np.concatenate([tired, surplus])
-        new = new[inside[new]]
-        if len(new) == 0:
-            break
-        aside[new] = True
-    here = order[~aside[order]].copy()
-    if len(here):
-        kernels.split(
-            *(crowd.positions, here, 0, len(here), crowd.least, held.starts, held.codes, asks.base, asks.starts, asks.value, asks.ratio, group),
-        )
-    left: Ints = order[group[order] == kernels.FREE]
-    return left
+    finite = asks.base[np.isfinite(asks.base)]
+    unit = max(crowd.least, int(np.ceil(finite.max(initial=1.0))))
+    shares = Shares(held.starts, held.codes, asks.base, asks.starts, asks.value, asks.ratio)
+    found = by_cuts(crowd.positions, rows, unit, crowd.least, shares, nothing_required())
+    if found is None:
+        return False
+    group[rows] = found[rows]
+    return True
 
 
 def join(crowd: Crowd, rows: Ints, group: Ints) -> None:

@@ -74,18 +74,22 @@ def frequent(column: Column, share: float) -> pl.Series:
     return counts["value"][int(share * counts.height) :].sort()
 
 
-def suppress(microdata: Microdata, taken: Mapping[int, set[Any]]) -> Microdata:
+def suppress(microdata: Microdata, taken: Mapping[int, set[Any]], emptied: Ints) -> Microdata:
     """The microdata with values taken out of some rows: a single value becomes missing, a set loses it.
 
-    ``taken``: the values to take out, by row.
+    ``taken``: the values to take out, by row; ``emptied``: rows of which nothing is left, shape (e,).
     """
-    if not taken or microdata.schema.sensitive is None:
+    if not (taken or len(emptied)) or microdata.schema.sensitive is None:
         return microdata
     column = microdata.sensitive
-    domain, rows = column.domain, np.array(sorted(taken))
+    domain, rows = column.domain, np.array(sorted({*taken, *emptied.tolist()}))
     if domain.type == "set":
+        empty = set(emptied.tolist())
         own = domain.values.gather(column.codes[rows]).to_list()
-        left = [SEPARATOR.join(v for v in text.split(SEPARATOR) if v and v not in taken[int(row)]) for row, text in zip(rows, own, strict=True)]
+        left = [
+            "" if row in empty else SEPARATOR.join(v for v in text.split(SEPARATOR) if v and v not in taken[row])
+            for row, text in zip(rows.tolist(), own, strict=True)
+        ]
         values = pl.concat([domain.values, pl.Series(domain.values.name, left, dtype=pl.String)]).unique().sort()
         coded = pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int32)})
         moved = domain.values.alias("value").to_frame().join(coded, on="value", how="left", nulls_equal=True, maintain_order="left")["code"].to_numpy()

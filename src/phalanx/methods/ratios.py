@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 _MARGIN: Final = 1e-10
 """Ratios are rounded up by this part, far more than what floating point loses; groups are checked in whole numbers all the same."""
@@ -60,11 +59,8 @@ def constant_ratio(l: Fraction, exposures: int) -> float:
 class Strategy(Protocol):
     """Says which ratio a group must have for a member, given the member's survival of the value and in how many releases they were linked to it."""
 
-    def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
-        """The demanded ratios, shape (n,), never below ``nlow``; infinite where the value may not be near the person any more.
-
-        ``own`` (n,): whether the person holds the value now, and may well hold it again.
-        """
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
+        """The demanded ratios, shape (n,), never below ``nlow``; infinite where the value may not be near the person any more."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +70,7 @@ class ConstantRatio:
     l: Fraction
     horizon: int
 
-    def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
         """The larger of n_c and nlow."""
         return np.maximum(constant_ratio(self.l, self.horizon) * _TIE, nlow(survival, self.l))
 
@@ -86,7 +82,7 @@ class Geometric:
     l: Fraction
     alpha: float
 
-    def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
         """Alpha times nlow."""
         least = nlow(survival, self.l)
         return np.maximum(self.alpha * _TIE * least, least)
@@ -102,23 +98,20 @@ class Adaptive:
     """
 
     l: Fraction
-    others: tuple[float, ...]
+    again: tuple[float, ...]
     """The probability that a person who was linked to a value in 1, 2, … releases will be once more; the last one holds for all further ones."""
-    own: tuple[float, ...]
-    """The same for a person who held the value the last time."""
 
-    def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
         """The ratio of the next exposure, for persons with these ``times`` behind them."""
         least = nlow(survival, self.l)
         with np.errstate(divide="ignore", invalid="ignore"):
             budget = np.log(survival) - log1p(-1 / float(self.l))
         found = np.full(len(least), inf)
         able = np.isfinite(least) & (budget > 0)
-        for again, whose in ((self.others, ~own), (self.own, own)):
-            kinds = np.minimum(times, len(again))
-            for kind in np.unique(kinds[whose]):
-                here = (kinds == kind) & whose & able
-                found[here] = _first_ratio(budget[here], weights(again, int(kind)))
+        kinds = np.minimum(times, len(self.again))
+        for kind in np.unique(kinds[able]):
+            here = (kinds == kind) & able
+            found[here] = _first_ratio(budget[here], weights(self.again, int(kind)))
         return np.maximum(found * _TIE, least)
 
 
@@ -130,10 +123,10 @@ class AtMost:
     l: Fraction
     times: float
 
-    def ratio(self, survival: Floats, times: Ints, own: Bools) -> Floats:
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
         """The smaller of the two, never below nlow."""
         least = nlow(survival, self.l)
-        return np.maximum(np.minimum(self.strategy.ratio(survival, times, own), self.times * _TIE * least), least)
+        return np.maximum(np.minimum(self.strategy.ratio(survival, times), self.times * _TIE * least), least)
 
 
 def weights(again: Sequence[float], times: int) -> list[float]:
@@ -198,33 +191,19 @@ def ratio_of(share: float) -> float:
     return 1 / (1 - exp(-share))
 
 
-@dataclass(frozen=True)
-class Past:
-    """What a series shows of exposures so far."""
+def again_of_series(exposures: Sequence[int], releases: int) -> tuple[float, ...]:
+    """The chance of one more exposure after 1, 2, … of them, as a series shows it, which everybody can compute from what was published.
 
-    releases: int
-    others: Sequence[int]
-    """How many pairs of person and value have 1, 2, … exposures behind them, where the person did not hold the value the last time."""
-    own: Sequence[int]
-    """The same where they held it."""
-    stages: Sequence[float]
-    """How many groups there were by the most exposures that a holder of one of their values had behind them: 0, 1, …"""
-
-
-def again_of_others(past: Past) -> tuple[float, ...]:
-    """The chance of one more exposure after 1, 2, … of them, for somebody who happened to be near the value."""
-    return _again(past, past.others)
-
-
-def again_of_holders(past: Past) -> tuple[float, ...]:
-    """The same for somebody who holds the value; where groups show more, half way (geometrically) to what they show.
-
-    A group is as large as the most that one of its members demands, so that later exposures weigh more on the average group than on the average person;
-    less than the share of groups that have somebody with a past, since not everybody who has one is the one who demands most.
+    ``exposures``: how many pairs of person and value have 0, 1, … exposures behind them after so many ``releases``; those of the last release could not be
+    exposed again yet.
     """
-    chances = _again(past, past.own)
-    shown = ((sum(past.stages[behind:]) + _WEIGHT * _LOWEST) / (sum(past.stages[behind - 1 :]) + _WEIGHT) for behind in range(1, len(chances) + 1))
-    return tuple(sqrt(a * min(max(a, b), 1.0)) for a, b in zip(chances, shown, strict=True))
+    found, chance = [], _LOWEST
+    could = max(releases - 1, 0) / max(releases, 1)
+    for behind in range(1, len(exposures)):
+        reached, further = sum(exposures[behind:]) * could, sum(exposures[behind + 1 :])
+        chance = min((further + _WEIGHT * chance) / (reached + _WEIGHT), 1.0)  # after more exposures as after fewer, until it is known better
+        found.append(max(chance, _LOWEST))
+    return tuple(found)
 
 
 def again_of_horizon(horizon: int | Sequence[float]) -> tuple[float, ...]:
@@ -236,14 +215,3 @@ def again_of_horizon(horizon: int | Sequence[float]) -> tuple[float, ...]:
     if isinstance(horizon, int):
         return (*([1.0] * (horizon - 1)), 0.0)
     return (*(after / before if before > 0 else 0.0 for before, after in pairwise(horizon)), 0.0)
-
-
-def _again(past: Past, counts: Sequence[int]) -> tuple[float, ...]:
-    """Of those who were exposed so often, how many were once more; those of the last release could not be yet."""
-    found, chance = [], _LOWEST
-    could = max(past.releases - 1, 0) / max(past.releases, 1)
-    for behind in range(1, len(counts) + 1):
-        reached, further = sum(counts[behind - 1 :]) * could, sum(counts[behind:])
-        chance = min((further + _WEIGHT * chance) / (reached + _WEIGHT), 1.0)  # after more exposures as after fewer, until it is known better
-        found.append(max(chance, _LOWEST))
-    return tuple(found)

@@ -13,15 +13,15 @@ import polars as pl
 
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR
-from phalanx.errors import MethodError, SchemaError
-from phalanx.guarantees.exact import exact
+from phalanx.errors import MethodError, NotEligible, SchemaError
+from phalanx.guarantees.exact import exact, plain
 from phalanx.kernels.exposures import left_of
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.cohorts import Cohorts, Counterfeit, fit, stand_in
-from phalanx.methods.exposures import TIMES, Demands, Hosts, Recalled, counted, least_survival
-from phalanx.methods.grouping import Crowd, deal, grow, join, places, split
+from phalanx.methods.exposures import Demands, Hosts, Recalled, counted, least_survival
+from phalanx.methods.grouping import Crowd, by_demand, cut, deal, grow, join, places
 from phalanx.methods.protected import Protected, frequent, suppress
-from phalanx.methods.ratios import AtMost, Past, Strategy
+from phalanx.methods.ratios import AtMost, Strategy
 from phalanx.randomness import Randomness
 from phalanx.release.exposures import SCALE, Exposures
 from phalanx.release.generalized import Generalized, generalize
@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 _FREE: Final = -1
 _COHORT: Final = -2
 _LESS: Final = (2.0, 1.25, 1.0)
 """How many times the least ratio is asked where the table is too small for the strategy, in turn."""
-_UNPROTECTED, _STAGES = "unprotected", "stages"
+_FILLED: Final = 0.9
+"""Whoever demands groups that one value would fill to more than this part, by its share in the last release, is published without a value."""
+_UNPROTECTED, _SHARES = "unprotected", "shares"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,8 @@ class Round:
     rng: Randomness
     suppressed: dict[str, int] = field(default_factory=dict)
     held_back: dict[str, int] = field(default_factory=dict)
+    emptied: list[int] = field(default_factory=list)
+    """Rows that are published without a sensitive value, whatever it is."""
 
     def draft(self) -> Draft:
         """The release as it would be published."""
@@ -57,10 +60,15 @@ class Round:
         gone = np.zeros(len(held.codes), dtype=bool)
         group = np.full(len(self.everybody), _FREE, dtype=np.int64)
         cohorts = Cohorts.recall(self.memory.tables, self.everybody)
-        self._suppress_spent(gone)
         if self.method.permanent:
-            self._cohorts(cohorts, gone, group)
-        self._groups(gone, group)
+            self._cohorts_again(cohorts, gone, group)
+        if self.method.grouping == "balanced":
+            self._cut(cohorts, gone, group)
+        else:
+            self._suppress_spent(gone)
+            self._grow_cohorts(cohorts, gone, group)
+            self._grow(gone, group)
+        self._fit(cohorts, gone)
         inside = group[:n] >= 0
         if not inside.any() and not cohorts.cohorts:
             raise MethodError(
@@ -110,18 +118,12 @@ class Round:
     @cached_property
     def recalled(self) -> Recalled:
         """What everybody was exposed to."""
-        return Recalled.of(self.before, self.everybody)
-
-    @cached_property
-    def stages(self) -> Floats:
-        """How many groups there were by the most exposures that a holder had behind them, (TIMES + 1,); each release counts half of the next."""
-        return self.memory.carried[_STAGES]["groups"].to_numpy() if _STAGES in self.memory.carried else np.zeros(TIMES + 1)
+        return Recalled.of(self.before, self.everybody, self.held.names)
 
     @cached_property
     def strategy(self) -> Strategy:
         """How budgets are spent in this release."""
-        others, own = counted(self.before)[:, 1:].tolist()
-        return self.method.spending(Past(self.memory.releases, others, own, self.stages.tolist()))
+        return self.method.spending(counted(self.before).tolist(), self.memory.releases)
 
     @cached_property
     def demands(self) -> Demands:
@@ -129,7 +131,7 @@ class Round:
         return self._demands(self.strategy)
 
     def _demands(self, strategy: Strategy) -> Demands:
-        return self.recalled.demands(strategy, self.held.with_strangers(len(self.everybody) - self.microdata.rows))
+        return self.recalled.demands(strategy)
 
     def _crowd(self, held: Protected, demands: Demands | None = None) -> Crowd:
         tables = [self.microdata] if self.microdata.registry is None else [self.microdata, self.microdata.registry]
@@ -160,37 +162,124 @@ class Round:
         if values:
             self.suppressed[reason] = self.suppressed.get(reason, 0) + values
 
-    def _cohorts(self, cohorts: Cohorts, gone: Bools, group: Ints) -> None:
-        """Publish cohorts again, and found new ones around permanent values that come new."""
-        held, n = self.held, self.microdata.rows
-        before = int(gone.sum())
-        missing = cohorts.publish_again(self.persons, held, self.bound, gone)
+    def _cohorts_again(self, cohorts: Cohorts, gone: Bools, group: Ints) -> None:
+        """Publish the cohorts of whom somebody is there."""
+        missing = cohorts.publish_again(self.persons, self.held, self.bound, gone)
         if len(missing):
             raise MethodError(
                 f"{len(missing)} person(s) come without the permanent value that was published for them, and holding them back would tell that they have one; "
                 "put the value back into their rows at the source."
             )
+        self._count("no cohort can take its permanent value", int(gone.sum()))
         group[cohorts.of_row >= 0] = _COHORT  # registered members too: who is in a cohort is nobody's neighbour elsewhere
-        permanent = np.zeros(n, dtype=bool)
-        permanent[held.row_of[held.permanent[held.codes] & ~gone]] = True
-        wanted = permanent & (group[:n] == _FREE)
-        crowd = self._crowd(held.without(gone))
-        everyone = np.concatenate([wanted, np.zeros(len(group) - n, dtype=bool)])
-        lonely = grow(crowd, crowd.order[(crowd.order < n) & (group[crowd.order] == _FREE)], everyone, group)
-        alone = np.isin(held.row_of, lonely) & held.permanent[held.codes]
-        gone[alone] = True
-        self._count("no cohort can take its permanent value", int(gone.sum()) - before)
-        names = np.flatnonzero(group[:n] >= 0)
-        for name in np.unique(group[names]):
+
+    def _carriers(self, gone: Bools, group: Ints) -> Bools:
+        """The rows with a permanent value that are in no cohort yet, shape (n,)."""
+        held, found = self.held, np.zeros(self.microdata.rows, dtype=bool)
+        found[held.row_of[held.permanent[held.codes] & ~gone]] = True
+        carriers: Bools = found & (group[: len(found)] != _COHORT)
+        return carriers
+
+    def _found(self, cohorts: Cohorts, gone: Bools, group: Ints) -> None:
+        """Make cohorts of the groups with a permanent value."""
+        held, n = self.held, self.microdata.rows
+        names = np.unique(group[:n][self._carriers(gone, group) & (group[:n] >= 0)])
+        for name in names:
             rows = np.flatnonzero(group[:n] == name)
             cohorts.found(self.persons, held.without(gone), rows)
             group[rows] = _COHORT
+
+    def _fit(self, cohorts: Cohorts, gone: Bools) -> None:
+        """Say what stands in for absent members, and suppress what a cohort is too small for."""
+        held, n = self.held, self.microdata.rows
         stream = self.rng.stream("counterfeits")
         lasting = np.zeros(n, dtype=bool)
         lasting[held.row_of[held.permanent[held.codes]]] = True
         stand_in(cohorts.cohorts, np.flatnonzero(~lasting) if not self._is_set else np.arange(n), stream, beside=self._is_set)
         values = sum(fit(cohort, held, gone, self._allowed, stream) for cohort in cohorts.cohorts)
         self._count("its cohort is too small for it", values)
+
+    def _cut(self, cohorts: Cohorts, gone: Bools, group: Ints) -> None:
+        """Everybody who is in no cohort, in balanced groups; whoever's budget is spent is published without a sensitive value, whatever it is."""
+        held, n = self.held, self.microdata.rows
+        crowd = self._crowd(held.without(gone))
+        spent = self._spent(crowd.demands)
+        if len(group) > n and self._carriers(gone, group).any():  # members of a cohort are real rows: first without registered persons
+            alone = group.copy()
+            self._cut_classes(crowd, crowd.order[(crowd.order < n) & (alone[crowd.order] == _FREE)], spent.copy(), alone)
+            self._found(cohorts, gone, alone)
+            group[alone == _COHORT] = _COHORT
+        self._cut_classes(crowd, crowd.order[group[crowd.order] == _FREE], spent, group)
+        populated = np.isin(group, np.unique(group[:n][group[:n] >= 0]))
+        group[(group >= 0) & ~populated] = _FREE
+        self._found(cohorts, gone, group)
+        emptied = np.flatnonzero(spent[:n] & (group[:n] == _FREE))
+        self.emptied.extend(emptied.tolist())
+        gone[np.isin(held.row_of, emptied)] = True
+        self._count("the person's budget is spent", len(emptied))
+        self._place(emptied, gone, group)
+
+    def _cut_classes(self, crowd: Crowd, order: Ints, spent: Bools, group: Ints) -> None:
+        """Cut those whose budget is not ``spent``, apart by what they demand; whoever's class cannot be one group is spent, too."""
+        base = float(crowd.demands.base.max(initial=1.0))
+        highest = np.full(crowd.rows, base)
+        np.maximum.at(highest, np.repeat(np.arange(crowd.rows), np.diff(crowd.demands.starts)), crowd.demands.ratio)
+        *others, last = by_demand(highest, order[~spent[order]], base)
+        for rows in others:
+            spent[rows] = not self._cut_class(crowd, rows, group)
+        if not self._cut_class(crowd, last, group):
+            fresh = last[highest[last] <= base]
+            spent[last] = highest[last] > base
+            if len(fresh) >= crowd.least and not (len(fresh) < len(last) and self._cut_class(crowd, fresh, group)):
+                codes = crowd.held.codes[np.isin(crowd.held.row_of, fresh)]
+                raise NotEligible(
+                    f"a protected value stands in {int(np.bincount(codes).max())} of {len(fresh)} rows, and l = {plain(self.bound)} allows at most 1/l of them; "
+                    "lower l, or leave frequent values out of protect."
+                )
+            if len(fresh) < crowd.least:
+                spent[fresh] = True
+
+    def _cut_class(self, crowd: Crowd, rows: Ints, group: Ints) -> bool:
+        """Cut rows under the strategy's ratios, or where they are too many for the table, under less, down to what the promise needs."""
+        if cut(crowd, rows, group):
+            return True
+        return any(cut(replace(crowd, demands=self._demands(AtMost(self.strategy, self.bound, times))), rows, group) for times in _LESS)
+
+    def _spent(self, demands: Demands) -> Bools:
+        """Who demands more than the share that a value had in the last release can give, or more rows than there are; shape of everybody."""
+        shares = np.zeros(len(demands.base))
+        if _SHARES in self.memory.carried:
+            known = self.memory.carried[_SHARES]["share"].to_numpy()
+            shares[: len(known)] = known
+        asks_too_much = (demands.ratio * shares[demands.value] > _FILLED) | (demands.ratio > len(self.everybody))
+        spent = np.zeros(len(self.everybody), dtype=bool)
+        spent[np.repeat(np.arange(len(spent)), np.diff(demands.starts))[asks_too_much]] = True
+        return spent
+
+    def _place(self, rows: Ints, gone: Bools, group: Ints) -> None:
+        """Groups for rows without protected values; what fits nowhere is held back."""
+        crowd = self._crowd(self.held.without(gone))
+        rest = crowd.order[np.isin(crowd.order, rows)]
+        deal(crowd, rest, group)
+        left = rest[group[rest] == _FREE]
+        join(crowd, left, group)
+        if still := int((group[left] == _FREE).sum()):
+            self.held_back["too few rows for a group"] = still
+
+    def _grow_cohorts(self, cohorts: Cohorts, gone: Bools, group: Ints) -> None:
+        """Found new cohorts around permanent values that come new."""
+        held, n = self.held, self.microdata.rows
+        wanted = self._carriers(gone, group)
+        if not wanted.any():
+            return
+        before = int(gone.sum())
+        crowd = self._crowd(held.without(gone))
+        everyone = np.concatenate([wanted, np.zeros(len(group) - n, dtype=bool)])
+        lonely = grow(crowd, crowd.order[(crowd.order < n) & (group[crowd.order] == _FREE)], everyone, group)
+        alone = np.isin(held.row_of, lonely) & held.permanent[held.codes]
+        gone[alone] = True
+        self._count("no cohort can take its permanent value", int(gone.sum()) - before)
+        self._found(cohorts, gone, group)
 
     def _allowed(self, row: int, code: int, size: int) -> int:
         """How many rows of a cohort may hold a value, for one member; where shares are added up, the budget must also last for the sum."""
@@ -208,29 +297,16 @@ class Round:
     def _is_set(self) -> bool:
         return self.microdata.sensitive.domain.type == "set"
 
-    def _groups(self, gone: Bools, group: Ints) -> None:
+    def _grow(self, gone: Bools, group: Ints) -> None:
         """Everybody who is in no cohort; what finds no company loses its protected values, and fewer rows than a group needs are held back."""
         held, n = self.held, self.microdata.rows
         crowd = self._crowd(held.without(gone))
-        order = crowd.order[group[crowd.order] == _FREE]
-        if self.method.grouping == "bottom-up":
-            lonely = grow(crowd, order, crowd.seeds, group)
-        else:
-            aside = split(crowd, order, group)
-            populated = np.isin(group, np.unique(group[:n][group[:n] >= 0]))
-            group[(group >= 0) & ~populated] = _FREE
-            lonely = aside[crowd.seeds[aside]]
+        lonely = grow(crowd, crowd.order[group[crowd.order] == _FREE], crowd.seeds, group)
         lonely = self._content_with_less(crowd, lonely, group)
         alone = np.isin(held.row_of, lonely) & ~gone
         gone[alone] = True
         self._count("no group is large enough for it", int(alone.sum()))
-        crowd = self._crowd(held.without(gone))
-        rest = crowd.order[(crowd.order < n) & (group[crowd.order] == _FREE)]
-        deal(crowd, rest, group)
-        left = rest[group[rest] == _FREE]
-        join(crowd, left, group)
-        if still := int((group[left] == _FREE).sum()):
-            self.held_back["too few rows for a group"] = still
+        self._place(np.flatnonzero(group[:n] == _FREE), gone, group)
 
     def _content_with_less(self, crowd: Crowd, lonely: Ints, group: Ints) -> Ints:
         """Groups for rows that found none as large as the strategy would like: as large as there are, down to what the promise needs."""
@@ -265,13 +341,13 @@ class Round:
             added,
             len(held.names),
         )
-        after, least, stages = self.recalled.after(self.everybody, shows.with_strangers(len(place) - n), place, hosts)
+        after, least = self.recalled.after(self.everybody, place, hosts)
         if least < least_survival(self.bound):
             raise MethodError("the groups as built would link somebody too often, and nothing was published; please report this.")
         taken: dict[int, set[Any]] = {}
         for row, code in zip(held.row_of[gone].tolist(), held.codes[gone].tolist(), strict=True):
             taken.setdefault(row, set()).add(held.names[code])
-        shown = suppress(self.microdata, taken)
+        shown = suppress(self.microdata, taken, np.array(self.emptied, dtype=np.int64))
         form, published_id, registered = self._form(shown, place, cohorts, len(names))
         groups = np.zeros(n, dtype=np.int64)
         groups[place[:n] >= 0] = published_id[place[:n][place[:n] >= 0]]
@@ -280,9 +356,9 @@ class Round:
             form=form,
             groups=groups,
             remember=first | cohorts.to_remember(),
-            carry=after.to_tables() | {_STAGES: pl.DataFrame({"groups": self.stages / 2 + stages})},
+            carry=after.to_tables() | {_SHARES: pl.DataFrame({"share": np.bincount(hosts.value, hosts.count, len(held.names)) / max(int(sizes.sum()), 1)})},
             registered=registered,
-            shown=shown if taken else None,
+            shown=shown if taken or self.emptied else None,
             suppressed_values=self.suppressed,
             held_back=self.held_back,
             guarantees=[self.method.promise(self.unprotected.to_list())],

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import polars as pl
 
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 SCALE: Final = 16 * math.lcm(*range(1, 42))
 """Survival is a whole number of this many parts (below 2**62): the shares of groups of up to 41 are exact, all others are rounded down."""
@@ -31,8 +30,6 @@ class Exposures:
     """In parts of SCALE, shape (e,)."""
     times: Ints
     """In how many releases a group linked them, shape (e,)."""
-    own: Bools
-    """Whether the person held the value themselves the last time, shape (e,); what it is like to be exposed again depends on it."""
     values: pl.Series
     """The sensitive values that pairs are about."""
 
@@ -46,7 +43,6 @@ class Exposures:
             empty,
             empty,
             empty,
-            empty.astype(bool),
             pl.Series("value", [], dtype=pl.String),
         )
 
@@ -58,12 +54,12 @@ class Exposures:
         persons, pairs = tables[PERSONS], tables[PAIRS]
         starts = np.concatenate([[0], np.cumsum(persons["pairs"].to_numpy(), dtype=np.int64)])
         value, survival, times = (pairs[name].to_numpy().astype(np.int64) for name in ("value", "survival", "times"))
-        return cls(persons["person"], starts, value, survival, times, pairs["own"].to_numpy(), tables[VALUES]["value"])
+        return cls(persons["person"], starts, value, survival, times, tables[VALUES]["value"])
 
     def to_tables(self) -> dict[str, pl.DataFrame]:
-        """The tables to carry: (person, pairs), (value, survival, times, own), (value)."""
+        """The tables to carry: (person, pairs), (value, survival, times), (value)."""
         return {
             PERSONS: pl.DataFrame({"person": self.persons, "pairs": np.diff(self.starts).astype(np.uint32)}),
-            PAIRS: pl.DataFrame({"value": self.value.astype(np.int32), "survival": self.survival, "times": self.times.astype(np.uint16), "own": self.own}),
+            PAIRS: pl.DataFrame({"value": self.value.astype(np.int32), "survival": self.survival, "times": self.times.astype(np.uint16)}),
             VALUES: self.values.alias("value").to_frame(),
         }
