@@ -275,7 +275,7 @@ def exposures(carried, persons, values):
     pairs = sorted((persons.index(p), values.index(v), *carried[p, v]) for p, v in carried)
     starts = np.cumsum([0, *(sum(i == who for i, *_ in pairs) for who in range(len(persons)))])
     columns = [np.array([pair[i] for pair in pairs], dtype=np.int64) for i in (1, 2, 3)]
-    return Exposures(keys(persons), starts, *columns, np.zeros(len(pairs), dtype=bool), pl.Series("value", values, dtype=pl.String))
+    return Exposures(keys(persons), starts, *columns, pl.Series("value", values, dtype=pl.String))
 
 
 def chain(seed, releases=4):
@@ -318,7 +318,7 @@ def spoiled(after, before, how):
     without = np.arange(len(after.value)) != i
     owner = np.searchsorted(after.starts, i, side="right") - 1
     starts = after.starts - (np.arange(len(after.starts)) > owner)
-    fewer = replace(after, value=after.value[without], survival=after.survival[without], times=after.times[without], own=after.own[without], starts=starts)
+    fewer = replace(after, value=after.value[without], survival=after.survival[without], times=after.times[without], starts=starts)
     last_one = np.diff(after.starts)[-1]
     gone = slice(None, len(after.value) - last_one)
     match how:
@@ -331,7 +331,7 @@ def spoiled(after, before, how):
         case "a person lost":
             return replace(
                 after, persons=after.persons[:-1], starts=after.starts[:-1], value=after.value[gone], survival=after.survival[gone],
-                times=after.times[gone], own=after.own[gone],
+                times=after.times[gone],
             )  # fmt: skip
         case "persons in another order":
             return replace(after, persons=after.persons.reverse())
@@ -354,7 +354,7 @@ def spoiled(after, before, how):
         case "a pair invented":
             return replace(
                 after, persons=pl.concat([after.persons, keys(["nobody"])]), starts=np.append(after.starts, after.starts[-1] + 1), value=np.append(after.value, 0),
-                survival=np.append(after.survival, SCALE), times=np.append(after.times, 0), own=np.append(after.own, False),
+                survival=np.append(after.survival, SCALE), times=np.append(after.times, 0),
             )  # fmt: skip
         case "as before":
             return before
@@ -387,7 +387,7 @@ def test_new_pairs_may_not_be_lost():
     for i in range(len(after.value)):
         rest = np.arange(len(after.value)) != i
         starts = after.starts - (after.starts > i)
-        lost = Exposures(after.persons, starts, after.value[rest], after.survival[rest], after.times[rest], after.own[rest], after.values)
+        lost = Exposures(after.persons, starts, after.value[rest], after.survival[rest], after.times[rest], after.values)
         assert not last(GlobalGuarantee(2), shown, before, lost)[CARRIED].holds
 
 

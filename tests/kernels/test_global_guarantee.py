@@ -12,8 +12,8 @@ from naive import exposures as naive
 from phalanx.kernels import cells
 from phalanx.kernels import global_guarantee as kernels
 from phalanx.kernels.exposures import left_of
-from phalanx.methods.exposures import TIMES, Demands, Hosts, Recalled, least_survival
-from phalanx.methods.grouping import Crowd, deal, grow, join, split
+from phalanx.methods.exposures import Demands, Hosts, Recalled, least_survival
+from phalanx.methods.grouping import Crowd, by_demand, cut, deal, grow, join
 from phalanx.methods.protected import Protected
 from phalanx.release.exposures import SCALE, Exposures
 
@@ -67,17 +67,34 @@ def test_grown_groups_meet_every_demand(given_):
 
 @given(crowds())
 @settings(max_examples=150, deadline=None)
-def test_split_and_joined_groups_meet_every_demand(given_):
-    """So do the parts of a top-down split, and the groups that rows join afterwards; what fits in some group is let in."""
+def test_cut_and_joined_groups_meet_every_demand(given_):
+    """So do balanced groups, of which there are none only where all rows together cannot be one, and groups that rows join afterwards."""
     crowd, rows, own = given_
     group = np.full(crowd.rows, kernels.FREE, dtype=np.int64)
-    aside = split(crowd, crowd.order, group)
-    join(crowd, aside, group)
+    some = crowd.order[: 1 + crowd.rows // 2]
+    done = cut(crowd, some, group)
+    assert done == (len(some) >= crowd.least and broken(crowd, rows, own, some) is None)
+    assert (group[some] >= 0).all() == done
+    join(crowd, crowd.order[group[crowd.order] < 0], group)
     found = groups_of(group)
     for members in found:
+        assert len(members) >= crowd.least
         assert broken(crowd, rows, own, members) is None
     for row in np.flatnonzero(group < 0):
         assert all(broken(crowd, rows, own, [*members, int(row)]) is not None for members in found)
+
+
+@given(st.lists(st.floats(2, 300), min_size=1, max_size=400), st.integers(0, 2**32 - 1))
+def test_classes_of_demand(highest, seed):
+    """Everybody is in one class; those of a class demand alike, but for what was too few for a class; the class of those who demand least is the last."""
+    highest = np.array(highest)
+    order = np.random.default_rng(seed).permutation(len(highest))
+    classes = by_demand(highest, order, 2.0)
+    assert sorted(np.concatenate(classes).tolist()) == list(range(len(highest)))
+    for rows in classes[:-1]:
+        assert len(rows) >= 64 * highest[rows].max()
+        assert highest[rows].min() > 2
+    assert set(np.flatnonzero(highest <= 2)) <= set(classes[-1].tolist())
 
 
 def test_a_demand_that_is_passed_over_would_be_seen():
@@ -154,18 +171,15 @@ def test_memory_is_carried_as_the_slow_twin_does(data):
         row_of = np.repeat(np.arange(len(people)), [len(c) for c in codes])
         flat = np.array([c for row in codes for c in row], dtype=np.int32)
         hosts = Hosts.of(groups[row_of], flat, sizes, np.zeros(3, dtype=bool), 3)
-        recalled = Recalled.of(memory, persons)
-        held = Protected(names, np.zeros(3, dtype=bool), np.concatenate([[0], np.cumsum([len(c) for c in codes])]).astype(np.int64), flat)
-        memory, least, stages = recalled.after(persons, held, groups, hosts)
-        expected_least, expected_stages = slow.release(persons.to_list(), groups.tolist(), codes, sizes.tolist(), TIMES)
-        assert least == expected_least
-        assert stages.tolist() == expected_stages
+        recalled = Recalled.of(memory, persons, names)
+        memory, least = recalled.after(persons, groups, hosts)
+        assert least == slow.release(persons.to_list(), groups.tolist(), codes, sizes.tolist())
         found = {}
         for i, person in enumerate(memory.persons.to_list()):
             for j in range(memory.starts[i], memory.starts[i + 1]):
-                found[person, int(memory.value[j])] = int(memory.survival[j]), int(memory.times[j]), bool(memory.own[j])
-        assert found == {pair: (parts, times, own) for pair, (parts, times, own, _) in slow.pairs.items()}
-        assert all(Fraction(parts, SCALE) <= truth <= Fraction(parts, SCALE) + Fraction(times, 2**50) for parts, times, _, truth in slow.pairs.values())
+                found[person, int(memory.value[j])] = int(memory.survival[j]), int(memory.times[j])
+        assert found == {pair: (parts, times) for pair, (parts, times, _) in slow.pairs.items()}
+        assert all(Fraction(parts, SCALE) <= truth <= Fraction(parts, SCALE) + Fraction(times, 2**50) for parts, times, truth in slow.pairs.values())
         tables = memory.to_tables()
         again_read = Exposures.of_tables(tables)
         assert (again_read.value == memory.value).all()

@@ -9,7 +9,7 @@ import pytest
 
 from phalanx.checking import verify
 from phalanx.data.schema import Schema
-from phalanx.errors import LedgerError, PlanError, SchemaError
+from phalanx.errors import LedgerError, NotEligible, PlanError, SchemaError
 from phalanx.ledger import Ledger
 from phalanx.methods.global_guarantee import GlobalGuarantee
 from phalanx.publishing import Series
@@ -50,7 +50,7 @@ def truth_of(published, ledger, name, protected):
     return survival
 
 
-@pytest.mark.parametrize("grouping", ["bottom-up", "top-down"])
+@pytest.mark.parametrize("grouping", ["balanced", "bottom-up"])
 @pytest.mark.parametrize("settings", [{}, {"strategy": "constant-ratio", "horizon": 6}, {"strategy": "geometric", "alpha": 1.5}, {"horizon": [1, 0.9, 0.5]}])
 def test_a_series_keeps_the_promise(tmp_path, settings, grouping):
     """Eight releases in which persons stay, leave, return and change: no probability of ever having been linked is above 1/l, counted the slow way."""
@@ -100,7 +100,7 @@ def test_absence_and_deletion_change_nothing(tmp_path):
 
 def test_one_person_again_and_again(tmp_path):
     """Somebody with the same protected value in every release is in ever larger groups, until the value is suppressed, which is said; never above 1/l."""
-    publishing = series(tmp_path, protecting(strategy="geometric", alpha=2))
+    publishing = series(tmp_path, protecting(strategy="geometric", alpha=2, grouping="bottom-up"))
     published, sizes = [], []
     for i in range(9):
         frame = table(60, seed=i, share=0).with_columns(pl.when(pl.col("who") == 7).then(pl.lit("chlamydia")).otherwise("ill").alias("ill"))
@@ -114,10 +114,33 @@ def test_one_person_again_and_again(tmp_path):
     assert 1 - min(truth_of(published, tmp_path / "l.db", "visits", ["chlamydia"]).values()) <= Fraction(1, 2)
 
 
-def test_a_value_that_is_everywhere_is_suppressed(tmp_path):
-    """Where more rows hold a value than any groups can take, the surplus is suppressed, and everything else published."""
+def test_whose_budget_is_spent_has_no_value(tmp_path):
+    """In balanced groups the holder's neighbours are in ever larger groups, too; whoever's budget is spent is published without a value, holder or not."""
+    publishing = series(tmp_path, protecting(strategy="geometric", alpha=2))
+    published, sizes = [], []
+    for i in range(9):
+        frame = table(60, seed=i, share=0).with_columns(pl.when(pl.col("who") == 7).then(pl.lit("chlamydia")).otherwise("ill").alias("ill"))
+        published.append(publishing.publish(frame))
+        held = published[-1].release.form.table.filter(pl.col("ill") == "chlamydia")
+        sizes.append(published[-1].release.form.table.filter(pl.col("group") == held["group"][0]).height if held.height else None)
+        emptied = published[-1].suppressed_values.get("the person's budget is spent", 0)
+        assert published[-1].release.form.table["ill"].null_count() == emptied
+        assert emptied in {0, *range(4, 60)}  # never the holder alone
+    assert 4 <= sizes[0] <= sizes[1] <= sizes[2]
+    assert 1 - min(truth_of(published, tmp_path / "l.db", "visits", ["chlamydia"]).values()) <= Fraction(1, 2)
+
+
+def test_a_value_that_is_everywhere_is_refused(tmp_path):
+    """Where more rows hold a value than any groups can take, nothing is published, which counts alone decide."""
     frame = table(60, share=0).with_columns(pl.when(pl.col("who") < 45).then(pl.lit("syphilis")).otherwise("ill").alias("ill"))
-    published = series(tmp_path, protecting()).publish(frame)
+    with pytest.raises(NotEligible, match="45 of 60 rows, and l = 2"):
+        series(tmp_path, protecting()).publish(frame)
+
+
+def test_a_value_that_is_everywhere_is_suppressed(tmp_path):
+    """Grown groups suppress the surplus and publish everything else."""
+    frame = table(60, share=0).with_columns(pl.when(pl.col("who") < 45).then(pl.lit("syphilis")).otherwise("ill").alias("ill"))
+    published = series(tmp_path, protecting(grouping="bottom-up")).publish(frame)
     left = (published.release.form.table["ill"] == "syphilis").sum()
     assert 0 < left <= 30
     assert sum(published.suppressed_values.values()) == 45 - left
