@@ -41,6 +41,8 @@ class OneGroup:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = True
+    holds_if_method_known: ClassVar[bool] = True
+    may_suppress: ClassVar[tuple[str, ...]] = ()
 
     groups: int = 1
     without: int = 0

@@ -319,6 +319,8 @@ class Series:
             "guarantees": [g.public() for g in draft.guarantees or self._is.method.guarantees],
             "boxes": "fixed" if draft.form.kind == "recoded" else "widened" if method.get("min_width") else "tight" if draft.form.has_intervals else "exact",
             "per": draft.per,
+            "holds_if_method_known": self._is.method.holds_if_method_known,
+            "may_suppress": list(self._is.method.may_suppress),
             "not_for_publication": not rng.for_publication,
             "previous": earlier[-1].digest if earlier else None,
         }

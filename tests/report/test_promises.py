@@ -14,11 +14,11 @@ PASSING = "For values that come and go"
 MISSING = "A missing value tells something"
 
 
-def manifest(*guarantees, registered=0, values="categorical", form="generalized"):
+def manifest(*guarantees, registered=0, values="categorical", form="generalized", **stated):
     ill = PublishedAttribute(name="ill", role="sensitive", type=values, columns=["ill"])
     return Manifest(
         series="clinic", number=1, form=form, method={"name": "by hand"}, guarantees=[g.public() for g in guarantees], attributes=[ill],
-        rows=4, groups=2, counterfeits=0, registered=registered, boxes="tight", files=[],
+        rows=4, groups=2, counterfeits=0, registered=registered, boxes="tight", files=[], **stated,
     )  # fmt: skip
 
 
@@ -91,3 +91,14 @@ def test_a_long_list_is_cut_short():
     """Hundreds of protected values do not fill the page; the manifest has them all."""
     assert settings({"protect": list(range(12))}).endswith("10 / 11")
     assert settings({"protect": list(range(686))}).endswith("10 / 11 and 674 more")
+
+
+def test_what_the_method_states_is_told():
+    """Who knows the method, and suppressed rows, where no guarantee covers them: one sentence each, and none where nothing is stated or nothing is left out."""
+    known, suppressed = "Only against those who do not know the method", "Suppressed rows are not covered"
+    assert warnings(manifest(MInvariance(m=2), holds_if_method_known=True, may_suppress=[])) == []
+    found = dict(warnings(manifest(MInvariance(m=2), holds_if_method_known=False, may_suppress=["not eligible", "changed value"])))
+    assert list(found) == [known, suppressed]
+    assert "runs the method on every table" in found[known]
+    assert "likely to hold one of the most frequent; and those of persons whose value changed" in found[suppressed]
+    assert all(sentence.count(". ") == 0 for sentence in found.values())

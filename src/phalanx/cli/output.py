@@ -86,7 +86,7 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> Sequence[int | None]
 def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
     """The checks, a table for each release; notes beside them where there is room, else under the table for what does not hold or was not checked."""
     for title, checks in _by_release(verdicts).items():
-        rows = [[name, _mark(v), _short(v.worst), _short(v.bound)] for name, v in checks]
+        rows = [[name, "FAILS" if v.result == "fails" else v.result, _short(v.worst), _short(v.bound)] for name, v in checks]
         header = ["check", "result", "worst", "bound"]
         taken = sum(max(len(cell) for cell in column) + 2 for column in zip(header, *rows, strict=True))
         beside = _console().width - taken >= _NOTE
@@ -95,7 +95,7 @@ def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
         else:
             show_table(title, header, rows, right=(2, 3))
             for name, v in checks:
-                if _mark(v) != "holds":
+                if v.result != "holds":
                     show_text(f"{name}: {v.note}")
         sys.stdout.write("\n")
 
@@ -108,12 +108,6 @@ def _by_release(verdicts: "Sequence[Verdict]") -> "dict[str, list[tuple[str, Ver
         title, name = (release, name) if release.startswith("release ") else ("Checks", v.name)
         found.setdefault(title[:1].upper() + title[1:], []).append((name, v))
     return found
-
-
-def _mark(verdict: "Verdict") -> str:
-    if verdict.worst is None and verdict.note.startswith("not checked"):
-        return "not checked"
-    return "holds" if verdict.holds else "FAILS"
 
 
 def _short(figure: object) -> str:

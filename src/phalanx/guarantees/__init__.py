@@ -10,4 +10,5 @@ the groups of any form.
 - ``differential_privacy`` (``hockey_stick``, ``composed``, ``logarithms``).
 - Always checked: ``consistency`` (``buckets``, ``perturbed``, ``recoded``, ``recodings``, ``intervals``, ``hierarchies``, ``files``) and ``truth``
   (``bucket_truth``); ``boxes``, ``box_search``: who lies in which box.
+- Never checked: ``stated``, what the manifest states of the limits of its guarantees.
 """

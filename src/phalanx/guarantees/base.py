@@ -26,6 +26,14 @@ class Verdict:
     worst_cases: pl.DataFrame = field(default_factory=pl.DataFrame)
     """The worst cases as rows of published values (groups), never of persons."""
 
+    @property
+    def result(self) -> str:
+        """``holds`` or ``fails``; where nothing was compared, how the note begins: ``not checked``, ``not covered`` or ``stated``."""
+        mark = self.note.partition(":")[0]
+        if self.holds and self.worst is None and mark in ("not checked", "not covered", "stated"):
+            return mark
+        return "holds" if self.holds else "fails"
+
     def to_json(self) -> dict[str, Any]:
         """Stable keys: name, bound, worst, holds, note; fractions as text such as ``"1/2"``."""
         bound, worst = (str(x) if isinstance(x, Fraction) else x for x in (self.bound, self.worst))

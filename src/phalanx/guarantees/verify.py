@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from phalanx.guarantees import consistency, truth
+from phalanx.guarantees import consistency, stated, truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.buckets import bucket_faults
 from phalanx.guarantees.perturbed import row_faults
@@ -31,6 +31,7 @@ def verify(releases: Sequence[Release], evidence: Evidence | None = None, *, all
             found.append(Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note))
         for public in release.manifest.guarantees:
             found += _promise(public, release, series[:i], evidence)
+        found += stated.check(release)
         if evidence is not None:
             found += _truth(release, evidence)
         verdicts += [replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in found]

@@ -1,6 +1,7 @@
 """Anatomy: quasi-identifiers as they are, and beside them what sensitive values a bucket of persons has (Xiao & Tao, VLDB 2006)."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -43,6 +44,8 @@ class Anatomy:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    holds_if_method_known: ClassVar[bool] = True
+    may_suppress: ClassVar[Sequence[str]] = ()
 
     l: Number
     """No value has more than 1/l of a bucket; 1 or more."""

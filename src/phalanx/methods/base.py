@@ -77,6 +77,14 @@ class Method(Protocol):
     def guarantees(self) -> list[Guarantee]:
         """What a release by this method promises."""
 
+    @property
+    def holds_if_method_known(self) -> bool:
+        """Whether that holds also against an adversary who has this source code and runs it on every table that could have been ours."""
+
+    @property
+    def may_suppress(self) -> Sequence[str]:
+        """Why rows may be suppressed, where their values decide which; from the plan alone, since whether it came to it would say more of the table."""
+
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         """Publish the microdata once; MethodError where the promise cannot be kept."""
 

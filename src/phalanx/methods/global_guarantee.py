@@ -38,6 +38,8 @@ class GlobalGuarantee:
     name: ClassVar[str] = "global-guarantee"
     needs_persons: ClassVar[bool] = True
     takes_registry: ClassVar[bool] = True
+    holds_if_method_known: ClassVar[bool] = False
+    may_suppress: ClassVar[Sequence[str]] = ("no group",)
 
     l: Number
     """Nobody is ever linked to a protected value with a probability above 1/l; above 1."""

@@ -6,7 +6,7 @@ the fewest that restore it. Of equally good splits we take the most even one.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -46,6 +46,7 @@ class MInvariance:
     needs_persons: ClassVar[bool] = True
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    holds_if_method_known: ClassVar[bool] = False
 
     m: int
     """At least this many values, all different, in every group; 2 or more."""
@@ -69,6 +70,11 @@ class MInvariance:
         for name, width in self.min_width.items():
             if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < float("inf"):
                 raise PlanError(f"[method] min_width for {name!r} is {width!r} and must be a number above 0.")
+
+    @property
+    def may_suppress(self) -> Sequence[str]:
+        changed: Sequence[str] = ("changed value",) if self.changed == "hold-back" else ()
+        return (*changed, "not eligible") if self.not_eligible == "hold-back" else changed
 
     @property
     def guarantees(self) -> list[Guarantee]:

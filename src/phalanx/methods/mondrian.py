@@ -57,6 +57,7 @@ class Mondrian:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    may_suppress: ClassVar[Sequence[str]] = ()
 
     k: int = 1
     """The least size of a group."""
@@ -96,6 +97,11 @@ class Mondrian:
         for attribute, width in self.min_width.items():
             if isinstance(width, bool) or not isinstance(width, (int, float)) or not 0 < width < math.inf:
                 raise PlanError(f"[method] min_width of {attribute!r} is {width!r}; give a number above 0.")
+
+    @property
+    def holds_if_method_known(self) -> bool:
+        """Cuts look at sensitive values only where l or t is asked for; then a cut that did not take place tells of them (minimality)."""
+        return not self._about_sensitive
 
     @property
     def guarantees(self) -> list[Guarantee]:

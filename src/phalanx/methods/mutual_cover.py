@@ -1,7 +1,7 @@
 """Mutual cover: rows that look like the original, whose quasi-identifiers were drawn so that tuples cover for each other (Li et al., MuCo)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Final, Literal, get_args
@@ -61,6 +61,8 @@ class MutualCover:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    holds_if_method_known: ClassVar[bool] = False
+    may_suppress: ClassVar[Sequence[str]] = ()
 
     delta: Number
     """The greatest part that one tuple may have in a published value, above 0 and at most 1; a fraction such as ``"1/6"``."""

@@ -1,7 +1,7 @@
 """Safe sampling: differential privacy by hiding in a sampled crowd (Li, Qardaji, Su, "Sampling + safe k-anonymization")."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
@@ -58,6 +58,8 @@ class SafeSampling:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "last"
     takes_registry: ClassVar[bool] = False
+    holds_if_method_known: ClassVar[bool] = True
+    may_suppress: ClassVar[Sequence[str]] = ()
 
     epsilon: Number | None = None
     """By what factor, e^epsilon, a row may change the odds of any outcome; what the choice of a scheme costs is a part of it."""

@@ -145,6 +145,15 @@ class Slicing:
             raise PlanError(f"[method] distance = {self.distance!r} needs t; add it.")
 
     @property
+    def holds_if_method_known(self) -> bool:
+        """Where buckets are dealt without a look at any value; cuts, and the grouping against membership, look at the sensitive ones."""
+        return self.grouping == "random"
+
+    @property
+    def may_suppress(self) -> Sequence[str]:
+        return ("not eligible",) if self.not_eligible == "hold-back" else ()
+
+    @property
     def guarantees(self) -> list[Guarantee]:
         l = exact(self.l, "l")
         promised: list[Guarantee] = [SlicedDiversity(l=l)]

@@ -11,6 +11,8 @@ from phalanx.errors import ReleaseError
 
 NAME = "release.json"
 Kind = Literal["generalized", "sliced", "bucketized", "perturbed", "recoded"]
+Suppressible = Literal["not eligible", "changed value", "no group"]
+"""Why a method may suppress rows that stand for persons, where their values decide which."""
 
 
 class _Strict(BaseModel):
@@ -68,15 +70,25 @@ class Manifest(_Strict):
         "generalized; fixed: the ends of cells that follow no person"
     )
     per: Literal["person", "record"] = Field(default="person", description="whom the promise covers: a person, or each record of a person whose value changed")
+    holds_if_method_known: bool | None = Field(
+        default=None,
+        description="whether the guarantees hold also against an adversary who has the method's source code and runs it on every table that could have been "
+        "this one; left out where that is not stated",
+    )
+    may_suppress: list[Suppressible] | None = Field(
+        default=None,
+        description="why rows may have been suppressed, where their values decide which, as the plan allows it and whether or not it came to it; no guarantee "
+        "covers suppressed rows; left out where that is not stated",
+    )
     not_for_publication: bool = Field(default=False, description="made with a seed: whoever guesses it can undo the random choices")
     files: list[PublishedFile]
     previous: str | None = Field(default=None, description="SHA-256 of the previous release's manifest; null for the first")
 
     def to_bytes(self) -> bytes:
         """The canonical bytes of the manifest: what is written, and what its digest is taken of."""
-        absent = {
-            name for name in ("registered", "sliced", "scheme") if not getattr(self, name)
-        }  # so that a release without them is written as before there were any
+        absent = {name for name in ("registered", "sliced", "scheme") if not getattr(self, name)}
+        absent |= {name for name in ("holds_if_method_known", "may_suppress") if getattr(self, name) is None}
+        # so that a release without them is written as before there were any
         return (json.dumps(self.model_dump(exclude=absent), indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()
 
     @classmethod

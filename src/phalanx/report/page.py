@@ -57,12 +57,13 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
     place = {Generalized: "group", Perturbed: "", Recoded: "image"}.get(type(form), "bucket")
     intervals = place == "group" or (form.has_intervals and place != "image")
     checks = [_check(v) for v in verdicts]
-    checked = [c for c in checks if c["result"] != "not checked"]
+    checked = [c for c in checks if c["result"] in ("holds", "fails")]
     held_back, taken_out = dict(summary.get("held_back") or {}), dict(summary.get("suppressed_values", {}))
     return _template().render(
         manifest=manifest,
         promises=[promises.in_words(g, sensitive=form.sensitive is not None) for g in manifest.guarantees],
         warnings=promises.warnings(manifest, [r.manifest for r in ordered[:-1]], suppressed_values=sum(taken_out.values()), named=by_informed(adversaries)),
+        known_method=promises.KNOWN_METHOD,
         settings=promises.settings({key: value for key, value in manifest.method.items() if key != "name"}),
         checks=checks,
         results={kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")},
@@ -190,13 +191,12 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _check(verdict: Verdict) -> dict[str, str]:
-    unchecked = verdict.holds and verdict.worst is None and verdict.note.startswith("not checked")
     return {
         "name": verdict.name.split(": ", 1)[-1] if verdict.name.startswith("release ") else verdict.name,
         "bound": _short(verdict.bound),
         "worst": _short(verdict.worst),
-        "result": "not checked" if unchecked else "holds" if verdict.holds else "fails",
-        "note": verdict.note.removeprefix("not checked: "),
+        "result": verdict.result,
+        "note": verdict.note.removeprefix(f"{verdict.result}: "),
     }
 
 

@@ -188,6 +188,17 @@ _VISIBLE: Final = {
 """What a form without generalized groups does not hide, as (headline, sentence)."""
 
 
+KNOWN_METHOD: Final = (
+    "This holds also against an adversary who knows how the release was made, and runs the method on every table that could have been this one."
+)
+_SUPPRESSED: Final = {
+    "not eligible": "those whose value is too frequent for the guarantee: where it is known how frequent values are, a missing person is likely to hold one of the most frequent",
+    "changed value": "those of persons whose value changed: a person known to be in the table and not published is likely to be one",
+    "no group": "those for which no group was found",
+}
+"""Which rows may be suppressed, and what it tells of them that they are."""
+
+
 def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed_values: int = 0, named: float | None = None) -> list[tuple[str, str]]:
     """What somebody must know before they hand the release out, as (headline, sentence).
 
@@ -197,6 +208,19 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
     found = []
     if manifest.not_for_publication:
         found.append(("Not for publication", "This release was made with a seed; whoever guesses it can undo the random choices. Publish without a seed."))
+    if manifest.holds_if_method_known is False:
+        found.append(
+            (
+                "Only against those who do not know the method",
+                (
+                    "An adversary who knows how the release was made, and runs the method on every table that could have been this one, may infer more than is "
+                    "promised here."
+                ),
+            )
+        )
+    if manifest.may_suppress:
+        which = "; and ".join(_SUPPRESSED[reason] for reason in manifest.may_suppress)
+        found.append(("Suppressed rows are not covered", f"Rows may have been suppressed, and no guarantee is about these: {which}."))
     if manifest.per == "record":
         found.append(
             (

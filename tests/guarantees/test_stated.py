@@ -1,0 +1,125 @@
+"""What a manifest states of who and what is not covered: ``verify`` says it, by itself and as JSON, and a release that states nothing is as before."""
+
+import json
+
+import polars as pl
+import pytest
+
+from phalanx import Anatomy, GlobalGuarantee, MInvariance, Mondrian, MutualCover, Plan, SafeSampling, Schema, Series, Slicing, verify
+from phalanx.cli import main
+from phalanx.release.folder import Release
+from phalanx.release.manifest import NAME, Manifest
+from phalanx.report.promises import KNOWN_METHOD
+
+KNOWN, SUPPRESSED = "adversary who knows the method", "suppressed rows"
+VALUES = "aaaaaaaabbcd"
+SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
+
+
+def people(values=VALUES):
+    return pl.DataFrame({"who": [f"p{i}" for i in range(len(values))], "age": [20 + i for i in range(len(values))], "ill": list(values)})
+
+
+def publish(tmp_path, method, *tables, schema=SCHEMA):
+    series = Series("clinic", schema=schema, method=method, to=tmp_path / "out")
+    return [series.publish(table) for table in tables or (people(),)]
+
+
+def results(made):
+    return {v.name.removeprefix(f"release {made.number}: "): v for v in verify([made.path]).checks}
+
+
+@pytest.mark.parametrize(
+    ("method", "known", "suppresses"),
+    [
+        (Mondrian(k=2), True, []),
+        (Mondrian(k=2, l=2), False, []),
+        (Mondrian(k=2, t="1/2"), False, []),
+        (Anatomy(l=2), True, []),
+        (Slicing(l=2, grouping="random", bucket_size=2), True, []),
+        (Slicing(l=2, grouping="membership", bucket_size=2, not_eligible="hold-back"), False, ["not eligible"]),
+        (Slicing(l=2), False, []),
+        (MInvariance(m=2), False, []),
+        (MInvariance(m=2, changed="hold-back", not_eligible="hold-back"), False, ["changed value", "not eligible"]),
+        (GlobalGuarantee(l=2), False, ["no group"]),
+        (MutualCover(delta="1/2"), False, []),
+        (SafeSampling(epsilon=1, delta="1/100"), True, []),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_every_method_states_both(method, known, suppresses):
+    """By its parameters alone, so that nothing of the table is said."""
+    assert (method.holds_if_method_known, list(method.may_suppress)) == (known, suppresses)
+
+
+def test_suppressed_rows_are_not_covered(tmp_path, monkeypatch, capsys):
+    """Rows were held back because their value is frequent: the manifest, ``verify`` in words and as JSON, and the report say that nothing covers them."""
+    (made,) = publish(tmp_path, MInvariance(m=2, not_eligible="hold-back"))
+    assert made.suppressed == 4
+    assert json.loads((made.path / NAME).read_text())["may_suppress"] == ["not eligible"]
+
+    verdict = results(made)[SUPPRESSED]
+    assert verdict.result == "not covered" and verdict.holds and "value is too frequent" in verdict.note
+    assert "4" not in verdict.note
+    report = made.report.read_text()
+    assert "Suppressed rows are not covered" in report and "likely to hold one of the most frequent" in report
+
+    for words, code in ((["verify", str(made.path)], 0), (["verify", str(made.path), "--json"], 0)):
+        monkeypatch.setattr("sys.argv", ["phalanx", *words])
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert (left.value.code or 0) == code
+    out = capsys.readouterr().out
+    text, _, found = out.partition("{")
+    assert any(line.startswith("suppressed rows") and "not covered" in line for line in text.splitlines())
+    told = {check["name"]: check for check in json.loads("{" + found)["checks"]}
+    assert told[f"release 1: {SUPPRESSED}"]["note"].startswith("not covered: ") and told[f"release 1: {SUPPRESSED}"]["worst"] is None
+
+
+def test_whether_it_came_to_it_is_not_said(tmp_path):
+    """The manifest of a table from which nothing had to be suppressed says what that of one does from which rows were: the bit would be about values."""
+    method = MInvariance(m=2, not_eligible="hold-back")
+    (few,), (none,) = publish(tmp_path / "a", method), publish(tmp_path / "b", method, people("aabbccdd"))
+    assert (few.suppressed, none.suppressed) == (4, 0)
+    assert few.release.manifest.may_suppress == none.release.manifest.may_suppress == ["not eligible"]
+
+
+def test_nothing_is_added_under_differential_privacy(tmp_path):
+    """Rows that are dropped from a sample are a part of what is promised."""
+    schema = Schema(quasi=["age", "ill"], drop=["who"], types={"age": "numeric"})
+    table, plain = people("ab" * 200), SafeSampling(epsilon=1, delta="1/100")
+    (made,) = publish(tmp_path, SafeSampling(epsilon=1, delta="1/100", scheme={"age": {"low": 0, "high": 800, "width": 400}}), table, schema=schema)
+    assert plain.may_suppress == () and made.release.manifest.may_suppress == []
+    assert SUPPRESSED not in results(made) and results(made)[KNOWN].result == "stated"
+    assert "Suppressed rows" not in made.report.read_text()
+
+
+def test_who_knows_the_method(tmp_path):
+    """What holds against whoever knows the method is stated, not checked; what does not is not covered; the report says either."""
+    (held,), (open_,) = publish(tmp_path / "a", Mondrian(k=2)), publish(tmp_path / "b", Mondrian(k=2, l="3/2"))
+    assert results(held)[KNOWN].result == "stated" and KNOWN_METHOD in held.report.read_text()
+    assert results(open_)[KNOWN].result == "not covered" and KNOWN_METHOD not in open_.report.read_text()
+    assert "Only against those who do not know the method" in open_.report.read_text()
+
+
+def test_a_release_that_states_nothing(tmp_path):
+    """Its manifest has the bytes that it had before anything was stated, and ``verify`` adds nothing."""
+    (made,) = publish(tmp_path, Mondrian(k=2))
+    fields = json.loads((made.path / NAME).read_text())
+    before = {key: value for key, value in fields.items() if key not in ("holds_if_method_known", "may_suppress")}
+    content = (json.dumps(before, indent=1, ensure_ascii=False) + "\n").encode()
+    (made.path / NAME).write_bytes(content)
+
+    assert Release.read(made.path).manifest.to_bytes() == content and Manifest.from_bytes(content, made.path).may_suppress is None
+    found = {v.name.removeprefix("release 1: "): v for v in verify([made.path]).checks}
+    assert all(v.holds for v in found.values()) and not {KNOWN, SUPPRESSED} & found.keys()
+
+
+def test_a_plan_publishes_what_its_method_states(tmp_path):
+    """From a plan as from Python."""
+    people().write_csv(tmp_path / "t.csv")
+    text = '[series]\nname = "c"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi = ["age"]\nsensitive = "ill"\n'
+    (tmp_path / "plan.toml").write_text(text + '[method]\nname = "slicing"\nl = 2\ncolumns = 2\nnot_eligible = "hold-back"\n[publish]\nto = "out"\n')
+    plan = Plan.read(tmp_path / "plan.toml")
+    made = Series.of_plan(plan).publish(pl.read_csv(tmp_path / "t.csv"))
+    assert made.release.manifest.may_suppress == ["not eligible"] and made.release.manifest.holds_if_method_known is False
