@@ -38,7 +38,7 @@ def series(to: Path, method: Any, *, report: bool = False) -> Series:
 
 def test_three_adversaries_stand_side_by_side(tmp_path):
     """Whoever publishes by mutual cover gets three figures, the one of least knowledge first, in Python, in JSON and in the report."""
-    published = series(tmp_path, MutualCover(delta="1/5", l=2), report=True).publish(people())
+    published = series(tmp_path, MutualCover(delta="1/5"), report=True).publish(people())
     assert [found.adversary for found in published.disclosed] == ["linkage", "informed", "omniscient"]
     assert all(
         5 * published.disclosed[0].identity < knows_more.identity for knows_more in published.disclosed[1:]

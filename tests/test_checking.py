@@ -193,11 +193,11 @@ def test_mutual_cover_with_its_ledger(tmp_path: Path, kept: bool) -> None:
     """Random output tables are checked where the ledger keeps them, of every release; where it does not, that is said."""
     schema = Schema(identifier="who", quasi=["age", "zip", "job", "born"], sensitive="ill", hierarchies={"job": JOBS}, types={"born": "date"}, missing="value")
     plain = table().drop("pay", "ward", "notes")
-    series = Series("s", schema=schema, method=MutualCover(delta="1/4", l=2, keep_tables=kept), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False)
+    series = Series("s", schema=schema, method=MutualCover(delta="1/4", keep_tables=kept), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False)
     paths = [series.publish(plain).path for _ in range(2)]
     found = verify(paths, ledger=f"sqlite:///{tmp_path}/l.db", originals=[plain.with_columns(notes=pl.lit("x"))] * 2, identifier="who")
     assert found.holds, [v for v in found.checks if not v.holds]
-    assert not_checked(found) == ([] if kept else [f"mutual cover: {part}" for part in ("delta-probability", "drawing", "groups")])
+    assert not_checked(found) == ([] if kept else [f"mutual cover: {part}" for part in ("delta-probability", "drawing")])
     assert sum(v.name.endswith("delta-probability") and v.worst == Fraction(1, 4) for v in found.checks) == (2 if kept else 0)
     assert sum(v.name.endswith("truth") for v in found.checks) == 2
     other = plain.with_columns(ill=pl.col("ill").reverse(), age=pl.col("age").reverse())

@@ -27,7 +27,7 @@ def table(n: int = 80) -> pl.DataFrame:
 
 def series_in(to: Path, *, persons: bool = True, unchanged: str = "coupled") -> Series:
     schema = Schema(identifier="who" if persons else None, quasi=["age", "sex"], sensitive="ill", drop=[] if persons else ["who"])
-    method = MutualCover(delta="1/4", l=2, unchanged=unchanged, keep_tables=True)  # type: ignore[arg-type]
+    method = MutualCover(delta="1/4", unchanged=unchanged, keep_tables=True)  # type: ignore[arg-type]
     return Series("s", schema=schema, method=method, to=to / "out", ledger=f"sqlite:///{to}/l.db", report=False)
 
 
@@ -117,4 +117,4 @@ def test_everything_is_checked_when_it_is_published(tmp_path: Path, persons: boo
     made = series_in(tmp_path, persons=persons, unchanged=unchanged).publish(table())
     assert all(v.holds for v in made.verdicts)
     assert [v.name for v in made.verdicts if v.note.startswith("not checked")] == []
-    assert {v.name.split(": ")[-1] for v in made.verdicts} >= {"changed rows", "delta-probability", "tuples behind a value", "groups", "drawing", "truth"}
+    assert {v.name.split(": ")[-1] for v in made.verdicts} >= {"changed rows", "delta-probability", "tuples behind a value", "drawing", "truth"}

@@ -1,10 +1,11 @@
 """The paper's own table, how a draft of it is made, and what linkage discloses of one, for the scripts beside this one."""
 
+import math
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ from phalanx.adversaries import Attack
 from phalanx.adversaries.linkage import Linkage
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
+from phalanx.guarantees.exact import Number, exact, plain
+from phalanx.kernels import cover_cuts
 from phalanx.methods.base import Draft, Memory, Method
 from phalanx.methods.distances import Distance
 from phalanx.methods.joint_outputs import Maker, Tables
+from phalanx.methods.mondrian import Diversity, partition
 from phalanx.methods.mutual_cover import MutualCover
 from phalanx.randomness import Randomness
 from phalanx.release.evidence import Evidence
@@ -66,7 +70,24 @@ def publish(method: Method, seed: int) -> Draft:
     return method.publish(microdata(), Memory(), Randomness.seeded(seed))
 
 
-class Cover(MutualCover):
+@dataclass(frozen=True, kw_only=True)
+class Diverse(MutualCover):
+    """Mutual cover in groups whose sensitive values are diverse, as in the paper. No option of the method, as it protects nothing (``known_method.py``)."""
+
+    l: Number = 10
+    diversity: Diversity = "frequency"
+
+    def _groups(self, microdata: Microdata, distances: list[Distance]) -> Ints:
+        rule = replace(self._mondrian, l=self.l, diversity=self.diversity)
+        cutter = partial(cover_cuts.cut, math.ceil(1 / exact(self.delta, "delta")))
+        more: dict[str, Any] = {} if self.grouping == "mondrian" else {"cutter": cutter, "places": [distance.line for distance in distances]}
+        return partition(rule, microdata.quasi, microdata.sensitive, of=microdata.schema.sensitive, **more)
+
+    def public(self) -> dict[str, Any]:
+        return super().public() | {"l": plain(self.l), "diversity": self.diversity}
+
+
+class Cover(Diverse):
     """Mutual cover that solves its tables once for all drafts: they follow from the table and the parameters, and nothing of them is random."""
 
     def _maker(self, microdata: Microdata, distances: list[Distance]) -> Any:

@@ -158,7 +158,7 @@ def test_who_is_in_a_sliced_release(ward) -> None:
 
 
 KEYS = {"linkage": "## `--json` of the linkage adversary\n", "informed": "", "omniscient": "## `--json` of the omniscient adversary\n"}
-COVER = 'name = "mutual-cover"\ndelta = "1/4"\nl = 2\nkeep_tables = '
+COVER = 'name = "mutual-cover"\ndelta = "1/4"\nkeep_tables = '
 
 
 @pytest.mark.parametrize("adversary", KEYS)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-COVER = 'name = "mutual-cover"\ndelta = "1/4"\nl = 2'
+COVER = 'name = "mutual-cover"\ndelta = "1/4"'
 
 
 @pytest.mark.parametrize(

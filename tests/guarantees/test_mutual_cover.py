@@ -31,30 +31,28 @@ BY_HAND = World(
 
 def test_a_good_release_holds():
     """Every part is looked at and holds, with the figures that one sees by hand."""
-    found = BY_HAND.publish().verdicts(MutualCover(delta="1/4", l=2))
+    found = BY_HAND.publish().verdicts(MutualCover(delta="1/4"))
     figures = {name: (v.bound, v.worst, v.holds) for name, v in found.items()}
     assert figures == {
         "rows": (4, 4, True),
-        "sensitive values": (Fraction(1, 2), Fraction(1, 2), True),
         "values of the original": (0, 0, True),
         "changed rows": (1, 1, True),
         "random output tables": (0, 0, True),
         "delta-probability": (Fraction(1, 4), Fraction(1, 4), True),
         "tuples behind a value": (4, 4, True),
-        "groups": (Fraction(1, 2), Fraction(1, 2), True),
         "drawing": (0, 0, True),
     }
 
 
 def test_what_cannot_be_checked_is_said():
     """Without evidence the file alone is looked at; all else is a verdict that says why not, and with what it would be."""
-    made, promise = BY_HAND.publish(), MutualCover(delta="1/4", l=2)
+    made, promise = BY_HAND.publish(), MutualCover(delta="1/4")
     alone = made.verdicts(promise, Evidence())
-    assert {name for name, v in alone.items() if not v.note.startswith("not checked")} == {"rows", "sensitive values"}
+    assert {name for name, v in alone.items() if not v.note.startswith("not checked")} == {"rows"}
     assert all(v.holds and v.worst is None for v in alone.values() if v.note.startswith("not checked"))
     beside = made.verdicts(promise, Evidence(microdata={1: made.microdata}))
-    assert {name for name, v in beside.items() if v.note.startswith("not checked")} == {"delta-probability", "groups", "drawing"}
-    assert "the ledger keeps them where the plan says so" in beside["groups"].note
+    assert {name for name, v in beside.items() if v.note.startswith("not checked")} == {"delta-probability", "drawing"}
+    assert "the ledger keeps them where the plan says so" in beside["delta-probability"].note
     tables = made.verdicts(promise, Evidence(outputs={1: made.outputs}))
     assert {name for name, v in tables.items() if v.note.startswith("not checked")} == {"values of the original", "changed rows", "drawing"}
     without_rows = made.verdicts(promise, Evidence(microdata={1: made.microdata}, outputs={1: made.outputs}))
@@ -117,41 +115,8 @@ def test_too_few_rows():
     made = BY_HAND.publish()
     few = made.verdicts(MutualCover(delta="1/5"), Evidence())["rows"]
     assert (few.bound, few.worst, few.holds) == (5, 4, False)
-    none = made.with_table(made.form.table.clear()).verdicts(MutualCover(delta="1/5", l=2), Evidence())
+    none = made.with_table(made.form.table.clear()).verdicts(MutualCover(delta="1/5"), Evidence())
     assert all(v.holds for v in none.values()) and none["rows"].note == "the table has no rows"
-
-
-DIVERSITIES = [
-    ({"l": 2}, ["flu", "gout", "flu", "gout"], ["flu", "gout", "flu", "flu"]),
-    ({"l": 2, "diversity": "distinct"}, ["flu", "gout", "flu", "flu"], ["flu", "flu", "flu", "flu"]),
-    ({"l": "3/2", "diversity": "entropy"}, ["flu", "gout", "flu", "flu"], ["flu", "flu", "flu", "flu"]),
-    ({"l": 2, "diversity": "recursive", "c": "7/2"}, ["flu", "gout", "flu", "flu"], ["flu", "flu", "flu", "flu"]),
-]
-
-
-@pytest.mark.parametrize(("asked", "good", "bad"), DIVERSITIES)
-def test_groups_and_the_whole_are_diverse(asked, good, bad):
-    """Each kind of diversity is checked of all rows from the file, and of each private group where groups are given: a good file with a bad group fails."""
-    promise = MutualCover(delta="1/4", **asked)
-    for ill, holds in ((good, True), (bad, False)):
-        found = replace(BY_HAND, frame=FLU_AND_GOUT.with_columns(ill=pl.Series(ill))).publish().verdicts(promise)
-        assert (found["sensitive values"].holds, found["groups"].holds) == (holds, holds)
-    eight = pl.concat([FLU_AND_GOUT.with_columns(ill=pl.lit("rash")), FLU_AND_GOUT.with_columns(who=pl.col("who") + 4)])
-    twice = replace(BY_HAND, frame=eight, group=[0] * 4 + [1] * 4, tables=BY_HAND.tables * 2, classes=BY_HAND.classes * 2, drawn=BY_HAND.drawn * 2)
-    found = twice.publish().verdicts(promise)
-    assert found["sensitive values"].holds and not found["groups"].holds
-
-
-def test_diversity_is_about_single_sensitive_values():
-    """Without a sensitive attribute, or with sets, l cannot be kept; no group is shown, since groups are private."""
-    made = BY_HAND.publish()
-    form = replace(made.form, table=made.form.table.drop("ill"), attributes=made.form.attributes[:-1])
-    bare = Published(released(form), made.microdata, made.rows, made.outputs).verdicts(MutualCover(delta="1/4", l=2))
-    assert not bare["sensitive values"].holds and not bare["groups"].holds
-    assert "no sensitive attribute is published" in bare["groups"].note or bare["groups"].note == "of the private groups that rows were drawn in"
-    sets = replace(made.form, attributes=(*made.form.attributes[:-1], made.form.attributes[-1].model_copy(update={"type": "set"})))
-    assert not Published(released(sets), made.microdata, made.rows, made.outputs).verdicts(MutualCover(delta="1/4", l=2))["groups"].holds
-    assert all(v.worst_cases.is_empty() for v in made.verdicts(MutualCover(delta="1/4", l=2)).values())
 
 
 def put(made: Published, column, value, row=0):
@@ -318,15 +283,11 @@ def test_tables_of_other_people():
         assert (found.worst, found.holds) == (1, False) and "1 group(s) have other tuples" in found.note
 
 
-@pytest.mark.parametrize("l", [None, 2])
-def test_what_the_manifest_says_is_read_back(l):
-    """Parameters are shown as they are compared, fractions as text, and only those that are set."""
-    promise = MutualCover(delta=0.3, l=l, changes=2, unchanged="paper")
+def test_what_the_manifest_says_is_read_back():
+    """Parameters are shown as they are compared, fractions as text."""
+    promise = MutualCover(delta=0.3, changes=2, unchanged="paper")
     assert from_public(promise.public()) == promise
-    said = {"name": "mutual cover", "delta": "3/10", "changes": 2, "unchanged": "paper"}
-    assert promise.public() == (said if l is None else {**said, "l": 2, "diversity": "frequency"})
-    recursive = MutualCover(delta=1, l=3, diversity="recursive", c="5/2")
-    assert from_public(recursive.public()) == recursive and recursive.public()["c"] == "5/2"
+    assert promise.public() == {"name": "mutual cover", "delta": "3/10", "changes": 2, "unchanged": "paper"}
     assert (MutualCover(delta=1).tuples, MutualCover(delta="2/7").tuples, MutualCover(delta=0.1).tuples) == (1, 4, 10)
 
 
@@ -334,13 +295,11 @@ def test_what_the_manifest_says_is_read_back(l):
     "said",
     [
         {"delta": 0}, {"delta": "-1/2"}, {"delta": "3/2"}, {"delta": "many"}, {"delta": float("nan")}, {"delta": None}, {"delta": True},
-        {"l": 0}, {"l": "x"}, {"diversity": "distinct"}, {"l": "5/2", "diversity": "distinct"}, {"l": "5/2", "diversity": "recursive", "c": 1},
-        {"l": 2, "diversity": "recursive"}, {"l": 2, "c": 1}, {"l": 2, "diversity": "recursive", "c": -1}, {"l": 2, "diversity": "high"},
         {"changes": 0}, {"changes": 1.0}, {"changes": True}, {"unchanged": "never"}, {"unchanged": None},
     ],
 )  # fmt: skip
 def test_parameters_that_cannot_be(said):
-    """A delta outside of (0, 1], an l or c that does not fit, and words that are unknown are errors of the plan."""
+    """A delta outside of (0, 1], and words that are unknown are errors of the plan."""
     with pytest.raises(PlanError):
         MutualCover(**{"delta": "1/2"} | said)
 

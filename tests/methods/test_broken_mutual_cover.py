@@ -18,7 +18,6 @@ from phalanx.methods.outputs import Problems, part
 from phalanx.publishing import Series
 
 Break = Callable[[pytest.MonkeyPatch], None]
-L = 2
 
 
 def table(n: int = 90) -> pl.DataFrame:
@@ -39,7 +38,7 @@ def table(n: int = 90) -> pl.DataFrame:
 def publish(folder: Path, **parameters: Any) -> None:
     """Publish by the whole way, with a seed, so that what is left to chance is found each time."""
     schema = Schema(quasi=["age", "sex", "town"], sensitive="ill", types={"age": "numeric"})
-    Series("s", schema=schema, method=MutualCover(**({"delta": "1/4", "l": L} | parameters)), to=folder / "out", seed=6, report=False).publish(table())
+    Series("s", schema=schema, method=MutualCover(**({"delta": "1/4"} | parameters)), to=folder / "out", seed=6, report=False).publish(table())
 
 
 def around(patch: pytest.MonkeyPatch, place: Any, name: str, change: Callable[..., Any]) -> None:
@@ -121,17 +120,6 @@ def may_stay(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(joint_outputs, "units_of", lambda layout, delta, _, denominator: real(layout, delta, None, denominator))
 
 
-def by_illness(patch: pytest.MonkeyPatch) -> None:
-    """Groups are of the right size, and in each are persons with the same illness."""
-
-    def alike(found: Any, _: Any, __: Any, sensitive: Any) -> Any:
-        groups = np.empty_like(found)
-        groups[np.argsort(sensitive.codes, kind="stable")] = np.minimum(np.arange(len(found)) // 10, len(found) // 10 - 1)
-        return groups
-
-    around(patch, mutual_cover, "partition", alike)
-
-
 def others_illnesses(patch: pytest.MonkeyPatch) -> None:
     """Each row gets the illness of the row after it, so that all are as frequent as before."""
 
@@ -165,9 +153,7 @@ BROKEN: dict[str, tuple[Break, dict[str, Any], str]] = {
     "one unit more than delta, the paper's way": (one_unit_more, {"unchanged": "paper"}, "delta-probability"),
     "a row of a table too long": (a_row_too_long, {}, "random output tables"),
     "tables by which some may stay": (may_stay, {"changes": 2}, "changed rows|drawing"),
-    "groups of one illness": (by_illness, {}, "groups"),
-    "groups of one illness, by distinct values": (by_illness, {"diversity": "distinct"}, "groups"),
-    "others' illnesses": (others_illnesses, {"l": None}, "truth"),
+    "others' illnesses": (others_illnesses, {}, "truth"),
     "an illness of nobody": (an_illness_of_nobody, {}, "values of the original"),
 }
 

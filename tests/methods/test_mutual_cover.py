@@ -18,7 +18,7 @@ from mutual_cover_cases import Published, released
 from naive import joint_outputs as naive
 from naive import outputs as alone
 from phalanx.checking import verify
-from phalanx.errors import MethodError, PhalanxError, SchemaError
+from phalanx.errors import MethodError, PhalanxError
 from phalanx.methods import mondrian
 from phalanx.methods.base import make
 from phalanx.methods.mutual_cover import MutualCover
@@ -64,18 +64,15 @@ def verdicts(draft, microdata, method):
 
 WAYS = [
     {"delta": "1/4"},
-    {"delta": "1/6", "l": 3},
-    {"delta": "1/6", "l": 3, "grouping": "mondrian"},
-    {"delta": "1/6", "l": 3, "unchanged": "paper", "grouping": "mondrian"},
-    {"delta": "0.23", "l": "5/2", "changes": 2},
+    {"delta": "1/6"},
+    {"delta": "1/6", "grouping": "mondrian"},
+    {"delta": "1/6", "unchanged": "paper", "grouping": "mondrian"},
+    {"delta": "0.23", "changes": 2},
     {"delta": "1/3", "changes": 3},
     {"delta": "1/3", "changes": 2, "unchanged": "paper"},
-    {"delta": 1, "l": 2},
+    {"delta": 1},
     {"delta": "1/200"},
     {"delta": "1/5", "k": 30},
-    {"delta": "1/5", "l": 4, "diversity": "distinct"},
-    {"delta": "1/5", "l": 3, "diversity": "entropy"},
-    {"delta": "1/5", "l": 2, "c": 2, "diversity": "recursive"},
     {"delta": "1/4", "distances": {"age": "equal", "job": "equal", "since": "l1"}},
     {"delta": "1/4", "distances": {"sex": {"f": {"m": 2}}, "job": "hierarchy"}},
 ]
@@ -171,10 +168,8 @@ def test_groups_that_cannot_change_are_widened():
 
 
 def test_sets_of_sensitive_values():
-    """Rows with sets are published where nothing is promised about them, and refused where l is."""
+    """Rows with sets are published like others, as nothing is promised about them."""
     frame = patients().with_columns(illness=pl.concat_list("illness", pl.lit("cough")))
-    with pytest.raises(SchemaError, match="holds sets of values"):
-        publish(encoded(frame), delta="1/4", l=2)
     draft = publish(encoded(frame), delta="1/4")
     assert sorted(draft.form.table["illness"]) == sorted("; ".join(sorted(values)) for values in frame["illness"].to_list())
 
@@ -204,8 +199,8 @@ def test_a_missing_value_is_a_value():
     frame = patients().with_columns(
         pl.when(pl.int_range(pl.len()) % 3 > 0).then("age").alias("age"), pl.when(pl.int_range(pl.len()) % 5 > 0).then("sex").alias("sex")
     )
-    microdata, method = encoded(frame), MutualCover(delta="1/5", l=2)
-    draft = publish(microdata, delta="1/5", l=2)
+    microdata, method = encoded(frame), MutualCover(delta="1/5")
+    draft = publish(microdata, delta="1/5")
     assert slowly(draft, microdata, method) >= 1
     own = frame["age"].is_null().to_numpy()
     shown = draft.form.table["age"].gather(draft.groups - 1).is_null().to_numpy()
@@ -218,8 +213,8 @@ def test_seeds_reproduce_and_threads_have_no_influence(monkeypatch):
     monkeypatch.setattr(mondrian, "_ALONE", 1)
     for cores in (1, 3):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)), raising=False)
-        drafts += [publish(microdata, 7, delta="1/4", l=2)]
-    other = publish(microdata, 8, delta="1/4", l=2)
+        drafts += [publish(microdata, 7, delta="1/4")]
+    other = publish(microdata, 8, delta="1/4")
     assert drafts[0].form.table.equals(drafts[1].form.table)
     assert drafts[0].groups.tolist() == drafts[1].groups.tolist()
     assert drafts[0].outputs.units.tobytes() == drafts[1].outputs.units.tobytes() == other.outputs.units.tobytes()
@@ -262,10 +257,10 @@ def test_what_the_manifest_shows():
     """Parameters as the promise has them; a matrix is called one and its distances stay at home, and whether tables are kept is nobody's business."""
     method = make(
         "mutual-cover",
-        {"delta": 0.25, "l": 2, "c": "5/2", "diversity": "recursive", "k": 7, "distances": {"age": "l1", "sex": {"f": {"m": 1}}}, "keep_tables": True},
+        {"delta": 0.25, "k": 7, "distances": {"age": "l1", "sex": {"f": {"m": 1}}}, "keep_tables": True},
     )
     assert method.public() == {
-        "name": "mutual-cover", "delta": "1/4", "l": 2, "diversity": "recursive", "c": "5/2", "k": 7, "grouping": "cost", "unchanged": "coupled", "changes": 1,
+        "name": "mutual-cover", "delta": "1/4", "k": 7, "grouping": "cost", "unchanged": "coupled", "changes": 1,
         "distances": {"age": "l1", "sex": "matrix"},
     }  # fmt: skip
     assert MutualCover(delta=1).public() == {"name": "mutual-cover", "delta": 1, "grouping": "cost", "unchanged": "coupled", "changes": 1}
@@ -275,7 +270,7 @@ def test_what_the_manifest_shows():
 def test_the_whole_way(tmp_path, formats):
     """A series is published, read back and verified from its files alone, beside its originals and its ledger; another original is refused."""
     ledger = f"sqlite:///{tmp_path}/l.db"
-    method = make("mutual-cover", {"delta": "1/4", "l": 2, "keep_tables": True})
+    method = make("mutual-cover", {"delta": "1/4", "keep_tables": True})
     frame = patients()
     series = Series("s", schema=schema(), method=method, to=tmp_path / "out", formats=formats, ledger=ledger, report=False)
     first, second = series.publish(frame), series.publish(frame[:150])
@@ -307,8 +302,6 @@ def asked(draw):
         "grouping": draw(st.sampled_from(["cost", "mondrian"])),
         "keep_tables": draw(st.booleans()),
     }
-    if draw(st.booleans()):
-        parameters["l"] = draw(st.sampled_from([1, 2, "3/2"]))
     return frame.drop(QUASI[d:]), QUASI[:d], parameters
 
 

@@ -3,8 +3,9 @@
 import pytest
 
 from drafts import encoded, publish, simple
-from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
+from phalanx.errors import MethodError, PlanError, SchemaError
 from phalanx.methods import mutual_cover
+from phalanx.methods.base import make
 from phalanx.methods.mutual_cover import MutualCover
 
 ALIKE = {
@@ -54,12 +55,6 @@ def test_too_few_rows_are_refused_before_any_work(monkeypatch):
         ({"grouping": "random"}, r"grouping = 'random' is not known; use cost or mondrian\.$"),
         ({"grouping": 3}, r"grouping = 3 is not known"),
         ({"keep_tables": "yes"}, r"keep_tables = 'yes' is neither true nor false; write one of them\.$"),
-        ({"l": 0}, r"\[method\] l must be at least 1"),
-        ({"l": 2.5, "diversity": "distinct"}, r"not a whole number"),
-        ({"diversity": "distinct"}, r"diversity = 'distinct' needs l; add it\.$"),
-        ({"l": 2, "diversity": "recursive"}, r"give both or neither"),
-        ({"l": 2, "c": 0, "diversity": "recursive"}, r"c = 0 is met by no group"),
-        ({"l": 2, "c": 1}, r"give both or neither"),
         ({"distances": "l1"}, r"distances = 'l1' is no table"),
         ({"distances": {"age": "l2"}}, r"distances of 'age' is 'l2'"),
         ({"bounds": 3}, r"bounds = 3 is no table"),
@@ -83,13 +78,21 @@ def test_parameters_that_cannot_be(parameters, sentence):
         ({"distances": {"sex": "hierarchy"}}, {}, SchemaError, r"the hierarchy of 'sex', which has none"),
         ({"distances": {"job": {"judge": {"clerk": 1}}}}, {}, PlanError, r"of 'job' is a matrix without a distance of 0 or more for some two of its \d values"),
         ({"k": 201}, {}, MethodError, r"the table has 200 row\(s\) and a group needs k = 201"),
-        ({"l": 6}, {}, NotEligible, r"lower l"),
-        ({"l": 7, "diversity": "distinct"}, {}, NotEligible, r"6"),
         ({}, {"quasi": ["age", "sex", "since"], "keep": ["job"], "hierarchies": {}}, SchemaError, r"^column 'job' is kept, .*; make it quasi, or drop it\.$"),
-        ({"l": 2}, {"sensitive": None, "drop": ["illness"]}, SchemaError, r"sensitive"),
     ],
 )
 def test_what_a_table_cannot_give(parameters, roles, error, sentence):
     """What the schema or the rows have not is refused in a sentence that says what and where; no value of anybody is in it."""
     with pytest.raises(error, match=sentence):
         publish(encoded(**roles), **({"delta": "1/4"} | parameters))
+
+
+@pytest.mark.parametrize(("name", "value"), [("l", 2), ("diversity", "distinct"), ("c", 1)])
+def test_diversity_is_no_option(name, value):
+    """A plan that asks for it is told why it is not there, and what to use instead; another method's key is unknown as ever."""
+    with pytest.raises(
+        PlanError, match=rf"^\[method\] {name} is no option of mutual-cover, .* protect it by anatomy or m-invariance, and leave this key out\.$"
+    ):
+        make("mutual-cover", {"delta": "1/4", name: value})
+    with pytest.raises(PlanError, match="unknown key 'm'"):
+        make("mutual-cover", {"delta": "1/4", "m": 2})

@@ -2,20 +2,15 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Final, Literal, get_args
-
-import numpy as np
-import polars as pl
 
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.diversity import check_distinct, check_entropy, check_recursive, check_shares
 from phalanx.guarantees.drawn_rows import DrawnRows
 from phalanx.guarantees.exact import Ints, Number, bounded, exact, plain, whole
-from phalanx.guarantees.groups import Groups
 from phalanx.guarantees.originals import Beside, rows_fault
 from phalanx.guarantees.output_tables import Columns, table_faults
 from phalanx.guarantees.repaired import published_share
@@ -24,7 +19,6 @@ from phalanx.release.folder import Release
 from phalanx.release.outputs import OutputTables
 from phalanx.release.perturbed import Perturbed
 
-Diversity = Literal["frequency", "distinct", "entropy", "recursive"]
 Unchanged = Literal["coupled", "paper"]
 
 _NO_TABLES: Final = "groups and their random output tables were not given; they are private, and the ledger keeps them where the plan says so"
@@ -37,22 +31,18 @@ class MutualCover:
     """No tuple gives more than ``delta`` of what its group gives to a published value, and every row differs from its person's.
 
     The paper's delta-probability (Definition 3): ``max_i p_ij <= delta * sum_i p_ij`` for every column of every random output table. So each published
-    value could stem from at least ``ceil(1/delta)`` tuples (Corollary 3.2). With ``l`` the groups' sensitive values are diverse. ``changes``: so many
+    value could stem from at least ``ceil(1/delta)`` tuples (Corollary 3.2). It is a promise about one value by itself. ``changes``: so many
     quasi-identifiers of every row differ from its person's, which is part of how rows are drawn (``coupled``), so that the tables say what was
     published; in the paper's way (``paper``) rows that came out unchanged are changed afterwards, at least one of them differs, and it is the tables
     alone that are promised about.
 
-    The file alone shows how many rows there are, and that the sensitive values of all together are diverse, as groups only divide them. What was
-    changed needs the original table, and the probabilities and the groups need ``evidence.outputs``; what cannot be checked is a verdict that starts
-    with ``not checked``. PlanError for parameters that mean nothing.
+    The file alone shows how many rows there are. What was changed needs the original table, and the probabilities need ``evidence.outputs``; what
+    cannot be checked is a verdict that starts with ``not checked``. PlanError for parameters that mean nothing.
     """
 
     name: ClassVar[str] = "mutual cover"
     forms: ClassVar[tuple[str, ...]] = ("perturbed",)
     delta: Number
-    l: Number | None = None
-    diversity: Diversity = "frequency"
-    c: Number | None = None
     changes: int = 1
     unchanged: Unchanged = "coupled"
 
@@ -61,21 +51,9 @@ class MutualCover:
         if delta == 0:
             raise PlanError("delta = 0 is met by no table, as every value stems from somebody; give a fraction above 0.")
         object.__setattr__(self, "delta", delta)
-        for parameter, allowed in (("diversity", get_args(Diversity)), ("unchanged", get_args(Unchanged))):
-            if (word := getattr(self, parameter)) not in allowed:
-                raise PlanError(f"{parameter} must be one of {', '.join(allowed)}, and is {word!r}.")
+        if self.unchanged not in get_args(Unchanged):
+            raise PlanError(f"unchanged must be one of {', '.join(get_args(Unchanged))}, and is {self.unchanged!r}.")
         whole(self.changes, "changes")
-        if self.l is None and self.diversity != "frequency":
-            raise PlanError(f"diversity = {self.diversity!r} needs l; add it.")
-        if self.l is not None:
-            l = bounded(self.l, "l", 1)
-            if l.denominator != 1 and self.diversity in ("distinct", "recursive"):
-                raise PlanError(f"l = {self.l} is not a whole number, and diversity = {self.diversity!r} counts values; round it up.")
-            object.__setattr__(self, "l", l)
-        if (self.c is None) == (self.diversity == "recursive"):
-            raise PlanError("c belongs to diversity = 'recursive', which needs both c and l; give both or neither.")
-        if self.c is not None:
-            object.__setattr__(self, "c", bounded(self.c, "c", 0))
 
     @property
     def tuples(self) -> int:
@@ -83,7 +61,7 @@ class MutualCover:
         return math.ceil(1 / exact(self.delta, "delta"))
 
     def check(self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
-        """Rows, sensitive values, values of the original, changed rows, random output tables, delta-probability, tuples behind a value, groups, drawing."""
+        """Rows, values of the original, changed rows, random output tables, delta-probability, tuples behind a value, drawing."""
         evidence, form = evidence or Evidence(), release.form
         if not isinstance(form, Perturbed):
             return [Verdict(name=self.name, bound="a perturbed release", worst=form.kind, holds=False, note="this promise is about perturbed releases")]
@@ -91,20 +69,15 @@ class MutualCover:
         quasi = [a.name for a in form.attribute("quasi")]
         faults = [] if outputs is None else table_faults(outputs, quasi, form.rows, repaired=self.unchanged == "paper")
         return [
-            *self._file(form),
+            self._file(form),
             *self._original(form, microdata, rows),
-            *self._tables(form, outputs, faults),
+            *self._tables(outputs, faults),
             *self._drawing(form, microdata, outputs, rows, sound=not faults),
         ]
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
-        said: dict[str, Any] = {"name": self.name, "delta": plain(exact(self.delta, "delta"))}
-        if self.l is not None:
-            said |= {"l": plain(exact(self.l, "l")), "diversity": self.diversity}
-        if self.c is not None:
-            said["c"] = plain(exact(self.c, "c"))
-        return said | {"changes": self.changes, "unchanged": self.unchanged}
+        return {"name": self.name, "delta": plain(exact(self.delta, "delta")), "changes": self.changes, "unchanged": self.unchanged}
 
     def _verdict(self, part: str, bound: int | Fraction, worst: int | Fraction | None, *, holds: bool, note: str) -> Verdict:
         return Verdict(name=f"{self.name}: {part}", bound=bound, worst=worst, holds=holds, note=note)
@@ -112,38 +85,11 @@ class MutualCover:
     def _not_checked(self, part: str, bound: int | Fraction, why: str) -> Verdict:
         return self._verdict(part, bound, None, holds=True, note=f"not checked: {why}")
 
-    def _file(self, form: Perturbed) -> Iterator[Verdict]:
-        """What the file alone shows: rows enough for a group, and the diversity of all rows together, which no group can exceed."""
+    def _file(self, form: Perturbed) -> Verdict:
+        """What the file alone shows: rows enough for a group."""
         enough = form.rows >= self.tuples or not form.rows
-        yield self._verdict("rows", self.tuples, form.rows or None, holds=enough, note="a group has at least so many" if form.rows else "the table has no rows")
-        if self.l is not None:
-            (found,) = self._diversity("sensitive values", form, np.zeros(form.rows, np.int64))
-            yield replace(found, note="of all rows together, which groups only divide" if found.worst is not None else found.note)
-
-    @property
-    def _least_diversity(self) -> int | Fraction:
-        """What the figure of diversity is compared with."""
-        l = exact(self.l or 1, "l")
-        bound = {"frequency": 1 / l, "recursive": exact(self.c or 0, "c")}.get(self.diversity, l)
-        return int(bound) if bound.denominator == 1 else bound
-
-    def _diversity(self, part: str, form: Perturbed, groups: Ints) -> list[Verdict]:
-        """The diversity of the published sensitive values in groups of rows."""
-        name = f"{self.name}: {part}"
-        if form.sensitive is None or self.l is None:
-            note = "no sensitive attribute is published, and this promise is about one"
-            return [Verdict(name=name, bound=self._least_diversity, worst=None, holds=False, note=note)]
-        ones = np.ones(form.rows, np.int64)
-        counted = Groups.counted(pl.Series("group", groups), form.table[form.sensitive], ones, form.attribute("sensitive")[0])
-        if self.diversity == "frequency":
-            found = check_shares(name, self.l, counted)
-        elif self.diversity == "distinct":
-            found = check_distinct(name, int(exact(self.l, "l")), counted)
-        elif self.diversity == "entropy":
-            found = check_entropy(name, self.l, counted)
-        else:
-            found = check_recursive(name, self.c or 0, int(exact(self.l, "l")), counted)
-        return [replace(v, worst_cases=pl.DataFrame()) for v in found]  # which rows are a group is private
+        note = "a group has at least so many" if form.rows else "the table has no rows"
+        return self._verdict("rows", self.tuples, form.rows or None, holds=enough, note=note)
 
     def _original(self, form: Perturbed, microdata: Microdata | None, rows: Ints | None) -> Iterator[Verdict]:
         """Values and sensitive values that are those of the original table, and rows that differ from their person's."""
@@ -172,13 +118,11 @@ class MutualCover:
         )
         yield self._verdict(parts[1], 0, sure, holds=sure == 0, note=note)
 
-    def _tables(self, form: Perturbed, outputs: OutputTables | None, faults: Sequence[str]) -> Iterator[Verdict]:
-        """Tables that are any, delta-probability, the tuples behind each value, and the groups' diversity."""
+    def _tables(self, outputs: OutputTables | None, faults: Sequence[str]) -> Iterator[Verdict]:
+        """Tables that are any, delta-probability, and the tuples behind each value."""
         delta = exact(self.delta, "delta")
         if outputs is None:
             yield self._not_checked("delta-probability", delta, _NO_TABLES)
-            if self.l is not None:
-                yield self._not_checked("groups", self._least_diversity, _NO_TABLES)
             return
         note = "; ".join(faults) or "each row of each random output table sums to 1 exactly, and each group has as many rows as its tables have tuples"
         yield self._verdict("random output tables", 0, len(faults), holds=not faults, note=note)
@@ -190,8 +134,6 @@ class MutualCover:
         yield self._verdict("delta-probability", delta, share, holds=share is None or share <= delta, note=note)
         note = "from so many tuples a published value could stem, by the random output tables"
         yield self._verdict("tuples behind a value", self.tuples, fewest, holds=fewest is None or fewest >= self.tuples, note=note)
-        if self.l is not None:
-            yield from (replace(v, note="of the private groups that rows were drawn in") for v in self._diversity("groups", form, outputs.group))
 
     def _drawing(self, form: Perturbed, microdata: Microdata | None, outputs: OutputTables | None, rows: Ints | None, *, sound: bool) -> Iterator[Verdict]:
         """Whether the tables are those of the original table, and the rows may have been drawn from them."""

@@ -141,6 +141,8 @@ def make(name: str, parameters: Mapping[str, Any]) -> Method:
     cls = known[name].load()
     fields = [f.name for f in dataclasses.fields(cls)]
     for parameter in parameters:
+        if parameter in (refused := getattr(cls, "refused", {})):
+            raise PlanError(f"[method] {parameter} {refused[parameter]}")
         if parameter not in fields:
             raise PlanError(f"[method] has an unknown key {parameter!r} for {name}{did_you_mean(parameter, fields) or '; it takes ' + ', '.join(fields) + '.'}")
     missing = [

@@ -21,7 +21,7 @@ from phalanx.methods.base import Draft, Memory
 from phalanx.methods.coupling import best_order
 from phalanx.methods.distances import Distance, check_asked, distance_of
 from phalanx.methods.joint_outputs import Maker, Tables
-from phalanx.methods.mondrian import Diversity, Mondrian, partition
+from phalanx.methods.mondrian import Mondrian, partition
 from phalanx.methods.outputs import Ints
 from phalanx.randomness import Randomness
 from phalanx.release.outputs import OutputTables
@@ -43,18 +43,18 @@ class MutualCover:
     """Every published value of a quasi-identifier could stem from at least 1/delta tuples of its group, none of which is more than delta of it.
 
     Publishes the schema of the original: each row's quasi-identifiers as drawn from the random output tables of its group, beside its own sensitive
-    value; no groups. Groups are cut by Mondrian, with at least 1/delta rows and, with l, diverse sensitive values; a group whose tuples cannot all change
-    is widened. A missing value counts as a value of its own. What is hidden is how the rows were changed: whoever knows it, or guesses it, may link more
-    than the paper's adversary does, and the report says how much. The promise is about one release: two releases of one table show what was random.
+    value; no groups. Groups are cut by Mondrian, by quasi-identifiers alone, with at least 1/delta rows; a group whose tuples cannot all change
+    is widened. Sensitive values are not looked at, and nothing bounds what is inferred about them. A missing value counts as a value of its own.
+    What is hidden is how the rows were changed: an adversary who knows the method may link more than the paper's does, and the report says how much.
+    The promise is about one value of one release: all rows together tell more, and so do two releases of one table.
 
-    Raises PlanError for parameters that cannot be met by any table, SchemaError where l is asked and no sensitive attribute is declared or it holds sets,
-    where columns are kept, or a distance does not fit its attribute, MethodError for fewer than 1/delta rows and where not even all rows together could
-    all change, NotEligible where the whole table is not diverse enough to begin with.
+    Raises PlanError for parameters that cannot be met by any table, SchemaError where columns are kept, or a distance does not fit its
+    attribute, MethodError for fewer than 1/delta rows and where not even all rows together could all change.
 
     Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4; how we differ stands at the head of ``kernels/joint_outputs.py``.
 
-    >>> MutualCover(delta="1/6", l=10).public()
-    {'name': 'mutual-cover', 'delta': '1/6', 'l': 10, 'diversity': 'frequency', 'grouping': 'cost', 'unchanged': 'coupled', 'changes': 1}
+    >>> MutualCover(delta="1/6").public()
+    {'name': 'mutual-cover', 'delta': '1/6', 'grouping': 'cost', 'unchanged': 'coupled', 'changes': 1}
     """
 
     name: ClassVar[str] = "mutual-cover"
@@ -63,15 +63,15 @@ class MutualCover:
     takes_registry: ClassVar[bool] = False
     holds_if_method_known: ClassVar[bool] = False
     may_suppress: ClassVar[Sequence[str]] = ()
+    refused: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("l", "diversity", "c"),
+        "is no option of mutual-cover, since diverse groups keep no sensitive value from an adversary who knows the method; "
+        "protect it by anatomy or m-invariance, and leave this key out.",
+    )
+    """What a plan may expect, and why it is not there."""
 
     delta: Number
     """The greatest part that one tuple may have in a published value, above 0 and at most 1; a fraction such as ``"1/6"``."""
-    l: Number | None = None
-    """Diversity of a group's sensitive values; a whole number for ``distinct`` and ``recursive``."""
-    diversity: Diversity = "frequency"
-    """What l counts, as in mondrian."""
-    c: Number | None = None
-    """Recursive diversity, as in mondrian."""
     k: int = 1
     """The least size of a group, where 1/delta is less."""
     grouping: Grouping = "cost"
@@ -105,19 +105,15 @@ class MutualCover:
                 raise PlanError(f"[method] bounds names the adversary {adversary!r}{known}")
             bounded(bound, f"[method] bounds of {adversary!r}", 0, 1)
         check_asked(self.distances)
-        _ = self._mondrian
 
     @property
     def _mondrian(self) -> Mondrian:
         """What cuts the table into groups."""
-        least = max(self.k, math.ceil(1 / exact(self.delta, "delta")))
-        return Mondrian(k=least, l=self.l, diversity=self.diversity, c=self.c)
+        return Mondrian(k=max(self.k, math.ceil(1 / exact(self.delta, "delta"))))
 
     @property
     def guarantees(self) -> list[Guarantee]:
-        l = None if self.l is None else exact(self.l, "l")
-        c = None if self.c is None else exact(self.c, "c")
-        return [Promise(delta=exact(self.delta, "delta"), l=l, diversity=self.diversity, c=c, changes=self.changes, unchanged=self.unchanged)]
+        return [Promise(delta=exact(self.delta, "delta"), changes=self.changes, unchanged=self.unchanged)]
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         if keep := microdata.schema.keep:
@@ -125,8 +121,6 @@ class MutualCover:
                 f"column {keep[0]!r} is kept, and mutual cover publishes whole rows, in which a kept column would be a quasi-identifier that nobody covers; "
                 "make it quasi, or drop it."
             )
-        if self.l is not None:
-            microdata.check_single_valued("a promise of l")
         if self.changes > len(microdata.schema.quasi):
             raise PlanError(f"[method] changes = {self.changes} and there are {len(microdata.schema.quasi)} quasi-identifiers; lower it.")
         if microdata.rows * exact(self.delta, "delta") < 1:
@@ -134,15 +128,19 @@ class MutualCover:
                 f"delta = {self.delta} asks for at least {math.ceil(1 / exact(self.delta, 'delta'))} rows and the table has {microdata.rows}; raise delta, "
                 "or publish when there are more rows."
             )
-        distances = self._distances(microdata)
-        tables = self._maker(microdata, distances).tables(self._groups(microdata, distances))
+        tables = self.tables(microdata)
         coupled = self.unchanged == "coupled"
-        order = _order(microdata, tables, rng) if coupled else np.arange(len(distances))
-        weights = None if coupled else _weights(tables, distances)
+        order = _order(microdata, tables, rng) if coupled else np.arange(len(microdata.quasi))
+        weights = None if coupled else _weights(tables, self._distances(microdata))
         drawn = draw(tables, order, weights, self.changes, rng)
         form, row = perturb(microdata, drawn_codes(tables, drawn, microdata), rng.stream("perturb"))
         outputs = _outputs(microdata, tables, row, self.changes, order, weights)
         return Draft(form=form, groups=row, outputs=outputs, remember=outputs.frames(memory.releases + 1) if self.keep_tables else {})
+
+    def tables(self, microdata: Microdata) -> Tables:
+        """The groups, cut by quasi-identifiers alone, and their random output tables; nothing of it is random."""
+        distances = self._distances(microdata)
+        return self._maker(microdata, distances).tables(self._groups(microdata, distances))
 
     def wider(self, rows: int) -> "MutualCover | None":
         """The same with groups twice as large and half the delta; None where a table of so many ``rows`` has no such groups."""
@@ -151,10 +149,6 @@ class MutualCover:
 
     def public(self) -> dict[str, Any]:
         said: dict[str, Any] = {"name": self.name, "delta": plain(self.delta)}
-        if self.l is not None:
-            said |= {"l": plain(self.l), "diversity": self.diversity}
-        if self.c is not None:
-            said["c"] = plain(self.c)
         if self.k > 1:
             said["k"] = self.k
         said |= {"grouping": self.grouping, "unchanged": self.unchanged, "changes": self.changes}
@@ -172,11 +166,10 @@ class MutualCover:
 
     def _groups(self, microdata: Microdata, distances: list[Distance]) -> Ints:
         """The group of every row, 0 .. g-1, shape (n,)."""
-        sensitive, of = microdata.sensitive if self.l is not None else None, microdata.schema.sensitive
         if self.grouping == "mondrian":
-            return partition(self._mondrian, microdata.quasi, sensitive, of=of)
+            return partition(self._mondrian, microdata.quasi, None)
         cutter = partial(cover_cuts.cut, math.ceil(1 / exact(self.delta, "delta")))
-        return partition(self._mondrian, microdata.quasi, sensitive, of=of, cutter=cutter, places=[distance.line for distance in distances])
+        return partition(self._mondrian, microdata.quasi, None, cutter=cutter, places=[distance.line for distance in distances])
 
     def _maker(self, microdata: Microdata, distances: list[Distance]) -> Maker:
         quasi = microdata.quasi

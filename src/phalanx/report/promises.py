@@ -53,13 +53,6 @@ _WORDS: Final = {
         "their bucket, and links them with no value with a probability above {one_in_l} (anatomy's l-diversity)."
     ),
 }
-_DIVERSE: Final = {
-    "frequency": "no sensitive value is that of more than {one_in_l} of a group",
-    "distinct": "every group has at least {l} different sensitive values",
-    "entropy": "the sensitive values of every group are at least as mixed as {l} equally frequent ones, measured by entropy",
-    "recursive": "the most frequent sensitive value of a group is less than {c} times as frequent as the {l_th} most frequent and all rarer ones together",
-}
-"""What mutual cover says of its groups, by the kind of diversity."""
 _EVERY_COLUMN: Final = {
     "l-diverse slicing": (
         "No attribute is named as sensitive, so every column is treated as if it were: in no bucket do more than {one_in_l} of the persons have the same in a "
@@ -81,7 +74,7 @@ def in_words(guarantee: Mapping[str, Any], *, sensitive: bool = True) -> str:
     """
     name = str(guarantee.get("name"))
     parameters = {key: value for key, value in guarantee.items() if key != "name"}
-    told: dict[str, Any] = {"diversity": "frequency", "changes": 1, "unchanged": "coupled"} | parameters
+    told: dict[str, Any] = {"changes": 1, "unchanged": "coupled"} | parameters
     if (l := parameters.get("l")) is not None:
         above, _, below = str(l).partition("/")  # l may be a fraction such as "5/2"
         told |= {"one_in_l": f"{below or 1}/{above}", "l_th": _ordinal(l), "these": _protected(parameters)}
@@ -104,21 +97,21 @@ def _delta(guarantee: Mapping[str, Any]) -> Fraction:
 
 
 def _of_mutual_cover(told: Mapping[str, Any]) -> str:
-    """What stands behind a published value, in which groups, and how rows were kept from coming out as they went in."""
+    """What stands behind a published value, and how rows were kept from coming out as they went in."""
     delta = Fraction(str(told["delta"]))
     tuples, changes, paper = math.ceil(1 / delta), int(told["changes"]), told["unchanged"] == "paper"
     cover = (
         f"A published value of a quasi-identifier need not be that of the row's person: it was drawn among the values of a group of similar persons, from at least "
-        f"{tuples} of whom it could stem, and no single person accounts for more than {delta} of the chance that the group publishes it (mutual cover)."
+        f"{tuples} of whom it could stem, and no single person accounts for more than {delta} of the chance that the group publishes it (mutual cover). "
+        "Which rows are a group is not published. Of sensitive values nothing is promised."
     )
-    groups = " Which rows are a group is not published" + ("; " + _DIVERSE[str(told["diversity"])].format(**told) if "l" in told else "") + "."
     if paper:
         return (
-            cover + groups + " Rows that came out with all of their person's quasi-identifiers were changed afterwards"
+            cover + " Rows that came out with all of their person's quasi-identifiers were changed afterwards"
             " (the paper's way), so this holds for how values were drawn at first, and not for what is published."
         )
     least = "at least one quasi-identifier shows" if changes == 1 else f"at least {changes} quasi-identifiers show"
-    return cover + groups + f" In every row {least} another value than the person's own, which is part of how values are drawn and costs none of that cover."
+    return cover + f" In every row {least} another value than the person's own, which is part of how values are drawn and costs none of that cover."
 
 
 def settings(parameters: Mapping[str, Any]) -> str:
