@@ -85,7 +85,7 @@ BROKEN: dict[str, tuple[Spoil, str]] = {
     "rows of others": (others_rows, "mutual cover: drawing|mutual cover: changed rows|truth"),
     "a value of nobody": (invented, "mutual cover: values of the original"),
     "one group": (one_group, "mutual cover: random output tables"),
-    "a sensitive value exchanged": (a_value_exchanged, "mutual cover: groups|truth"),
+    "a sensitive value exchanged": (a_value_exchanged, "truth"),
 }
 
 

@@ -1,6 +1,6 @@
 """The made-up patients of docs/how-to/publish.md, as CSV: 3,000 rows, none of anybody.
 
-    python experiments/mutual_cover/patients.py > patients.csv
+python experiments/mutual_cover/patients.py > patients.csv
 """
 
 import sys

@@ -1,9 +1,11 @@
 """The page of a recoded release says what differential privacy promises and costs, shows how rows were recoded, and counts nothing that was not released."""
 
+import math
 import re
 from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +216,23 @@ def test_what_is_not_promised_stands_at_the_top() -> None:
     assert list(dict(limits(PROMISE, rows=999_999))) == list(told)
     assert list(dict(limits(PROMISE, rows=1_000_000))) == ["Delta is large for so many rows", *told]
     assert [headline for headline, _ in warnings(release(recoded(), not_for_publication=True).manifest)] == ["Not for publication", *told]
+
+
+def test_two_rows_cost_more_than_twice_delta() -> None:
+    """Of three tables, of which neighbours keep (epsilon, delta) exactly, the outer ones keep 2 epsilon with (1 + e^epsilon) delta and with nothing less."""
+    factor, delta, least = Fraction(2), Fraction(1, 100), Fraction(1, 100)  # e^epsilon is 2
+    shows = [least, factor * least + delta, factor * (factor * least + delta) + delta]
+    both_ways = [(p, q) for pair in pairwise(shows) for p, q in (pair, pair[::-1])]
+    assert max(max(p - factor * q, (1 - p) - factor * (1 - q)) for p, q in both_ways) == delta
+    excess = shows[2] - factor**2 * shows[0]
+    assert excess == (1 + factor) * delta > 2 * delta
+
+    promise = Privacy.of(PROMISE | {"epsilon": math.log(2), "delta": "1/100"})
+    epsilon, two = promise.of_two_rows
+    assert epsilon == 2 * promise.epsilon and abs(two - excess) < Fraction(1, 10**15)
+    assert Privacy.of(PROMISE | {"epsilon": 900}).of_two_rows[1] == 1
+    text = dict(limits(PROMISE, rows=1))["About one row, and this series alone"]
+    assert "exchanged for another, epsilon is 2 and delta 3.719e-6: twice epsilon, and 1 + e^epsilon times delta." in text
 
 
 @pytest.mark.parametrize("said", [{}, {"epsilon": "x"}, {"delta": "1/0"}, {"beta": 0, "k": "many"}, {"budget": {"epsilon": 1}}])

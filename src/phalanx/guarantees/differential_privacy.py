@@ -34,7 +34,8 @@ class DifferentialPrivacy:
     """For tables that differ by one row, any outcome is at most e^``epsilon`` times as probable under one as under the other, but for ``delta``.
 
     **Promise**: ``Pr(M(D) in S) <= e^epsilon Pr(M(D') in S) + delta`` for all sets S of outcomes and all tables D, D' of which one has one row more. It is
-    about all published attributes, sensitive ones too. Each row enters a fresh sample with probability ``beta`` by itself, sampled rows are recoded by a
+    about all published attributes, sensitive ones too. Where one row is exchanged for another, ``2 epsilon`` and ``(1 + e^epsilon) delta`` are left.
+    Each row enters a fresh sample with probability ``beta`` by itself, sampled rows are recoded by a
     scheme that follows no row, and an image is published as often as the sample has it, if that is ``k`` times or more; else not at all.
 
     Where the scheme was chosen from the table by ``epsilon_scheme``-differential privacy, this is a part of epsilon. ``accounting`` says by what reckoning

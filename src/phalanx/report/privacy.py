@@ -65,6 +65,13 @@ class Privacy:
         return found
 
     @property
+    def of_two_rows(self) -> tuple[Fraction, Fraction]:
+        """What is promised where two rows differ, or one is exchanged for another: 2 epsilon and (1 + e^epsilon) delta, the delta rounded up, at most 1."""
+        from phalanx.accounting.directed import exponential
+
+        return 2 * self.epsilon, min(Fraction(1), (1 + Fraction(exponential(self.epsilon, 20)[1])) * self.delta)
+
+    @property
     def crowd(self) -> int:
         """About so many rows of the table an image needs to be published, k / beta."""
         return math.ceil(self.k / self.beta)
@@ -106,11 +113,13 @@ def limits(guarantee: Mapping[str, Any], *, rows: int) -> Iterator[tuple[str, st
                 "but the figure promises little; choose a delta far below 1 divided by the number of rows."
             ),
         )
+    epsilon, delta = promise.of_two_rows
     yield (
         "About one row, and this series alone",
         (
-            "Whoever has several rows in the table is promised less: with two, twice epsilon and more than twice delta. What is published elsewhere about the same table comes "
-            "on top, and is in none of the figures here. Where rows say much of each other, as those of relatives may, the rows of one tell of the other. What the release "
+            f"Whoever has several rows in the table is promised less. With two, or where one row is exchanged for another, epsilon is {shown(epsilon)} and delta "
+            f"{shown(delta)}: twice epsilon, and 1 + e^epsilon times delta. What is published elsewhere about the same table comes on top, and is "
+            "in none of the figures here. Where rows say much of each other, as those of relatives may, the rows of one tell of the other. What the release "
             "teaches about people in general may be believed of anybody, in the table or not."
         ),
     )
