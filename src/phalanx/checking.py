@@ -85,7 +85,10 @@ def verify_table(
     if t is not None:
         asked += Closeness(t=t).check(table)
     found = levels(table)
-    told = [Verdict(name=name, bound="none asked", worst=_figure(value), holds=True, note=_NOTES.get(name, "")) for name, value in found.items()]
+    told = [
+        Verdict(name=name, bound="none asked", worst=_figure(value), holds=True, note=_NOTES.get(name, ""), less_is_worse=name.endswith("_l"))
+        for name, value in found.items()
+    ]
     return Verification([*asked, *told])
 
 

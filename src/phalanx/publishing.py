@@ -243,8 +243,9 @@ class Series:
                 verdicts.append(truth.check(release, microdata, draft.groups, draft.shown or microdata, draft.registered))
                 if broken := [v for v in verdicts if not v.holds]:
                     v = broken[0]
+                    worst, bound = v.figures
                     raise GuaranteeError(
-                        f"the check of the written files failed ({v.name}: bound {v.bound}, worst {v.worst}; {v.note}); nothing was published, please report this."
+                        f"the check of the written files failed ({v.name}: bound {bound}, worst {worst or None}; {v.note}); nothing was published, please report this."
                     )
                 learned = disclosed(release, evidence, bounds) if bounds or self._is.report else []
                 if (too_much := beyond(learned, bounds)) is not None:

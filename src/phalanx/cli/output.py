@@ -4,7 +4,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -84,20 +83,30 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> Sequence[int | None]
 
 
 def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
-    """The checks, a table for each release; notes beside them where there is room, else under the table for what does not hold or was not checked."""
-    for title, checks in _by_release(verdicts).items():
-        rows = [[name, "FAILS" if v.result == "fails" else v.result, _short(v.worst), _short(v.bound)] for name, v in checks]
+    """What was checked, a table for each release, and what was not, in a line for each reason; notes beside checks where there is room, else of what fails."""
+    unlooked: dict[str, dict[str, set[str]]] = {}
+    releases = _by_release(verdicts)
+    for title, checks in releases.items():
+        looked = [(name, v) for name, v in checks if v.result in ("holds", "fails")]
+        for name, v in checks:
+            if v.result not in ("holds", "fails"):
+                unlooked.setdefault(v.note.partition(" for release(s) ")[0], {}).setdefault(name, set()).add(title)
+        rows = [[name, "FAILS" if v.result == "fails" else v.result, *map(_short, v.figures)] for name, v in looked]
         header = ["check", "result", "worst", "bound"]
         taken = sum(max(len(cell) for cell in column) + 2 for column in zip(header, *rows, strict=True))
         beside = _console().width - taken >= _NOTE
         if beside:
-            show_table(title, [*header, "note"], [[*row, v.note] for row, (_, v) in zip(rows, checks, strict=True)], right=(2, 3))
+            show_table(title, [*header, "note"], [[*row, v.note] for row, (_, v) in zip(rows, looked, strict=True)], right=(2, 3))
         else:
             show_table(title, header, rows, right=(2, 3))
-            for name, v in checks:
-                if v.result != "holds":
+            for name, v in looked:
+                if v.result == "fails":
                     show_text(f"{name}: {v.note}")
         sys.stdout.write("\n")
+    for note, names in unlooked.items():
+        mark, _, why = note.partition(": ")
+        where = f" in {len(set().union(*names.values()))} of {len(releases)} releases" if len(releases) > 1 else ""
+        show_text(f"{mark}{where}: {why} ({', '.join(names)})")
 
 
 def _by_release(verdicts: "Sequence[Verdict]") -> "dict[str, list[tuple[str, Verdict]]]":
@@ -110,9 +119,8 @@ def _by_release(verdicts: "Sequence[Verdict]") -> "dict[str, list[tuple[str, Ver
     return found
 
 
-def _short(figure: object) -> str:
-    text = "" if figure is None else str(figure)
-    return text if len(text) <= _FIGURE or " " in text else text[: _FIGURE // 2] + "…"
+def _short(figure: str) -> str:
+    return figure if len(figure) <= _FIGURE or " " in figure else figure[: _FIGURE // 2] + "…"
 
 
 def at_most(number: float | Fraction) -> str:
@@ -121,7 +129,9 @@ def at_most(number: float | Fraction) -> str:
     >>> at_most(1.0), at_most(2.71828), at_most(1e-06), at_most(Fraction(1, 3))
     ('1', '2.719', '1e-6', '0.3334')
     """
-    return _rounded(number, ROUND_CEILING)
+    from phalanx.guarantees.exact import rounded
+
+    return rounded(number, up=True)
 
 
 def at_least(number: float | Fraction) -> str:
@@ -130,13 +140,9 @@ def at_least(number: float | Fraction) -> str:
     >>> at_least(2.71828)
     '2.718'
     """
-    return _rounded(number, ROUND_FLOOR)
+    from phalanx.guarantees.exact import rounded
 
-
-def _rounded(number: float | Fraction, rounding: str) -> str:
-    exact = Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
-    digits, e, power = f"{float(Context(prec=4, rounding=rounding).divide(exact.numerator, exact.denominator)):.4g}".partition("e")
-    return f"{digits}e{int(power)}" if e else digits
+    return rounded(number, up=False)
 
 
 @contextmanager

@@ -1,14 +1,24 @@
 """What a guarantee is: it states a promise, and checks it from what was published. No code here comes from the makers of releases."""
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 import polars as pl
 
+from phalanx.guarantees.exact import rounded
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
+
+_DIGITS: Final = (4, 6, 9, 17)
+"""So many of them are tried until two figures that differ differ as shown."""
+_FRACTION: Final = 5
+"""A fraction of so many characters is shown as it is, as in ``1/3`` or ``12/35``."""
+_LONG: Final = re.compile(r"\b\d+/[1-9]\d*\b")
+"""Fractions in a text, such as one for each l."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +35,8 @@ class Verdict:
     """What was looked at, and what could not be checked and why."""
     worst_cases: pl.DataFrame = field(default_factory=pl.DataFrame)
     """The worst cases as rows of published values (groups), never of persons."""
+    less_is_worse: bool = False
+    """Whether a smaller figure is worse, where no bound tells."""
 
     @property
     def result(self) -> str:
@@ -34,10 +46,44 @@ class Verdict:
             return mark
         return "holds" if self.holds else "fails"
 
+    @property
+    def figures(self) -> tuple[str, str]:
+        """``worst`` and ``bound`` as people read them: short fractions exactly, else decimals of which worst is shown as worse, if anything, and bound as stricter.
+
+        >>> Verdict(name="t", bound=Fraction(1, 3), worst=Fraction(333331, 1000000), holds=True).figures
+        ('0.333331', '1/3')
+        """
+        worst, bound = _fraction(self.worst), _fraction(self.bound)
+        if worst is None or bound is None or worst == bound:
+            return _shown(self.worst, up=not self.less_is_worse), _shown(self.bound, up=not self.less_is_worse)
+        more_is_worse = (worst < bound) == self.holds
+        for digits in _DIGITS:
+            texts = _shown(self.worst, up=more_is_worse, digits=digits), _shown(self.bound, up=not more_is_worse, digits=digits)
+            if (Fraction(texts[0]) < Fraction(texts[1])) == (worst < bound) and texts[0] != texts[1]:
+                break
+        return texts
+
     def to_json(self) -> dict[str, Any]:
         """Stable keys: name, bound, worst, holds, note; fractions as text such as ``"1/2"``."""
         bound, worst = (str(x) if isinstance(x, Fraction) else x for x in (self.bound, self.worst))
         return {"name": self.name, "bound": bound, "worst": worst, "holds": self.holds, "note": self.note}
+
+
+def _fraction(figure: float | Fraction | str | None) -> Fraction | None:
+    """The number that a figure is; None where it is a text, or none."""
+    if figure is None or isinstance(figure, str) or (isinstance(figure, float) and not math.isfinite(figure)):
+        return None
+    return Fraction(repr(figure)) if isinstance(figure, float) else Fraction(figure)
+
+
+def _shown(figure: float | Fraction | str | None, *, up: bool, digits: int = _DIGITS[0]) -> str:
+    number = _fraction(figure)
+    if number is None:
+        return "" if figure is None else _LONG.sub(lambda found: _shown(Fraction(found[0]), up=up), str(figure))
+    if number.denominator == 1:
+        return str(number.numerator)
+    text = str(number)
+    return text if isinstance(figure, Fraction) and len(text) <= _FRACTION else rounded(number, up=up, digits=digits)
 
 
 class Guarantee(Protocol):

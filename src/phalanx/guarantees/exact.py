@@ -1,6 +1,7 @@
 """Numbers as promises mean them: exact fractions in, exact comparisons out."""
 
 import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -67,6 +68,19 @@ def readable(number: Number) -> int | float | str:
         return int(fraction)
     nearest = float(fraction)
     return nearest if Fraction(repr(nearest)) == fraction else str(fraction)
+
+
+def rounded(number: float | Fraction, *, up: bool, digits: int = 4) -> str:
+    """A number with so many digits, never less than it is, or (not ``up``) never more; a float stands for its shortest decimal text.
+
+    >>> rounded(Fraction(1, 3), up=True), rounded(2.71828, up=False), rounded(1e-06, up=True), rounded(Fraction(123456), up=True)
+    ('0.3334', '2.718', '1e-6', '1.235e5')
+    """
+    fraction = Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    decimal = context.divide(Decimal(fraction.numerator), Decimal(fraction.denominator)).normalize()
+    power = decimal.adjusted()
+    return format(decimal, "f") if -5 < power < digits or not decimal else f"{decimal.scaleb(-power):f}e{power}"
 
 
 def largest_ratio(above: npt.NDArray[np.generic], below: Ints) -> tuple[Fraction, int]:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -191,18 +190,16 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _check(verdict: Verdict) -> dict[str, str]:
+    worst, bound = map(_short, verdict.figures)
     return {
         "name": verdict.name.split(": ", 1)[-1] if verdict.name.startswith("release ") else verdict.name,
-        "bound": _short(verdict.bound),
-        "worst": _short(verdict.worst),
+        "bound": bound,
+        "worst": worst,
         "result": verdict.result,
         "note": verdict.note.removeprefix(f"{verdict.result}: "),
     }
 
 
-def _short(figure: float | Fraction | str | None) -> str:
-    """A figure as a table cell shows it: of a long fraction about its value, of a digest the beginning."""
-    text = "–" if figure is None else str(figure)
-    if isinstance(figure, Fraction) and len(text) > 12:
-        return f"≈ {float(figure):.6g}"
-    return text if len(text) <= 20 or " " in text else text[:12] + "…"
+def _short(figure: str) -> str:
+    """A figure as a table cell shows it: of a digest the beginning."""
+    return (figure or "–") if len(figure) <= 20 or " " in figure else figure[:12] + "…"

@@ -4,16 +4,15 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
 from phalanx.errors import PhalanxError
+from phalanx.guarantees.exact import rounded
 
 NAME: Final = "differential privacy"
 """The guarantee that this module has words for."""
-_ROUNDED: Final = Context(prec=4, rounding=ROUND_CEILING)
-"""What is promised at most is rounded up."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +136,7 @@ def shown(number: float | Fraction | Decimal | str) -> str:
 
 def short(number: Fraction) -> str:
     """The same where there is little room: ``1e-6``."""
-    digits, e, power = f"{float(_ROUNDED.divide(Decimal(number.numerator), Decimal(number.denominator))):.4g}".partition("e")
-    return digits + (f"e{int(power)}" if e else "")
+    return rounded(number, up=True)
 
 
 def _number(said: Any) -> Fraction:
