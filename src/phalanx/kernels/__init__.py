@@ -2,7 +2,7 @@
 
 - ``cutting``: what all cuts have in common; ``mondrian``; ``anatomy``; ``m_invariance``.
 - The global guarantee: ``global_guarantee``, ``cells``, ``exposures``.
-- Slicing: ``local_cuts``, ``exact_cuts``, ``membership``.
+- Slicing: ``local_cuts``, ``exact_cuts``.
 - Mutual cover: ``cover_cuts``; ``simplex``: the steps that are shared by ``outputs`` (one attribute) and ``joint_outputs`` (whole groups); ``exact_tables``:
   in whole numbers; ``drawing``.
 - ``safe_sampling``: images of rows and their counts; ``private_partition``: what the cuts of a box would bring.

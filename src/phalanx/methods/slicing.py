@@ -127,6 +127,8 @@ class Slicing:
             raise PlanError(f"[method] grouping = {self.grouping!r} needs bucket_size; add it.")
         if self.grouping == "membership" and (self.diversity != "frequency" or self.t is not None):
             raise PlanError("[method] grouping = 'membership' keeps shares at 1/l; leave diversity and t out, or choose another grouping.")
+        if self.grouping == "membership" and bounded(self.l, "[method] l", 1).denominator != 1:
+            raise PlanError(f"[method] l = {self.l} is not a whole number, and grouping = 'membership' deals whole sets of l values; round it up.")
         if self.cuts != "strict":
             raise PlanError(f"[method] cuts = {self.cuts!r} is for grouping = 'mondrian'; leave one of them out.")
 
@@ -283,6 +285,4 @@ class Slicing:
         size = self.bucket_size or 1
         if self.grouping == "random":
             return merged(at_random(coded.rows, size, stream), local.keeps)
-        attributes = np.stack([column.codes for column in microdata.quasi])
-        column_of = [next(i for i, column in enumerate(columns) if name in column) for name in microdata.schema.quasi]
-        return group(coded, attributes, column_of, bucket_size=size, l=exact(self.l, "l"), stream=stream)
+        return group(coded, np.stack([column.codes for column in microdata.quasi]), bucket_size=size, l=int(exact(self.l, "l")), stream=stream)
