@@ -48,19 +48,19 @@ def numbered(rows):
 def test_numbers_degrees_and_fakes_are_those_of_enumeration(rows):
     """On any small table: every original's number and degree, how many fakes there are, and both areas (drawn ones within their wide margin)."""
     buckets, values = numbered(rows)
-    columns, sizes, originals = [Column.of_rows(buckets, v) for v in values.T], np.bincount(buckets), np.unique(values, axis=0)
+    columns, sizes, (originals, persons) = [Column.of_rows(buckets, v) for v in values.T], np.bincount(buckets), np.unique(values, axis=0, return_counts=True)
     numbers, degrees = enumerated(buckets.tolist(), [tuple(v) for v in values.tolist()])
     number, degree = matched(columns, sizes, originals)
     assert number.tolist() == [numbers[tuple(o)] for o in originals.tolist()]
     assert degree == pytest.approx([float(degrees[tuple(o)]) for o in originals.tolist()])
     with mock.patch.object(matching, "DRAWN", 20_000):
-        found = rank(columns, sizes, originals, Randomness.seeded(1).stream("draw"))
+        found = rank(columns, sizes, originals, persons, Randomness.seeded(1).stream("draw"))
     fakes = [c for c in numbers if list(c) not in originals.tolist()]
     assert found.drawn == (len(columns) > 2)
     assert found.fakes == (pytest.approx(len(fakes), abs=0.03 * len(numbers) + 0.1) if found.drawn else len(fakes))
     if fakes:
         margin = 0.02 if found.drawn else 1e-12
-        own = [tuple(o) for o in originals.tolist()]
+        own = [tuple(o) for o in values.tolist()]
         assert found.by_number.area == pytest.approx(float(counted([numbers[o] for o in own], [numbers[f] for f in fakes])), abs=margin)
         assert found.by_degree.area == pytest.approx(float(counted([degrees[o] for o in own], [degrees[f] for f in fakes])), abs=margin)
 
@@ -70,16 +70,16 @@ def test_drawing_agrees_with_listing(monkeypatch):
     rng = np.random.default_rng(4)
     buckets, values = np.repeat(np.arange(20), 30), np.stack([rng.zipf(1.5, 600) % 50, rng.integers(0, 20, 600)], axis=1)
     values = np.stack([np.unique(v, return_inverse=True)[1] for v in values.T], axis=1).astype(np.int64)
-    columns, sizes, originals = [Column.of_rows(buckets, v) for v in values.T], np.bincount(buckets), np.unique(values, axis=0)
-    listed = rank(columns, sizes, originals, Randomness.seeded(1).stream("draw"))
+    columns, sizes, (originals, persons) = [Column.of_rows(buckets, v) for v in values.T], np.bincount(buckets), np.unique(values, axis=0, return_counts=True)
+    listed = rank(columns, sizes, originals, persons, Randomness.seeded(1).stream("draw"))
     monkeypatch.setattr(matching, "MOST_PAIRS", 1)
-    drawn = rank(columns, sizes, originals, Randomness.seeded(1).stream("draw"))
+    drawn = rank(columns, sizes, originals, persons, Randomness.seeded(1).stream("draw"))
     assert drawn.drawn
     assert not listed.drawn
     assert drawn.fakes == pytest.approx(listed.fakes, rel=0.01)
     assert drawn.by_number.area == pytest.approx(listed.by_number.area, abs=0.01)
     assert drawn.by_degree.area == pytest.approx(listed.by_degree.area, abs=0.01)
-    forgetful = area(drawn.numbers_of_originals.astype(float), drawn.numbers_of_fakes.astype(float))
+    forgetful = area(drawn.numbers_of_originals.astype(float), drawn.numbers_of_fakes.astype(float), persons)
     assert abs(forgetful.area - listed.by_number.area) > 0.02
 
 

@@ -81,9 +81,10 @@ def test_figures_are_those_of_all_candidates(case):
     originals = {cut(row, columns) for row in rows}
     fakes = set(numbers) - originals
 
-    assert found.persons == len(originals)
-    assert found.histogram == dict(Counter(numbers[o] for o in originals))
-    assert found.exposed == len(certain(rows, buckets, columns) & originals)
+    own = [cut(row, columns) for row in rows]
+    assert (found.persons, found.tuples) == (len(rows), len(originals))
+    assert found.histogram == dict(Counter(numbers[o] for o in own))
+    assert found.exposed == sum(o in certain(rows, buckets, columns) for o in own)
     assert found.per_person["candidates"].to_list() == [numbers[cut(row, columns)] for row in rows]
     assert found.per_person["exposed"].to_list() == [cut(row, columns) in certain(rows, buckets, columns) for row in rows]
     assert found.drawn == (len(columns) > 2)
@@ -91,18 +92,28 @@ def test_figures_are_those_of_all_candidates(case):
     assert found.fakes == pytest.approx(len(fakes), **margin)
     assert dict(found.of_fakes) == pytest.approx(dict(Counter(numbers[f] for f in fakes)), **margin)
     for area, score in ((found.by_number, numbers), (found.by_degree, degrees)):
-        assert area.area == pytest.approx(counted([score[o] for o in originals], [score[f] for f in fakes]), **margin)
+        assert area.area == pytest.approx(counted([score[o] for o in own], [score[f] for f in fakes]), **margin)
         assert area.low <= area.area <= area.high
 
 
 def test_a_careless_certainty_is_seen(monkeypatch):
     """The list of arrangements refuses an adversary that is sure of whatever is frequent in every column."""
     rows = [(1, "x", "m", "s"), (1, "x", "m", "t"), (2, "x", "n", "s"), (3, "x", "m", "s")]
-    true = certain(rows, [0] * 4, COLUMNS)
-    assert attack(rows, [0] * 4).exposed == len(true & {cut(row, COLUMNS) for row in rows})
+    true = sum(cut(row, COLUMNS) in certain(rows, [0] * 4, COLUMNS) for row in rows)
+    assert attack(rows, [0] * 4).exposed == true
     careless = lambda columns, sizes: np.stack([membership._most_frequent(c, len(sizes))[0] for c in columns], axis=1)  # noqa: E731
     monkeypatch.setattr(membership, "_certain", careless)
-    assert attack(rows, [0] * 4).exposed != len(true)
+    assert attack(rows, [0] * 4).exposed != true
+
+
+def test_persons_with_equal_tuples_count_as_often_as_there_are():
+    """Nine persons of one tuple that stands before all fakes, and one whose tuple is level with them: nine of ten, and not one of two, stand before half of the rest."""
+    rows = [(1, "x", "m", "s")] * 9 + [(2, "y", "n", "t")]
+    found = attack(rows, [0] * 10, columns=(("a", "b"), ("c", "s")))
+
+    assert (found.persons, found.tuples, found.fakes) == (10, 2, 2)
+    assert found.by_degree.area == pytest.approx(0.9)  # degrees .81 and .01 beside twice .09
+    assert found.by_number.area == 0.5
 
 
 def test_majorities_that_must_meet():
@@ -126,7 +137,7 @@ def test_everybody_else_is_left_out():
     """Persons whose values no bucket leaves open are counted in the note; where nobody is left nothing can be said."""
     found = attack(WORKED, [0, 1] * 4, people=[*WORKED, (70, "F", "47304", "flu"), (22, "M", "47304", "gastritis")])
     assert found.persons == 8
-    assert "2 tuple(s) of the original table match no bucket" in found.note
+    assert "2 person(s) of the original table match no bucket" in found.note
     nobody = attack(WORKED, [0, 1] * 4, people=[(70, "F", "47304", "flu")])
     assert (nobody.persons, nobody.fakes, nobody.by_degree.area, nobody.by_degree.low, nobody.by_degree.high) == (0, 0, 0.5, 0, 1)
 
@@ -166,7 +177,7 @@ def test_the_json_has_the_documented_keys():
 
     assert list(found) == [
         "adversary", "knows", "persons", "exposed", "success", "baseline", "candidates", "note",
-        "fakes", "drawn", "by_number", "by_degree", "fake_candidates",
+        "tuples", "fakes", "drawn", "by_number", "by_degree", "fake_candidates",
     ]  # fmt: skip
     assert found["by_number"] == {"area": 0.5, "interval": [0.5, 0.5]}
     assert (found["candidates"], found["fake_candidates"]) == ({"1": 8}, {"1": 20.0})

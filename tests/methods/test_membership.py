@@ -73,7 +73,7 @@ def whole(coded):
 def ranking(bucket, coded):
     """What both adversaries make of buckets."""
     columns = [matching.Column.of_rows(bucket, values) for values in whole(coded)]
-    return matching.rank(columns, np.bincount(bucket), np.unique(whole(coded).T, axis=0), Randomness.seeded(0).stream("rank"))
+    return matching.rank(columns, np.bincount(bucket), *np.unique(whole(coded).T, axis=0, return_counts=True), Randomness.seeded(0).stream("rank"))
 
 
 def counting_error(bucket, coded, attributes):

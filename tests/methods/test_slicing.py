@@ -176,7 +176,7 @@ def test_grouping_against_membership_hides_better_than_boxes_and_dealing():
         draft = publish(microdata, l=1 if grouping == "random" else 2, columns=columns, grouping=grouping, bucket_size=40)
         buckets = draft.groups - 1
         held = [Column.of_rows(buckets, value) for value in values]
-        found[grouping] = rank(held, np.bincount(buckets), np.unique(np.stack(values, axis=1), axis=0), Randomness.seeded(1).stream("draw"))
+        found[grouping] = rank(held, np.bincount(buckets), *np.unique(np.stack(values, axis=1), axis=0, return_counts=True), Randomness.seeded(1).stream("draw"))
         if grouping == "membership":
             assert np.bincount(buckets).max() < 80
     told = {grouping: max(abs(a.area - 0.5) for a in (r.by_number, r.by_degree)) for grouping, r in found.items()}

@@ -1,7 +1,7 @@
 """How well somebody tells who is in a sliced table: candidate tuples ranked by the buckets that they match (Li, Li, Zhang, Molloy, section 5).
 
 A candidate takes a value of every column of one bucket. Originals are in the table, all other candidates are fake. Ranked by a score, the area under the ROC curve is
-the chance that an original stands before a fake one, ties counting half: 0.5 hides everybody, 1 nobody.
+the chance that the tuple of a person of the table stands before a fake one, ties counting half: 0.5 hides everybody, 1 nobody.
 """
 
 from collections.abc import Sequence
@@ -72,6 +72,8 @@ class Ranking:
     """Ranked by the number of matching buckets."""
     by_degree: Area
     """Ranked by the matching degree f(t)."""
+    persons: Ints
+    """Of how many persons each original is the tuple, shape (originals,): areas are by person."""
     numbers_of_originals: Ints
     """The number of matching buckets of every original, shape (originals,)."""
     numbers_of_fakes: Ints
@@ -80,34 +82,32 @@ class Ranking:
     """For how many fake candidates each of those stands."""
 
 
-def rank(columns: Sequence[Column], sizes: Ints, originals: Ints, stream: Stream) -> Ranking:
+def rank(columns: Sequence[Column], sizes: Ints, originals: Ints, persons: Ints, stream: Stream) -> Ranking:
     """Rank the candidates of a release with these ``columns`` and bucket ``sizes`` (g,).
 
-    ``originals`` (t, c): the different tuples of the table, as the numbers of their column values; each matches its own bucket. ``stream`` draws candidates where
-    they are too many: a bucket by how many candidates it leaves open, one of these, and each weighs 1 over the buckets that it matches.
+    ``originals`` (t, c): the different tuples of the table, as the numbers of their column values; each matches its own bucket, and is that of so many ``persons``
+    (t,). ``stream`` draws candidates where they are too many: a bucket by how many candidates it leaves open, one of these, and each weighs 1 over the buckets
+    that it matches.
     """
-    if len(columns) == 2 and _pairs(columns, len(sizes)) <= MOST_PAIRS:
-        values, numbers, degrees = _listed(columns, sizes)
-        fake = ~_among(values, originals)
-        number, degree = numbers[~fake], degrees[~fake]
-        other_numbers, other_degrees, weights = numbers[fake], degrees[fake], np.ones(int(fake.sum()))
-        drawn = False
-    else:
-        number, degree = matched(columns, sizes, originals)
+    drawn = len(columns) != 2 or _pairs(columns, len(sizes)) > MOST_PAIRS
+    if drawn:
         values, open_to = _drawn(columns, len(sizes), stream)
         numbers, degrees = matched(columns, sizes, values)
-        fake = ~_among(values, originals)
-        other_numbers, other_degrees = numbers[fake], degrees[fake]
-        weights = open_to / len(values) / other_numbers
-        drawn = True
+    else:
+        values, numbers, degrees = _listed(columns, sizes)
+    fake = ~_among(values, originals)
+    number, degree = matched(columns, sizes, originals)
+    numbers, degrees = numbers[fake], degrees[fake]
+    weights = open_to / len(values) / numbers if drawn else np.ones(len(numbers))
     return Ranking(
         originals=len(originals),
         fakes=float(weights.sum()),
         drawn=drawn,
-        by_number=area(number.astype(np.float64), other_numbers.astype(np.float64), weights),
-        by_degree=area(_equal(degree), _equal(other_degrees), weights),
+        by_number=area(number.astype(np.float64), numbers.astype(np.float64), persons, weights),
+        by_degree=area(_equal(degree), _equal(degrees), persons, weights),
+        persons=persons,
         numbers_of_originals=number,
-        numbers_of_fakes=other_numbers,
+        numbers_of_fakes=numbers,
         weights_of_fakes=weights,
     )
 
@@ -204,18 +204,18 @@ def _among(values: Ints, originals: Ints) -> npt.NDArray[np.bool_]:
     return np.isin(mine, theirs)
 
 
-def area(true: Floats, fake: Floats, weights: Floats | None = None) -> Area:
+def area(true: Floats, fake: Floats, persons: Ints | None = None, weights: Floats | None = None) -> Area:
     """The chance that a score of ``true`` is above one of ``fake``, ties counting half; (0.5, 0, 1) where one of them is empty.
 
-    ``weights`` (n,): for how many each fake one stands. The interval adds the variances of what each true and each fake one contributes.
+    ``persons`` (t,) and ``weights`` (n,): for how many each true one and each fake one stands. The interval adds the variances of what each true and each fake
+    one contributes, persons with one score being one.
     """
     if not len(true) or not len(fake):
         return Area(area=0.5, low=0.0, high=1.0)
-    w = np.full(len(fake), 1 / len(fake)) if weights is None else weights / weights.sum()
-    of_true = _share_below(true, fake, w)
-    of_fake = 1 - _share_below(fake, true, np.full(len(true), 1 / len(true)))
-    found = min(1.0, float(of_true.mean()))  # sums of weights may pass 1 by rounding
-    spread = sqrt(float(of_true.var()) / len(true) + float((w**2 * (of_fake - found) ** 2).sum()))
+    v, w = (np.full(len(x), 1 / len(x)) if given is None else given / given.sum() for x, given in ((true, persons), (fake, weights)))
+    of_true, of_fake = _share_below(true, fake, w), 1 - _share_below(fake, true, v)
+    found = min(1.0, float(v @ of_true))  # sums of weights may pass 1 by rounding
+    spread = sqrt(float((v**2 * (of_true - found) ** 2).sum()) + float((w**2 * (of_fake - found) ** 2).sum()))
     return Area(area=found, low=max(0.0, found - Z * spread), high=min(1.0, found + Z * spread))
 
 

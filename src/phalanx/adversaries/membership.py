@@ -1,5 +1,6 @@
 """The membership adversary: how well somebody tells from a sliced release who is in the table (Li, Li, Zhang, Molloy, section 5)."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -27,25 +28,28 @@ _KEY: Final = "\0"
 
 @dataclass(frozen=True, kw_only=True)
 class Ranked(Attack):
-    """What the membership adversary concluded. ``persons`` counts different original tuples, ``histogram`` how many buckets they match.
+    """What the membership adversary concluded about ``persons``, of whom ``histogram`` says how many buckets their tuples match.
 
-    ``exposed`` are originals that must be in the table, however the columns are put together; ``success`` and ``baseline`` are None.
+    ``exposed`` are those whose tuple must be in the table, however the columns are put together; ``success`` and ``baseline`` are None.
     """
 
+    tuples: int
+    """Different original tuples: persons with equal ones are told apart by nobody."""
     fakes: float
     """Fake tuples: candidates that some bucket leaves open and that are not in the table."""
     drawn: bool
     """Whether these were too many to list, so that figures about them are estimates from a sample."""
     by_number: Area
-    """How well candidates are told apart by how many buckets they match: the area under the ROC curve, with its 95 % interval."""
+    """How well persons' tuples are told from fake ones by how many buckets they match: the area under the ROC curve, with its 95 % interval."""
     by_degree: Area
     """The same by their matching degree f(t)."""
     of_fakes: Mapping[int, float]
     """Number of matching buckets -> fake tuples."""
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack, and fakes, drawn, by_number and by_degree (each with area and interval), fake_candidates."""
+        """The keys of every attack, and tuples, fakes, drawn, by_number and by_degree (each with area and interval), fake_candidates."""
         more = {
+            "tuples": self.tuples,
             "fakes": round(self.fakes),
             "drawn": self.drawn,
             "by_number": _plain(self.by_number),
@@ -60,7 +64,7 @@ class Membership:
     """Ranks all candidate tuples of a sliced release, original and fake, by the number of buckets that they match, and by their matching degree f(t).
 
     A candidate takes a value of every column of one bucket, of the sensitive column with its sensitive value, as in the paper's experiment. The area under
-    the ROC curve is the chance that an original stands before a fake one: 0.5 hides everybody, 1 nobody. Needs ``evidence.microdata``, which says which
+    the ROC curve is the chance that a person's tuple stands before a fake one: 0.5 hides everybody, 1 nobody. Needs ``evidence.microdata``, which says which
     candidates are original; where ``evidence.groups`` is there, too, whoever was not published is none. ReleaseError where columns share attributes.
     """
 
@@ -86,28 +90,29 @@ class Membership:
         microdata = original_table(releases[0], evidence)
         sizes = form.sizes[COUNT].to_numpy().astype(np.int64)
         columns, own = _columns(form, microdata)
-        originals, of_person = np.unique(own, axis=0, return_inverse=True)
+        originals, of_person, persons = np.unique(own, axis=0, return_inverse=True, return_counts=True)
         number = np.zeros(len(originals), dtype=np.int64)
         known = (originals >= 0).all(axis=1)
         number[known] = matched(columns, sizes, originals[known])[0]
         there = number > 0
         # measuring protects nobody, and who asks again shall see the same figures
-        found = rank(columns, sizes, originals[there], Randomness.seeded(0).stream("candidates")) if there.any() else None
+        found = rank(columns, sizes, originals[there], persons[there], Randomness.seeded(0).stream("candidates")) if there.any() else None
         nothing = Area(area=0.5, low=0.0, high=1.0)
         exposed = there & _among(originals, _certain(columns, sizes))
-        persons = pl.DataFrame({"candidates": number[of_person.ravel()], "exposed": exposed[of_person.ravel()]})
+        per_person = pl.DataFrame({"candidates": number[of_person.ravel()], "exposed": exposed[of_person.ravel()]})
         if microdata.persons is not None:
-            persons.insert_column(0, microdata.persons.alias("person"))
+            per_person.insert_column(0, microdata.persons.alias("person"))
         return Ranked(
             adversary=self.name,
             knows=self.knows,
-            persons=int(there.sum()),
-            exposed=int(exposed.sum()),
+            persons=int(persons[there].sum()),
+            exposed=int(persons[exposed].sum()),
             success=None,
             baseline=None,
-            histogram={int(n): int(tuples) for n, tuples in zip(*np.unique(number[there], return_counts=True), strict=True)},
-            note=_note(there, drawn=found is not None and found.drawn),
-            per_person=persons,
+            histogram=dict(sorted(Counter(number[of_person.ravel()][there[of_person.ravel()]].tolist()).items())),
+            note=_note(int(persons[~there].sum()), drawn=found is not None and found.drawn),
+            per_person=per_person,
+            tuples=int(there.sum()),
             fakes=0.0 if found is None else found.fakes,
             drawn=found is not None and found.drawn,
             by_number=nothing if found is None else found.by_number,
@@ -168,8 +173,8 @@ def _weighed(numbers: Ints, weights: npt.NDArray[np.float64]) -> dict[int, float
     return dict(zip(distinct.tolist(), np.bincount(place.ravel(), weights=weights, minlength=len(distinct)).tolist(), strict=True))
 
 
-def _note(there: npt.NDArray[np.bool_], *, drawn: bool) -> str:
-    notes = [f"{int((~there).sum())} tuple(s) of the original table match no bucket, and are left out"] if not there.all() else []
+def _note(outside: int, *, drawn: bool) -> str:
+    notes = [f"{outside} person(s) of the original table match no bucket, and are left out"] if outside else []
     if drawn:
         notes.append("fake tuples are too many to list: their figures are estimated from a sample of candidates, and the intervals include that")
     return "; ".join(notes)
