@@ -41,14 +41,15 @@ def test_shares_that_floating_point_cannot_tell_from_nothing():
 
 @pytest.mark.parametrize("seed", [9, 12])
 @pytest.mark.parametrize("smallest", [source._SMALL, 2.0], ids=["as it is", "scaled"])
-def test_rough_figures_are_near(monkeypatch, seed, smallest):
+@pytest.mark.parametrize("by", source.WEIGHINGS)
+def test_rough_figures_are_near(monkeypatch, seed, smallest, by):
     """p(t, s) in floating point differs from the fraction by no more than rounding, whether shares are scaled or not."""
     monkeypatch.setattr(source, "_SMALL", smallest)
     view = View.of(generated(seed).form)
     tuples = np.array(list(product(*(range(-1, len(side.values)) for side in view.sides))))
-    true = {row: dict(zip(p.values, p.shares, strict=True)) for row, p in source.distributions(view, tuples)}
+    true = {row: dict(zip(p.values, p.shares, strict=True)) for row, p in source.distributions(view, tuples, by)}
     told = {}
-    for some in source.roughly(view, tuples):
+    for some in source.roughly(view, tuples, by):
         for owner, value, p in zip(some.owner.tolist(), some.value.tolist(), some.p.tolist(), strict=True):
             told.setdefault(int(some.tuples[owner]), {})[value] = p
     assert {row: set(p) for row, p in told.items()} == {row: set(p) for row, p in true.items()}
@@ -59,6 +60,6 @@ def test_tuples_that_are_nowhere_match_nothing():
     """A tuple with a value that no bucket holds, in whichever column, matches no bucket and has no p(t, s)."""
     view = View.of(with_fakes().form)
     tuples = np.array([[-1, 0], [0, -1], [-1, -1]])
-    assert list(source.matches(view, tuples)) == [] and list(source.distributions(view, tuples)) == []
+    assert list(source.matches(view, tuples)) == [] and list(source.distributions(view, tuples, "rows")) == []
     assert source.largest(view, tuples) == (0, -1, -1)
     assert source.largest(view, np.zeros((0, 2), dtype=np.int64)) == (0, -1, -1)

@@ -67,13 +67,13 @@ def differences(seed):
     table = {value: Fraction(times, len(case.rows)) for value, times in Counter(row["s"] for row in case.rows).items()}
     single = parts(case)
     sets = {"files": case.candidates, "original": case.tuples}
-    p = {what: [posterior(t, case.columns, case.buckets, "s") for t in tuples] for what, tuples in sets.items()}
+    p = {what: [[posterior(t, case.columns, case.buckets, "s", by) for by in ("shares", "rows")] for t in tuples] for what, tuples in sets.items()}
     for promise in promises(np.random.default_rng(seed)):
         local = {at: promise.figure(d, table) for at, d in single.items()}
         bad = {at for at, figure in local.items() if not promise.keeps(figure)}
         for what, evidence in (("files", None), ("original", case.original)):
             (verdict,) = promise.guarantee.check(case.release, (), evidence)
-            figures = [promise.figure(one, table) for one in p[what]]
+            figures = [promise.worst(promise.figure(one, table) for one in both) for both in p[what]]
             own = [tuple(t[name] for name in case.columns[-1] if name != "s") for t in sets[what]]
             concerned = [figure for figure, q in zip(figures, own, strict=True) if q in {q for _, q in bad}]
             if what == "files":  # these are asked to match the very bucket
@@ -183,7 +183,7 @@ def test_what_is_reached_exactly_is_kept():
     kept = [SlicedDiversity(l=2), SlicedDistinct(l=2), SlicedRecursive(c="1.001", l=2), SlicedCloseness(t=0), SlicedCloseness(t=0, distance="ordered")]
     found = [guarantee.check(form)[0] for guarantee in kept]
     assert [(v.holds, v.worst) for v in found] == [(True, Fraction(1, 2)), (True, 2), (True, 1), (True, 0), (True, 0)]
-    assert all(v.note.startswith("2 of 2 parts of buckets do not keep it by themselves; p(t, s) was computed for all 1 candidate") for v in found)
+    assert all(v.note.startswith("2 of 2 parts of buckets do not keep it by themselves; p(t, s) was computed by shares and by rows for all 1 candidate") for v in found)
     broken = [SlicedDiversity(l="2.001"), SlicedDistinct(l=3), SlicedRecursive(c=1, l=2)]
     assert not any(guarantee.check(form)[0].holds for guarantee in broken)
 
@@ -363,8 +363,8 @@ def test_what_rounding_mixes_up_is_decided_by_fractions(monkeypatch, lowered):
     form = by_count({"flu": k + 1, "gout": k}, {"flu": k + 2, "gout": k + 1})
     rough = source.roughly
 
-    def rounded(view, tuples):
-        yield from (replace(some, p=some.p * np.where(some.owner == lowered, 1 - 1e-12, 1)) for some in rough(view, tuples))
+    def rounded(view, tuples, by):
+        yield from (replace(some, p=some.p * np.where(some.owner == lowered, 1 - 1e-12, 1)) for some in rough(view, tuples, by))
 
     monkeypatch.setattr(source, "roughly", rounded)
     assert source.largest(View.of(form), np.array([[0, 0], [1, 0]]))[:2] == (Fraction(k + 1, 2 * k + 1), 0)

@@ -27,9 +27,9 @@ def matching_degree(t, columns, sides, sensitive):
     return degree
 
 
-def posterior(t, columns, buckets, sensitive):
-    """Sensitive value -> p(t, s) = sum over buckets of p(t, B) D(t, B)[s]; empty where t matches no bucket."""
-    degrees = [matching_degree(t, columns, sides, sensitive) for sides in buckets]
+def posterior(t, columns, buckets, sensitive, by="shares"):
+    """Sensitive value -> p(t, s) = sum over buckets of p(t, B) D(t, B)[s], buckets weighed by shares or by rows; empty where t matches no bucket."""
+    degrees = [matching_degree(t, columns, sides, sensitive) * (len(sides[0]) if by == "rows" else 1) for sides in buckets]
     total, found = sum(degrees), {}
     for sides, degree in zip(buckets, degrees, strict=True):
         if not degree:

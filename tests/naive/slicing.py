@@ -26,9 +26,9 @@ def beside(t, bucket, values, sensitive):
     return {s: Fraction(times, len(alike)) for s, times in Counter(alike).items()}
 
 
-def posterior(t, buckets, values, sensitive):
-    """Sensitive value -> p(t, s), over all buckets that the tuple matches."""
-    degrees = [degree(t, bucket, values) for bucket in buckets]
+def posterior(t, buckets, values, sensitive, by="shares"):
+    """Sensitive value -> p(t, s), over all buckets that the tuple matches, weighed by shares or by rows."""
+    degrees = [degree(t, bucket, values) * (len(bucket) if by == "rows" else 1) for bucket in buckets]
     found = defaultdict(Fraction)
     for f, bucket in zip(degrees, buckets, strict=True):
         if f:
@@ -49,12 +49,20 @@ def locally(principle, least=1):
     return holds
 
 
-def over_all_buckets(t, buckets, values, sensitive, l):
-    """Whether p(t, s) <= 1/l; on the bound itself only where none of the matching buckets is above it, as the kernel says of itself."""
+def over_all_buckets(t, buckets, values, sensitive, l, ways=("shares", "rows")):
+    """Whether p(t, s) <= 1/l, by shares and by rows; on the bound itself only where none of the matching buckets is above it, as the kernel says of itself."""
+    return in_each_bucket(t, buckets, values, sensitive, l) or all(p * l < 1 for by in ways for p in posterior(t, buckets, values, sensitive, by).values())
+
+
+def in_each_bucket(t, buckets, values, sensitive, l):
+    """Whether no value has more than 1/l beside the tuple's quasi-identifiers in any bucket that it matches."""
     met = [bucket for bucket in buckets if degree(t, bucket, values)]
-    if all(share * l <= 1 for bucket in met for share in beside(t, bucket, values, sensitive).values()):
-        return True
-    return all(p * l < 1 for p in posterior(t, buckets, values, sensitive).values())
+    return all(share * l <= 1 for bucket in met for share in beside(t, bucket, values, sensitive).values())
+
+
+def by_shares_alone(t, buckets, values, sensitive, l):
+    """Broken: the paper's check, which whoever weighs buckets by rows is above."""
+    return over_all_buckets(t, buckets, values, sensitive, l, ["shares"])
 
 
 def in_own_bucket(t, buckets, values, sensitive, l):

@@ -3,7 +3,7 @@
 A bucket is published as its columns, each in an order that tells nothing. An arrangement gives the columns an order beside each other; where columns share
 attributes, only those in which every row has one value of each. The same values in a column may change places, which multiplies the count of every
 arrangement by the same number, and so may whole rows; neither changes a share, so equal arrangements are counted once and the first column stays as it is.
-By the paper's law a bucket weighs as much as the share of its rows that equals the tuple, whatever its size.
+By the paper's law a bucket weighs as much as the share of its rows that equals the tuple, whatever its size; by rows, as their number.
 """
 
 from collections import Counter
@@ -35,16 +35,20 @@ def shares(columns, sides):
     return {row: Fraction(times, count * len(sides[0])) for row, times in found.items()}
 
 
-def posteriors(columns, buckets, sensitive):
-    """Tuple (without the sensitive value) -> sensitive value -> p(t, s), for every tuple that some arrangement of some bucket has."""
+def posteriors(columns, buckets, sensitive, by="shares"):
+    """Tuple (without the sensitive value) -> sensitive value -> p(t, s), for every tuple that some arrangement of some bucket has.
+
+    ``by``: whether a bucket weighs as much as the share of its rows that equal the tuple, or as their expected number.
+    """
     with_value, alone = Counter(), Counter()
     for sides in buckets:
         for row, share in shares(columns, sides).items():
+            weight = share * (len(sides[0]) if by == "rows" else 1)
             value = dict(row)[sensitive]
             t = row - {(sensitive, value)}
-            with_value[t, value] += share
-            alone[t] += share
+            with_value[t, value] += weight
+            alone[t] += weight
     found = {}
-    for (t, value), share in with_value.items():
-        found.setdefault(t, {})[value] = share / alone[t]
+    for (t, value), weight in with_value.items():
+        found.setdefault(t, {})[value] = weight / alone[t]
     return found

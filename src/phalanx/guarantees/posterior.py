@@ -1,12 +1,17 @@
-"""p(t, s): how probable a sliced release makes each sensitive value of a tuple, exactly (Li, Li, Zhang, Molloy, section 4.1; ours for shared attributes)."""
+"""p(t, s): how probable a sliced release makes each sensitive value of a tuple, exactly (Li, Li, Zhang, Molloy, section 4.1; ours for shared attributes).
+
+Matching buckets are weighed in two ways. By *shares* f(t, B), as the paper has it, every bucket is as likely as any other to be t's before anything is known of
+it. By *rows*, |B| f(t, B), every published row is. Where the sensitive attribute stands alone beside one other column, the latter counts all worlds in which
+everybody has some row: the tests list them.
+"""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import lcm
 from operator import attrgetter
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +22,8 @@ from phalanx.guarantees.groups import Groups
 from phalanx.guarantees.sliced_view import View
 
 Floats = npt.NDArray[np.float64]
+Weighing = Literal["shares", "rows"]
+WEIGHINGS: Final[tuple[Weighing, ...]] = ("shares", "rows")
 Figure = Fraction | float
 """A figure of some p(t, .): a fraction, or infinity."""
 
@@ -39,6 +46,10 @@ class Matches:
     above: Ints
     below: Ints
     """f(t, B) = above / below, the share of the bucket's tuples that equal t if its columns are joined at random, each of shape (p,)."""
+
+    def weighed(self, view: View, by: Weighing) -> "Matches":
+        """The same with |B| f(t, B), how many tuples of the bucket equal t, in the place of f(t, B), where buckets are weighed by rows."""
+        return replace(self, above=self.above * view.sizes[self.bucket].astype(object)) if by == "rows" else self
 
 
 def matches(view: View, tuples: Ints) -> Iterator[Matches]:
@@ -85,13 +96,13 @@ class Distribution:
     shares: list[Fraction]
 
 
-def distributions(view: View, tuples: Ints) -> Iterator[tuple[int, Distribution]]:
+def distributions(view: View, tuples: Ints, by: Weighing) -> Iterator[tuple[int, Distribution]]:
     """p(t, .) of every tuple that matches some bucket, with its row in ``tuples``."""
     groups, of_pair = _groups_of_pairs(view, tuples)
     starts, ends = groups.starts.tolist(), np.append(groups.starts[1:], len(groups.cell_group)).tolist()
     sizes, values, counts = groups.sizes.tolist(), groups.cell_value.tolist(), groups.cell_count.tolist()
-    for found in matches(view, tuples):
-        group = of_pair(found)
+    for matching in matches(view, tuples):
+        found, group = matching.weighed(view, by), of_pair(matching)
         order = np.argsort(found.tuple, kind="stable")
         owners, begins = np.unique(found.tuple[order], return_index=True)
         for owner, pairs in zip(owners.tolist(), np.split(order, begins[1:]), strict=True):
@@ -133,13 +144,13 @@ class Rough:
         return np.bincount(self.owner, weights=entries, minlength=len(self.tuples)).astype(np.float64)
 
 
-def roughly(view: View, tuples: Ints) -> Iterator[Rough]:
+def roughly(view: View, tuples: Ints, by: Weighing) -> Iterator[Rough]:
     """p(t, .) of all tuples that match a bucket, some of them at a time."""
     groups, of_pair = _groups_of_pairs(view, tuples)
     lengths = np.diff(np.append(groups.starts, len(groups.cell_group)))
     values = int(groups.cell_value.max(initial=0)) + 1
-    for found in matches(view, tuples):
-        group = of_pair(found)
+    for matching in matches(view, tuples):
+        found, group = matching.weighed(view, by), of_pair(matching)
         owners, local = np.unique(found.tuple, return_inverse=True)
         share = _shares(found, local, len(owners))
         total = np.bincount(local, weights=share)
@@ -151,38 +162,39 @@ def roughly(view: View, tuples: Ints) -> Iterator[Rough]:
 
 
 def _shares(found: Matches, local: Ints, owners: int) -> Floats:
-    """f(t, B) in floating point, where it would be too small for that times a power of two, the same for all buckets of a tuple."""
+    """f(t, B), or |B| f(t, B), in floating point, where it would be too small for that times a power of two, the same for all buckets of a tuple."""
     share = (found.above / found.below).astype(np.float64)
     if share.min(initial=1) > _SMALL:
         return share
     bits = np.array([b.bit_length() - a.bit_length() for a, b in zip(found.above.tolist(), found.below.tolist(), strict=True)], dtype=np.int64)
     least = np.full(owners, np.iinfo(np.int64).max)
-    np.minimum.at(least, local, bits)
+    np.minimum.at(least, local, np.maximum(bits, 0))
     return np.array([(a << k) / b for a, b, k in zip(found.above.tolist(), found.below.tolist(), least[local].tolist(), strict=True)])
 
 
 def worst(view: View, tuples: Ints, rough: Callable[[Rough], Floats], exact: Callable[[Distribution], Figure]) -> tuple[Figure, int, Distribution | None]:
-    """The largest figure of p(t, .) over all tuples, the tuple's row and its p(t, .); (0, -1, None) where no tuple matches a bucket.
+    """The largest figure of p(t, .) over all tuples and both ways to weigh buckets, the tuple's row and its p(t, .); (0, -1, None) where none matches a bucket.
 
     Floating point only chooses the candidates: tuples whose ``rough`` figure is as large as any, up to what rounding may have cost. These are computed
     as fractions.
     """
-    best, rows, figures = -np.inf, np.zeros(0, dtype=np.int64), np.zeros(0)
-    for some in roughly(view, tuples):
-        rows, figures = np.concatenate([rows, some.tuples]), np.concatenate([figures, rough(some)])
-        best = figures.max(initial=best)
-        near = figures >= (best if np.isinf(best) else best - _ROUNDING * (1 + abs(best)))
-        rows, figures = rows[near], figures[near]
     found: tuple[Figure, int, Distribution | None] = (Fraction(0), -1, None)
-    for row, p_t in distributions(view, tuples[rows]):
-        figure = exact(p_t)
-        if found[2] is None or figure > found[0]:
-            found = figure, int(rows[row]), p_t
+    for by in WEIGHINGS:
+        best, rows, figures = -np.inf, np.zeros(0, dtype=np.int64), np.zeros(0)
+        for some in roughly(view, tuples, by):
+            rows, figures = np.concatenate([rows, some.tuples]), np.concatenate([figures, rough(some)])
+            best = figures.max(initial=best)
+            near = figures >= (best if np.isinf(best) else best - _ROUNDING * (1 + abs(best)))
+            rows, figures = rows[near], figures[near]
+        for row, p_t in distributions(view, tuples[rows], by):
+            figure = exact(p_t)
+            if found[2] is None or figure > found[0]:
+                found = figure, int(rows[row]), p_t
     return found
 
 
 def largest(view: View, tuples: Ints) -> tuple[Fraction, int, int]:
-    """The largest p(t, s), with the tuple's row and the value; (0, -1, -1) where no tuple matches a bucket."""
+    """The largest p(t, s) by shares or by rows, with the tuple's row and the value; (0, -1, -1) where no tuple matches a bucket."""
     figure, row, p_t = worst(view, tuples, attrgetter("largest"), largest_share)
     if p_t is None:
         return Fraction(0), -1, -1

@@ -125,7 +125,7 @@ class SlicedDistinct:
 
         def search(tuples: Ints) -> tuple[Figure, int]:
             found: tuple[Figure, int] = math.inf, -1
-            for some in roughly(view, tuples):  # which values there are is exact
+            for some in roughly(view, tuples, "shares"):  # which values there are is exact, and the same by rows
                 distinct = np.bincount(some.owner)
                 if distinct.min() < found[0]:
                     found = Fraction(int(distinct.min())), int(some.tuples[np.argmin(distinct)])
@@ -340,14 +340,14 @@ def _one_by_one(
             return Verdict(name=name, bound=bound, worst=None, holds=False, note=f"{beside}, and {lacking}")
         concerned = pl.DataFrame(people).unique(maintain_order=True).to_numpy()
         concerned = concerned[(concerned >= 0).all(axis=1) & np.isin(concerned[:, -1], value)]
-        note = f"{beside}; p(t, s) was computed for the {len(concerned)} different tuples of the original table that may match one"
+        note = f"{beside}; p(t, s) was computed by shares and by rows for the {len(concerned)} different tuples of the original table that may match one"
     else:
         found = candidates(view, bucket, value)
         if found is None:
             note = f"{beside}, and more than {MOST_CANDIDATES} candidate tuples match them: the files alone do not show the promise; give the original table"
             return Verdict(name=name, bound=bound, worst=None, holds=False, note=note)
         concerned = found
-        note = f"{beside}; p(t, s) was computed for all {len(found)} candidate tuples that match one, whether they are in the table or not"
+        note = f"{beside}; p(t, s) was computed by shares and by rows for all {len(found)} candidate tuples that match one, whether they are in the table or not"
     figure, row = search(concerned)
     kept = holds(figure)
     if not kept and microdata is None:

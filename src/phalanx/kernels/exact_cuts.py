@@ -4,8 +4,12 @@ Source: Li, Li, Zhang, Molloy, "Slicing", section 4.3, tuple-partition and diver
 buckets for every cut. Whoever matches half of a bucket matches the whole of it, so a cut is of concern only to the tuples that match the bucket: each
 bucket lists them, and each tuple lists its buckets. And p = 1/l is allowed, as the paper's definition says and its pseudo-code does not.
 
+p(t, s) is asked to keep the bound twice: with buckets weighed by shares f(t, B), as the paper does, and by rows, |B| f(t, B), which is right for whoever takes
+every published row as equally likely to be t's.
+
 A tuple none of whose buckets has a value above 1/l beside its quasi-identifiers keeps the promise, which integers decide. For any other, p(t, s) is summed in floating point over
-its buckets, and accepted only where it is below the bound by more than rounding can be: this check can only decline.
+its buckets, and accepted only where it is below the bound by more than rounding can be: this check can only decline. So it does for tuples that are to keep
+the promise in each of their buckets.
 """
 
 from typing import Any
@@ -22,7 +26,7 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 MARGIN = 1e-9
 """Sums of p(t, s) within this part of the bound are declined; rounding stays far below it."""
 TINY = 1e-280
-"""Sums of f(t, B) below this have lost what is to be compared (a share in each of very many columns), and are declined."""
+"""Sums of f(t, B), or of |B| f(t, B), below this have lost what is to be compared (a share in each of very many columns), and are declined."""
 
 
 @_kernel
@@ -80,16 +84,17 @@ def cut_exact(
     cell_q: Codes,
     cell_s: Codes,
     first: Ints,
+    in_each: npt.NDArray[np.bool_],
     rule: Ints,
     limit: int,
     begins: npt.NDArray[np.bool_],
 ) -> tuple[Codes, Ints, Floats]:
-    """Cut all tuples into buckets, in place, so that p(t, s) <= l_den/l_num for each of ``tuples``; as one bucket they must keep it already.
+    """Cut all tuples into buckets, in place, so that p(t, s) <= l_den/l_num for each of ``tuples``, by shares and by rows; as one bucket they must keep it already.
 
     ``codes`` (d + c, n): the attributes, every row's value in the first c - 1 columns, and its cell, reordered with ``rows`` (n,) so that buckets stand
     together; ``begins`` (n,) is set at each bucket's first place. ``positions`` and ``offsets``: those of ``mondrian.cut``; of ``rule`` only the least size, l, and
     whether cuts are relaxed. ``tuples`` (c, t): distinct tuples, by column, the last one their quasi-identifiers of the sensitive column; ``widths`` (c,):
-    how many values each column has. ``cell_q`` and ``cell_s`` (cells,): what a cell stands for, ascending; ``first`` (qs + 1,): where the cells of each q begin.
+    how many values each column has; ``in_each`` (t,): which of them no bucket may leave above the bound that they match. ``cell_q`` and ``cell_s`` (cells,): what a cell stands for, ascending; ``first`` (qs + 1,): where the cells of each q begin.
     Stops after ``limit`` cuts, where that is not negative.
 
     Returns every pair of a tuple and a bucket that it matches: the tuple, the bucket's first place, and ``prod_i n_i / |B|^c`` over the first c - 1 columns, so
@@ -113,10 +118,10 @@ def cut_exact(
     cells = np.zeros((2, len(cell_q)), np.int32)
     bad = np.zeros((2, widths[c - 1]), np.bool_)
     met = np.empty((2, n), np.int32)
-    acc = np.zeros(int(cell_s.max()) + 1, np.float64)
+    by_shares, by_rows = np.zeros(int(cell_s.max()) + 1, np.float64), np.zeros(int(cell_s.max()) + 1, np.float64)
     # what each bucket holds, from its first place on: cells in ascending order, and how often each
     cell_ids, cell_counts = np.empty(n, np.int32), np.empty(n, np.int32)
-    held = np.zeros(n, np.int32)
+    held, sizes = np.zeros(n, np.int32), np.zeros(n, np.int64)
     head = np.full(n, -1, np.int64)
     # pairs of tuple and bucket, in a list for each bucket and one for each tuple
     of_tuple, of_bucket = np.arange(number).astype(np.int32), np.zeros(number, np.int64)
@@ -134,7 +139,7 @@ def cut_exact(
     for cell in range(len(cell_q)):
         cell_ids[cell], cell_counts[cell] = cell, cells[0, cell]
         cells[0, cell] = 0
-    held[0] = len(cell_q)
+    held[0], sizes[0] = len(cell_q), n
     for e in range(number):
         weight[e] = 1.0 / n
         for j in range(c - 1):
@@ -181,7 +186,7 @@ def cut_exact(
                         matched0 = matched0 and counts[0, base[j] + tuples[j, t]] > 0
                         matched1 = matched1 and counts[1, base[j] + tuples[j, t]] > 0
                     if left_bads + (matched0 and bad[0, q]) + (matched1 and bad[1, q]) > 0:
-                        total = 0.0
+                        shares, numbers = 0.0, 0.0
                         for h in range(2):
                             if not (matched0 if h == 0 else matched1):
                                 continue
@@ -190,24 +195,29 @@ def cut_exact(
                             for j in range(c - 1):
                                 w *= counts[h, base[j] + tuples[j, t]] / part
                             for cell in range(first[q], first[q + 1]):
-                                acc[cell_s[cell]] += w * cells[h, cell]
-                            total += w * among[h, q]
+                                by_shares[cell_s[cell]] += w * cells[h, cell]
+                                by_rows[cell_s[cell]] += w * cells[h, cell] * part
+                            shares += w * among[h, q]
+                            numbers += w * among[h, q] * part
                         other = list_of[t]
                         while other >= 0:
                             if other != e:
                                 b = of_bucket[other]
                                 begin, end = _cells_of(cell_ids, b, held[b], first, q)
                                 for k in range(begin, end):
-                                    acc[cell_s[cell_ids[k]]] += weight[other] * cell_counts[k]
-                                    total += weight[other] * cell_counts[k]
+                                    w = weight[other] * cell_counts[k]
+                                    by_shares[cell_s[cell_ids[k]]] += w
+                                    by_rows[cell_s[cell_ids[k]]] += w * sizes[b]
+                                    shares += w
+                                    numbers += w * sizes[b]
                             other = next_there[other]
-                        if not total > TINY:
-                            allowed = False
+                        allowed = not in_each[t] and shares > TINY and numbers > TINY
                         for cell in range(first[q], first[q + 1]):
-                            if l_num * acc[cell_s[cell]] > l_den * total * (1 - MARGIN):
+                            s = cell_s[cell]
+                            if l_num * by_shares[s] > l_den * shares * (1 - MARGIN) or l_num * by_rows[s] > l_den * numbers * (1 - MARGIN):
                                 allowed = False
                         for cell in range(first[q], first[q + 1]):
-                            acc[cell_s[cell]] = 0.0
+                            by_shares[cell_s[cell]], by_rows[cell_s[cell]] = 0.0, 0.0
                     e = next_here[e]
                 if allowed:
                     middle = start + left
@@ -265,7 +275,7 @@ def cut_exact(
                     for h in range(2):
                         b, number_of = (start, n0) if h == 0 else (middle, n1)
                         met[h, :number_of].sort()
-                        held[b] = number_of
+                        held[b], sizes[b] = number_of, left if h == 0 else size - left
                         for i in range(number_of):
                             cell_ids[b + i], cell_counts[b + i] = met[h, i], cells[h, met[h, i]]
                 for h in range(2):

@@ -59,7 +59,9 @@ def by_cuts(local: Local, microdata: Microdata, coded: Coded, stream: Stream | N
     if over_all_buckets:
         widths = coded.values.max(axis=1).astype(np.int64) + 1
         cells = local.cells
-        cut_exact(codes, rows, positions, offsets, np.ascontiguousarray(coded.distinct), widths, cells.q, cells.s, cells.first, local.rule, -1, begins)
+        tuples = np.ascontiguousarray(coded.distinct)
+        in_each = np.zeros(tuples.shape[1], dtype=np.bool_)
+        cut_exact(codes, rows, positions, offsets, tuples, widths, cells.q, cells.s, cells.first, in_each, local.rule, -1, begins)
     else:
         cut_local(codes, rows, positions, offsets, *local.about, begins)
     buckets = np.empty(n, dtype=np.int64)
