@@ -183,7 +183,9 @@ def test_what_is_reached_exactly_is_kept():
     kept = [SlicedDiversity(l=2), SlicedDistinct(l=2), SlicedRecursive(c="1.001", l=2), SlicedCloseness(t=0), SlicedCloseness(t=0, distance="ordered")]
     found = [guarantee.check(form)[0] for guarantee in kept]
     assert [(v.holds, v.worst) for v in found] == [(True, Fraction(1, 2)), (True, 2), (True, 1), (True, 0), (True, 0)]
-    assert all(v.note.startswith("2 of 2 parts of buckets do not keep it by themselves; p(t, s) was computed by shares and by rows for all 1 candidate") for v in found)
+    assert all(
+        v.note.startswith("2 of 2 parts of buckets do not keep it by themselves; p(t, s) was computed by shares and by rows for all 1 candidate") for v in found
+    )
     broken = [SlicedDiversity(l="2.001"), SlicedDistinct(l=3), SlicedRecursive(c=1, l=2)]
     assert not any(guarantee.check(form)[0].holds for guarantee in broken)
 

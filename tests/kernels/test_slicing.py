@@ -113,7 +113,9 @@ def exact(table: Table, asked: Any, limit: int = -1, cut: Any = cut_exact, in_ea
     rows, begins = np.arange(len(table.rows), dtype=np.int32), np.zeros(len(table.rows), np.bool_)
     codes = np.ascontiguousarray(np.concatenate([codes, columns[:-1], of_row[None, :]]))
     widths = columns.max(axis=1).astype(np.int64) + 1
-    whose, where, weights = cut(codes, rows, positions, offsets, np.array(tuples, np.int32).T.copy(), widths, *cells, np.array([t in in_each for t in tuples]), asked, limit, begins)
+    whose, where, weights = cut(
+        codes, rows, positions, offsets, np.array(tuples, np.int32).T.copy(), widths, *cells, np.array([t in in_each for t in tuples]), asked, limit, begins
+    )
     buckets = buckets_of(rows, begins)
     at = dict(zip(np.flatnonzero(begins).tolist(), buckets, strict=True))
     pairs = [(tuples[t], frozenset(at[b])) for t, b in zip(whose.tolist(), where.tolist(), strict=True)]

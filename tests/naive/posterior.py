@@ -1,5 +1,6 @@
 """The slow p(t, s): the paper's formulas, one tuple, one bucket and one value at a time, in fractions. Shares no code with the source."""
 
+from collections import Counter
 from fractions import Fraction
 from itertools import permutations
 
@@ -39,6 +40,31 @@ def posterior(t, columns, buckets, sensitive, by="shares"):
         for value in alike:
             found[value] = found.get(value, Fraction(0)) + degree / total / len(alike)
     return found
+
+
+def counting(people, columns, buckets, sensitive):
+    """For every person, bucket -> in which share of all worlds they are in it: all ways to put everybody into buckets that give what is published.
+
+    ``people``: everybody's tuple without the sensitive value, as dictionaries.
+    """
+
+    def quasi(t, i):
+        return tuple(t[name] for name in columns[i] if name != sensitive)
+
+    names = [tuple(name for name in column) for column in columns]
+    asked = [
+        [Counter(tuple(v for name, v in zip(names[i], values, strict=True) if name != sensitive) for values in side) for i, side in enumerate(sides)]
+        for sides in buckets
+    ]
+    places = [b for b, sides in enumerate(buckets) for _ in sides[0]]
+    found, worlds = [Counter() for _ in people], 0
+    for world in set(permutations(places)):
+        inside = [[t for t, at in zip(people, world, strict=True) if at == b] for b in range(len(buckets))]
+        if all(Counter(quasi(t, i) for t in some) == asked[b][i] for b, some in enumerate(inside) for i in range(len(columns))):
+            worlds += 1
+            for share, b in zip(found, world, strict=True):
+                share[b] += 1
+    return [{b: Fraction(times, worlds) for b, times in share.items()} for share in found]
 
 
 def recursive_ratio(p, l):

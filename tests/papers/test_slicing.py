@@ -67,7 +67,8 @@ def test_every_tuple_of_the_example(sliced):
     """All eight tuples match their own bucket alone, and two diseases have 1/2 each."""
     view = View.of(sliced)
     found = {
-        i: dict(zip(view.sensitive.values.gather(p.values), p.shares, strict=True)) for i, p in distributions(view, view.of_people(microdata(), np.arange(8)), "shares")
+        i: dict(zip(view.sensitive.values.gather(p.values), p.shares, strict=True))
+        for i, p in distributions(view, view.of_people(microdata(), np.arange(8)), "shares")
     }
     pairs = {0: {"dyspepsia", "flu"}, 1: {"dyspepsia", "flu"}, 2: {"flu", "bronchitis"}, 3: {"flu", "bronchitis"}}
     pairs |= {4: {"flu", "dyspepsia"}, 5: {"flu", "dyspepsia"}, 6: {"dyspepsia", "gastritis"}, 7: {"dyspepsia", "gastritis"}}

@@ -33,7 +33,7 @@ def dealt(world, sexes, order, size, l):
     return [np.flatnonzero(bucket == b).tolist() for b in range(bucket.max() + 1)]
 
 
-def parted(world, sexes, order, size, l):
+def parted(world, _, order, size, l):
     """Broken: the former grouping, which sends the values that lie further left to the left."""
     return parting_cuts(AGES, order, world, size, l)
 

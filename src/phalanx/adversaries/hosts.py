@@ -1,7 +1,7 @@
 """Which groups of a release may host each person, and how probable each of them is, for whoever knows all quasi-identifiers."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
 from typing import Final
@@ -15,6 +15,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.boxes import box_ends
 from phalanx.guarantees.buckets import bucket_faults
+from phalanx.guarantees.counting import counted
 from phalanx.guarantees.exact import Ints
 from phalanx.guarantees.groups import Groups
 from phalanx.guarantees.posterior import matches
@@ -61,6 +62,8 @@ class Hosts:
     """Shape (p,): a place among the groups."""
     share: Floats
     """p(t, B): how probable the tuple's group is by the release alone; sums to 1 over each tuple that has a group, shape (p,)."""
+    others: Mapping[str, Floats] = field(default_factory=dict)
+    """Other readings of p(t, B), each of shape (p,): of a sliced release by "rows" and, where everybody who was published is known, by "counting"."""
 
     @classmethod
     def of(cls, form: Form, microdata: Microdata) -> "Hosts":
@@ -70,8 +73,9 @@ class Hosts:
         if faults := bucket_faults(form):
             raise ReleaseError(f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says of it.")
         codes, rows, of_person = _distinct(form, microdata)
+        others: dict[str, Floats] = {}
         if isinstance(form, Sliced):
-            groups, found = _of_sliced(form, microdata, rows)
+            groups, found, others = _of_sliced(form, microdata, rows, np.bincount(of_person, minlength=len(codes)))
         elif isinstance(form, Bucketized):
             groups, found = Groups.of(form), _of_bucketized(form, microdata, rows)
         elif isinstance(form, Generalized):
@@ -79,7 +83,7 @@ class Hosts:
         else:
             raise ReleaseError(f"this adversary reads sliced, bucketized and generalized releases, and this one is {form.kind}.")
         domains = tuple(microdata.columns[a.name].domain for a in form.attribute("quasi"))
-        return cls(groups, domains, codes, of_person, *_shared(groups, len(codes), *found))
+        return cls(groups, domains, codes, of_person, *_shared(groups, len(codes), *found), others)
 
     @cached_property
     def first(self) -> Ints:
@@ -104,12 +108,13 @@ class Hosts:
         within = np.arange(len(pair)) - (np.cumsum(length) - length)[pair]
         return self.owner[pairs][pair], self.groups.starts[self.group[pairs]][pair] + within
 
-    def law(self, tuples: slice) -> Floats:
-        """How probable the law makes each of these entries: p(t, B) times the value's share in the group; sums to 1 over each tuple."""
+    def law(self, tuples: slice, share: Floats | None = None) -> Floats:
+        """How probable each of these entries is: p(t, B), or another reading of it, times the value's share in the group; sums to 1 over each tuple."""
         pairs = self._pairs(tuples)
         group = self.group[pairs]
         _, cell = self.entries(tuples)
-        return np.repeat(self.share[pairs] / self.groups.sizes[group], self.groups.distinct[group]) * self.groups.cell_count[cell]
+        weight = (self.share if share is None else share)[pairs]
+        return np.repeat(weight / self.groups.sizes[group], self.groups.distinct[group]) * self.groups.cell_count[cell]
 
     def tables(self, probability: Callable[[slice], Floats]) -> Iterator[tuple[slice, Floats]]:
         """The probability of every value of every tuple, by that of their entries, some tuples at a time: tables of shape (tuples, values).
@@ -157,8 +162,8 @@ def _shared(groups: Groups, tuples: int, owner: Ints, group: Ints, weight: Float
     return owner, group, weight / np.bincount(owner, weights=weight, minlength=tuples)[owner]
 
 
-def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints) -> tuple[Groups, Found]:
-    """The matching buckets, weighted by f(t, B)."""
+def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints, persons: Ints) -> tuple[Groups, Found, dict[str, Floats]]:
+    """The matching buckets, weighted by f(t, B); in the order of tuples and groups also by rows, and by counting if there are as many persons as rows."""
     view = View.of(form)
     if view.sensitive is None:
         raise ReleaseError("the release has no sensitive attribute, so there is nothing to infer.")
@@ -168,7 +173,15 @@ def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints) -> tuple[Groups, 
     for some in matches(view, tuples):
         group = np.searchsorted(key, some.bucket * q + tuples[some.tuple, -1]).astype(np.int64)
         found.append((some.tuple, group, _degrees(some.tuple, some.above, some.below)))
-    return view.sensitive, _together(found)
+    owner, group, weight = _together(found)
+    order = np.lexsort((group, owner))
+    owner, group, weight = owner[order], group[order], weight[order]
+    bucket = view.cell_bucket[group]
+    numbers = weight * view.sizes[bucket]
+    others = {"rows": numbers / np.bincount(owner, weights=numbers, minlength=len(rows))[owner]}
+    if int(persons[np.unique(owner)].sum()) == int(view.sizes.sum()):
+        others["counting"] = counted(view, tuples, persons, owner, bucket)
+    return view.sensitive, (owner, group, weight), others
 
 
 def _degrees(owner: Ints, above: Ints, below: Ints) -> Floats:

@@ -1,8 +1,9 @@
 """The posterior adversary: what one release makes of everybody's sensitive value for whoever knows all quasi-identifiers."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 from typing import Any, Final, Literal
 
@@ -21,12 +22,26 @@ from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
 _KNOWS: Final = {
-    "law": "everybody's quasi-identifier values, and who is in the release; it finds every arrangement of a bucket's values equally likely",
+    "law": "everybody's quasi-identifier values, and who is in the release; it finds every arrangement of a bucket's values equally likely, and counts who must be where",
     "learning": "everybody's quasi-identifier values, and who is in the release; it learns from the release which values go with which quasi-identifiers",
 }
 _ROUNDING: Final = 1e-9
 """More than rounding costs a probability: below this, two are equal."""
 Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What one way to weigh the buckets or groups that may host a person makes of everybody."""
+
+    above: int
+    """Persons for whom some value is more probable than the bound."""
+    share: float
+    """Their share."""
+    largest: float
+    """The largest probability that it gives any value of anybody."""
+    success: float
+    """How often whoever names the most probable value is right."""
 
 
 def wilson(share: float, n: int) -> Interval:
@@ -60,9 +75,13 @@ class Inferred(Attack):
     """How often it is right about these if it names the most probable value; None where there are none."""
     largest: float
     """The largest probability that it gives any value of anybody."""
+    reading: str
+    """Which of the readings this is: the worst, by ``above`` and then by ``largest``."""
+    readings: Mapping[str, Reading]
+    """All of them: of a sliced release by "shares", "rows" and "counting", else "law"; "learning" where it learns."""
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack, and interval, drawing, drawing_interval, bound (as text), above, above_success, largest."""
+        """The keys of every attack, and interval, drawing, drawing_interval, bound (as text), above, above_success, largest, reading, readings."""
         more = {
             "interval": [round(end, 6) for end in self.interval],
             "drawing": round(self.drawing, 6),
@@ -71,6 +90,11 @@ class Inferred(Attack):
             "above": self.above,
             "above_success": None if self.above_success is None else round(self.above_success, 6),
             "largest": round(self.largest, 6),
+            "reading": self.reading,
+            "readings": {
+                name: {"above": of.above, "share": round(of.share, 6), "largest": round(of.largest, 6), "success": round(of.success, 6)}
+                for name, of in self.readings.items()
+            },
         }
         return super().to_json() | more
 
@@ -79,10 +103,12 @@ class Inferred(Attack):
 class Posterior:
     """Lays a probability on every sensitive value of every person of the original table, from one sliced, bucketized or generalized release.
 
-    ``by`` "law": p(t, s) as the promises have it, which takes every arrangement of values within a bucket for equally likely. Of a sliced release this is
-    the law of Li, Li, Zhang, Molloy: over all matching buckets, weighted by f(t, B), the share of s among the rows with t's quasi-identifiers of the
-    sensitive column. Of a bucketized one: the share of s in the buckets of the rows that equal t, each row as likely as the other. Of a generalized one:
-    the share of s in the groups whose box contains t, weighted by their rows.
+    ``by`` "law": p(t, s) as the promises have it, which takes every arrangement of values within a bucket for equally likely. Of a sliced release it is the
+    mean over all matching buckets of the share of s among the rows with t's quasi-identifiers of the sensitive column, in three readings, of which
+    the worst is reported: weighted by *shares* f(t, B), the law of Li, Li, Zhang, Molloy; by *rows*, |B| f(t, B); and by *counting*, where there are as many persons
+    as published rows: how often each tuple is in each bucket over all ways to put everybody into one (:mod:`phalanx.guarantees.counting`). Of a bucketized
+    one: the share of s in the buckets of the rows that equal t, each row as likely as the other. Of a generalized one: the share of s in the groups whose box
+    contains t, weighted by their rows.
 
     ``by`` "learning": in the manner of the deFinetti attack (Kifer, SIGMOD 2009). It gives up that assumption and learns from all groups together which
     values go with which quasi-identifiers, assuming that these are independent of each other given the sensitive value (naive Bayes), and of the group.
@@ -115,10 +141,19 @@ class Posterior:
             raise ReleaseError(f"the {self.name} adversary looks at one release at a time, and {len(releases)} are given; name one of them.")
         microdata = original_table(releases[0], evidence)
         hosts = Hosts.of(releases[0].form, microdata)
-        parts = hosts.tables(hosts.law) if self.by == "law" else learned(hosts)
-        return self._conclude(hosts, microdata, parts)
+        if self.by == "learning":
+            found = {"learning": self._conclude(hosts, microdata, "learning", learned(hosts))}
+        else:
+            shares = ({"shares": hosts.share} | dict(hosts.others)) if hosts.others else {"law": hosts.share}
+            found = {name: self._conclude(hosts, microdata, name, hosts.tables(partial(hosts.law, share=share))) for name, share in shares.items()}
+        worst = max(found.values(), key=lambda one: (one.above, one.largest))
+        readings = {
+            name: Reading(above=one.above, share=one.above / max(one.persons, 1), largest=one.largest, success=one.success or 0.0)
+            for name, one in found.items()
+        }
+        return replace(worst, readings=readings)
 
-    def _conclude(self, hosts: Hosts, microdata: Microdata, parts: Iterator[tuple[slice, Floats]]) -> Inferred:
+    def _conclude(self, hosts: Hosts, microdata: Microdata, reading: str, parts: Iterator[tuple[slice, Floats]]) -> Inferred:
         bound = bounded(self.bound, "the bound", 0, 1)
         true = _true_values(hosts, microdata)
         order = np.argsort(hosts.of_person, kind="stable")
@@ -161,6 +196,8 @@ class Posterior:
             above=int(above.sum()),
             above_success=float(named[above].mean()) if above.any() else None,
             largest=float(largest[attacked].max(initial=0)),
+            reading=reading,
+            readings={},
         )
 
     def _note(self, outside: int) -> str:

@@ -5,7 +5,7 @@ the groups of any form.
 
 - Promises about groups: ``k_anonymity``, ``diversity`` (``entropy``), ``closeness``, ``anatomy``; ``levels``: which ones anybody's table keeps.
 - About series: ``m_uniqueness``, ``m_invariance`` (``signatures``), ``global_guarantee`` (``carried``, ``cohorts``, ``breach``); ``members``: who is in a group.
-- ``slicing`` (``sliced_view``, ``posterior``).
+- ``slicing`` (``sliced_view``, ``posterior``); ``counting``: what it promises to whoever counts who must be in which bucket.
 - ``mutual_cover`` (``output_tables``, ``drawn_rows``, ``repaired``, ``originals``).
 - ``differential_privacy`` (``hockey_stick``, ``composed``, ``logarithms``).
 - Always checked: ``consistency`` (``buckets``, ``perturbed``, ``recoded``, ``recodings``, ``intervals``, ``hierarchies``, ``files``) and ``truth``

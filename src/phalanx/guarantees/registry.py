@@ -8,6 +8,7 @@ from phalanx.errors import PlanError, ReleaseError, did_you_mean
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.closeness import Closeness
+from phalanx.guarantees.counting import SlicedCounting
 from phalanx.guarantees.differential_privacy import DifferentialPrivacy
 from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from phalanx.guarantees.global_guarantee import GlobalGuarantee
@@ -28,6 +29,7 @@ _ALL: tuple[type[Any], ...] = (
     MInvariance,
     GlobalGuarantee,
     SlicedDiversity,
+    SlicedCounting,
     SlicedDistinct,
     SlicedRecursive,
     SlicedCloseness,

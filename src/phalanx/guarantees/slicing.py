@@ -347,7 +347,9 @@ def _one_by_one(
             note = f"{beside}, and more than {MOST_CANDIDATES} candidate tuples match them: the files alone do not show the promise; give the original table"
             return Verdict(name=name, bound=bound, worst=None, holds=False, note=note)
         concerned = found
-        note = f"{beside}; p(t, s) was computed by shares and by rows for all {len(found)} candidate tuples that match one, whether they are in the table or not"
+        note = (
+            f"{beside}; p(t, s) was computed by shares and by rows for all {len(found)} candidate tuples that match one, whether they are in the table or not"
+        )
     figure, row = search(concerned)
     kept = holds(figure)
     if not kept and microdata is None:

@@ -94,7 +94,8 @@ def cut_exact(
     ``codes`` (d + c, n): the attributes, every row's value in the first c - 1 columns, and its cell, reordered with ``rows`` (n,) so that buckets stand
     together; ``begins`` (n,) is set at each bucket's first place. ``positions`` and ``offsets``: those of ``mondrian.cut``; of ``rule`` only the least size, l, and
     whether cuts are relaxed. ``tuples`` (c, t): distinct tuples, by column, the last one their quasi-identifiers of the sensitive column; ``widths`` (c,):
-    how many values each column has; ``in_each`` (t,): which of them no bucket may leave above the bound that they match. ``cell_q`` and ``cell_s`` (cells,): what a cell stands for, ascending; ``first`` (qs + 1,): where the cells of each q begin.
+    how many values each column has; ``in_each`` (t,): which of them no bucket that they match may leave above the bound. ``cell_q`` and
+    ``cell_s`` (cells,): what a cell stands for, ascending; ``first`` (qs + 1,): where the cells of each q begin.
     Stops after ``limit`` cuts, where that is not negative.
 
     Returns every pair of a tuple and a bucket that it matches: the tuple, the bucket's first place, and ``prod_i n_i / |B|^c`` over the first c - 1 columns, so

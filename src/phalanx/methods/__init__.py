@@ -6,7 +6,7 @@
 - ``m_invariance``; ``signatures``: the sets of values among which persons are published.
 - ``global_guarantee``; ``rounds``: one release of it; ``grouping``: its groups; ``ratios``, ``exposures``, ``protected``, ``cohorts``.
 - ``slicing``; ``columns``, ``column_boxes``: which attributes stand together, and how they are generalized; ``tuples``: tuples as slicing sees them; ``cuts``,
-  ``dealing``, ``membership``: its buckets.
+  ``dealing``, ``membership``: its buckets; ``counting``: who must be in which.
 - ``anatomy``.
 - ``mutual_cover``; ``outputs``: random output tables of one attribute; ``layout``, ``joint_outputs``, ``joint_highs``, ``large_groups``: of whole groups;
   ``distances``, ``coupling``.

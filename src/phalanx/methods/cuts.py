@@ -10,8 +10,10 @@ import numpy.typing as npt
 from phalanx.data.microdata import Microdata
 from phalanx.kernels.exact_cuts import cut_exact
 from phalanx.kernels.local_cuts import cut_local, keeps
+from phalanx.kernels.mondrian import L_DEN, L_NUM
+from phalanx.methods.counting import above
 from phalanx.methods.mondrian import Mondrian, rule_of
-from phalanx.methods.tuples import Cells, Coded, Codes, Ints, numbered
+from phalanx.methods.tuples import Cells, Coded, Codes, Floats, Ints, numbered
 from phalanx.randomness import Stream
 
 if TYPE_CHECKING:
@@ -55,16 +57,31 @@ def by_cuts(local: Local, microdata: Microdata, coded: Coded, stream: Stream | N
     codes = np.ascontiguousarray(np.concatenate([[column.codes for column in quasi], below])[:, order], dtype=np.int32)
     positions = np.concatenate([column.domain.normalised for column in quasi])
     offsets = np.cumsum([0, *(len(column.domain) for column in quasi)], dtype=np.int64)
-    rows, begins = order.astype(np.int32), np.zeros(n, dtype=np.bool_)
     if over_all_buckets:
-        widths = coded.values.max(axis=1).astype(np.int64) + 1
-        cells = local.cells
-        tuples = np.ascontiguousarray(coded.distinct)
-        in_each = np.zeros(tuples.shape[1], dtype=np.bool_)
-        cut_exact(codes, rows, positions, offsets, tuples, widths, cells.q, cells.s, cells.first, in_each, local.rule, -1, begins)
-    else:
-        cut_local(codes, rows, positions, offsets, *local.about, begins)
-    buckets = np.empty(n, dtype=np.int64)
+        return _over_all(local, coded, codes, order, positions, offsets)
+    rows, begins = order.astype(np.int32), np.zeros(n, dtype=np.bool_)
+    cut_local(codes, rows, positions, offsets, *local.about, begins)
+    return _numbers(rows, begins)
+
+
+def _over_all(local: Local, coded: Coded, codes: Codes, order: Ints, positions: Floats, offsets: Ints) -> Ints:
+    """Buckets cut by p(t, s); tuples that counting gives a value with more than 1/l are asked to keep it in each bucket, and all is cut anew, until there are none."""
+    tuples, cells = np.ascontiguousarray(coded.distinct), local.cells
+    widths, l = coded.values.max(axis=1).astype(np.int64) + 1, local.rule[L_NUM] / local.rule[L_DEN]
+    in_each = np.zeros(tuples.shape[1], dtype=np.bool_)
+    while True:
+        again, rows, begins = codes.copy(), order.astype(np.int32), np.zeros(len(order), dtype=np.bool_)
+        tuple_of, starts, _ = cut_exact(again, rows, positions, offsets, tuples, widths, cells.q, cells.s, cells.first, in_each, local.rule, -1, begins)
+        buckets = _numbers(rows, begins)
+        found = above(coded, buckets, tuple_of.astype(np.int64), (np.cumsum(begins) - 1)[starts], float(l))
+        if not found.any():
+            return buckets
+        in_each |= found
+
+
+def _numbers(rows: Codes, begins: npt.NDArray[np.bool_]) -> Ints:
+    """The bucket of every row, 0 .. g-1, of ``rows`` in the order of buckets, each of which begins somewhere."""
+    buckets = np.empty(len(rows), dtype=np.int64)
     buckets[rows] = np.cumsum(begins) - 1
     return buckets
 

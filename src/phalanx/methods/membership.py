@@ -30,6 +30,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.integer]
 
+
 def group(coded: Coded, attributes: Integers, *, bucket_size: int, l: int, stream: Stream) -> Ints:
     """Buckets 0 .. g-1 of ``bucket_size`` rows or more, shape (n,), in each of which no p(., s) is above 1/l, and none is for who knows how they were made.
 

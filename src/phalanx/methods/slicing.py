@@ -12,6 +12,7 @@ from phalanx.data.correlation import BINS, phi2
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did_you_mean
 from phalanx.guarantees.base import Guarantee
+from phalanx.guarantees.counting import SlicedCounting
 from phalanx.guarantees.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.slicing import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
 from phalanx.methods.base import Draft, Memory
@@ -159,7 +160,7 @@ class Slicing:
     @property
     def guarantees(self) -> list[Guarantee]:
         l = exact(self.l, "l")
-        promised: list[Guarantee] = [SlicedDiversity(l=l)]
+        promised: list[Guarantee] = [SlicedDiversity(l=l), *([SlicedCounting(l=l)] if self._counts else [])]
         if self.c is not None:
             promised = [SlicedRecursive(c=exact(self.c, "c"), l=int(l))]
         elif self.diversity == "distinct":
@@ -167,6 +168,12 @@ class Slicing:
         if self.t is not None:
             promised.append(SlicedCloseness(t=exact(self.t, "t"), distance=self.distance))
         return promised
+
+    @property
+    def _counts(self) -> bool:
+        """Whether a bucket may lean on others, so that it is counted who must be in which; of tables of which nobody is suppressed, since else nobody can tell."""
+        several = self.cuts == "relaxed" or (self.generalize_columns_k is not None and self.grouping == "mondrian")
+        return self.check == "exact" and several and self.diversity == "frequency" and self.t is None and self.not_eligible == "refuse"
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         self._check_schema(microdata)

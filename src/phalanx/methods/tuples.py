@@ -12,6 +12,7 @@ from phalanx.release.sliced import Boxes
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
