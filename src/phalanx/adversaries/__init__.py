@@ -15,7 +15,8 @@ from phalanx.adversaries.informed import Informed
 from phalanx.adversaries.intersection import Intersection
 from phalanx.adversaries.linkage import Linkage
 from phalanx.adversaries.membership import Membership
+from phalanx.adversaries.minimality import Minimality
 from phalanx.adversaries.omniscient import Omniscient
 from phalanx.adversaries.posterior import Posterior
 
-__all__ = ["Adversary", "Attack", "Extremes", "History", "Informed", "Intersection", "Linkage", "Membership", "Omniscient", "Posterior"]
+__all__ = ["Adversary", "Attack", "Extremes", "History", "Informed", "Intersection", "Linkage", "Membership", "Minimality", "Omniscient", "Posterior"]

@@ -155,7 +155,7 @@ class Posterior:
 
     def _conclude(self, hosts: Hosts, microdata: Microdata, reading: str, parts: Iterator[tuple[slice, Floats]]) -> Inferred:
         bound = bounded(self.bound, "the bound", 0, 1)
-        true = _true_values(hosts, microdata)
+        true = true_values(hosts, microdata)
         order = np.argsort(hosts.of_person, kind="stable")
         begins = np.concatenate([[0], np.cumsum(hosts.persons)])
         n = len(order)
@@ -185,7 +185,7 @@ class Posterior:
             persons=persons,
             exposed=int(exposed.sum()),
             success=success,
-            baseline=_most_frequent(microdata, attacked) / max(persons, 1),
+            baseline=most_frequent(microdata, attacked) / max(persons, 1),
             histogram={int(size): int(m) for size, m in zip(*np.unique(candidates[attacked], return_counts=True), strict=True)},
             note=self._note(n - persons),
             per_person=per_person.filter(pl.Series(attacked)),
@@ -207,7 +207,7 @@ class Posterior:
         return "; ".join(notes)
 
 
-def _true_values(hosts: Hosts, microdata: Microdata) -> Ints:
+def true_values(hosts: Hosts, microdata: Microdata) -> Ints:
     """The place of everybody's value among the published ones, -1 where it is not published, shape (n,)."""
     published, domain = hosts.groups.values, microdata.sensitive.domain.values
     if published is None:
@@ -218,5 +218,5 @@ def _true_values(hosts: Hosts, microdata: Microdata) -> Ints:
     return place[values.places(domain)][microdata.sensitive.codes]
 
 
-def _most_frequent(microdata: Microdata, attacked: npt.NDArray[np.bool_]) -> int:
+def most_frequent(microdata: Microdata, attacked: npt.NDArray[np.bool_]) -> int:
     return int(np.bincount(microdata.sensitive.codes[attacked], minlength=1).max())
