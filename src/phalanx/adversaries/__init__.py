@@ -2,14 +2,16 @@
 
 ``base``: what an adversary is.
 
-- Over a series: ``intersection``, ``history``; ``candidates``: whom a group may hold.
-- One release of groups or buckets: ``posterior`` (``hosts``, ``learning``), ``membership`` (``matching``), ``extremes`` (``ends``).
+- Over a series: ``intersection``, ``history``; ``candidates``: whom a group may hold. ``growth`` (``growing``) replays how groups grew.
+- One release of groups or buckets: ``posterior`` (``hosts``, ``learning``), ``membership`` (``matching``), ``extremes`` (``ends``); ``minimality``
+  (``replaying``, ``requirements``, ``arrangements``) replays the cuts.
 - One release by records: ``disclosure``: what they all find; ``linkage`` (``linking``, ``subsets``), ``informed`` (``nearness``), ``omniscient``
   (``outcomes``, ``assignments``); ``records``: the records of a release.
 """
 
 from phalanx.adversaries.base import Adversary, Attack
 from phalanx.adversaries.extremes import Extremes
+from phalanx.adversaries.growth import Growth
 from phalanx.adversaries.history import History
 from phalanx.adversaries.informed import Informed
 from phalanx.adversaries.intersection import Intersection
@@ -19,4 +21,4 @@ from phalanx.adversaries.minimality import Minimality
 from phalanx.adversaries.omniscient import Omniscient
 from phalanx.adversaries.posterior import Posterior
 
-__all__ = ["Adversary", "Attack", "Extremes", "History", "Informed", "Intersection", "Linkage", "Membership", "Minimality", "Omniscient", "Posterior"]
+__all__ = ["Adversary", "Attack", "Extremes", "Growth", "History", "Informed", "Intersection", "Linkage", "Membership", "Minimality", "Omniscient", "Posterior"]

@@ -3,15 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, prod
+from math import comb, factorial, prod
+from typing import Any
 
 from phalanx.adversaries.requirements import Requirement, State
 
 REST = -1
 """Stands for all values of a group that break no cut, however they lie."""
 Places = tuple[int, ...]
-_State = tuple[Places, tuple[State, ...]]
-"""How many persons of every atom are left, and what is known of both sides of every line."""
+_State = tuple[Places, tuple[Any, ...]]
+"""How many persons of every atom are left, and what is known of every cut."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +61,19 @@ def arrange(sizes: Sequence[int], pools: Sequence[Pool], cuts: Sequence[Sequence
     Values are given to atoms one after the other, and what is known of the cuts then is kept, as in a walk through a graph; None where it has more than
     ``most`` arrows. A cut is given by its lines, and fails where a side of one of them does not keep the requirement.
     """
-    given, shares = _merged(sizes, pools, cuts, requirement)
-    lines = [line for cut in cuts for line in cut]
-    begin = (tuple(sizes), tuple(requirement.start() for _ in range(2 * len(lines))))
-    layer, layers, seen = {begin: 1}, [], 0
-    for value in _in_turn(given, lines, requirement):
+    judged = (_ByShares if requirement.only_shares else _BySides)(cuts, requirement)
+    given, shares = _merged(pools, judged.harmless(sizes, pools))
+    begin = (tuple(sizes), judged.begin)
+    layer, layers, seen, turns = {begin: 1}, [], 0, judged.in_turn(given)
+    for value in turns:
         arrows: list[_Arrow] = []
         reached: dict[_State, int] = {}
         for source, weight in layer.items():
+            if judged.settled(source[1]):
+                continue
             for places in _given(source[0], pools, [counts.get(value, 0) for counts in given]):
                 left = tuple(a - b for a, b in zip(source[0], places, strict=True))
-                known = source[1] if value == REST else _known(source[1], cuts, value, places, requirement)
+                known = source[1] if value == REST else judged.after(source[1], value, places)
                 arrow = _Arrow(source, (left, known), prod(comb(a, b) for a, b in zip(source[0], places, strict=True)), places)
                 arrows.append(arrow)
                 reached[arrow.target] = reached.get(arrow.target, 0) + weight * arrow.ways
@@ -79,9 +82,9 @@ def arrange(sizes: Sequence[int], pools: Sequence[Pool], cuts: Sequence[Sequence
                     return None
         layers.append((value, layer, arrows))
         layer = reached
-    after = {state: int(_all_fail(state[1], cuts, requirement)) for state in layer}
+    after = {state: int(judged.all_fail(state[1])) for state in layer}
     found: dict[tuple[int, int], int] = {}
-    for value, before, arrows in reversed(layers):
+    for turn, (value, before, arrows) in reversed(list(enumerate(layers))):
         back: dict[_State, int] = {}
         for arrow in arrows:
             behind = arrow.ways * after[arrow.target]
@@ -90,41 +93,114 @@ def arrange(sizes: Sequence[int], pools: Sequence[Pool], cuts: Sequence[Sequence
                 for atom, count in enumerate(arrow.given):
                     if count:
                         found[atom, value] = found.get((atom, value), 0) + before[arrow.source] * behind * count
+        for state in (state for state in before if judged.settled(state[1])):
+            back[state] = _at_will(state[0], before[state], pools, [{v: counts[v] for v in turns[turn:] if v in counts} for counts in given], found)
         after = {state: back.get(state, 0) for state in before}
     total = after[begin]
     return Counted(total, _expected(found, total, pools, shares))
 
 
-def _merged(
-    sizes: Sequence[int], pools: Sequence[Pool], cuts: Sequence[Sequence[Line]], requirement: Requirement
-) -> tuple[list[dict[int, int]], list[dict[int, Fraction]]]:
-    """The values of each pool, those that can break no cut taken together as one; and the share that each of these has of them."""
-    harmless: list[set[int]] = [set(pool.counts) if requirement.only_shares else set() for pool in pools]
-    if requirement.only_shares:
-        for line in (line for cut in cuts for line in cut):
-            for side in range(2):
-                inside = [sum(sizes[a] for a in pool.atoms if a in line.atoms[side]) for pool in pools]
-                for value in {value for pool in pools for value in pool.counts}:
-                    here = sum(min(pool.counts.get(value, 0), places) for pool, places in zip(pools, inside, strict=True))
-                    if here + line.beside[side].get(value, 0) > requirement.most(line.sizes[side]):
-                        for values in harmless:
-                            values.discard(value)
+class _ByShares:
+    """Cuts that are judged by the share of each value alone: of each cut it is known whether some value broke it."""
+
+    def __init__(self, cuts: Sequence[Sequence[Line]], requirement: Requirement) -> None:
+        self._sides = [
+            [(line.beside[side], line.atoms[side], requirement.most(line.sizes[side])) for line in cut for side in range(2)] for cut in cuts
+        ]
+        self.begin = (False,) * len(cuts)
+
+    def harmless(self, sizes: Sequence[int], pools: Sequence[Pool]) -> set[int]:
+        """The values that break no cut, however they lie."""
+        values = {value for pool in pools for value in pool.counts}
+        for beside, atoms, most in (side for cut in self._sides for side in cut):
+            room = [sum(sizes[a] for a in pool.atoms if a in atoms) for pool in pools]
+            values -= {v for v in values if beside.get(v, 0) + sum(min(p.counts.get(v, 0), r) for p, r in zip(pools, room, strict=True)) > most}
+        return values
+
+    @staticmethod
+    def in_turn(given: Sequence[Mapping[int, int]]) -> list[int]:
+        """The values in the order in which they are given, the harmless ones last."""
+        return sorted({value for counts in given for value in counts}, key=lambda value: (value == REST, value))
+
+    def after(self, known: tuple[bool, ...], value: int, given: Places) -> tuple[bool, ...]:
+        """What is known once the rows with a value are given."""
+        return tuple(
+            broken or any(beside.get(value, 0) + sum([given[a] for a in atoms]) > most for beside, atoms, most in cut)
+            for broken, cut in zip(known, self._sides, strict=True)
+        )
+
+    @staticmethod
+    def all_fail(known: tuple[bool, ...]) -> bool:
+        """Whether every cut breaks the requirement."""
+        return all(known)
+
+    settled = all_fail
+    """Whether they all do, whatever comes."""
+
+
+class _BySides:
+    """Cuts whose sides are judged by all of their values together: of each side it is known what the values so far make of it."""
+
+    def __init__(self, cuts: Sequence[Sequence[Line]], requirement: Requirement) -> None:
+        self._requirement = requirement
+        self._sides = [[(line.beside[side], line.atoms[side], line.sizes[side]) for line in cut for side in range(2)] for cut in cuts]
+        self.begin = tuple(tuple(requirement.start() for _ in cut) for cut in self._sides)
+
+    @staticmethod
+    def harmless(sizes: Sequence[int], pools: Sequence[Pool]) -> set[int]:
+        """None: each value counts beside all others."""
+        return set()
+
+    def in_turn(self, given: Sequence[Mapping[int, int]]) -> list[int]:
+        """The values in ascending order; all of the table where their distance from it is asked for."""
+        if self._requirement.t is not None:
+            return list(range(len(self._requirement.totals)))
+        return sorted({value for counts in given for value in counts} | {value for cut in self._sides for beside, _, _ in cut for value in beside})
+
+    def after(self, known: tuple[tuple[State, ...], ...], value: int, given: Places) -> tuple[tuple[State, ...], ...]:
+        """What is known once the rows with a value are given."""
+        return tuple(
+            tuple(
+                self._requirement.add(state, value, beside.get(value, 0) + sum([given[a] for a in atoms]), size)
+                for state, (beside, atoms, size) in zip(states, cut, strict=True)
+            )
+            for states, cut in zip(known, self._sides, strict=True)
+        )
+
+    @staticmethod
+    def settled(known: tuple[tuple[State, ...], ...]) -> bool:
+        """Never: the last value may still mend what the others broke."""
+        return False
+
+    def all_fail(self, known: tuple[tuple[State, ...], ...]) -> bool:
+        """Whether every cut has a side that breaks the requirement."""
+        return all(
+            not all(self._requirement.keeps(state, size) for state, (_, _, size) in zip(states, cut, strict=True))
+            for states, cut in zip(known, self._sides, strict=True)
+        )
+
+
+def _merged(pools: Sequence[Pool], harmless: set[int]) -> tuple[list[dict[int, int]], list[dict[int, Fraction]]]:
+    """The values of each pool, the harmless ones taken together as one; and the share that each of these has of them."""
     given, shares = [], []
-    for pool, values in zip(pools, harmless, strict=True):
-        rest = sum(pool.counts[value] for value in values)
-        given.append({value: count for value, count in pool.counts.items() if value not in values} | ({REST: rest} if rest else {}))
-        shares.append({value: Fraction(pool.counts[value], rest) for value in values})
+    for pool in pools:
+        rest = sum(count for value, count in pool.counts.items() if value in harmless)
+        given.append({value: count for value, count in pool.counts.items() if value not in harmless} | ({REST: rest} if rest else {}))
+        shares.append({value: Fraction(count, rest) for value, count in pool.counts.items() if value in harmless})
     return given, shares
 
 
-def _in_turn(given: Sequence[Mapping[int, int]], lines: Sequence[Line], requirement: Requirement) -> list[int]:
-    """The values in the order in which they are given; all values of the table where their distance is asked for."""
-    if requirement.t is not None:
-        return list(range(len(requirement.totals)))
-    values = {value for counts in given for value in counts} - {REST}
-    if not requirement.only_shares:
-        values |= {value for line in lines for beside in line.beside for value in beside}
-    return [*sorted(values), REST] if any(REST in counts for counts in given) else sorted(values)
+def _at_will(left: Places, weight: int, pools: Sequence[Pool], counts: Sequence[Mapping[int, int]], found: dict[tuple[int, int], int]) -> int:
+    """In how many ways the last values lie with the persons that are ``left`` where no cut forbids any; who has what then is added to ``found``."""
+    rows = [sum(of_pool.values()) for of_pool in counts]
+    ways = prod(factorial(n) // prod(factorial(count) for count in of_pool.values()) for n, of_pool in zip(rows, counts, strict=True))
+    for n, pool, of_pool in zip(rows, pools, counts, strict=True):
+        for value, count in of_pool.items():
+            each = weight * (ways * count // n)  # a whole number: so many arrangements give the value to a certain person
+            for atom in pool.atoms:
+                if left[atom]:
+                    found[atom, value] = found.get((atom, value), 0) + each * left[atom]
+    return ways
 
 
 def _given(left: Places, pools: Sequence[Pool], counts: Sequence[int]) -> Iterator[Places]:
@@ -153,33 +229,6 @@ def _dealt(room: list[int], count: int) -> Iterator[Places]:
     for here in range(max(0, count - behind), min(room[0], count) + 1):
         for rest in _dealt(room[1:], count - here):
             yield (here, *rest)
-
-
-def _known(states: tuple[State, ...], cuts: Sequence[Sequence[Line]], value: int, given: Places, requirement: Requirement) -> tuple[State, ...]:
-    """What is known of both sides of every line once the rows with a value are given; of a cut that a share breaks, nothing else matters."""
-    found: list[State] = []
-    for cut in cuts:
-        first = len(found)
-        for line in cut:
-            for side in range(2):
-                count = line.beside[side].get(value, 0) + sum(given[a] for a in line.atoms[side])
-                found.append(requirement.add(states[len(found)], value, count, line.sizes[side]))
-        if requirement.only_shares and any(state[0] for state in found[first:]):
-            found[first:] = [(1, (0, 0))] * (len(found) - first)
-    return tuple(found)
-
-
-def _all_fail(states: tuple[State, ...], cuts: Sequence[Sequence[Line]], requirement: Requirement) -> bool:
-    """Whether every cut has a side that does not keep the requirement."""
-    at = 0
-    for cut in cuts:
-        kept = True
-        for line in cut:
-            kept = kept and all(requirement.keeps(states[at + side], line.sizes[side]) for side in range(2))
-            at += 2
-        if kept:
-            return False
-    return True
 
 
 def _expected(

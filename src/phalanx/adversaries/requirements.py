@@ -97,7 +97,7 @@ class Requirement:
         diverse, (carried, work) = state
         if self.l is not None and count:
             if self.diversity == "frequency":
-                diverse = max(diverse, int(count > self.most(size)))
+                diverse = diverse or count > self.most(size)
             elif self.diversity == "distinct":
                 diverse = min(diverse + 1, ceil(self.l))
             else:
@@ -119,7 +119,7 @@ class Requirement:
 
     def _diverse(self, state: Any, size: int, l: Fraction) -> bool:
         if self.diversity == "frequency":
-            return bool(state == 0)
+            return not state
         if self.diversity == "distinct":
             return bool(state >= l)
         if self.diversity == "entropy":
