@@ -33,10 +33,11 @@ TABLES = {
     "acs": ("acs2018_occsal.parquet", ["age", "sex", "education17", "birthplace57"], "occupation50"),
 }
 METHODS: dict[str, Method] = {
-    **{f"mondrian, l = {l}": Mondrian(l=l) for l in (2, 3, 4, 5, 6, 7, 8, 10)},
+    **{f"mondrian, l = {l}": Mondrian(l=l) for l in (2, 3, 4, 5, 6, 8, 10)},
     **{f"mondrian, entropy, l = {l}": Mondrian(l=l, diversity="entropy") for l in (2, 4)},
-    **{f"mondrian, t = {t}": Mondrian(k=5, t=t) for t in ("0.3", "0.5")},
-    **{f"slicing, strict, l = {l}": Slicing(l=l) for l in (2, 4, 6)},
+    "mondrian, t = 0.5": Mondrian(k=5, t="0.5"),
+    **{f"slicing, strict, l = {l}": Slicing(l=l, columns=2, sensitive_column_size=1) for l in (2, 4)},
+    **{f"slicing, two in the sensitive column, l = {l}": Slicing(l=l, columns=2, sensitive_column_size=2) for l in (2, 4)},
 }
 HEADER = ["", "groups", "cuts failed (not counted)", "above", "right about these", "certain", "largest", "best guess right", "by shares", "without"]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, factorial, prod
-from typing import Any
+from typing import Any, Protocol
 
 from phalanx.adversaries.requirements import Requirement, State
 
@@ -61,7 +61,7 @@ def arrange(sizes: Sequence[int], pools: Sequence[Pool], cuts: Sequence[Sequence
     Values are given to atoms one after the other, and what is known of the cuts then is kept, as in a walk through a graph; None where it has more than
     ``most`` arrows. A cut is given by its lines, and fails where a side of one of them does not keep the requirement.
     """
-    judged = (_ByShares if requirement.only_shares else _BySides)(cuts, requirement)
+    judged: _Judge = _ByShares(cuts, requirement) if requirement.only_shares else _BySides(cuts, requirement)
     given, shares = _merged(pools, judged.harmless(sizes, pools))
     begin = (tuple(sizes), judged.begin)
     layer, layers, seen, turns = {begin: 1}, [], 0, judged.in_turn(given)
@@ -100,42 +100,57 @@ def arrange(sizes: Sequence[int], pools: Sequence[Pool], cuts: Sequence[Sequence
     return Counted(total, _expected(found, total, pools, shares))
 
 
+class _Judge(Protocol):
+    """What is known of every cut while values are given to atoms, one after the other."""
+
+    begin: Any
+    """Before the first value."""
+
+    def harmless(self, sizes: Sequence[int], pools: Sequence[Pool]) -> set[int]:
+        """The values that break no cut, however they lie."""
+
+    def in_turn(self, given: Sequence[Mapping[int, int]]) -> list[int]:
+        """The values in the order in which they are given."""
+
+    def after(self, known: Any, value: int, given: Places) -> Any:
+        """What is known once the rows with a value are given."""
+
+    def settled(self, known: Any) -> bool:
+        """Whether every cut breaks the requirement, whatever comes."""
+
+    def all_fail(self, known: Any) -> bool:
+        """Whether every cut breaks the requirement, after the last value."""
+
+
 class _ByShares:
     """Cuts that are judged by the share of each value alone: of each cut it is known whether some value broke it."""
 
     def __init__(self, cuts: Sequence[Sequence[Line]], requirement: Requirement) -> None:
-        self._sides = [
-            [(line.beside[side], line.atoms[side], requirement.most(line.sizes[side])) for line in cut for side in range(2)] for cut in cuts
-        ]
+        self._sides = [[(line.beside[side], line.atoms[side], requirement.most(line.sizes[side])) for line in cut for side in range(2)] for cut in cuts]
         self.begin = (False,) * len(cuts)
 
     def harmless(self, sizes: Sequence[int], pools: Sequence[Pool]) -> set[int]:
-        """The values that break no cut, however they lie."""
         values = {value for pool in pools for value in pool.counts}
         for beside, atoms, most in (side for cut in self._sides for side in cut):
             room = [sum(sizes[a] for a in pool.atoms if a in atoms) for pool in pools]
             values -= {v for v in values if beside.get(v, 0) + sum(min(p.counts.get(v, 0), r) for p, r in zip(pools, room, strict=True)) > most}
         return values
 
-    @staticmethod
-    def in_turn(given: Sequence[Mapping[int, int]]) -> list[int]:
-        """The values in the order in which they are given, the harmless ones last."""
+    def in_turn(self, given: Sequence[Mapping[int, int]]) -> list[int]:
+        # the harmless ones last
         return sorted({value for counts in given for value in counts}, key=lambda value: (value == REST, value))
 
     def after(self, known: tuple[bool, ...], value: int, given: Places) -> tuple[bool, ...]:
-        """What is known once the rows with a value are given."""
         return tuple(
             broken or any(beside.get(value, 0) + sum([given[a] for a in atoms]) > most for beside, atoms, most in cut)
             for broken, cut in zip(known, self._sides, strict=True)
         )
 
-    @staticmethod
-    def all_fail(known: tuple[bool, ...]) -> bool:
-        """Whether every cut breaks the requirement."""
+    def settled(self, known: tuple[bool, ...]) -> bool:
         return all(known)
 
-    settled = all_fail
-    """Whether they all do, whatever comes."""
+    def all_fail(self, known: tuple[bool, ...]) -> bool:
+        return all(known)
 
 
 class _BySides:
@@ -146,19 +161,15 @@ class _BySides:
         self._sides = [[(line.beside[side], line.atoms[side], line.sizes[side]) for line in cut for side in range(2)] for cut in cuts]
         self.begin = tuple(tuple(requirement.start() for _ in cut) for cut in self._sides)
 
-    @staticmethod
-    def harmless(sizes: Sequence[int], pools: Sequence[Pool]) -> set[int]:
-        """None: each value counts beside all others."""
-        return set()
+    def harmless(self, sizes: Sequence[int], pools: Sequence[Pool]) -> set[int]:
+        return set()  # each value counts beside all others
 
     def in_turn(self, given: Sequence[Mapping[int, int]]) -> list[int]:
-        """The values in ascending order; all of the table where their distance from it is asked for."""
         if self._requirement.t is not None:
             return list(range(len(self._requirement.totals)))
         return sorted({value for counts in given for value in counts} | {value for cut in self._sides for beside, _, _ in cut for value in beside})
 
     def after(self, known: tuple[tuple[State, ...], ...], value: int, given: Places) -> tuple[tuple[State, ...], ...]:
-        """What is known once the rows with a value are given."""
         return tuple(
             tuple(
                 self._requirement.add(state, value, beside.get(value, 0) + sum([given[a] for a in atoms]), size)
@@ -167,13 +178,10 @@ class _BySides:
             for states, cut in zip(known, self._sides, strict=True)
         )
 
-    @staticmethod
-    def settled(known: tuple[tuple[State, ...], ...]) -> bool:
-        """Never: the last value may still mend what the others broke."""
-        return False
+    def settled(self, known: tuple[tuple[State, ...], ...]) -> bool:
+        return False  # the last value may still mend what the others broke
 
     def all_fail(self, known: tuple[tuple[State, ...], ...]) -> bool:
-        """Whether every cut has a side that breaks the requirement."""
         return all(
             not all(self._requirement.keeps(state, size) for state, (_, _, size) in zip(states, cut, strict=True))
             for states, cut in zip(known, self._sides, strict=True)

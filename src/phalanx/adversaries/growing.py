@@ -1,4 +1,4 @@
-"""Groups of the global guarantee grown again from each of their members: from whom can this very group have grown?
+"""Groups of the global guarantee grown again from each of their members, to see around whom a published group can have grown.
 
 Written anew from what the method's page says (grouping "bottom-up"): groups are grown around the rows with protected values, those that demand most first;
 the row joins that makes the box grow least, until the group is as large as it must be; who would raise the demand is passed over.

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +24,18 @@ from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.generalized import Generalized
 
+Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+
+_ROUNDING: Final = 1e-9
+"""More than rounding costs a demand."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grown(Attack):
-    """What the growth adversary concluded. ``success`` is how often it names a holder of a protected value of the group, over all groups that have one;
-    ``baseline`` the same for somebody who names any member; ``exposed`` counts the holders whom it names where its replay is clear.
+    """What the growth adversary concluded. ``success`` is how often it names a holder of a protected value of the group, over all groups that have one.
+
+    ``baseline`` is the same for somebody who names any member; ``exposed`` counts the holders whom it names where its replay is clear.
     """
 
     interval: Interval
@@ -50,15 +55,14 @@ class Grown(Attack):
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, bound (as text), groups, clear, clear_success, clear_interval, clear_baseline."""
-        rounded = lambda share: None if share is None else round(share, 6)  # noqa: E731  # a figure or none
         more = {
             "interval": [round(end, 6) for end in self.interval],
             "bound": str(self.bound),
             "groups": self.groups,
             "clear": self.clear,
-            "clear_success": rounded(self.clear_success),
+            "clear_success": _rounded(self.clear_success),
             "clear_interval": None if self.clear_interval is None else [round(end, 6) for end in self.clear_interval],
-            "clear_baseline": rounded(self.clear_baseline),
+            "clear_baseline": _rounded(self.clear_baseline),
         }
         return super().to_json() | more
 
@@ -73,7 +77,8 @@ class Growth:
     The replay is the method's but for what is not public. Which rows were free when a group grew: it takes those of groups without protected values and of
     smaller groups, which grow later, and leaves out those of groups of the same size. What the adaptive strategy asks of whom: it takes whoever was linked
     more often to demand more. Ties: they go to members of the group. Cells of large tables and rows that found no company at first: it takes no notice.
-    So a replay may fail for everybody; it then names the member from whom it reached most of the group, one of them where several are.
+    So a replay may fail for everybody; it names the member from whom it reached most of the group, of several the one who demands most, and one of them by lot
+    where they are still several.
 
     Needs ``evidence.groups`` and ``evidence.microdata`` of every release, whose sensitive values only tell how often it is right. ``bound``: by default 1/l
     by the manifest. ReleaseError where a manifest promises no global guarantee, or registered persons stand in the groups, whose places are not given.
@@ -155,7 +160,9 @@ def _attacked(release: Release, evidence: Evidence, survival: dict[Any, dict[byt
     persons, values = microdata.persons.to_list(), groups.values.to_list()
     positions = np.stack([column.domain.normalised[column.codes] for column in microdata.quasi], axis=1)
     demand = Demand.of(release.manifest.method)
-    asked = {value: demand.ratio(np.array([survival[value].get(p, 1.0) for p in persons])) for value, counts in zip(values, passes.tolist(), strict=True) if counts}
+    asked = {
+        value: demand.ratio(np.array([survival[value].get(p, 1.0) for p in persons])) for value, counts in zip(values, passes.tolist(), strict=True) if counts
+    }
     cell = np.flatnonzero(passes[groups.cell_value])
     protecting = np.bincount(groups.cell_group[cell], minlength=len(groups)) > 0
     # rows of cohorts stand where they stood before; they are nobody's neighbours
@@ -178,6 +185,7 @@ def _attacked(release: Release, evidence: Evidence, survival: dict[Any, dict[byt
         found = reached(Group(positions[rows], positions[free], demanded[rows], demanded[free], single=sum(here.values()) == 1), demand)
         held = np.array([any(value in here for value in holds[microdata.sensitive.codes[row]]) for row in rows.tolist()])
         best, possible = found == found.max(), int((found == size - 1).sum())
+        best &= demanded[rows] >= demanded[rows][best].max() - _ROUNDING
         yield _Named([persons[row] for row in rows[best].tolist()], possible or size, size, float(held[best].mean()), float(held.mean()), possible == 1)
     for value, person, factor in after:
         survival[value][person] = survival[value].get(person, 1.0) * factor
@@ -187,7 +195,9 @@ def _placed(release: Release, evidence: Evidence) -> tuple[Microdata, Ints]:
     """The original table, and for every row the place of its group, -1 where it was not published; ReleaseError where one is missing."""
     microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
     if microdata is None or mapping is None or microdata.persons is None:
-        raise ReleaseError(f"the growth adversary knows everybody's values and group, and release {release.number} lacks them; name original, identifier, ledger.")
+        raise ReleaseError(
+            f"the growth adversary knows everybody's values and group, and release {release.number} lacks them; name original, identifier, ledger."
+        )
     if not isinstance(release.form, Generalized) or release.form.registered is not None:
         raise ReleaseError(f"release {release.number} is {release.form.kind}, or has registered persons; this adversary replays groups of rows in boxes.")
     ids = pl.DataFrame({"group": Groups.of(release).ids.cast(pl.Int64), "place": np.arange(len(Groups.of(release)), dtype=np.int64)})
@@ -213,3 +223,6 @@ def _held(microdata: Microdata) -> list[list[Any]]:
         held[index].append(value)
     return held
 
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 6)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from phalanx.adversaries.base import Attack
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.hosts import Hosts, original_table
 from phalanx.adversaries.posterior import Interval, most_frequent, true_values, wilson
-from phalanx.adversaries.replaying import FailedCut, Persons, failed_cuts
+from phalanx.adversaries.replaying import FailedCut, FailedLine, Persons, failed_cuts
 from phalanx.adversaries.requirements import Requirement
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -24,6 +24,8 @@ from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.sliced import Sliced
 
+_IN_VAIN: Final = 3
+"""Where so many cuts of a group cannot be counted even one by one, no more of it are tried."""
 Shares = Mapping[int, Fraction]
 """Value -> how probable it is."""
 
@@ -162,14 +164,16 @@ class Minimality:
 
 @dataclass(eq=False)
 class Replay:
-    """A release beside the cuts that made it: ``refined`` has the cells about which a cut that failed tells more than the shares of their values."""
+    """A release beside the cuts that its method tried: what those that failed tell of everybody's value."""
 
     hosts: Hosts
     microdata: Microdata
     persons: Persons
     requirement: Requirement
     cuts: int = 0
+    """How many cuts failed by the values."""
     unused: int = 0
+    """How many of them were too many together to be counted."""
 
     @classmethod
     def of(cls, release: Release, microdata: Microdata, effort: int, together: int) -> "Replay":
@@ -177,7 +181,9 @@ class Replay:
         hosts = Hosts.of(release.form, microdata)
         requirement = Requirement.of(release.manifest.method, hosts.groups)
         if not np.array_equal(hosts.owner, np.arange(len(hosts.codes))):
-            raise ReleaseError("some persons fit into no group, or into several, so that nobody can say whose cuts these are; it is for the whole table in disjoint boxes.")
+            raise ReleaseError(
+                "some persons fit into no group, or into several, so that nobody can say whose cuts these are; it is for the whole table in disjoint boxes."
+            )
         if not np.array_equal(np.bincount(hosts.group, weights=hosts.persons, minlength=len(hosts.groups)), hosts.groups.sizes):
             raise ReleaseError("the groups have other numbers of persons than the original table has in them; check that it is the table that was published.")
         positions = [domain.normalised for domain in hosts.domains]
@@ -194,9 +200,7 @@ class Replay:
     def beliefs(self) -> list[tuple[int, Ints, Shares]]:
         """For every cell and the tuples in it that are alike to all cuts: how probable each value is for their persons."""
         return [
-            (cell, tuples, shares)
-            for cell in range(len(self.shares))
-            for tuples, shares in self._refined.get(cell, [(self._tuples[cell], self.shares[cell])])
+            (cell, tuples, shares) for cell in range(len(self.shares)) for tuples, shares in self._refined.get(cell, [(self._tuples[cell], self.shares[cell])])
         ]
 
     def limit(self, value: int) -> Fraction:
@@ -228,7 +232,13 @@ class Replay:
                 self._count([cell], [cut for cut in cuts if _parted(cut) == {cell}], effort, together)
             self.unused += sum(len(_parted(cut)) > 1 for cut in cuts)
             return
-        alone = [(found.total, i) for i, cut in enumerate(cuts) if (found := self._counted(cells, [cut], effort)[0]) is not None]
+        alone: list[tuple[int, int]] = []
+        for i, cut in enumerate(cuts):
+            found, _ = self._counted(cells, [cut], effort)
+            if found is not None:
+                alone.append((found.total, i))
+            elif i - len(alone) == _IN_VAIN - 1:
+                break
         chosen: list[FailedCut] = []
         for _, i in sorted(alone):
             if not self._settled(cells, [*chosen, cuts[i]], effort):
@@ -249,7 +259,8 @@ class Replay:
 
     def _counted(self, cells: Sequence[int], cuts: Sequence[FailedCut], effort: int) -> tuple[Counted | None, list[tuple[int, Ints]]]:
         """The arrangements of some cells in which these cuts fail, which part no other cells; and the atoms, each the tuples of a cell that no cut parts."""
-        groups, atoms, pools = self.hosts.groups, [], []
+        groups, pools = self.hosts.groups, []
+        atoms: list[tuple[int, Ints]] = []
         left = [np.concatenate([tuples for line in cut for tuples in line.parted.values()]) for cut in cuts]
         for cell in cells:
             tuples = self._tuples[cell]
@@ -267,7 +278,7 @@ class Replay:
         return found, atoms
 
     @staticmethod
-    def _line(line: Any, atoms: Sequence[tuple[int, Ints]]) -> Line:
+    def _line(line: FailedLine, atoms: Sequence[tuple[int, Ints]]) -> Line:
         inside = [(i, bool(np.isin(some[0], line.parted[cell]))) for i, (cell, some) in enumerate(atoms) if cell in line.parted]
         return Line(line.sizes, line.beside, (tuple(i for i, left in inside if left), tuple(i for i, left in inside if not left)))
 

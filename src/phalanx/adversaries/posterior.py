@@ -219,4 +219,5 @@ def true_values(hosts: Hosts, microdata: Microdata) -> Ints:
 
 
 def most_frequent(microdata: Microdata, attacked: npt.NDArray[np.bool_]) -> int:
+    """How many of the attacked rows have the value that most of them have."""
     return int(np.bincount(microdata.sensitive.codes[attacked], minlength=1).max())

@@ -125,5 +125,5 @@ class Requirement:
         if self.diversity == "entropy":
             if state[0] == state[-1]:
                 return len(state) >= l
-            return log(size) - sum(r * log(r) for r in state) / size >= log(l) + _MARGIN
-        return len(state) >= l and self.c is not None and state[0] < self.c * sum(state[int(l) - 1 :])
+            return bool(log(size) - sum(r * log(r) for r in state) / size >= log(l) + _MARGIN)
+        return len(state) >= l and self.c is not None and bool(state[0] < self.c * sum(state[int(l) - 1 :]))
