@@ -12,6 +12,7 @@ import pytest
 
 from phalanx.adversaries import Minimality, minimality, replaying
 from phalanx.adversaries.requirements import Requirement
+from phalanx.checking import gather_evidence
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import NotEligible, ReleaseError
@@ -19,6 +20,7 @@ from phalanx.methods.anatomy import Anatomy
 from phalanx.methods.base import Memory
 from phalanx.methods.mondrian import Mondrian
 from phalanx.methods.slicing import Slicing
+from phalanx.publishing import Series
 from phalanx.randomness import Randomness
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
@@ -230,3 +232,20 @@ def test_groups_of_another_table_are_refused():
     lied = Release(release.manifest.model_copy(update={"method": Mondrian(k=4, l=2).public()}), release.form, release.path)
     with pytest.raises(ReleaseError, match="the table that was published"):
         Minimality().attack([lied], Evidence(microdata={1: table(in_a_row(8), "aabbccdd")}))
+
+
+@pytest.mark.parametrize("method", [Mondrian(k=2, l=2), Slicing(l=2, columns=[["q0", "q1"], ["ill"]], compact=True)])
+def test_a_release_folder_is_read_as_it_was_published(method, tmp_path):
+    """From the folder and the original table, as the command line has them, it finds what it finds from the draft, all of it in JSON."""
+    rng = np.random.default_rng(5)
+    quasi = [(int(a), int(b)) for a, b in rng.integers(0, 30, (60, 2))]
+    values = rng.permutation(list("aabbc" * 12)).tolist()
+    frame = pl.DataFrame({"q0": [a for a, _ in quasi], "q1": [b for _, b in quasi], "ill": values})
+    schema = Schema(quasi=["q0", "q1"], sensitive="ill")
+    release = Series("folder", schema=schema, method=method, to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False, seed=1).publish(frame).release
+    read = Release.read(release.path)
+    evidence, _ = gather_evidence([read], ledger=None, originals=[frame], persons=False)
+    found = Minimality().attack([read], evidence).to_json()
+    assert found == attack(method, quasi, values).to_json()
+    assert found["above"] > 0 and found["interval"][0] <= found["success"] <= found["interval"][1]
+    assert 0 <= found["unused"] <= found["cuts"]
