@@ -1,4 +1,4 @@
-"""`phalanx attack --adversary`: what each asks for, what it prints, and the keys that the documentation promises."""
+"""`phalanx attack ADVERSARY`: what each asks for, what it prints, and the keys that the documentation promises."""
 
 import json
 import re
@@ -8,12 +8,16 @@ import pytest
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "attack.md"
 RELEASES = ("out/ward-1", "out/ward-2")
-POSTERIOR = ("attack", "out/ward-1", "--original", "t.csv", "--adversary", "posterior")
-MEMBERSHIP = (*POSTERIOR[:-1], "membership")
-LINKAGE = (*POSTERIOR[:-1], "linkage")
-EXTREMES = (*POSTERIOR[:-1], "extremes")
+
+
+def alone(adversary):
+    """How an adversary of one release is called."""
+    return ("attack", adversary, "out/ward-1", "--original", "t.csv")
+
+
+POSTERIOR, MEMBERSHIP, LINKAGE, EXTREMES = map(alone, ("posterior", "membership", "linkage", "extremes"))
 WITH_LEDGER = ("--ledger", "ward.db", "--identifier", "who")
-HISTORY = ("attack", *RELEASES, "--adversary", "history", "--ledger", "ward.db")
+HISTORY = ("attack", "history", *RELEASES, "--ledger", "ward.db")
 
 
 def keys(heading):
@@ -34,7 +38,7 @@ def twice(ward):
 def test_the_keys_are_those_of_the_page(twice) -> None:
     """The keys of every attack, and those that the page lists for this one; two releases link persons more than one alone."""
     cells = keys("## `--json`\n") + keys("## `--json` of the history adversary\n")
-    both, one = (json.loads(twice.call("attack", *releases, *HISTORY[3:], "--json").out) for releases in (RELEASES, RELEASES[:1]))
+    both, one = (json.loads(twice.call("attack", "history", *releases, *HISTORY[4:], "--json").out) for releases in (RELEASES, RELEASES[:1]))
     assert list(both) == cells
     assert (both["persons"], both["bound"], both["success"]) == (40, "1/2", None)
     assert both["above"] > one["above"] == 0
@@ -60,39 +64,36 @@ def test_it_is_said_in_words(twice) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("attack", *RELEASES, "--adversary", "history"), "name it with --ledger"),
+        (("attack", "history", *RELEASES), "missing option '--ledger'; phalanx attack history --help says how."),
         ((*HISTORY, "--bound", "2"), "the bound must be at least 0 and at most 1"),
         ((*HISTORY, "--value", "aa"), "no release shows the value 'aa'"),
-        (("attack", *RELEASES), "name one for each release with --original, and --identifier"),
-        (("attack", *RELEASES, "--original", "t.csv"), "name one for each release with --original, and --identifier"),
-        (
-            ("attack", "out/ward-1", "--original", "t.csv", "--identifier", "who", "--bound", "1/2"),
-            "--bound is about the history and the posterior adversaries",
-        ),
-        (("attack", "out/ward-1", "--original", "t.csv", "--identifier", "who", "--value", "a"), "--value is about the history adversary"),
-        ((*POSTERIOR, "--value", "a"), "--value is about the history adversary"),
+        ((*HISTORY, "--original", "t.csv"), "no such option: --original"),
+        (("attack", "intersection", *RELEASES), "missing option '--original'"),
+        (("attack", "intersection", *RELEASES, "--original", "t.csv"), "missing option '--identifier'"),
+        ((*alone("intersection"), "--identifier", "who", "--bound", "1/2"), "no such option: --bound"),
+        ((*alone("intersection"), "--identifier", "who", "--value", "a"), "no such option: --value"),
+        ((*alone("intersection-by-person"), "--identifier", "who"), "missing option '--ledger'"),
+        ((*POSTERIOR, "--value", "a"), "no such option: --value"),
         ((*POSTERIOR, "--bound", "2"), "the bound must be at least 0 and at most 1"),
-        (("attack", "out/ward-1", "--adversary", "posterior"), "posterior knows the original table; name it with --original"),
-        (
-            ("attack", *RELEASES, "--original", "t.csv", "--adversary", "posterior-learning"),
-            "posterior-learning looks at one release at a time, and 2 are given; name one of them",
-        ),
+        ((*POSTERIOR, "--original", "t.csv"), "2 original table(s) are given for 1 release(s)"),
+        (("attack", "posterior", "out/ward-1"), "missing option '--original'; phalanx attack posterior --help says how."),
+        ((*alone("posterior-learning"), "out/ward-2"), "posterior-learning looks at one release at a time, and 2 are given; name one of them"),
         ((*POSTERIOR, "--ledger", "ward.db"), "needs its identifier column"),
-        ((*MEMBERSHIP, "--bound", "1/2"), "--bound is about the history and the posterior adversaries"),
+        ((*MEMBERSHIP, "--bound", "1/2"), "no such option: --bound"),
         (MEMBERSHIP, "ranks the tuples that a sliced release leaves open, and this one is generalized"),
-        (("attack", *RELEASES, *MEMBERSHIP[2:]), "membership looks at one release at a time"),
-        ((*MEMBERSHIP, "--p-match", "1/2"), "--p-match is about the linkage adversary"),
-        ((*MEMBERSHIP, "--sample", "5"), "--sample is about the adversaries linkage, informed, omniscient"),
+        ((*MEMBERSHIP, "out/ward-2"), "membership looks at one release at a time"),
+        ((*MEMBERSHIP, "--p-match", "1/2"), "no such option: --p-match"),
+        ((*MEMBERSHIP, "--sample", "5"), "no such option: --sample"),
         ((*LINKAGE, "--p-match", "0"), "p_match must be above 0 and at most 1"),
         ((*LINKAGE, "--sample", "0"), "sample must be a whole number of at least 1"),
-        ((*LINKAGE, "--bound", "1/2"), "--bound is about the history and the posterior adversaries"),
-        (("attack", *RELEASES, *LINKAGE[2:]), "linkage looks at one release at a time"),
-        (("attack", *RELEASES, *EXTREMES[2:]), "extremes looks at one release at a time"),
-        ((*EXTREMES, "--bound", "1/2"), "--bound is about the history and the posterior adversaries"),
-        ((*POSTERIOR[:-1], "informed"), "looks for rows that were changed, as in a perturbed release, and this one is generalized"),
-        ((*POSTERIOR[:-1], "omniscient"), "undoes what was drawn from random output tables, as in a perturbed release, and this one is generalized"),
-        (("attack", "out/ward-1", "--adversary", "omniscient"), "omniscient knows the original table; name it with --original"),
-        (("attack", *RELEASES, "--adversary", "histroy"), "did you mean 'history'?"),
+        ((*LINKAGE, "--bound", "1/2"), "no such option: --bound"),
+        ((*LINKAGE, "out/ward-2"), "linkage looks at one release at a time"),
+        ((*EXTREMES, "out/ward-2"), "extremes looks at one release at a time"),
+        (alone("informed"), "looks for rows that were changed, as in a perturbed release, and this one is generalized"),
+        (alone("omniscient"), "undoes what was drawn from random output tables, as in a perturbed release, and this one is generalized"),
+        (("attack", "omniscient", "out/ward-1"), "missing option '--original'"),
+        (("attack", "histroy", *RELEASES), "did you mean 'history'?"),
+        (("attack", *RELEASES), "no such command 'out/ward-1'; phalanx attack --help says how."),
     ],
     ids=str,
 )
@@ -115,7 +116,7 @@ def test_the_posterior_of_one_release(ward, form) -> None:
     """Its keys are those of the page; it needs no identifier, and the law keeps the promise of 1/l, which learning may pass."""
     ward.plan(method=METHODS[form])
     assert ward.publish("--quiet").code == 0
-    by_law, by_learning = (json.loads(ward.call(*POSTERIOR[:-1], name, "--bound", "1/2", "--json").out) for name in ("posterior", "posterior-learning"))
+    by_law, by_learning = (json.loads(ward.call(*alone(name), "--bound", "1/2", "--json").out) for name in ("posterior", "posterior-learning"))
     assert list(by_law) == list(by_learning) == keys("## `--json`\n") + keys("## `--json` of the posterior adversaries\n")
     assert (by_law["adversary"], by_law["persons"], by_law["bound"], by_law["above"]) == ("posterior", 40, "1/2", 0)
     assert by_law["largest"] <= 0.5
@@ -138,7 +139,7 @@ def test_the_posterior_of_another_table(ward) -> None:
     ward.plan(method=METHODS["generalized"])
     assert ward.publish("--quiet").code == 0
     (ward.path / "other.csv").write_text("who,age,zip,ill\nq,90,99999,a\nr,91,99998,b\n", encoding="utf-8")
-    said = ward.call("attack", "out/ward-1", "--original", "other.csv", "--adversary", "posterior")
+    said = ward.call("attack", "posterior", "out/ward-1", "--original", "other.csv")
     assert (said.code, said.out) == (2, "")
     assert "nobody of the original table is in the release; check that it is the table that was published" in said.err
 
@@ -166,7 +167,7 @@ def test_which_row_is_whose(ward, adversary) -> None:
     """Of a perturbed release, with the ledger: its keys are those of the page; in words how often it picks the own record, and by picking any."""
     ward.plan(method=COVER + "true")
     assert ward.publish("--quiet").code == 0
-    words = (*POSTERIOR[:-1], adversary, *WITH_LEDGER)
+    words = (*alone(adversary), *WITH_LEDGER)
     found = json.loads(ward.call(*words, "--json").out)
     more = keys(KEYS[adversary]) if KEYS[adversary] else []
     assert list(found) == keys("## `--json`\n") + keys("## `--json` of the linkage, informed and omniscient adversaries\n") + more
@@ -185,7 +186,7 @@ def test_who_knows_more_finds_more(ward) -> None:
     """The three adversaries of the same release in the order of what they know; a p_match finds what the table of all of them says."""
     ward.plan(method=COVER + "true")
     assert ward.publish("--quiet").code == 0
-    identity = {name: json.loads(ward.call(*POSTERIOR[:-1], name, *WITH_LEDGER, "--json").out)["identity"] for name in KEYS}
+    identity = {name: json.loads(ward.call(*alone(name), *WITH_LEDGER, "--json").out)["identity"] for name in KEYS}
     assert identity["linkage"] == 0 < identity["informed"]
     assert identity["omniscient"] > 0.1
     half = json.loads(ward.call(*LINKAGE, *WITH_LEDGER, "--p-match", "0.5", "--json").out)
@@ -198,10 +199,10 @@ def test_who_is_in_which_row_must_be_known(ward, adversary) -> None:
     """Without the ledger nobody knows whose row is whose; and omniscient needs the tables, which the ledger keeps only if it is asked to."""
     ward.plan(method=COVER + "false")
     assert ward.publish("--quiet").code == 0
-    said = ward.call(*POSTERIOR[:-1], adversary)
+    said = ward.call(*alone(adversary))
     assert (said.code, said.out) == (2, "")
     assert "name the ledger, and the identifier column" in said.err
-    said = ward.call(*POSTERIOR[:-1], adversary, *WITH_LEDGER)
+    said = ward.call(*alone(adversary), *WITH_LEDGER)
     assert said.code == (2 if adversary == "omniscient" else 0)
     assert ("publish with keep_tables = true" in said.err) == (adversary == "omniscient")
 

@@ -7,7 +7,7 @@ import pytest
 
 OURS = ("verify", "out/ward-1")
 THEIRS = ("verify", "t.csv")
-ATTACK = ("attack", "out/ward-1")
+ATTACK = ("attack", "intersection", "out/ward-1")
 ASKED = {
     "no release": (("verify", "out/ward-9"), "is not a release folder"),
     "the folder of the releases": (("verify", "out"), "is not a release folder"),
@@ -42,7 +42,7 @@ ASKED = {
     "an empty table": (("verify", "empty.csv", "--quasi", "age"), "cannot be read as CSV"),
     "a table without rows": (("verify", "head.csv", "--quasi", "age"), "has no rows"),
     "one column twice": (("verify", "twice.csv", "--quasi", "age"), "two columns called 'age'"),
-    "an attack on no release": (("attack", "out", "--original", "t.csv", "--identifier", "who"), "is not a release folder"),
+    "an attack on no release": (("attack", "intersection", "out", "--original", "t.csv", "--identifier", "who"), "is not a release folder"),
     "an attack with too few originals": ((*ATTACK, "out/ward-2", "--original", "t.csv", "--identifier", "who"), "1 original table(s) are given for 2"),
     "an attack by a column that is no identifier": ((*ATTACK, "--original", "t.csv", "--identifier", "ill"), "both identifier and sensitive"),
     "a series misspelt": (("series", "show", "wrad", "--ledger", "ward.db"), "did you mean 'ward'?"),
@@ -114,7 +114,7 @@ def test_a_question_writes_nothing(asked_about) -> None:
     there = asked_about.snapshot()
     for words in (
         ("verify", "out/ward-1", "out/ward-2", "--ledger", "ward.db", "--original", "t.csv", "--original", "t.csv", "--identifier", "who"),
-        ("attack", "out/ward-1", "--original", "t.csv", "--identifier", "who"),
+        ("attack", "intersection", "out/ward-1", "--original", "t.csv", "--identifier", "who"),
         ("series", "list", "--ledger", "ward.db"),
         ("series", "show", "ward", "--ledger", "ward.db"),
         ("verify", "t.csv", "--quasi", "age"),

@@ -52,7 +52,7 @@ def test_verify(ward) -> None:
 @pytest.mark.usefixtures("published")
 def test_attack(ward) -> None:
     """`attack --json`."""
-    found = json.loads(ward.call("attack", "out/ward-1", "--original", "t.csv", "--identifier", "who", "--json").out)
+    found = json.loads(ward.call("attack", "intersection", "out/ward-1", "--original", "t.csv", "--identifier", "who", "--json").out)
     assert list(found) == documented("attack")
     assert sum(found["candidates"].values()) == found["persons"] == 40
 

@@ -66,9 +66,9 @@ def test_originals_go_with_the_releases_as_named(clinic) -> None:
     """Releases named backwards take their originals backwards, and give the same; swapped tables do not."""
     backwards = ("--original", "t2.csv", "--original", "t1.csv", "--identifier", "patient", "--ledger", "clinic.db")
     assert clinic("verify", "releases/clinic-2", "releases/clinic-1", *backwards).code == 0
-    attacked = clinic("attack", "releases/clinic-2", "releases/clinic-1", *backwards, "--json")
-    assert attacked.out == clinic("attack", "releases/clinic-1", "releases/clinic-2", *ORIGINALS, "--ledger", "clinic.db", "--json").out
-    swapped = clinic("attack", "releases/clinic-1", "releases/clinic-2", *backwards, "--json")
+    attacked = clinic("attack", "intersection", "releases/clinic-2", "releases/clinic-1", *backwards, "--json")
+    assert attacked.out == clinic("attack", "intersection", "releases/clinic-1", "releases/clinic-2", *ORIGINALS, "--ledger", "clinic.db", "--json").out
+    swapped = clinic("attack", "intersection", "releases/clinic-1", "releases/clinic-2", *backwards, "--json")
     assert swapped.code == 2
     assert "the original table given for release 1 lacks 5 of its 11 persons" in swapped.out
 
@@ -76,7 +76,7 @@ def test_originals_go_with_the_releases_as_named(clinic) -> None:
 @pytest.mark.parametrize("adversary", ["intersection", "intersection-by-person"])
 def test_nobody_is_exposed(clinic, adversary: str) -> None:
     """The intersection adversary learns nothing certain, in either view."""
-    said = clinic("attack", "releases/clinic-1", "releases/clinic-2", *ORIGINALS, "--ledger", "clinic.db", "--adversary", adversary, "--json")
+    said = clinic("attack", adversary, "releases/clinic-1", "releases/clinic-2", *ORIGINALS, "--ledger", "clinic.db", "--json")
     found = json.loads(said.out)
     assert (said.code, found["adversary"], found["persons"], found["exposed"]) == (0, adversary, 16, 0)
 
@@ -96,7 +96,7 @@ def test_every_text_form_says_the_same(clinic) -> None:
     """Without --json: the counts, the checks and the ways on, as text."""
     for said, words in (
         (clinic("verify", "releases/clinic-1"), ["Release 1", "m-uniqueness", "holds", "not checked"]),
-        (clinic("attack", "releases/clinic-1", *ORIGINALS[:2], "--identifier", "patient"), ["exposed", "candidates left"]),
+        (clinic("attack", "intersection", "releases/clinic-1", *ORIGINALS[:2], "--identifier", "patient"), ["exposed", "candidates left"]),
         (clinic("series", "show", "clinic", "--ledger", "clinic.db"), ["promises: m-invariance", "clinic-2"]),
         (clinic("series", "list", "--ledger", "sqlite:///clinic.db"), ["clinic", "m-invariance"]),
         (clinic("publish", "plan.toml"), ["Release 3 of clinic", "hand out:", "report:"]),
@@ -114,7 +114,7 @@ def test_progress_is_for_terminals_and_silence_for_those_who_ask(clinic) -> None
 def test_the_original_of_somebody_else(clinic) -> None:
     """Where those who were published are not among the originals, that is said, not a share of nobody."""
     Path("t3.csv").write_text(T1.replace("\n", "\nX").removesuffix("X"))
-    said = clinic("attack", "releases/clinic-1", "--original", "t3.csv", "--identifier", "patient", "--ledger", "clinic.db")
+    said = clinic("attack", "intersection", "releases/clinic-1", "--original", "t3.csv", "--identifier", "patient", "--ledger", "clinic.db")
     assert (said.code, said.out) == (2, "")
     assert "the original table given for release 1 lacks 11 of its 11 persons" in said.err
 

@@ -1,4 +1,4 @@
-"""Adversaries: one file each, each stating what it knows. A new adversary is one file more, and a word in ``phalanx attack``.
+"""Adversaries: one file each, each stating what it knows. A new adversary is one file more, and a subcommand of ``phalanx attack``.
 
 ``base``: what an adversary is.
 

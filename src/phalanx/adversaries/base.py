@@ -53,7 +53,7 @@ class Adversary(Protocol):
 
     @property
     def name(self) -> str:
-        """The word on the command line."""
+        """The word on the command line, as a subcommand of ``phalanx attack``."""
 
     @property
     def knows(self) -> str:

@@ -25,7 +25,7 @@ app = typer.Typer(
 app.command("init")(init.init)
 app.command("publish")(publish.publish)
 app.command("verify")(verify.verify)
-app.command("attack")(attack.attack)
+app.add_typer(attack.app, name="attack")
 app.add_typer(series.app, name="series")
 app.command("budget")(budget.budget)
 app.command("demo")(demo.demo)
