@@ -4,7 +4,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from phalanx.adversaries import Extremes, History, Informed, Intersection, Linkage, Membership, Omniscient, Posterior
+    from phalanx.adversaries import (
+        Composition,
+        Downcoding,
+        Extremes,
+        History,
+        Informed,
+        Intersection,
+        Linkage,
+        Membership,
+        Omniscient,
+        Posterior,
+        SeriesLearning,
+        SinglingOut,
+    )
     from phalanx.checking import Verification, verify
     from phalanx.data.hierarchy import Bands, Prefix, Tree
     from phalanx.data.schema import Schema
@@ -24,6 +37,8 @@ if TYPE_CHECKING:
 _WHERE = {
     "Anatomy": "phalanx.methods.anatomy",
     "Bands": "phalanx.data.hierarchy",
+    "Composition": "phalanx.adversaries",
+    "Downcoding": "phalanx.adversaries",
     "Extremes": "phalanx.adversaries",
     "GlobalGuarantee": "phalanx.methods.global_guarantee",
     "History": "phalanx.adversaries",
@@ -45,6 +60,8 @@ _WHERE = {
     "SafeSampling": "phalanx.methods.safe_sampling",
     "Schema": "phalanx.data.schema",
     "Series": "phalanx.publishing",
+    "SeriesLearning": "phalanx.adversaries",
+    "SinglingOut": "phalanx.adversaries",
     "Slicing": "phalanx.methods.slicing",
     "Tree": "phalanx.data.hierarchy",
     "Verification": "phalanx.checking",
@@ -54,6 +71,8 @@ _WHERE = {
 __all__ = [
     "Anatomy",
     "Bands",
+    "Composition",
+    "Downcoding",
     "Extremes",
     "GlobalGuarantee",
     "History",
@@ -75,6 +94,8 @@ __all__ = [
     "SafeSampling",
     "Schema",
     "Series",
+    "SeriesLearning",
+    "SinglingOut",
     "Slicing",
     "Tree",
     "Verification",

@@ -17,6 +17,7 @@ def alone(adversary):
 
 POSTERIOR, MEMBERSHIP, LINKAGE, EXTREMES = map(alone, ("posterior", "membership", "linkage", "extremes"))
 WITH_LEDGER = ("--ledger", "ward.db", "--identifier", "who")
+BESIDE = ("--identifier", "who", "--beside", "out/ward-2", "--beside-original", "t.csv")
 HISTORY = ("attack", "history", *RELEASES, "--ledger", "ward.db")
 
 
@@ -92,6 +93,12 @@ def test_it_is_said_in_words(twice) -> None:
         (alone("informed"), "looks for rows that were changed, as in a perturbed release, and this one is generalized"),
         (alone("omniscient"), "undoes what was drawn from random output tables, as in a perturbed release, and this one is generalized"),
         (("attack", "omniscient", "out/ward-1"), "missing option '--original'"),
+        ((*alone("singling-out"), "--expected", "0"), "the expected number of rows must be above 0"),
+        ((*alone("singling-out"), "out/ward-2"), "singling-out looks at one release at a time"),
+        ((*alone("downcoding"), "out/ward-2"), "downcoding looks at one release at a time"),
+        ((*alone("composition"), "--identifier", "who"), "missing option '--beside'"),
+        ((*alone("composition"), *BESIDE, "--beside", "out/ward-1"), "1 original table(s) are given for 2 release(s)"),
+        ((*alone("learning"), "out/ward-2", "--identifier", "who"), "1 original table(s) are given for 2 release(s)"),
         (("attack", "histroy", *RELEASES), "did you mean 'history'?"),
         (("attack", *RELEASES), "no such command 'out/ward-1'; phalanx attack --help says how."),
     ],
@@ -245,3 +252,25 @@ def test_who_must_be_in_a_release_of_twins(ward) -> None:
     assert said.code == 0
     assert "one person's alone" not in said.out
     assert json.loads(ward.call(*EXTREMES, "--json").out)["exposed"] == 0
+
+
+OF_TWO = (*RELEASES, "--original", "t.csv", "--original", "t.csv", "--identifier", "who")
+MORE = {
+    "singling-out": ((*alone("singling-out"), "--expected", "1"), ("singling-out knows how frequent", "hold for one row", "of the same weights")),
+    "downcoding": ((*alone("downcoding"), *WITH_LEDGER), ("downcoding knows how frequent", "narrowed rightly", "right by chance", "narrowed on")),
+    "composition": ((*alone("composition"), *BESIDE), ("composition knows everybody's", "both publishers", "the second alone", "40 persons in both")),
+    "learning": (("attack", "learning", *OF_TWO), ("learning knows everybody's", "learns from all releases", "learns nothing", "values possible")),
+}
+
+
+@pytest.mark.parametrize("adversary", MORE)
+def test_more_adversaries(twice, adversary) -> None:
+    """Their keys are those of the page; in words, what they did, and what it is to be compared with."""
+    words, said_words = MORE[adversary]
+    found = json.loads(twice.call(*words, "--json").out)
+    assert list(found) == keys("## `--json`\n") + keys(f"## `--json` of the {adversary} adversary\n")
+    assert (found["adversary"], found["persons"]) == (adversary, 40)
+    said = twice.call(*words)
+    assert said.code == 0
+    for part in said_words:
+        assert part in said.out

@@ -1,17 +1,18 @@
 """Adversaries who ask who is in one release."""
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from phalanx.cli.attack.options import ORIGINAL, OWN_IDENTIFIER, OWN_LEDGER, RELEASE
-from phalanx.cli.attack.playing import play, share, show_binned
+from phalanx.cli.attack.playing import interval, play, share, show_binned, small
 from phalanx.cli.output import JSON, show_table
 
 if TYPE_CHECKING:
     from phalanx.adversaries.extremes import Proven
     from phalanx.adversaries.membership import Ranked
+    from phalanx.adversaries.singling_out import SingledOut
 
 app = typer.Typer(rich_markup_mode="markdown")
 _PANEL = "Who is in it, from one release"
@@ -37,6 +38,31 @@ def extremes(release: RELEASE, original: ORIGINAL, identifier: OWN_IDENTIFIER = 
     from phalanx.adversaries import Extremes
 
     play(Extremes(), release, original, identifier, ledger, alone=True, json=json, show=_show_proven)
+
+
+@app.command("singling-out", rich_help_panel=_PANEL)
+def singling_out(
+    release: RELEASE,
+    original: ORIGINAL,
+    expected: Annotated[str, typer.Option(help="Try predicates that may be expected to hold for at most so many rows.")] = "1/10",
+    sample: Annotated[int, typer.Option(help="Try at most so many predicates, of regions drawn at random.")] = 2000,
+    json: bool = JSON,
+) -> None:
+    """Knows how frequent values are and nobody's own: makes predicates of low weight that hold for exactly one row.
+
+    JSON keys: those of every attack, and interval, predicates, weight, expected.
+    """
+    from phalanx.adversaries import SinglingOut
+
+    play(SinglingOut(expected=expected, sample=sample), release, original, None, None, alone=True, json=json, show=_show_singled_out)
+
+
+def _show_singled_out(found: "SingledOut") -> None:
+    header = ["predicates", "hold for one row", "95 % interval", "of the same weights, without the release", "mean weight"]
+    baseline = "none" if found.baseline is None else small(found.baseline)
+    show_table("", header, [[found.predicates, share(found.success, "none"), interval(found.interval), baseline, f"{found.weight:.2g}"]], right=range(5))
+    show_table("", ["rows of the table", "singled out by some predicate"], [[found.persons, found.exposed]], right=(0, 1))
+    show_binned(["rows it holds for", "predicates"], found, [("none", -1, 0), ("1", 0, 1), ("2 to 5", 1, 5), ("more than 5", 5, inf)])
 
 
 def _show_ranked(found: "Ranked") -> None:

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from phalanx.cli.attack.options import IDENTIFIER, LEDGER, ORIGINALS, OWN_LEDGER, RELEASES
-from phalanx.cli.attack.playing import play
+from phalanx.cli.attack.playing import interval, play, share
 from phalanx.cli.output import JSON, show_table
 
 if TYPE_CHECKING:
     from phalanx.adversaries.history import Linked
+    from phalanx.adversaries.series_learning import Learned
 
 app = typer.Typer(rich_markup_mode="markdown")
 _PANEL = "Over a series"
@@ -52,6 +53,28 @@ def history(
     from phalanx.adversaries import History
 
     play(History(bound=bound, values=value or []), releases, [], None, ledger, json=json, show=_show_linked)
+
+
+@app.command("learning", rich_help_panel=_PANEL)
+def learning(releases: RELEASES, original: ORIGINALS, identifier: IDENTIFIER, json: bool = JSON) -> None:
+    """Knows everybody's quasi-identifiers, and learns from all releases which values go with which (deFinetti); values persist.
+
+    JSON keys: those of every attack, and interval, alone, alone_interval, by_law, by_law_interval.
+    """
+    from phalanx.adversaries import SeriesLearning
+
+    play(SeriesLearning(), releases, original, identifier, None, json=json, show=_show_learned)
+
+
+def _show_learned(found: "Learned") -> None:
+    rows = [
+        ["learns from all releases", share(found.success), interval(found.interval)],
+        ["learns from the last one that a person is in", share(found.alone), interval(found.alone_interval)],
+        ["learns nothing, and multiplies all releases", share(found.by_law), interval(found.by_law_interval)],
+        ["names the most frequent value, without the releases", share(found.baseline), ""],
+    ]
+    show_table("", ["what it does", "right", "95 % interval"], rows, right=(1,))
+    show_table("", ["values possible", "persons"], sorted(found.histogram.items()), right=(0, 1))
 
 
 def _show_linked(found: "Linked") -> None:

@@ -9,6 +9,7 @@ from phalanx.cli.attack.playing import interval, play, share
 from phalanx.cli.output import JSON, show_table
 
 if TYPE_CHECKING:
+    from phalanx.adversaries.downcoding import Downcoded
     from phalanx.adversaries.posterior import Inferred
 
 app = typer.Typer(rich_markup_mode="markdown")
@@ -39,6 +40,29 @@ def posterior_learning(
     from phalanx.adversaries import Posterior
 
     play(Posterior(by="learning", bound=bound), release, original, identifier, ledger, alone=True, json=json, show=_show_inferred)
+
+
+@app.command("downcoding", rich_help_panel=_PANEL)
+def downcoding(release: RELEASE, original: ORIGINAL, identifier: OWN_IDENTIFIER = None, ledger: OWN_LEDGER = None, json: bool = JSON) -> None:
+    """Of a release with boxes: infers finer quasi-identifiers than were published, because boxes are no wider than they must be.
+
+    JSON keys: those of every attack, and interval, narrowed, groups, by_attribute.
+    """
+    from phalanx.adversaries import Downcoding
+
+    play(Downcoding(), release, original, identifier, ledger, alone=True, json=json, show=_show_downcoded)
+
+
+def _show_downcoded(found: "Downcoded") -> None:
+    rows: list[list[object]] = [
+        ["narrowed rightly", found.exposed, share(found.success), interval(found.interval)],
+        ["narrowed", found.narrowed, share(found.narrowed / max(found.persons, 1)), ""],
+        ["right by chance, if boxes may be wider than they must", "", share(found.baseline), ""],
+        ["all", found.persons, "", ""],
+    ]
+    show_table("", ["records", "", "of all", "95 % interval"], rows, right=(1, 2))
+    if found.by_attribute:
+        show_table("", ["narrowed on", "records"], sorted(found.by_attribute.items()), right=(1,))
 
 
 def _show_inferred(found: "Inferred") -> None:
