@@ -274,3 +274,31 @@ def test_more_adversaries(twice, adversary) -> None:
     assert said.code == 0
     for part in said_words:
         assert part in said.out
+
+
+def test_the_regulators_questions(twice) -> None:
+    """All adversaries that can be played, under three questions; the keys are those of the page, and who could not be played is named with the reason."""
+    said = twice.call("attack", "all", *OF_TWO, "--ledger", "ward.db", "--json")
+    found = json.loads(said.out)
+    of_all = keys("## `--json` of all\n")
+    assert [*found, *found["questions"][0]] == of_all
+    played = {question["question"]: [a["adversary"] for a in question["adversaries"]] for question in found["questions"]}
+    assert played["singling out"] == ["singling-out", "extremes"]
+    assert played["linkability"] == ["linkage", "intersection", "intersection-by-person"]
+    assert set(played["inference"]) == {"posterior", "posterior-learning", "downcoding", "learning", "history"}
+    assert all(a["sentence"] and a["knows"] for question in found["questions"] for a in question["adversaries"])
+    words = twice.call("attack", "all", *OF_TWO, "--ledger", "ward.db")
+    assert words.code == 0
+    for part in ("Singling out. Can", "Linkability. Can", "Inference. Can", "played on release 2", "Not played", "no other publisher", "NOT ASKED"):
+        assert (part in words.out) == (part != "NOT ASKED")
+
+
+def test_a_question_that_nobody_asked(ward) -> None:
+    """Of a sliced release nobody plays linkability: it is not asked, which is said, and not good."""
+    ward.plan(method=METHODS["sliced"])
+    assert ward.publish("--quiet").code == 0
+    _, linkability, inference = json.loads(ward.call(*alone("all"), "--json").out)["questions"]
+    assert (linkability["asked"], linkability["adversaries"], inference["asked"]) == (False, [], True)
+    assert {"linkage", "intersection", "composition"} <= {those["adversary"] for those in linkability["not_played"]}
+    said = ward.call(*alone("all")).out
+    assert said.count("NOT ASKED: no adversary was played, so that nothing is known.") == 1

@@ -1,6 +1,6 @@
 """Adversaries: one file each, each stating what it knows. A new adversary is one file more, and a word in ``phalanx attack``.
 
-``base``: what an adversary is.
+``base``: what an adversary is; ``opinion``: the regulator's three questions, and which adversaries answer them.
 
 - Over a series: ``intersection``, ``history``, ``series_learning``; ``candidates``: whom a group may hold; ``sightings``: who is followed. ``growth``
   (``growing``) replays how groups grew.

@@ -34,6 +34,13 @@ class Attack:
     per_person: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     """(person, candidates, exposed): private, never part of a report."""
 
+    @property
+    def sentence(self) -> str:
+        """What it found, in one sentence, beside what somebody without the release would."""
+        right = "" if self.success is None else f", and is right about {percent(self.success)}"
+        without = "" if self.success is None or self.baseline is None else f" where {percent(self.baseline)} would be without the release"
+        return f"is certain, and right, about {self.exposed} of {self.persons} persons{right}{without}"
+
     def to_json(self) -> dict[str, Any]:
         """Stable keys: adversary, knows, persons, exposed, success, baseline, candidates, note."""
         return {
@@ -61,6 +68,24 @@ class Adversary(Protocol):
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Attack:
         """Attack all persons of a series; ReleaseError where it lacks what it needs to know."""
+
+
+def percent(share: float) -> str:
+    """A share as a sentence has it: two digits that count where it is small.
+
+    >>> percent(0.3333), percent(0.00012)
+    ('33.3 %', '0.012 %')
+    """
+    return f"{share:.1%}".replace("%", " %") if share >= 0.01 or share == 0 else f"{100 * share:.2g} %"
+
+
+def between(interval: tuple[float, float]) -> str:
+    """An interval as a sentence has it.
+
+    >>> between((0.25, 0.5))
+    '25.0 to 50.0 %'
+    """
+    return f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f} %"
 
 
 def _rounded(share: float | None) -> float | None:

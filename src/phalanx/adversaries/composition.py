@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, between, percent
 from phalanx.adversaries.hosts import Floats
 from phalanx.adversaries.posterior import Interval, wilson
 from phalanx.adversaries.sightings import Sightings, named
@@ -25,6 +25,15 @@ class Composed(Attack):
     """The 95 % confidence interval of ``success``, by Wilson."""
     alone: tuple[tuple[int, float], tuple[int, float]]
     """Of each publisher alone: how many of these persons are exposed, and how often the most probable value is right."""
+
+    @property
+    def sentence(self) -> str:
+        """What it found, in one sentence, beside what is to be compared with it."""
+        (first, first_right), (second, second_right) = self.alone
+        return (
+            f"exposes {self.exposed} of {self.persons} persons who are in both, and is right about {percent(self.success or 0)} ({between(self.interval)}), "
+            f"where one publisher alone exposes {first} or {second}, right about {percent(first_right)} or {percent(second_right)}"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, alone (of each publisher: exposed, success)."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, between, percent
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.posterior import Interval, wilson
 from phalanx.data.microdata import Microdata
@@ -43,6 +43,13 @@ class Disclosed(Attack):
     """The same for somebody who picks any record."""
     sample: int | None
     """How many persons were drawn to be attacked; None where everybody was."""
+
+    @property
+    def sentence(self) -> str:
+        """What it found, in one sentence, beside what is to be compared with it."""
+        named, interval = self.named_rightly
+        value = "" if self.attribute is None else f"; a record with the person's value in {percent(self.attribute)}"
+        return f"names the own record of {percent(named)} of the persons ({between(interval)}), where {percent(self.identity_baseline)} is any record{value}"
 
     @property
     def named_rightly(self) -> tuple[float, Interval]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, between, percent
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.ends import NOBODY, Ends
 from phalanx.adversaries.hosts import Floats, containing, original_table
@@ -42,6 +42,14 @@ class Downcoded(Attack):
     """How many groups the release has."""
     by_attribute: dict[str, int]
     """How many records it narrowed on each attribute."""
+
+    @property
+    def sentence(self) -> str:
+        """What it found, in one sentence, beside what is to be compared with it."""
+        return (
+            f"narrows {percent(self.success or 0)} of {self.persons} records to a finer value than was published, and rightly ({between(self.interval)}), "
+            f"where {percent(self.baseline or 0)} would be right by chance"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, narrowed, groups, by_attribute."""

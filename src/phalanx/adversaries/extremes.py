@@ -66,6 +66,13 @@ class Proven(Attack):
     largest: float | None = None
     """The largest share that some sensitive value has in the group of somebody who is proven to be there; None where there is nobody or no such value."""
 
+    @property
+    def sentence(self) -> str:
+        """What it found, in one sentence, beside what is to be compared with it."""
+        return (
+            f"proves of {self.exposed} of {self.persons} persons that they are in the table, and in which group; nobody would be proven to without the release"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and groups, proving, extremes (each attribute, end, value, group, rows, sensitive, share), alone, largest."""
         more = {

@@ -37,6 +37,11 @@ class Linked(Attack):
     probabilities: Mapping[str, int]
     """Persons by their largest probability, rounded up to tenths; ``0`` are those who were never linked to anything."""
 
+    @property
+    def sentence(self) -> str:
+        """What it found, in one sentence, beside what is to be compared with it."""
+        return f"links {self.above} of {self.persons} persons to some value with a probability above {self.bound}, {self.exposed} of them for certain"
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and bound, above, largest (fractions as text), probabilities."""
         more = {"bound": str(self.bound), "above": self.above, "largest": str(self.largest), "probabilities": dict(self.probabilities)}

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, between, percent
 from phalanx.adversaries.hosts import original_table
 from phalanx.adversaries.matching import Area, Column, matched, rank
 from phalanx.data.microdata import Microdata
@@ -45,6 +45,15 @@ class Ranked(Attack):
     """The same by their matching degree f(t)."""
     of_fakes: Mapping[int, float]
     """Number of matching buckets -> fake tuples."""
+
+    @property
+    def sentence(self) -> str:
+        """What it found, in one sentence, beside what is to be compared with it."""
+        best = max(self.by_number, self.by_degree, key=lambda area: area.area)
+        return (
+            f"tells an original tuple from a fake one in {percent(best.area)} of cases ({between((best.low, best.high))}), where 50 % is chance, and is certain "
+            f"that {self.exposed} of {self.persons} tuples are in the table"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and tuples, fakes, drawn, by_number and by_degree (each with area and interval), fake_candidates."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Z
+from phalanx.adversaries.base import Attack, Z, between, percent
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.hosts import Floats, Hosts, original_table
 from phalanx.adversaries.learning import learned
@@ -79,6 +79,14 @@ class Inferred(Attack):
     """Which of the readings this is: the worst, by ``above`` and then by ``largest``."""
     readings: Mapping[str, Reading]
     """All of them: of a sliced release by "shares", "rows" and "counting", else "law"; "learning" where it learns."""
+
+    @property
+    def sentence(self) -> str:
+        """What it found, in one sentence, beside what is to be compared with it."""
+        return (
+            f"is right about {percent(self.success or 0)} of {self.persons} persons if it names the most probable value ({between(self.interval)}), where "
+            f"{percent(self.baseline or 0)} would be without the release, and finds a value more probable than {self.bound} of {self.above}"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, drawing, drawing_interval, bound (as text), above, above_success, largest, reading, readings."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, between, percent
 from phalanx.adversaries.hosts import Floats
 from phalanx.adversaries.learning import BINS, MOST_ENTRIES, ROUNDS, SETTLED, SWEEPS, WEIGHT, learned
 from phalanx.adversaries.posterior import Interval, wilson
@@ -33,6 +33,14 @@ class Learned(Attack):
     by_law: float
     """How often whoever learns nothing is right: the releases multiplied, every arrangement of a group's values equally likely."""
     by_law_interval: Interval
+
+    @property
+    def sentence(self) -> str:
+        """What it found, in one sentence, beside what is to be compared with it."""
+        return (
+            f"is right about {percent(self.success or 0)} of {self.persons} persons ({between(self.interval)}), where the last release of each alone teaches "
+            f"{percent(self.alone)}, and {percent(self.baseline or 0)} would be without the releases"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, alone, alone_interval, by_law, by_law_interval."""

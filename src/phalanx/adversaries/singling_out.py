@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, between, percent
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.hosts import Floats, containing
 from phalanx.adversaries.posterior import Interval, wilson
@@ -41,6 +41,16 @@ class SingledOut(Attack):
     """The mean weight of these predicates: how probably a person drawn from the population satisfies one."""
     expected: Fraction
     """The rows that a predicate may be expected to hold for, at most."""
+
+    @property
+    def sentence(self) -> str:
+        """What it found, in one sentence, beside what is to be compared with it."""
+        if self.success is None or self.baseline is None:
+            return f"finds no predicate that may be expected to hold for at most {self.expected} of a row, and singles nobody out"
+        return (
+            f"makes {self.predicates} predicates, {percent(self.success)} of which single out one row ({between(self.interval)}), "
+            f"where {percent(self.baseline)} of predicates of the same weights do so by chance"
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, predicates, weight, expected (as text)."""
