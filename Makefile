@@ -6,7 +6,7 @@ BIN     := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick check format bench experiments docs-reference clean
+.PHONY: help demo test quick check format bench experiments judges docs-reference clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -36,11 +36,14 @@ bench: $(VENV)/.test  ## speed and memory, beside the floor
 experiments: $(VENV)/.test  ## the papers' figures on real data
 	@set -e; for script in $(sort $(shell grep -l __main__ experiments/*/*.py)); do echo "== $$script"; $(BIN)/python $$script; done
 
+judges: $(VENV)/.test  ## our adversaries beside Anonymeter and anonypyx, in an environment of their own
+	@$(BIN)/python experiments/judges/judges.py
+
 docs-reference: $(VENV)/.test  ## docs/reference/ from the docstrings
 	@$(BIN)/python docs/reference.py
 
 clean:  ## remove the environment and every cache
-	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) experiments/judges/.venv-judges build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each stamp says that its extra is installed as pyproject.toml now has it; a second run starts at once.
