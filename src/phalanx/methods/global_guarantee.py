@@ -38,8 +38,6 @@ class GlobalGuarantee:
     name: ClassVar[str] = "global-guarantee"
     needs_persons: ClassVar[bool] = True
     takes_registry: ClassVar[bool] = True
-    holds_if_method_known: ClassVar[bool] = False
-    may_suppress: ClassVar[Sequence[str]] = ("no group",)
 
     l: Number
     """Nobody is ever linked to a protected value with a probability above 1/l; above 1."""
@@ -114,6 +112,15 @@ class GlobalGuarantee:
     def looks_back(self) -> Literal["all", "last"]:
         """Cohorts are checked over the whole series; everything else builds on what the last release carries."""
         return "all" if self.permanent else "last"
+
+    @property
+    def holds_if_method_known(self) -> bool:
+        """Balanced groups follow from quasi-identifiers and earlier releases; cohorts suppress by what their members hold."""
+        return self.grouping == "balanced" and not self.permanent
+
+    @property
+    def may_suppress(self) -> Sequence[str]:
+        return () if self.grouping == "balanced" else ("no group",)
 
     @property
     def guarantees(self) -> list[Guarantee]:
