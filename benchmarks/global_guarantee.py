@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--releases", type=int, default=20)
     parser.add_argument("--share", type=float, default=0.01)
     parser.add_argument("--l", type=float, default=2)
-    parser.add_argument("--strategy", default="adaptive")
+    parser.add_argument("--strategy", default="geometric")
     asked = parser.parse_args()
     schema = Schema(identifier="who", quasi=list(QUASI), sensitive="ill")
     floors: Seconds = {"floor": []}

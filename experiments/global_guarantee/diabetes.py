@@ -37,7 +37,7 @@ def main() -> None:
     strategies = {
         "constant-ratio, k' = 10": {"strategy": "constant-ratio", "horizon": 10},
         "geometric, alpha = 2": {"strategy": "geometric"},
-        "adaptive": {},
+        "adaptive": {"strategy": "adaptive"},
     }
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -46,7 +46,7 @@ def main() -> None:
             for name, settings in strategies.items():
                 place = folder / f"{name}-{l}"
                 place.mkdir()
-                method = GlobalGuarantee(l=l, protect=protected, **settings)
+                method = GlobalGuarantee(l=l, protect=protected, grouping="bottom-up", **settings)
                 rows.append(row(name, publish(tables, name="encounters", schema=DIABETES, method=method, to=place, queries=asked.queries)))
             print(f"### l = {l}\n\n{table_of(HEADER, rows)}\n", flush=True)
         rows = []

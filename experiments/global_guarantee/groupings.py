@@ -26,7 +26,7 @@ from phalanx.methods.global_guarantee import GlobalGuarantee
 from phalanx.randomness import Randomness
 
 STRATEGIES = {
-    "adaptive": {},
+    "adaptive": {"strategy": "adaptive"},
     "geometric, alpha = 2": {"strategy": "geometric"},
     "geometric, alpha = 1.5": {"strategy": "geometric", "alpha": 1.5},
     "constant-ratio, k' = 5": {"strategy": "constant-ratio", "horizon": 5},

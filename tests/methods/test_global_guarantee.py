@@ -51,7 +51,9 @@ def truth_of(published, ledger, name, protected):
 
 
 @pytest.mark.parametrize("grouping", ["balanced", "bottom-up"])
-@pytest.mark.parametrize("settings", [{}, {"strategy": "constant-ratio", "horizon": 6}, {"strategy": "geometric", "alpha": 1.5}, {"horizon": [1, 0.9, 0.5]}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"strategy": "constant-ratio", "horizon": 6}, {"strategy": "geometric", "alpha": 1.5}, {"strategy": "adaptive", "horizon": [1, 0.9, 0.5]}]
+)
 def test_a_series_keeps_the_promise(tmp_path, settings, grouping):
     """Eight releases in which persons stay, leave, return and change: no probability of ever having been linked is above 1/l, counted the slow way."""
     publishing = series(tmp_path, protecting(**settings, grouping=grouping))
@@ -226,9 +228,9 @@ def test_cohorts_beside_a_registry(tmp_path):
         ({"strategy": "adaptiv"}, "did you mean 'adaptive'"),
         ({"strategy": "geometric", "horizon": 3}, "horizon is of no use"),
         ({"strategy": "geometric", "alpha": 1}, "must be a number above 1"),
-        ({"alpha": 2}, "alpha belongs to strategy = 'geometric'"),
-        ({"horizon": 0}, "must be at least 1 exposure"),
-        ({"horizon": [0.5, 0.7]}, "probabilities that do not grow"),
+        ({"strategy": "adaptive", "alpha": 2}, "alpha belongs to strategy = 'geometric'"),
+        ({"strategy": "adaptive", "horizon": 0}, "must be at least 1 exposure"),
+        ({"strategy": "adaptive", "horizon": [0.5, 0.7]}, "probabilities that do not grow"),
         ({"strategy": "constant-ratio", "horizon": [1, 0.5]}, "must be a whole number of exposures"),
         ({"protect": []}, "lists no value"),
         ({"protect": "some"}, 'must be "all"'),

@@ -1,8 +1,8 @@
 """The global guarantee: nobody is ever linked to a value that comes and goes (Wong, Fu, Liu, Wang, Xu, ICDE 2010).
 
-How we differ from the paper. A third strategy, ``adaptive``, spends what is left of each person's budget by how likely further exposures are
-(methods/ratios.py). Groups are grown to the very size that is demanded. Persons who were exposed before demand more, and are kept out of groups that
-cannot give it. Permanent values, which the paper leaves open, are published in cohorts (methods/cohorts.py).
+How we differ from the paper. Groups are cut so that they do not point at holders (methods/balanced.py), and whoever's budget is spent is published without a
+value, holder or not; the paper leaves the grouping open, and ``bottom-up`` grows groups around holders. A third strategy, ``adaptive``, spends what is left of
+each person's budget by how likely further exposures are (methods/ratios.py). Permanent values, which the paper leaves open, are published in cohorts (methods/cohorts.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class GlobalGuarantee:
 
     l: Number
     """Nobody is ever linked to a protected value with a probability above 1/l; above 1."""
-    strategy: StrategyName = "adaptive"
+    strategy: StrategyName = "geometric"
     """How the budget is spent: by expected exposures, in equal steps for ``horizon`` exposures, or ``alpha`` times what is least needed."""
     horizon: int | Sequence[float] | None = None
     """At most so many exposures of a person to a value (the paper's k'), or the probabilities of at least 1, 2, … of them; adaptive estimates them."""
