@@ -89,6 +89,24 @@ def test_balancing_takes_one_tuple_at_a_time(case):
     assert naive.eligible(Counter(dict(enumerate(left.tolist()))), m)
 
 
+@given(buckets_and_new())
+@settings(deadline=None)  # the first call compiles
+def test_entering_takes_one_set_at_a_time(case):
+    """The step of many sets equals many steps of one; S_minus stays m-eligible, and as many tuples of every value enter."""
+    m, buckets, numbers = case
+    left = np.array(numbers, dtype=np.int64)
+    offsets = np.cumsum([0, *(len(b) for b in buckets)]).astype(np.int64)
+    values = np.array([v for b in buckets for v in b], dtype=np.int64)
+    members = np.array([max(b.values()) for b in buckets], dtype=np.int64)
+
+    sets = kernels.entering(offsets, values, members, left, m)
+
+    rest = Counter(dict(enumerate(numbers)))
+    assert sets.tolist() == naive.entering([list(b) for b in buckets], members.tolist(), rest, m)
+    assert left.tolist() == [rest[v] for v in range(len(numbers))]
+    assert naive.eligible(Counter(dict(enumerate(left.tolist()))), m)
+
+
 @st.composite
 def one_bucket(draw):
     s, length, d = draw(st.integers(2, 3)), draw(st.integers(1, 5)), draw(st.integers(1, 6))

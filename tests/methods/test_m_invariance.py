@@ -188,15 +188,42 @@ def test_two_runs_differ_and_two_seeded_runs_do_not():
     assert len(seeded) == 1
 
 
-def test_kept_columns_of_counterfeits_are_somebodys():
-    """A counterfeit shows the kept values of a real row, so that nothing is missing beside it."""
+def test_a_group_with_a_counterfeit_shows_no_kept_values():
+    """Real rows and counterfeits alike, so that nothing tells them apart; all other groups show theirs as they are."""
     rows = [(f"p{i}", i, "ab"[i % 2], f"w{i % 3}") for i in range(12)]
     history = History(m=2)
     history.publish(rows, keep=["ward"])
     draft, _ = history.publish(rows[:5], keep=["ward"])
+    (with_one,) = draft.form.counterfeits["group"].to_list()
+    beside = draft.form.table.with_columns(blank=pl.col("ward").is_null(), hosts=pl.col("group") == with_one)
     assert draft.form.counterfeit_rows == 1
-    assert draft.form.table["ward"].null_count() == 0
-    assert set(draft.form.table["ward"]) <= {"w0", "w1", "w2"}
+    assert beside["blank"].to_list() == beside["hosts"].to_list()
+    own = {(row[0], row[3]) for row in rows}
+    for (who, *_), group in zip(rows, draft.groups.tolist(), strict=False):
+        shown = set(draft.form.table.filter(pl.col("group") == group)["ward"])
+        assert group == with_one or any((who, ward) in own for ward in shown)
+
+
+def test_new_tuples_enter_signatures_in_whole_sets():
+    """Five of one value stay and four of the other; four more of each enter beside them, and the one that is short is a counterfeit."""
+    history = History(m=2)
+    rows = [(f"p{i}", i, "ab"[i % 2]) for i in range(10)]
+    history.publish(rows)
+    draft, signature = history.publish([*rows[:9], *((f"n{i}", i, "ab"[i % 2]) for i in range(8))])
+    assert draft.form.counterfeit_rows == 1 and draft.form.groups == 9
+    assert set(signature.values()) == {frozenset("ab")}
+    assert len(history.memory.tables["signatures"]) == 2
+
+
+def test_the_paper_fills_what_is_short():
+    """The same with the paper's filling: no counterfeit, as a newcomer takes the place; the guarantee says which way it was."""
+    history = History(m=2, balancing="paper")
+    rows = [(f"p{i}", i, "ab"[i % 2]) for i in range(10)]
+    history.publish(rows)
+    draft, _ = history.publish([*rows[:9], ("x", 1, "b"), ("y", 2, "c"), ("z", 3, "d"), ("w", 4, "c"), ("v", 5, "d")])
+    assert draft.form.counterfeit_rows == 0
+    assert MInvariance(m=2, balancing="paper").guarantees[0].public() == {"name": "m-invariance", "m": 2, "balancing": "paper"}
+    assert MInvariance(m=2).public()["balancing"] == MInvariance(m=2).guarantees[0].public()["balancing"] == "exact"
 
 
 @pytest.mark.parametrize(
@@ -205,6 +232,7 @@ def test_kept_columns_of_counterfeits_are_somebodys():
         ({"m": 1}, "at least 2"),
         ({"m": 2.5}, "whole number"),
         ({"m": True}, "whole number"),
+        ({"m": 2, "balancing": "fill"}, "balancing"),
         ({"m": 2, "changed": "ignore"}, "changed"),
         ({"m": 2, "not_eligible": "drop"}, "not_eligible"),
         ({"m": 2, "remember": "yes"}, "remember"),

@@ -29,6 +29,20 @@ def balancing(buckets, left, m):
     return filled, invented
 
 
+def entering(signatures, members, left, m):
+    """Let one whole set enter at a time, the largest signature first; ``signatures``: lists of values; ``left``: Counter, changed in place."""
+    sets = [0] * len(signatures)
+    for i in sorted(range(len(signatures)), key=lambda i: (-members[i], i)):
+        while all(left[v] > 0 for v in signatures[i]):
+            trial = Counter(left)
+            trial.subtract(signatures[i])
+            if not eligible(+trial, m):
+                break
+            left.subtract(signatures[i])
+            sets[i] += 1
+    return sets
+
+
 def assignment(counts, m):
     """Figure 3, with alpha found by trying. Returns [(alpha, values most frequent first)]."""
     counts = Counter({v: n for v, n in counts.items() if n})

@@ -118,7 +118,7 @@ def attack(releases, view):
 @pytest.mark.parametrize("attempt", range(20))
 def test_release_2_needs_exactly_two_counterfeits(attempt):
     """Whatever the random choices: two counterfeits, m-unique groups, and everybody who stayed keeps the signature of T*(1)."""
-    draft = MInvariance(m=2).publish(microdata(T2), memory_of_release_1(), Randomness.secure())
+    draft = MInvariance(m=2, balancing="paper").publish(microdata(T2), memory_of_release_1(), Randomness.secure())
 
     assert draft.form.counterfeit_rows == 2, attempt
     values = dict(draft.form.table.group_by("group").agg("disease").iter_rows())
@@ -127,6 +127,18 @@ def test_release_2_needs_exactly_two_counterfeits(attempt):
     now = {row[0]: frozenset(values[g]) for row, g in zip(T2, draft.groups.tolist(), strict=True)}
     assert all(now[name] == before[name] for name in STAY)
     assert now["Bob"] == {"dyspepsia", "bronchitis"}
+
+
+def test_never_filling_needs_one_for_every_value_that_is_short():
+    """Whoever arrives takes nobody's place: as many counterfeits as values are short among those who stayed, and these keep their signatures."""
+    draft = MInvariance(m=2).publish(microdata(T2), memory_of_release_1(), Randomness.secure())
+
+    before = signatures(GROUPS_1, T1)
+    values = dict(draft.form.table.group_by("group").agg("disease").iter_rows())
+    now = {row[0]: frozenset(values[g]) for row, g in zip(T2, draft.groups.tolist(), strict=True)}
+    assert all(now[name] == before[name] for name in STAY)
+    owned = {s: [sum(before[n] == s and d == v for n, _, _, d in T2 if n in STAY) for v in s] for s in {before[n] for n in STAY}}
+    assert draft.form.counterfeit_rows == sum(max(counts) * len(counts) - sum(counts) for counts in owned.values())
 
 
 @pytest.mark.parametrize("view", ["box", "person"])

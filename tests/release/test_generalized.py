@@ -184,18 +184,21 @@ def test_a_least_width_needs_declared_leaves(method: Any, hierarchy: Any) -> Non
         method.publish(microdata, Memory(), Randomness.secure())
 
 
-def test_kept_values_of_counterfeits() -> None:
-    """A counterfeit shows the kept values of one real tuple with its sensitive value, all of them together; of any tuple where nobody has the value."""
+def test_kept_values_beside_counterfeits() -> None:
+    """No row of a group with a counterfeit shows a kept value, and every row of a group without shows its own; the columns keep their types."""
     n = 40
-    frame = pl.DataFrame({"x": [1] * n, "s": [f"s{i % 4}" for i in range(n)], "a": [i % 20 for i in range(n)], "b": [(i % 20) * 3 for i in range(n)]})
+    frame = pl.DataFrame({"x": [1] * n, "s": [f"s{i % 4}" for i in range(n)], "a": [i % 20 for i in range(n)], "b": [f"k{(i % 20) * 3}" for i in range(n)]})
     microdata = Microdata.encode(frame, Schema(quasi=["x"], sensitive="s", keep=["a", "b"]))
-    source = np.concatenate([np.arange(n), np.full(200, -1)])
-    values = pl.Series("s", [*frame["s"], *["s1"] * 150, *["unheard"] * 50])
-    form, _ = generalize(microdata, source, np.zeros(len(source), dtype=np.int64), Randomness.secure().stream("t"), values=values, counterfeits=True)
-    assert form.table.filter(pl.col("b") != 3 * pl.col("a")).height == 0
-    assert set(form.table.filter(pl.col("s") == "s1")["a"]) == set(frame.filter(pl.col("s") == "s1")["a"])
-    assert form.table.filter(pl.col("s") == "unheard")["a"].n_unique() > 5
-    assert form.counterfeit_rows == 200
+    source = np.concatenate([np.arange(n), np.full(20, -1)])
+    groups = np.concatenate([np.arange(n) // 10, np.arange(20) % 2])
+    values = pl.Series("s", [*frame["s"], *["unheard"] * 20])
+    form, ids = generalize(microdata, source, groups, Randomness.secure().stream("t"), values=values, counterfeits=True)
+    beside = form.table.filter(pl.col("group").is_in(ids[:2].tolist()))
+    others = form.table.filter(~pl.col("group").is_in(ids[:2].tolist()))
+    assert beside.height == 40 and beside["a"].null_count() == beside["b"].null_count() == 40
+    assert sorted(others.select("s", "a", "b").rows()) == sorted(frame[20:].select("s", "a", "b").rows())
+    assert form.table.select("a", "b").dtypes == [pl.Int64, pl.String]
+    assert form.counterfeit_rows == 20
 
 
 def test_kept_values_have_one_form() -> None:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 import polars as pl
 
 from phalanx.data.microdata import Microdata
+from phalanx.errors import PlanError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.boxes import Bools, candidate_sets
 from phalanx.guarantees.exact import Ints, whole
@@ -19,6 +20,9 @@ from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
 CONSECUTIVE = " (consecutive releases)"
+_FILLED: Final = (
+    "missing values were filled as in the paper, so the bound is against somebody who ignores the method: whoever knows it can name values of counterfeits"
+)
 
 
 @dataclass(frozen=True)
@@ -27,19 +31,26 @@ class MInvariance:
 
     The paper's Lemma 3. We differ in one thing: the lifespan runs over everything ever published, gaps included, because somebody who
     returns under another signature is exposed. With ``consecutive`` the promise is the paper's own, over neighbouring releases only.
-    Where the manifest says ``per: record`` it covers each pair of person and value.
+    Where the manifest says ``per: record`` it covers each pair of person and value, against somebody who does not know which records are one person's.
+    Suppressed rows are not covered, nor those who share a group with somebody who was suppressed before, nor values of kept columns.
+
+    ``balancing`` says how the places of missing values were filled, which no file shows. "exact": by counterfeits alone, and then the bound also holds
+    against somebody who knows the method. "paper": by new tuples where they could be spared, and then it does not.
 
     The files alone show m-uniqueness and the counterfeits. Signatures by person need ``evidence.groups``; the candidate sets of the public
-    view need ``evidence.microdata``; what cannot be checked is a verdict that starts with ``not checked``. PlanError where m is below 1.
+    view need ``evidence.microdata``; what cannot be checked is a verdict that starts with ``not checked``. PlanError where m is below 1, or ``balancing`` neither.
     """
 
     name: ClassVar[str] = "m-invariance"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     m: int
     consecutive: bool = False
+    balancing: Literal["exact", "paper"] = "exact"
 
     def __post_init__(self) -> None:
         whole(self.m, "m")
+        if self.balancing not in ("exact", "paper"):
+            raise PlanError(f"balancing is {self.balancing!r} and must be 'exact' or 'paper'.")
 
     @property
     def full_name(self) -> str:
@@ -62,7 +73,7 @@ class MInvariance:
 
     def public(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
-        return {"name": self.full_name, "m": self.m}
+        return {"name": self.full_name, "m": self.m, "balancing": self.balancing}
 
     def _named(self, part: str) -> str:
         return f"{self.full_name}: {part}"
@@ -84,6 +95,7 @@ class MInvariance:
         faults = [f"release {r.number}: {fault}" for r in series for fault in _counterfeit_faults(r)]
         counted = sum(r.form.counterfeit_rows for r in series) if not faults else 0
         note = "; ".join(faults) or f"{counted} counterfeit(s) in {len(series)} release(s)"
+        note += f"; {_FILLED}" if self.balancing == "paper" else ""
         return Verdict(name=self._named("counterfeits"), bound=0, worst=len(faults), holds=not faults, note=note)
 
     def _persons_and_groups(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:

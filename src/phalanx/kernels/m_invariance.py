@@ -1,4 +1,4 @@
-"""The array work of m-invariance: balancing, assignment and split (Xiao & Tao, SIGMOD 2007, Section 4).
+"""The array work of m-invariance: balancing, entering, assignment and split (Xiao & Tao, SIGMOD 2007, Section 4).
 
 A *signature table* is given as ``offsets`` (q + 1,): the entries ``offsets[b] .. offsets[b+1]-1`` belong to signature b, one per value.
 """
@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float64]
 
 @njit(cache=True, nogil=True, fastmath=False)
 def balancing(offsets: Ints, values: Ints, owned: Ints, left: Ints, m: int) -> tuple[Ints, Ints]:
-    """Phase 2: make every value of a bucket's signature owned by the same number of tuples.
+    """Phase 2 as in the paper: make every value of a bucket's signature owned by the same number of tuples.
 
     ``values`` (e,): the value of each entry; ``owned`` (e,): the tuples of S_cap that own it; ``left`` (lambda,): the tuples of S_minus per value,
     m-eligible, reduced in place by what is taken. Returns ``filled`` and ``invented`` (e,): tuples taken from S_minus, and counterfeits.
@@ -45,6 +45,40 @@ def balancing(offsets: Ints, values: Ints, owned: Ints, left: Ints, m: int) -> t
             filled[e] = take
             invented[e] = shortage - take
     return filled, invented
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def entering(offsets: Ints, values: Ints, members: Ints, left: Ints, m: int) -> Ints:
+    """How many whole sets of new tuples, one of every value, enter each signature that there is; shape (q,).
+
+    ``values`` (e,): the value of each entry; ``members`` (q,): the most tuples of S_cap that any value of the signature has; ``left`` (lambda,): the
+    tuples of S_minus per value, m-eligible, reduced in place by what enters. The signature with most members comes first, of equally large ones the
+    first; each takes as many sets as leave S_minus m-eligible. Nothing here changes if the values of one signature are renamed among all who were
+    ever put under it, which is why the choice tells nothing of them; the paper has no such step.
+    """
+    sets = np.zeros(len(members), dtype=np.int64)
+    remaining = left.sum()
+    inside = np.zeros(len(left), dtype=np.bool_)
+    for b in np.argsort(-members, kind="mergesort"):
+        size = offsets[b + 1] - offsets[b]
+        fewest, most = remaining, 0
+        for e in range(offsets[b], offsets[b + 1]):
+            inside[values[e]] = True
+            fewest, most = min(fewest, left[values[e]]), max(most, left[values[e]])
+        if fewest > 0:
+            others = 0
+            for u in range(len(left)):
+                if not inside[u]:
+                    others = max(others, left[u])
+            take = min(fewest, (remaining - m * others) // size)
+            if size > m:  # at size = m the values of the signature stay as eligible as they are
+                take = min(take, (remaining - m * most) // (size - m))
+            sets[b] = take
+            remaining -= take * size
+        for e in range(offsets[b], offsets[b + 1]):
+            inside[values[e]] = False
+            left[values[e]] -= sets[b]
+    return sets
 
 
 @njit(cache=True, nogil=True, fastmath=False)

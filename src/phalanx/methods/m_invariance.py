@@ -1,8 +1,10 @@
 """m-Invariance: publish a table again and again while rows come and go (Xiao & Tao, SIGMOD 2007, Section 4).
 
-How we differ from the paper. It looks back one release (Lemma 4); with ``remember`` we place whoever returns under the signature first published for
-them. It takes a tuple whose value changed for a new tuple; we ask the steward. It assumes that the new tuples are m-eligible; we refuse, or hold back
-the fewest that restore it. Of equally good splits we take the most even one.
+How we differ from the paper. It fills the place of a value that is short with a new tuple where one is in stock, and so tells which value was short;
+here every shortage is a counterfeit, and new tuples enter signatures in whole sets, which tells nothing (``balancing``; the proof is in
+docs/explanation/m-invariance.md). It looks back one release (Lemma 4); with ``remember`` we place whoever returns under the signature first published
+for them. It takes a tuple whose value changed for a new tuple; we ask the steward. It assumes that the new tuples are m-eligible; we refuse, or hold
+back the fewest that restore it. Of equally good splits we take the most even one.
 """
 
 import os
@@ -27,15 +29,18 @@ from phalanx.randomness import Randomness
 from phalanx.release.generalized import generalize
 
 Ints = npt.NDArray[np.int64]
+Balancing = Literal["exact", "paper"]
 Changed = Literal["refuse", "hold-back", "new-record"]
 NotEligiblePolicy = Literal["refuse", "hold-back"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MInvariance:
-    """Nobody's persistent value is linked with them by more than 1/m over all releases of a series (Lemma 3).
+    """Nobody's persistent value is linked with them by more than 1/m over all releases of a series (Lemma 3), by somebody who knows this method.
 
-    Assumes that the adversary knows every person's quasi-identifier values and in which releases the person is, and that values persist.
+    Assumes that the adversary knows every person's quasi-identifier values and in which releases the person is, that values persist, and that as far as the
+    adversary knows persons are alike. It does not cover suppressed rows, nor persons who share a group with one, nor values of kept columns. With
+    ``balancing = "paper"`` or ``remember = False`` it holds only against somebody who does not reason about the method's choices, or about returns.
     Raises PlanError for parameters that mean nothing.
 
     >>> MInvariance(m=2).public()["name"]
@@ -50,19 +55,24 @@ class MInvariance:
 
     m: int
     """At least this many values, all different, in every group; 2 or more."""
+    balancing: Balancing = "exact"
+    """A value that is short in a signature: always a counterfeit, or, as in the paper, a new tuple where one can be spared; the paper's way needs hardly
+    any counterfeits, and names values and persons to whoever knows the method."""
     remember: bool = True
-    """Keep the signature of everyone ever published; False forgets those who left, as the paper does, and exposes some who return."""
+    """Keep the signature of everyone ever published; False forgets those who left, as the paper does, and exposes some who return,
+    and with them some who stood in their groups."""
     changed: Changed = "refuse"
-    """A person whose sensitive value changed: refuse the release, hold the person back, or publish a new record under a signature of its own."""
+    """A person whose sensitive value changed: refuse the release, hold the person back, or publish a new record under a signature of its own. Holding back
+    tells that the value changed; a new record is covered only where nobody knows that it and the old one are of one person, for then they differ."""
     not_eligible: NotEligiblePolicy = "refuse"
-    """New rows with a value in more than 1/m of them: refuse, or hold back the fewest rows that restore eligibility."""
+    """New rows with a value in more than 1/m of them: refuse, or hold back the fewest rows that restore eligibility, which all hold a most frequent value."""
     min_width: Mapping[str, float] = field(default_factory=dict)
     """Per quasi-identifier the least width of a published interval, in its own unit (leaves for a categorical one)."""
 
     def __post_init__(self) -> None:
         if isinstance(self.m, bool) or not isinstance(self.m, int) or self.m < 2:
             raise PlanError(f"[method] m = {self.m!r} must be a whole number of at least 2, for one value alone covers nobody.")
-        for key, allowed in (("changed", ("refuse", "hold-back", "new-record")), ("not_eligible", ("refuse", "hold-back"))):
+        for key, allowed in (("balancing", ("exact", "paper")), ("changed", ("refuse", "hold-back", "new-record")), ("not_eligible", ("refuse", "hold-back"))):
             if getattr(self, key) not in allowed:
                 raise PlanError(f"[method] {key} = {getattr(self, key)!r} is not one of {', '.join(allowed)}.")
         if not isinstance(self.remember, bool):
@@ -78,12 +88,13 @@ class MInvariance:
 
     @property
     def guarantees(self) -> list[Guarantee]:
-        return [MInvarianceGuarantee(m=self.m, consecutive=not self.remember)]
+        return [MInvarianceGuarantee(m=self.m, consecutive=not self.remember, balancing=self.balancing)]
 
     def public(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "m": self.m,
+            "balancing": self.balancing,
             "remember": self.remember,
             "changed": self.changed,
             "not_eligible": self.not_eligible,
@@ -123,7 +134,10 @@ class MInvariance:
 
         buckets = _division(s_cap, signatures)
         left = _count(signatures.codes[s_minus], signatures.n_values)
-        filled, invented = kernels.balancing(signatures.offsets, signatures.values, buckets, left, self.m)
+        if self.balancing == "paper":
+            filled, invented = kernels.balancing(signatures.offsets, signatures.values, buckets, left, self.m)
+        else:
+            filled, invented = _enter(signatures, buckets, left, self.m)
         alphas, betas, chosen = kernels.assignment(left, self.m)
         signatures, assigned = signatures.extended(alphas, betas, chosen)
         filled, invented = (np.pad(x, (0, len(assigned) - len(x))) for x in (filled, invented))
@@ -189,6 +203,14 @@ def largest_eligible(counts: Ints, m: int | Fraction) -> int:
 def _division(s_cap: Ints, signatures: Signatures) -> Ints:
     """Phase 1: how many tuples of S_cap own each entry (signature, value)."""
     return _count(signatures.entry_of_row[s_cap], len(signatures.values))
+
+
+def _enter(signatures: Signatures, buckets: Ints, left: Ints, m: int) -> tuple[Ints, Ints]:
+    """Phase 2 without a look at which value is short: tuples that enter each entry in whole sets, and counterfeits for every shortage; reduces ``left``."""
+    sizes = np.diff(signatures.offsets)
+    members = np.maximum.reduceat(buckets, signatures.offsets[:-1]) if len(sizes) else np.zeros(0, dtype=np.int64)
+    sets = kernels.entering(signatures.offsets, signatures.values, members, left, m)
+    return np.repeat(sets, sizes), np.repeat(members, sizes) - buckets
 
 
 def _count(codes: Ints, n: int) -> Ints:

@@ -95,6 +95,9 @@ def generalize(
     so that publishing again does not narrow it down. ``registry``: the microdata's registry, and the group of each of its persons, -1 for those in none;
     the groups' intervals hold them too, and they have no row.
 
+    A counterfeit has no kept values of its own, and borrowed ones are recognised (two rows with equal kept and sensitive values). So a group that holds
+    a counterfeit, which is public, shows no kept values in any of its rows.
+
     Returns the form and, for every group, the id under which it was published, shape (g,).
     """
     schema = microdata.schema
@@ -132,11 +135,11 @@ def generalize(
         public = None if domain.hierarchy is None else domain.hierarchy.public()
         attributes.append(PublishedAttribute(name=schema.sensitive, role="sensitive", type=domain.type, columns=[schema.sensitive], hierarchy=public))
     if schema.keep:
-        donors = _donors(source, real, table.get(schema.sensitive or ""), stream)
+        covered = pl.Series(np.repeat(np.logical_and.reduceat(real, starts), sizes))
         for name in schema.keep:
             kept = microdata.kept[name]
             kept = kept.cast(pl.String) if kept.dtype in (pl.Categorical, pl.Enum) else plain_float(kept) if kept.dtype.is_float() else kept
-            _add(table, kept.gather(donors))
+            _add(table, pl.select(pl.when(covered).then(kept.gather(np.maximum(source, 0))).alias(name)).to_series())
             numeric = kept.dtype.is_numeric()
             attributes.append(
                 PublishedAttribute(name=name, role="keep", type="numeric" if numeric else "date" if kept.dtype == pl.Date else "categorical", columns=[name])
@@ -252,18 +255,3 @@ def _snap_leaves(domain: Domain, low: npt.NDArray[np.int32], high: npt.NDArray[n
     cell = np.minimum((high - first) // width, cells - 1)
     up = np.where(cell == cells - 1, len(domain) - 1, cell * width + width - 1 + first)
     return np.where(narrow & (low >= first), down, low).astype(np.int32), np.where(narrow, up, high).astype(np.int32)
-
-
-def _donors(source: Ints, real: npt.NDArray[np.bool_], values: pl.Series | None, stream: Stream) -> Ints:
-    """Whose kept values a published tuple shows: its own; a counterfeit those of a random real tuple, of its sensitive value where there is one."""
-    donors = source.copy()
-    invented = np.flatnonzero(~real)
-    if len(invented) == 0:
-        return donors
-    everybody = np.flatnonzero(real)
-    draws = stream.words(len(invented))
-    for i, draw in zip(invented, draws, strict=True):
-        alike = everybody if values is None else everybody[(values.gather(everybody) == values[int(i)]).to_numpy()]
-        pool = alike if len(alike) else everybody
-        donors[i] = source[pool[int(draw) % len(pool)]]
-    return donors

@@ -26,7 +26,7 @@ _WORDS: Final = {
     ),
     "m-invariance (consecutive releases)": (
         "From one release to the next, nobody's sensitive value is linked to them with more than 1/{m}, as long as the value persists. "
-        "Whoever leaves and returns is not covered (m-invariance as in the paper, which forgets)."
+        "Whoever leaves and returns is not covered, nor those in whose groups they stood (m-invariance as in the paper, which forgets)."
     ),
     "global guarantee": (
         "For everybody and each protected sensitive value, the probability of having been linked to it in at least one release of this series so far is at most "
@@ -225,7 +225,23 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
             )
         )
     if manifest.method.get("remember") is False:
-        found.append(("Those who return are not covered", "This series forgets who left. Set remember = true unless you are comparing with the paper."))
+        found.append(
+            (
+                "Those who return are not covered",
+                "This series forgets who left, and does not cover those who return, nor those in whose groups they stood. "
+                "Set remember = true unless you are comparing with the paper.",
+            )
+        )
+    if any(g.get("balancing") == "paper" for g in manifest.guarantees):
+        found.append(
+            (
+                "Only against those who ignore the method",
+                (
+                    "Places of missing values were filled as in the paper, with new rows where these could be spared. Whoever knows the method sees from a counterfeit "
+                    'which value was short, and links some persons to their value with more than is promised. Set balancing = "exact" unless you are comparing with the paper.'
+                ),
+            )
+        )
     if manifest.method.get("name") == "mondrian" or manifest.form in _VISIBLE:
         found.append(
             (
