@@ -3,7 +3,7 @@
 ``base``: what an adversary is; ``opinion``: the regulator's three questions, and which adversaries answer them.
 
 - Over a series: ``intersection``, ``history``, ``series_learning``; ``candidates``: whom a group may hold; ``sightings``: who is followed. ``growth``
-  (``growing``) replays how groups grew.
+  (``growing``) replays how groups grew, ``counterfeits`` why they were needed.
 - Two publishers: ``composition``.
 - One release of groups or buckets: ``posterior`` (``hosts``, ``learning``), ``membership`` (``matching``), ``extremes`` and ``downcoding`` (``ends``),
   ``singling_out`` (``predicates``); ``minimality`` (``replaying``, ``requirements``, ``arrangements``) replays the cuts.
@@ -13,6 +13,7 @@
 
 from phalanx.adversaries.base import Adversary, Attack
 from phalanx.adversaries.composition import Composition
+from phalanx.adversaries.counterfeits import Counterfeits
 from phalanx.adversaries.downcoding import Downcoding
 from phalanx.adversaries.extremes import Extremes
 from phalanx.adversaries.growth import Growth
@@ -31,6 +32,7 @@ __all__ = [
     "Adversary",
     "Attack",
     "Composition",
+    "Counterfeits",
     "Downcoding",
     "Extremes",
     "Growth",
