@@ -105,7 +105,23 @@ def test_the_hospital_series_exposes_nobody_who_is_remembered(tmp_path):
         assert ways["Mondrian"][4] > 0
 
 
-@pytest.mark.parametrize("script", ["acs.py", "diabetes.py"])
+def test_never_filling_is_measured_beside_the_papers_filling(tmp_path):
+    """A line per release for both ways, none with counterfeits in the first; never filling needs more; the adversary is played on both."""
+    census(1200).write_parquet(tmp_path / "acs2018_occsal.parquet")
+
+    ran = run_script("m_invariance/balancing.py", "--series", "acs", "--first", 600, "--replaced", 100, "--releases", 5, "--m", 4, data=tmp_path)
+
+    assert ran.returncode == 0, ran.stderr
+    releases = table_after(ran.stdout, "acs, occupation50")
+    assert [int(r[0]) for r in releases] == [1, 2, 3, 4, 5]
+    assert sum(int(r[1]) for r in releases) < sum(int(r[2]) for r in releases)
+    assert int(releases[0][1]) == int(releases[0][2]) == 0
+    attacked = table_after(ran.stdout, "The adversary")
+    assert [row[1] for row in attacked] == ["paper", "exact"]
+    assert int(attacked[1][2]) > int(attacked[0][2])
+
+
+@pytest.mark.parametrize("script", ["acs.py", "balancing.py", "diabetes.py"])
 def test_without_the_data_one_sentence_says_what_to_set(script):
     """No PHALANX_DATA: exit code 2, one line, no traceback."""
     ran = run_script(f"m_invariance/{script}", data=None)

@@ -145,6 +145,14 @@ def _range(size: int, part: float, rng: np.random.Generator) -> tuple[int, int]:
     return first, first + length - 1
 
 
+def loss(release: Release, microdata: Microdata) -> float:
+    """The mean width of real rows' intervals, as a share of each quasi-identifier's domain (the normalized certainty penalty)."""
+    groups = Groups.of(release)
+    real = groups.sizes - groups.counterfeits
+    widths = [(last - first) / max(len(column.domain) - 1, 1) for column, (first, last) in zip(microdata.quasi, box_ends(microdata, release.form), strict=True)]
+    return float(sum((width * real).sum() for width in widths) / (len(widths) * real.sum()))
+
+
 def signatures(release: Release) -> int:
     """How many different signatures the groups of a release have."""
     return len(np.unique(Signatures.of_series([release]).of(release)))

@@ -13,6 +13,7 @@ from naive import guarantees as naive
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
+from phalanx.errors import PlanError
 from phalanx.guarantees.boxes import candidate_sets
 from phalanx.guarantees.groups import Groups
 from phalanx.guarantees.m_invariance import MInvariance
@@ -243,3 +244,14 @@ def test_candidate_sets_against_the_slow_twin(rows, dice):
         expected = {row[5] for row in table.rows() if naive.in_interval(age, row[1], row[2]) and naive.in_interval(code, row[3], row[4])}
         assert {values[v] for v in np.flatnonzero(found[i])} == expected
         assert own in expected
+
+
+def test_filling_as_in_the_paper_is_said_by_verify():
+    """The verdict about counterfeits says against whom the bound holds; a way of balancing that does not exist is refused."""
+    series = [release_of(1, T1, G1), release_of(2, T2, G2)]
+    notes = {
+        way: next(v.note for v in MInvariance(2, balancing=way).check(series[1], series[:1]) if v.name.endswith("counterfeits")) for way in ("exact", "paper")
+    }
+    assert "ignores the method" in notes["paper"] and "ignores" not in notes["exact"]
+    with pytest.raises(PlanError, match="balancing"):
+        MInvariance(2, balancing="fill")

@@ -6,12 +6,13 @@ from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.m_invariance import MInvariance
 from phalanx.guarantees.mutual_cover import MutualCover
 from phalanx.release.manifest import Manifest, PublishedAttribute
-from phalanx.report.promises import settings, warnings
+from phalanx.report.promises import in_words, settings, warnings
 
 STRANGERS = "Only against those who do not know who is in the table"
 UNPROTECTED = "Unprotected values are promised nothing"
 PASSING = "For values that come and go"
 MISSING = "A missing value tells something"
+IGNORES = "Only against those who ignore the method"
 
 
 def manifest(*guarantees, registered=0, values="categorical", form="generalized", **stated):
@@ -30,12 +31,20 @@ def manifest(*guarantees, registered=0, values="categorical", form="generalized"
         (GlobalGuarantee(l=2, unprotected=["flu"]), {}, [UNPROTECTED, PASSING]),
         (GlobalGuarantee(l=2), {"suppressed_values": 1}, [PASSING, MISSING]),
         (MInvariance(m=2), {}, []),
+        (MInvariance(m=2, balancing="paper"), {}, [IGNORES]),
         (MInvariance(m=2), {"suppressed_values": 1}, [MISSING]),
     ],
 )
 def test_a_warning_is_told_where_it_holds(promise, told, headlines):
     """Unprotected values, values that stay and missing ones are spoken of in releases that they are about, and in no others."""
     assert [headline for headline, _ in warnings(manifest(promise), **told)] == headlines
+
+
+def test_filling_as_in_the_paper_is_told_with_the_promise():
+    """The sentence says against whom it holds, of a series that remembers as of one that forgets; without filling it does not."""
+    for consecutive in (False, True):
+        said = [in_words(MInvariance(m=2, consecutive=consecutive, balancing=way).public()) for way in ("exact", "paper")]
+        assert said[1].startswith(said[0]) and "ignores the method" in said[1] and "ignores" not in said[0]
 
 
 def test_a_registry_is_told_in_this_release_and_all_later_ones():

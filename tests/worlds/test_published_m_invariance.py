@@ -58,7 +58,7 @@ def test_nobody_is_linked_with_more_than_one_in_m(case):
 
 @pytest.mark.parametrize("values", ["abcabc", "abcabd"])
 def test_three_values_cover_with_one_in_three(values):
-    """m = 3: a person leaves, and three arrive, as a whole set or not."""
+    """With m = 3: a person leaves, and three arrive, as a whole set or not."""
     third = Fraction(1, 3)
     largest, above = posteriors(series((0, 1, 2), (0, 1, 3, 4, 5), m=3), worlds(values, 2))
     assert largest <= third
@@ -112,6 +112,13 @@ def test_the_suppressed_are_not_covered():
     assert posteriors(everybody, independent(table(range(4)), shares, 1))[0] <= HALF
 
 
+def test_nor_is_who_shares_a_group_with_somebody_who_was_suppressed():
+    """The suppressed of release 1 hold the frequent value; in release 2 one of them stands beside a newcomer, whose value it gives away."""
+    published = series((0, 1, 2, 3), (0, 1, 2, 3, 4, 5), not_eligible="hold-back")
+    largest, _ = posteriors(published, worlds("aaabbc", 2), lambda world: {(p, world[1][p]) for p in ("p4", "p5")})
+    assert largest > HALF
+
+
 def changing(persons, rates):
     """Values of two releases: each of three values is equally likely at first, and changes with its rate to either other one."""
     found = []
@@ -148,7 +155,7 @@ def test_two_records_of_one_person_are_not_covered_together():
 def test_only_the_order_within_a_value_matters(monkeypatch):
     """What the oracle leaves out changes nothing: all orders of four rows give what those give that differ within one value, new or known."""
     values, tables = HOLDS["whole sets enter one of two signatures"]
-    world = ({p: v for p, v in zip(table(range(6)), values, strict=True)},) * 2
+    world = (dict(zip(table(range(6)), values, strict=True)),) * 2
     for balancing in ("exact", "paper"):
         few = series(*tables, balancing=balancing).outputs(world)
         with monkeypatch.context() as patch:

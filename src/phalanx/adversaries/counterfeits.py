@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.adversaries.base import Attack
-from phalanx.adversaries.candidates import Ints, Sets, Values, hold, sizes
+from phalanx.adversaries.candidates import Bools, Ints, Sets, Values, hold, sizes
 from phalanx.adversaries.posterior import Interval, wilson
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.groups import Groups
@@ -100,7 +100,7 @@ class Counterfeits:
             _narrow(left, view.who, view.sets[view.place])
         for view in views:
             _narrow(left, view.who, ~view.named[view.place])
-        while any([_who_is_certain_leaves_less(left, view) for view in views]):
+        while any(_who_is_certain_leaves_less(left, view) for view in views):
             pass
         return self._conclude(views, everybody, left, last, min(int(r.manifest.method["m"]) for r in series))
 
@@ -149,7 +149,7 @@ class _View:
     """The values of each group that are named as counterfeits; none where it cannot tell."""
 
     @classmethod
-    def of(cls, release: Release, evidence: Evidence, values: Values, numbered: pl.DataFrame, seen: "np.ndarray[Any, np.dtype[np.bool_]]") -> "_View":
+    def of(cls, release: Release, evidence: Evidence, values: Values, numbered: pl.DataFrame, seen: Bools) -> "_View":
         """``seen``: the persons whom the method knows from before."""
         groups, (ids, sets) = Groups.of(release.generalized), values.of_groups(release.generalized)
         microdata = evidence.microdata[release.number]
@@ -186,7 +186,7 @@ class _View:
         return [(bool(c), 1 / comb(int(s), int(k))) for c, s, k in zip(correct, size, self.invented[told], strict=True)]
 
 
-def _stock(groups: Groups, new: "np.ndarray[Any, np.dtype[np.bool_]]", values: Values) -> Ints:
+def _stock(groups: Groups, new: Bools, values: Values) -> Ints:
     """How many new tuples of each value are seen in groups of new persons alone, shape (values,)."""
     if groups.values is None:
         return np.zeros(len(values.domain), dtype=np.int64)
@@ -195,14 +195,15 @@ def _stock(groups: Groups, new: "np.ndarray[Any, np.dtype[np.bool_]]", values: V
     return np.bincount(number, weights=groups.cell_count[shown], minlength=len(values.domain)).astype(np.int64)
 
 
-def _spared(stock: Ints, m: int) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+def _spared(stock: Ints, m: int) -> Bools:
     """Of which values one more tuple could have been taken such that the rest stays m-eligible."""
-    top = np.sort(stock)[::-1]
-    others = np.where(stock == top[0], top[1] if len(top) > 1 and (stock == top[0]).sum() == 1 else top[0], top[0])
-    return (stock > 0) & (m * others <= stock.sum() - 1)
+    others = np.full(len(stock), stock.max())
+    others[stock.argmax()] = np.delete(stock, stock.argmax()).max(initial=0)
+    spared: Bools = (stock > 0) & (m * others <= stock.sum() - 1)
+    return spared
 
 
-def _packed(some: "np.ndarray[Any, np.dtype[np.bool_]]", values: Values) -> Sets:
+def _packed(some: Bools, values: Values) -> Sets:
     """A set of values, shape (1, words)."""
     spread = np.zeros((1, values.words * _BITS), dtype=bool)
     spread[0, : len(some)] = some

@@ -61,6 +61,8 @@ _EVERY_COLUMN: Final = {
     ),
 }
 """What is promised in other words where no attribute is sensitive."""
+_FILLED: Final = " Places of missing values were filled as in the paper, so this is promised only against somebody who ignores the method."
+"""What m-invariance adds where it does not hold against somebody who knows it."""
 _COVER: Final = "mutual cover"
 _MOST: Final = 12
 """So many values are named in a sentence, and no more."""
@@ -83,7 +85,8 @@ def in_words(guarantee: Mapping[str, Any], *, sensitive: bool = True) -> str:
             return _of_mutual_cover(told)
         if name == privacy.NAME:
             return privacy.in_words(parameters)
-        return (_WORDS if sensitive else {**_WORDS, **_EVERY_COLUMN})[name].format(**told)
+        filled = _FILLED if parameters.get("balancing") == "paper" else ""
+        return (_WORDS if sensitive else {**_WORDS, **_EVERY_COLUMN})[name].format(**told) + filled
     except (KeyError, ValueError, ArithmeticError):
         return f"{name}: {settings(parameters)}" if parameters else name
 
@@ -228,8 +231,10 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
         found.append(
             (
                 "Those who return are not covered",
-                "This series forgets who left, and does not cover those who return, nor those in whose groups they stood. "
-                "Set remember = true unless you are comparing with the paper.",
+                (
+                    "This series forgets who left, and does not cover those who return, nor those in whose groups they stood. Set remember = true unless you "
+                    "are comparing with the paper."
+                ),
             )
         )
     if any(g.get("balancing") == "paper" for g in manifest.guarantees):
@@ -237,7 +242,7 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
             (
                 "Only against those who ignore the method",
                 (
-                    "Places of missing values were filled as in the paper, with new rows where these could be spared. Whoever knows the method sees from a counterfeit "
+                    "Places of missing values were filled with new rows where these could be spared. Whoever knows the method sees from a counterfeit "
                     'which value was short, and links some persons to their value with more than is promised. Set balancing = "exact" unless you are comparing with the paper.'
                 ),
             )
