@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from phalanx.adversaries import (
         Composition,
+        Counterfeits,
         Downcoding,
         Extremes,
         History,
@@ -38,6 +39,7 @@ _WHERE = {
     "Anatomy": "phalanx.methods.anatomy",
     "Bands": "phalanx.data.hierarchy",
     "Composition": "phalanx.adversaries",
+    "Counterfeits": "phalanx.adversaries",
     "Downcoding": "phalanx.adversaries",
     "Extremes": "phalanx.adversaries",
     "GlobalGuarantee": "phalanx.methods.global_guarantee",
@@ -72,6 +74,7 @@ __all__ = [
     "Anatomy",
     "Bands",
     "Composition",
+    "Counterfeits",
     "Downcoding",
     "Extremes",
     "GlobalGuarantee",

@@ -145,6 +145,22 @@ def test_split_makes_groups_of_one_tuple_per_value(bucket):
     assert sorted(orders[0]) == list(range(s * length))
 
 
+@given(one_bucket(), st.randoms())
+@settings(max_examples=200, deadline=None)
+def test_the_split_treats_lists_alike(bucket, random):
+    """Whichever value each list is of: the same tuples meet, also where tuples and schemes are equally good."""
+    s, length, codes, real = bucket
+    lists = random.sample(range(s), s)
+    rows = np.concatenate([np.arange(j * length, (j + 1) * length) for j in lists])
+
+    found = []
+    for slots in (np.arange(s * length), rows):
+        _, orders = run_split(s, length, codes[slots], real[slots])
+        found.append({frozenset(int(slots[orders[0][j * length + g]]) for j in range(s)) for g in range(length)})
+
+    assert found[0] == found[1]
+
+
 @given(one_bucket())
 @settings(max_examples=200, deadline=None)
 def test_the_first_split_is_a_best_scheme(bucket):

@@ -102,7 +102,7 @@ class MInvariance:
         }
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
-        """Division, balancing, assignment, split; MethodError or NotEligible where the promise cannot be kept."""
+        """Division, balancing (by default: entering in whole sets), assignment, split; MethodError or NotEligible where the promise cannot be kept."""
         if microdata.persons is None:
             raise SchemaError("m-invariance follows persons through the releases and no identifier is declared; name the identifier column in the schema.")
         check_min_width(self.min_width, microdata)
