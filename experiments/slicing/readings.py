@@ -1,18 +1,23 @@
 """What relaxed cuts with the exact check leave: how many persons have a value with more than 1/l, by each way to weigh the buckets that they match.
 
-    PHALANX_DATA=folder python experiments/slicing/readings.py
+    PHALANX_DATA=folder python experiments/slicing/readings.py [--uncounted]
 
 By *shares*: every bucket alike, as the paper has it. By *rows*: every published row alike. By *counting*: in the mean of all ways to put everybody into buckets.
+``--uncounted`` makes the buckets as they would be if the exact check asked for shares and rows only.
 """
 
+import argparse
 import time
+from unittest import mock
 
 import diabetes
+import numpy as np
 from adult import OCC_7, SENSITIVE, microdata, publish, show
 
 from phalanx.adversaries import Posterior
 from phalanx.data.microdata import Microdata
 from phalanx.errors import NotEligible
+from phalanx.methods import cuts
 from phalanx.methods.slicing import Slicing
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
@@ -27,6 +32,16 @@ COLUMNS = {
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--uncounted", action="store_true")
+    if parser.parse_args().uncounted:
+        with mock.patch.object(cuts, "above", lambda coded, *_: np.zeros(coded.distinct.shape[1], dtype=bool)):
+            figures()
+        return
+    figures()
+
+
+def figures() -> None:
     tables: dict[str, Microdata] = {"OCC-7": microdata(OCC_7)}
     if diabetes.there():
         tables["diabetes130"] = diabetes.first_encounters()

@@ -51,9 +51,9 @@ class Slicing:
     counts as a value of its own. Where no attribute is sensitive, every column is protected alike.
 
     ``check = "local"`` cuts a bucket only where both halves keep the promise by themselves. ``"exact"`` looks at p(t, s) over all buckets that a tuple of the
-    table matches. With strict cuts of Mondrian every tuple matches its own bucket alone, and the two are the same. Where the exact check lets a
-    bucket pass that breaks the promise by itself, the files alone may not show that it is kept, since they leave tuples open that are not in the table: ``verify`` then needs
-    the original.
+    table matches, weighed by shares, by rows, and by counting who must be in which bucket (an estimate, which the manifest names as a guarantee of its own). With
+    strict cuts of Mondrian every tuple matches its own bucket alone, and the two are the same. Where the exact check lets a bucket pass that breaks the promise by
+    itself, the files alone may not show that it is kept, since they leave tuples open that are not in the table: ``verify`` then needs the original.
 
     Raises PlanError for parameters or columns that cannot be, SchemaError for attributes that this form has no place for, NotEligible where the promise
     cannot be kept by the table as one bucket.
@@ -85,11 +85,14 @@ class Slicing:
     cuts: Cuts = "strict"
     """``strict``: equal values stay together; ``relaxed``: those at the median may fall on either side, so that a tuple may match several buckets."""
     grouping: Grouping = "mondrian"
-    """``mondrian`` cuts the table into boxes; ``random`` deals tuples out; ``membership`` hides who is in the table."""
+    """``mondrian`` cuts the table into boxes where l allows it, which tells something to who knows the method; ``random`` deals tuples out, and ``membership``, which hides
+    who is in the table, deals and cuts by quasi-identifiers: these tell nothing more."""
     bucket_size: int | None = None
     """The least number of tuples in a bucket; needed for ``random`` and ``membership``."""
     not_eligible: Policy = "refuse"
-    """Where the table as one bucket does not keep l: ``refuse``, or ``hold-back`` as few rows as make it, those with the most frequent values, drawn by lot."""
+    """Where the table as one bucket does not keep l: ``refuse``, or ``hold-back`` as few rows as make it, those with the most frequent values, drawn by lot.
+
+    No promise covers suppressed rows: where the distribution is known, who is absent has one of these values."""
     bins: int | Mapping[str, int] = BINS
     """Into how many intervals of equal width numbers and dates are cut for their correlation."""
     c: Number | None = None
