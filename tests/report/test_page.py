@@ -12,6 +12,7 @@ from phalanx.data.schema import Schema
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.closeness import Closeness
+from phalanx.guarantees.counting import SlicedCounting
 from phalanx.guarantees.differential_privacy import DifferentialPrivacy
 from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from phalanx.guarantees.global_guarantee import GlobalGuarantee
@@ -234,6 +235,7 @@ def test_every_promise_has_words():
             "Protected: a, b, c, d, e, f, g, h, i, j, k, l and 2 more; permanent: hiv (whoever",
         ),
         (SlicedDiversity(l=Fraction(5, 2)), "links them with no sensitive value with a probability above 2/5, over all buckets"),
+        (SlicedCounting(l=Fraction(5, 2)), "counts who must be in which bucket, links nobody with a sensitive value with a probability above 2/5"),
         (SlicedDistinct(l=4), "is left with at least 4 sensitive values"),
         (SlicedRecursive(c=Fraction(3, 2), l=3), "is less than 3/2 times as probable as the 3rd most"),
         (SlicedCloseness(t=Fraction(1, 6)), "as they are frequent in the whole table, up to a distance of 1/6 (equal distance"),

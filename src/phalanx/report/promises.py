@@ -34,7 +34,11 @@ _WORDS: Final = {
     ),
     "l-diverse slicing": (
         "Whoever knows all quasi-identifiers of somebody in the table links them with no sensitive value with a probability above {one_in_l}, over all buckets "
-        "that this person may be in (l-diverse slicing)."
+        "that this person may be in, each bucket being as likely as the other, or each row (l-diverse slicing)."
+    ),
+    "l-diverse slicing, counted": (
+        "Whoever knows all quasi-identifiers of everybody in the table, and counts who must be in which bucket, links nobody with a sensitive value with a "
+        "probability above {one_in_l}; where buckets lean on each other this probability is an estimate (l-diverse slicing, counted)."
     ),
     "distinct l-diverse slicing": (
         "Whoever knows all quasi-identifiers of somebody in the table is left with at least {l} sensitive values that may be theirs, over all buckets that this "
@@ -59,6 +63,7 @@ _EVERY_COLUMN: Final = {
         "column. Whoever knows what somebody in the table has in all other columns links them with nothing in that one with a probability above {one_in_l} "
         "(l-diverse slicing)."
     ),
+    "l-diverse slicing, counted": "Since that holds in every bucket, it holds for whoever counts who must be in which bucket (l-diverse slicing, counted).",
 }
 """What is promised in other words where no attribute is sensitive."""
 _FILLED: Final = " Places of missing values were filled as in the paper, so this is promised only against somebody who ignores the method."
