@@ -118,6 +118,27 @@ def test_every_predicate_is_what_it_says():
     assert {slow[i] for i in np.flatnonzero(known)} == {1}
 
 
+def test_rows_of_other_regions():
+    """Where boxes overlap, the rows of others that are expected in each, by shares: pair by pair, the slow way."""
+    rng = np.random.default_rng(3)
+    rows = [(int(rng.integers(1, 9)), "xyzu"[rng.integers(4)], "mn"[rng.integers(2)], "st"[rng.integers(2)]) for _ in range(60)]
+    microdata = encoded(rows)
+    regions = Regions.of(published("generalized", microdata, rng.permutation(np.arange(60) // 6)), microdata)
+    own = [microdata.columns[name].codes.tolist() for name in regions.names]
+
+    def share(low, high):
+        return np.prod([sum(a <= code <= b for code in column) / 60 for column, a, b in zip(own, low, high, strict=True)])
+
+    for i, found in enumerate(regions.others(np.arange(len(regions)))):
+        expected = 0.0
+        for j in set(range(len(regions))) - {i}:
+            low, high = np.maximum(regions.low[i], regions.low[j]), np.minimum(regions.high[i], regions.high[j])
+            if (low <= high).all():
+                expected += share(low, high) / share(regions.low[j], regions.high[j]) * regions.rows[j]
+        assert found == pytest.approx(expected)
+        assert found > 0
+
+
 def test_by_chance_is_by_chance():
     """On tables of the same distribution that had no part in them, predicates hold for one row as often as the baseline says.
 

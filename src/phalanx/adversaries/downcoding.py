@@ -101,23 +101,17 @@ class Downcoding:
         sizes = np.bincount(member, minlength=len(ends.groups)).astype(np.int64)
         attribute, chance = guesses(ends.codes, sizes, shares)
         claimed = np.flatnonzero(attribute >= 0)
-        wanted = ends.codes[claimed, attribute[claimed]]
-        right = np.array([[(codes[member == g, attribute[g]] == code).any() for code in pair] for g, pair in zip(claimed, wanted, strict=True)], dtype=bool)
-        made = (wanted != NOBODY).sum(axis=1)
-        left = _values_left(release, microdata, attribute)
-        histogram = {1: int(made.sum())} if len(claimed) else {}
-        of_group = sizes.copy()
-        of_group[claimed] -= made
-        for values, records in zip(left.tolist(), of_group.tolist(), strict=True):
-            histogram[values] = histogram.get(values, 0) + records
+        left, records = _values_left(release, microdata, attribute), sizes.copy()
+        records[claimed] -= 2
+        counted = np.bincount(np.append(left, 1), weights=np.append(records, 2 * len(claimed))).astype(np.int64)
         return self._concluded(
             microdata.rows,
             len(ends.groups),
-            exposed=int((right.reshape(-1, 2) & (wanted != NOBODY)).sum()),
-            narrowed=int(made.sum()),
+            exposed=_right(ends.codes, attribute, member, codes),
+            narrowed=2 * len(claimed),
             baseline=float(chance.sum()) / max(microdata.rows, 1),
-            histogram={values: records for values, records in sorted(histogram.items()) if records},
-            by_attribute={name: n for a, name in enumerate(names) if (n := int(made[attribute[claimed] == a].sum()))},
+            histogram={int(values): int(counted[values]) for values in np.flatnonzero(counted)},
+            by_attribute={name: n for a, name in enumerate(names) if (n := 2 * int((attribute == a).sum()))},
             note=_note(release),
         )
 
@@ -159,6 +153,14 @@ def guesses(codes: Ints, sizes: Ints, shares: Sequence[Floats]) -> tuple[Ints, F
     best = chance.argmin(axis=1) if d else np.zeros(g, dtype=np.int64)
     least = chance[np.arange(g), best]
     return np.where(np.isfinite(least), best, -1).astype(np.int64), np.where(np.isfinite(least), least, 0.0)
+
+
+def _right(ends: Ints, attribute: Ints, member: Ints, codes: Ints) -> int:
+    """How many of the ends that are named, two of every group with an attribute, are the value of a record of that group."""
+    at, place = attribute[member], np.arange(len(member))
+    own = codes[place, at]
+    hit = (at >= 0)[:, None] & (own[:, None] == ends[member, at])
+    return sum(len(np.unique(member[hit[:, side]])) for side in (0, 1))
 
 
 def _members(release: Release, microdata: Microdata, evidence: Evidence, codes: Ints) -> Ints:

@@ -122,10 +122,13 @@ class Regions:
         step = max(1, _AT_ONCE // max(len(self), 1))
         for start in range(0, len(tried), step):
             part = tried[start : start + step]
-            low, high = np.maximum(self.low[part, None], self.low), np.minimum(self.high[part, None], self.high)
-            inside = np.where((low <= high).all(axis=-1), self.share(low, high) / np.where(own > 0, own, 1), 0) * self.rows
-            inside[np.arange(len(part)), part] = 0
-            found[start : start + step] = inside.sum(axis=1)
+            meet = part[:, None] != np.arange(len(self))
+            for a in range(self.low.shape[1]):
+                meet &= (self.low[part, a, None] <= self.high[:, a]) & (self.high[part, a, None] >= self.low[:, a])
+            ours, theirs = np.nonzero(meet)
+            both = self.share(np.maximum(self.low[part[ours]], self.low[theirs]), np.minimum(self.high[part[ours]], self.high[theirs]))
+            rows = both / np.where(own[theirs] > 0, own[theirs], 1) * self.rows[theirs]
+            found[start : start + step] = np.bincount(ours, weights=rows, minlength=len(part))
         return found
 
 
