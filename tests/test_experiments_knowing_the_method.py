@@ -58,4 +58,4 @@ def test_growth(data):
     assert ran.returncode == 0, ran.stderr
     ((_, rows),) = tables_of(ran.stdout).items()
     assert [row[0] for row in rows] == ["adaptive", "geometric", "constant-ratio"]
-    assert all(float(row[2].split()[0]) > float(row[3]) and float(row[2].split()[0]) <= 100 for row in rows)
+    assert all(float(row[2].split()[0]) > float(row[4]) and float(row[2].split()[0]) <= 100 for row in rows)

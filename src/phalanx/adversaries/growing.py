@@ -6,7 +6,7 @@ the row joins that makes the box grow least, until the group is as large as it m
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,10 @@ from phalanx.guarantees.exact import Ints, exact
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-_ROUNDING = 1e-9
+_ROUNDING: Final = 1e-9
 """More than rounding costs a width or a demand."""
+_PLACES: Final = 1 << 21
+"""So many places of rows beside boxes are held at once."""
 
 
 @dataclass(frozen=True)
@@ -74,26 +76,37 @@ def reached(group: Group, demand: Demand) -> Ints:
     most = float(group.demanded.max())
     gap = np.maximum(low - group.others, 0).sum(axis=1) + np.maximum(group.others - high, 0).sum(axis=1)
     near = (gap < (high - low).sum()) & (group.demanded_by_others <= most + _ROUNDING)
-    found = np.array([_grown(group.members, seed, group.others[near]) for seed in range(len(group.members))], dtype=np.int64)
+    others, n = group.others[near], len(group.members)
+    found = np.full(n, n - 1, dtype=np.int64)
+    step = max(1, _PLACES // ((n + len(others)) * group.members.shape[1]))
+    for start in range(0, n if len(others) else 0, step):
+        found[start : start + step] = _grown(group.members, np.arange(start, min(start + step, n)), others)
     if demand.known and group.single:
         found[np.ceil(group.demanded - _ROUNDING) < np.ceil(most - _ROUNDING)] = -1
     return found
 
 
-def _grown(members: Floats, seed: int, others: Floats) -> int:
-    """How many members join one after the other before somebody else makes the box grow less."""
-    low, high = members[seed].copy(), members[seed].copy()
-    left = np.delete(members, seed, axis=0)
-    for joined in range(len(left)):
-        wider = _wider(left, low, high)
-        best = int(np.argmin(wider))
-        if len(others) and _wider(others, low, high).min() < wider[best] - _ROUNDING:
-            return joined
-        low, high = np.minimum(low, left[best]), np.maximum(high, left[best])
-        left = np.delete(left, best, axis=0)
-    return len(members) - 1
+def _grown(members: Floats, seeds: Ints, others: Floats) -> Ints:
+    """How many members join each of some ``seeds``, one after the other, before somebody else makes the box grow less."""
+    found = np.full(len(seeds), len(members) - 1, dtype=np.int64)
+    low, high, growing = members[seeds], members[seeds], np.arange(len(seeds))
+    joined = np.zeros((len(seeds), len(members)), dtype=bool)
+    joined[growing, seeds] = True
+    for so_far in range(len(members) - 1):
+        wider = np.where(joined[growing], np.inf, _wider(members, low[growing], high[growing]))
+        best = wider.argmin(axis=1)
+        least = wider[np.arange(len(growing)), best]
+        stops = _wider(others, low[growing], high[growing]).min(axis=1) < least - _ROUNDING
+        found[growing[stops]] = so_far
+        growing, best = growing[~stops], best[~stops]
+        low[growing], high[growing] = np.minimum(low[growing], members[best]), np.maximum(high[growing], members[best])
+        joined[growing, best] = True
+        if not len(growing):
+            break
+    return found
 
 
 def _wider(rows: Floats, low: Floats, high: Floats) -> Floats:
-    wider: Floats = np.maximum(low - rows, 0).sum(axis=1) + np.maximum(rows - high, 0).sum(axis=1)
+    """By how much each of some boxes, of shape (b, d), grows with each of some rows, shape (b, rows)."""
+    wider: Floats = (np.maximum(low[:, None] - rows, 0) + np.maximum(rows - high[:, None], 0)).sum(axis=2)
     return wider

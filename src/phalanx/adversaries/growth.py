@@ -40,6 +40,10 @@ class Grown(Attack):
 
     interval: Interval
     """The 95 % confidence interval of ``success``, by Wilson."""
+    by_past: float
+    """How often somebody is right who replays nothing and names the member who was linked most to the group's values before, as whoever had one may have it still."""
+    by_past_interval: Interval
+    """Its 95 % confidence interval, by Wilson."""
     bound: Fraction
     """What the guarantee lets anybody be linked with at most: 1/l, or as asked for."""
     groups: int
@@ -54,9 +58,11 @@ class Grown(Attack):
     """How often any member of these groups does."""
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack, and interval, bound (as text), groups, clear, clear_success, clear_interval, clear_baseline."""
+        """The keys of every attack, and interval, by_past, by_past_interval, bound (as text), groups, clear, clear_success, clear_interval, clear_baseline."""
         more = {
             "interval": [round(end, 6) for end in self.interval],
+            "by_past": round(self.by_past, 6),
+            "by_past_interval": [round(end, 6) for end in self.by_past_interval],
             "bound": str(self.bound),
             "groups": self.groups,
             "clear": self.clear,
@@ -104,6 +110,7 @@ class Growth:
         named = [one for r in sorted(releases, key=lambda r: r.number) for one in _attacked(r, evidence, survival)]
         clear = [one for one in named if one.clear]
         rightly, of_clear = (sum(one.right for one in some) / max(len(some), 1) for some in (named, clear))
+        by_past = sum(one.by_past for one in named) / max(len(named), 1)
         seeds: Counter[int] = Counter()
         for one in named:
             seeds[one.candidates] += one.members
@@ -120,6 +127,8 @@ class Growth:
                 {"person": [p for one in named for p in one.names], "candidates": [one.candidates for one in named for _ in one.names]}
             ).with_columns(exposed=pl.Series([one.clear and one.right == 1 for one in named for _ in one.names], dtype=pl.Boolean)),
             interval=wilson(rightly, len(named)),
+            by_past=by_past,
+            by_past_interval=wilson(by_past, len(named)),
             bound=self._bound(releases),
             groups=len(named),
             clear=len(clear),
@@ -147,6 +156,8 @@ class _Named:
     """The share of the names that hold a protected value of the group."""
     promised: float
     """The same of all members."""
+    by_past: float
+    """The share of those members who demand most that do."""
     clear: bool
 
 
@@ -184,9 +195,18 @@ def _attacked(release: Release, evidence: Evidence, survival: dict[Any, dict[byt
         demanded = np.max([count * asked[value] for value, count in here.items()], axis=0)
         found = reached(Group(positions[rows], positions[free], demanded[rows], demanded[free], single=sum(here.values()) == 1), demand)
         held = np.array([any(value in here for value in holds[microdata.sensitive.codes[row]]) for row in rows.tolist()])
+        pressing = demanded[rows] >= demanded[rows].max() - _ROUNDING
         best, possible = found == found.max(), int((found == size - 1).sum())
         best &= demanded[rows] >= demanded[rows][best].max() - _ROUNDING
-        yield _Named([persons[row] for row in rows[best].tolist()], possible or size, size, float(held[best].mean()), float(held.mean()), possible == 1)
+        yield _Named(
+            names=[persons[row] for row in rows[best].tolist()],
+            candidates=possible or size,
+            members=size,
+            right=float(held[best].mean()),
+            promised=float(held.mean()),
+            by_past=float(held[pressing].mean()),
+            clear=possible == 1,
+        )
     for value, person, factor in after:
         survival[value][person] = survival[value].get(person, 1.0) * factor
 

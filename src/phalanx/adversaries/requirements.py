@@ -49,8 +49,8 @@ class Requirement:
         if name not in _REPLAYED or method.get("grouping", "mondrian") != "mondrian":
             grouping = f" with grouping = {method['grouping']!r}" if "grouping" in method else ""
             raise ReleaseError(f"the release was made by {name!r}{grouping}, which cuts no table at medians; this adversary replays mondrian and slicing.")
-        if method.get("cuts", "strict") != "strict":
-            raise ReleaseError("relaxed cuts deal equal values out by lot, which nobody can replay; this adversary is about strict cuts.")
+        if (cuts := method.get("cuts", "strict")) != "strict":
+            raise ReleaseError(f"{cuts} cuts are decided by lot in part, which nobody can replay; this adversary is about strict ones.")
         if "generalize_columns_k" in method or method.get("distance") == "hierarchical":
             option = "generalize_columns_k" if "generalize_columns_k" in method else "distance = 'hierarchical'"
             raise ReleaseError(f"this adversary does not replay a method with {option}; look at a release without it.")
