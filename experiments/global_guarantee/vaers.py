@@ -90,7 +90,10 @@ def main() -> None:
                 "Figure 9: geometric, l = 2": [(f"alpha = {a}", {"l": 2, "strategy": "geometric", "alpha": a}) for a in (1.5, 2, 3, 4)],
                 "adaptive": [(f"l = {l}", {"l": l, "strategy": "adaptive"}) for l in (2, 3, 5, 7)],
             }.items():
-                rows = [row(name, run(f"{title[:8]}{i}", GlobalGuarantee(protect=protected, grouping="bottom-up", **settings))) for i, (name, settings) in enumerate(lines)]
+                rows = [
+                    row(name, run(f"{title[:8]}{i}", GlobalGuarantee(protect=protected, grouping="bottom-up", **settings)))
+                    for i, (name, settings) in enumerate(lines)
+                ]
                 print(f"### {title}\n\n{table_of(HEADER, rows)}\n", flush=True)
         if asked.only in (None, "strategies"):
             strategies = {

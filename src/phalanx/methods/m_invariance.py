@@ -51,7 +51,6 @@ class MInvariance:
     needs_persons: ClassVar[bool] = True
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
-    holds_if_method_known: ClassVar[bool] = False
 
     m: int
     """At least this many values, all different, in every group; 2 or more."""
@@ -80,6 +79,11 @@ class MInvariance:
         for name, width in self.min_width.items():
             if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < float("inf"):
                 raise PlanError(f"[method] min_width for {name!r} is {width!r} and must be a number above 0.")
+
+    @property
+    def holds_if_method_known(self) -> bool:
+        """Where no place is filled, nobody is forgotten, and no row is suppressed or published under a second signature by its value."""
+        return self.balancing == "exact" and self.remember and self.changed == "refuse" and self.not_eligible == "refuse"
 
     @property
     def may_suppress(self) -> Sequence[str]:

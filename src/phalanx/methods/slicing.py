@@ -152,9 +152,9 @@ class Slicing:
 
     @property
     def holds_if_method_known(self) -> bool:
-        """Where neither buckets nor what stands beside the sensitive attribute are chosen by its values, as cuts, membership and correlations choose."""
+        """Where neither buckets nor what stands beside the sensitive attribute are chosen by its values, as cuts and correlations choose."""
         named = not isinstance(self.columns, int) and self.generalize_columns_k is None
-        return self.grouping == "random" and (named or self.sensitive_column_size == 1)
+        return self.grouping in ("random", "membership") and (named or self.sensitive_column_size == 1)
 
     @property
     def may_suppress(self) -> Sequence[str]:

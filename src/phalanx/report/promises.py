@@ -200,6 +200,18 @@ _SUPPRESSED: Final = {
 """Which rows may be suppressed, and what it tells of them that they are."""
 
 
+def _against_whom(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    """Whom the guarantees do not cover, and which rows."""
+    if manifest.holds_if_method_known is False:
+        yield (
+            "Only against those who do not know the method",
+            "An adversary who knows how the release was made, and runs the method on every table that could have been this one, may infer more than is promised here.",
+        )
+    if manifest.may_suppress:
+        which = "; and ".join(_SUPPRESSED[reason] for reason in manifest.may_suppress)
+        yield "Suppressed rows are not covered", f"Rows may have been suppressed, and no guarantee is about these: {which}."
+
+
 def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed_values: int = 0, named: float | None = None) -> list[tuple[str, str]]:
     """What somebody must know before they hand the release out, as (headline, sentence).
 
@@ -209,19 +221,7 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
     found = []
     if manifest.not_for_publication:
         found.append(("Not for publication", "This release was made with a seed; whoever guesses it can undo the random choices. Publish without a seed."))
-    if manifest.holds_if_method_known is False:
-        found.append(
-            (
-                "Only against those who do not know the method",
-                (
-                    "An adversary who knows how the release was made, and runs the method on every table that could have been this one, may infer more than is "
-                    "promised here."
-                ),
-            )
-        )
-    if manifest.may_suppress:
-        which = "; and ".join(_SUPPRESSED[reason] for reason in manifest.may_suppress)
-        found.append(("Suppressed rows are not covered", f"Rows may have been suppressed, and no guarantee is about these: {which}."))
+    found += _against_whom(manifest)
     if manifest.per == "record":
         found.append(
             (
