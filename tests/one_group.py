@@ -56,7 +56,7 @@ class OneGroup:
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         taken = {i: {microdata.sensitive.domain.values[int(microdata.sensitive.codes[i])]} for i in range(self.without)}
-        shown = suppress(microdata, taken)
+        shown = suppress(microdata, taken, np.zeros(0, dtype=np.int64))
         listed = microdata.registry
         place = np.arange(microdata.rows) % self.groups
         beside = None if listed is None else (listed, np.arange(listed.rows) % (self.groups + 1) - 1)

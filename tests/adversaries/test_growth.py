@@ -124,7 +124,7 @@ def slowly(members, others, seed):
 
 def test_demands_are_those_of_the_strategies():
     """By hand, l = 2: somebody with survival 9/16 must have 9 members, with alpha = 2 18; the constant ratio of two exposures is 2 + sqrt 2."""
-    least = GlobalGuarantee(l=2).public()
+    least = GlobalGuarantee(l=2, strategy="adaptive").public()
     assert Demand.of(least).ratio(np.array([1, 9 / 16, 0.5])) == pytest.approx([2, 9, np.inf])
     assert Demand.of(GlobalGuarantee(l=2, strategy="geometric").public()).ratio(np.array([9 / 16])) == pytest.approx([18])
     constant = Demand.of(GlobalGuarantee(l=2, strategy="constant-ratio", horizon=2).public())
