@@ -285,7 +285,7 @@ def test_the_regulators_questions(twice) -> None:
     played = {question["question"]: [a["adversary"] for a in question["adversaries"]] for question in found["questions"]}
     assert played["singling out"] == ["singling-out", "extremes"]
     assert played["linkability"] == ["linkage", "intersection", "intersection-by-person"]
-    assert set(played["inference"]) == {"posterior", "posterior-learning", "downcoding", "learning", "history"}
+    assert set(played["inference"]) == {"posterior", "posterior-learning", "downcoding", "minimality", "learning", "history"}
     assert all(a["sentence"] and a["knows"] for question in found["questions"] for a in question["adversaries"])
     words = twice.call("attack", "all", *OF_TWO, "--ledger", "ward.db")
     assert words.code == 0
@@ -302,3 +302,24 @@ def test_a_question_that_nobody_asked(ward) -> None:
     assert {"linkage", "intersection", "composition"} <= {those["adversary"] for those in linkability["not_played"]}
     said = ward.call(*alone("all")).out
     assert said.count("NOT ASKED: no adversary was played, so that nothing is known.") == 1
+
+
+REPLAYED = {
+    "minimality": ('name = "mondrian"\nk = 4\nl = 2', "replays the method"),
+    "growth": ('name = "global-guarantee"\nl = 2\nprotect = ["a"]', "one member can have grown it"),
+    "counterfeits": ('name = "m-invariance"\nm = 2', "persons with one value left"),
+}
+
+
+@pytest.mark.parametrize("adversary", REPLAYED)
+def test_who_knows_the_method(ward, adversary) -> None:
+    """Each replays its own method: its keys are those of the page, and in words what it names, and how often rightly."""
+    method, part = REPLAYED[adversary]
+    ward.plan(method=method)
+    assert ward.publish("--quiet").code == 0
+    words = (*alone(adversary), *WITH_LEDGER)
+    found = json.loads(ward.call(*words, "--json").out)
+    assert list(found) == keys("## `--json`\n") + keys(f"## `--json` of the {adversary} adversary\n")
+    said = ward.call(*words)
+    assert said.code == 0
+    assert part in said.out

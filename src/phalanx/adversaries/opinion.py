@@ -6,13 +6,16 @@ from functools import partial
 from typing import Any, Final
 
 from phalanx.adversaries.base import Adversary, Attack
+from phalanx.adversaries.counterfeits import Counterfeits
 from phalanx.adversaries.downcoding import Downcoding
 from phalanx.adversaries.extremes import Extremes
+from phalanx.adversaries.growth import Growth
 from phalanx.adversaries.history import History
 from phalanx.adversaries.informed import Informed
 from phalanx.adversaries.intersection import Intersection
 from phalanx.adversaries.linkage import Linkage
 from phalanx.adversaries.membership import Membership
+from phalanx.adversaries.minimality import Minimality
 from phalanx.adversaries.omniscient import Omniscient
 from phalanx.adversaries.posterior import Posterior
 from phalanx.adversaries.series_learning import SeriesLearning
@@ -43,8 +46,9 @@ _OF_ONE_RELEASE: Final[Sequence[Callable[[], Adversary]]] = (
     Posterior,
     partial(Posterior, by="learning"),
     Downcoding,
+    Minimality,
 )
-_OF_A_SERIES: Final[Sequence[Callable[[], Adversary]]] = (Intersection, partial(Intersection, view="person"), SeriesLearning, History)
+_OF_A_SERIES: Final[Sequence[Callable[[], Adversary]]] = (Intersection, partial(Intersection, view="person"), SeriesLearning, History, Growth, Counterfeits)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ line more below.
 
 import typer
 
-from phalanx.cli.attack import everything, members, publishers, records, series, values
+from phalanx.cli.attack import everything, members, method, publishers, records, series, values
 
 app = typer.Typer(help="What an adversary could learn from releases: play one, who knows what its help says.", no_args_is_help=True)
-for family in (everything, series, publishers, values, members, records):
+for family in (everything, series, publishers, values, method, members, records):
     app.add_typer(family.app)
