@@ -12,11 +12,22 @@ PhalanxError
 """
 
 import difflib
+import re
 from collections.abc import Iterable
+from typing import Final
+
+_USER: Final = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]*:/*+)(?!user@host)[^\s'\"]*@")
+_OPTION: Final = re.compile(r"(?i)(passw(?:or)?d|pwd|passfile|secret|token)=[^\s'\"&]+")
 
 
 class PhalanxError(Exception):
-    """The base of all errors that tell the user what to do; the command line prints them without a traceback."""
+    """The base of all errors that tell the user what to do; the command line prints them without a traceback.
+
+    A message may name what somebody typed, and that may be a url with a password in it: it is taken out here, for every message there is.
+    """
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(without_passwords(sentence))
 
 
 class SourceError(PhalanxError):
@@ -49,6 +60,17 @@ class GuaranteeError(PhalanxError):
 
 class LedgerError(PhalanxError):
     """The private record of series cannot be used."""
+
+
+def without_passwords(text: str) -> str:
+    """The text less whatever may be a user and a password in it, also in a url that is mistyped.
+
+    >>> without_passwords("there is no file 'postgresql:/ann:pw@db/x'")
+    "there is no file 'postgresql:/…@db/x'"
+    >>> without_passwords("sqlite:///a.db?password=pw ann:pw@db")
+    'sqlite:///a.db?password=… ann:…@db'
+    """
+    return _OPTION.sub(r"\1=…", _USER.sub(r"\1…@", text))
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -194,7 +194,7 @@ class Series:
                     return self._publish(frame, listed, table, ledger, began, progress)
                 except BaseException:
                     with contextlib.suppress(PhalanxError, OSError):
-                        staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name))
+                        staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name, marked=True))
                     raise
         except OSError as error:
             raise ReleaseError(f"{self._is.to} cannot be written ({_reason(error)}); nothing was published, so make room or choose another folder.") from None
@@ -210,15 +210,14 @@ class Series:
             raise SourceError(f"in the registry: {wrong}") from None
 
     def _publish(self, frame: "pl.DataFrame", registry: "pl.DataFrame | None", table: Any, ledger: Ledger, began: float, progress: Progress) -> Published:
-        staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name))
+        entries = ledger.releases(self.name, marked=True)  # before anything is mended: an old ledger would not know what it must keep
+        staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name, marked=True))
         ledger.check_goes_on(self.name)
-        entries = ledger.releases(self.name)
         looked_at = entries if self._is.method.looks_back == "all" else entries[-1:]
         earlier = [_read_earlier(self.name, entry) for entry in looked_at]
         number = len(entries) + 1
         final = self._is.to / f"{self.name}-{number}"
-        if final.exists():
-            raise ReleaseError(f"{final} exists and is not in the ledger; move it away, or use the ledger that knows it.")
+        staging.check_known(self._is.to, self.name, len(entries))
 
         progress("encode")
         microdata = Microdata.encode(frame, self._is.schema, ledger.person_key(self.name), registry)

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from phalanx.errors import ReleaseError
 from phalanx.ledger import ReleaseEntry
 from phalanx.randomness import Randomness
 
@@ -59,15 +60,32 @@ class Folder:
 
 
 def make_room(to: Path) -> None:
-    """Make the folder that gets the releases, and those above it, durably."""
+    """Make the folder that gets the releases, and those above it, durably; a group may write there as the umask says, and nobody else."""
     if not to.is_dir():
         make_room(to.parent)
-        to.mkdir(exist_ok=True)
+        to.mkdir(mode=0o775, exist_ok=True)
         _flush(to.parent)
+
+
+def check_known(to: Path, series: str, releases: int) -> None:
+    """ReleaseError where a folder is called like a release that the ledger, which knows so many, does not know: one that may have left."""
+    if unknown := later(to, series, releases):
+        raise ReleaseError(
+            f"{unknown[0]} exists and is not in the ledger, so the ledger may be older than what was published; use the ledger that knows it, "
+            "or enter it by 'phalanx series reconcile'."
+        )
+
+
+def later(to: Path, series: str, releases: int) -> list[Path]:
+    """What is called like a release of a series behind the first so many, in order: the next one whatever it is, and further ones that are releases."""
+    name = re.compile(rf"{re.escape(series)}-([1-9][0-9]{{0,17}})")
+    found = [(int(called[1]), path) for path in (to.iterdir() if to.is_dir() else ()) if (called := name.fullmatch(path.name))]
+    return [path for number, path in sorted(found) if number == releases + 1 or (number > releases and (path / "release.json").exists())]
 
 
 def hand_out_page(page: Path, final: Path) -> None:
     """Give a written page its name, durably; an older page of that name is replaced whole or not at all."""
+    page.chmod(0o644 & ~_umask())
     _flush(page)
     page.replace(final)
     _flush(final.parent)
@@ -115,11 +133,18 @@ def _fresh_name() -> str:
 
 
 def _rename(path: Path, final: Path) -> None:
-    umask = os.umask(0)
-    os.umask(umask)
-    path.chmod(0o777 & ~umask)
+    umask = _umask()
+    for file in path.iterdir():
+        file.chmod(0o644 & ~umask)
+    path.chmod(0o755 & ~umask)
     path.rename(final)
     _flush(final.parent)
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
 
 
 def _flush(path: Path) -> None:

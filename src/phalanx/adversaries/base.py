@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 
 import polars as pl
 
+from phalanx.errors import ReleaseError
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
@@ -86,6 +87,15 @@ def between(interval: tuple[float, float]) -> str:
     '25.0 to 50.0 %'
     """
     return f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f} %"
+
+
+def asked(releases: Sequence[Release], evidence: Evidence | None) -> tuple[list[Release], Evidence]:
+    """What an adversary is asked about, with no evidence where there is none; ReleaseError where something else is in the place of a release."""
+    if not isinstance(releases, Sequence) or not all(hasattr(release, "form") for release in releases):
+        raise ReleaseError("an adversary attacks releases, and is given something else; give it a list of what Release.read or publish returned.")
+    if not isinstance(evidence, Evidence | None):
+        raise ReleaseError("what is laid beside the releases is not evidence; give an Evidence, or nothing.")
+    return list(releases), evidence or Evidence()
 
 
 def _rounded(share: float | None) -> float | None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, asked
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.ends import NOBODY, Ends
 from phalanx.data.microdata import Microdata
@@ -109,6 +109,7 @@ class Extremes:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Proven:
         """Whom the ends prove to be there; ReleaseError for several releases, forms without boxes, or where the original table is missing or another one."""
+        releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         microdata = evidence.microdata.get(release.number)
         if microdata is None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, asked
 from phalanx.errors import ReleaseError, did_you_mean
 from phalanx.guarantees.breach import Series
 from phalanx.guarantees.exact import Number, bounded
@@ -74,6 +74,7 @@ class History:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Linked:
         """Everybody's probabilities; ReleaseError where a mapping is missing or does not fit the files, or no sensitive attribute is published."""
+        releases, evidence = asked(releases, evidence)
         series = sorted(releases, key=lambda r: r.number)
         for release in series:
             _check(release, evidence)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from phalanx.adversaries.base import asked
 from phalanx.adversaries.disclosure import Disclosed, Floats, drawn, figures, numbered, of_persons, one_release, published_table, shares
 from phalanx.adversaries.nearness import WORDS, Blocks, Distance, distance_of, nearest
 from phalanx.adversaries.records import Records
@@ -57,6 +58,7 @@ class Informed:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Disclosed:
         """Both disclosures; ReleaseError for several releases, other forms, or where the original table, or who is in which row, is missing."""
+        releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         form = release.form
         if not isinstance(form, Perturbed):

@@ -7,7 +7,7 @@ from typing import Final, Literal
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, asked
 from phalanx.adversaries.candidates import Bools, Ints, Sets, Values, hold, sizes
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -54,7 +54,7 @@ class Intersection:
     view: Literal["box", "person"] = "box"
 
     def __post_init__(self) -> None:
-        if self.view not in _KNOWS:
+        if self.view not in list(_KNOWS):
             raise ReleaseError(f"the intersection adversary's view is {self.view!r} and must be 'box' or 'person'.")
 
     @property
@@ -67,6 +67,7 @@ class Intersection:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Attack:
         """The candidates left for every person; ReleaseError where the mapping or a table is missing, or does not fit the files."""
+        releases, evidence = asked(releases, evidence)
         series = sorted(releases, key=lambda r: r.number)
         if other := next((r for r in series if not isinstance(r.form, Generalized)), None):
             raise ReleaseError(

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any, Final
 
-from phalanx.adversaries.base import Z
+from phalanx.adversaries.base import Z, asked
 from phalanx.adversaries.disclosure import MOST_ATTRIBUTES, Disclosed, Floats, figures, of_persons, one_release, published_table
 from phalanx.adversaries.hosts import original_table
 from phalanx.adversaries.linking import Matching, by_boxes, by_buckets, by_rows
@@ -85,6 +85,7 @@ class Linkage:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Matched:
         """Both disclosures; ReleaseError for several releases, sliced ones, or where the original table, or who is in which row, is missing."""
+        releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         form, d = release.form, len(release.form.attribute("quasi"))
         if not 1 <= d <= MOST_ATTRIBUTES:

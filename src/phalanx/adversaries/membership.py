@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, between, percent
+from phalanx.adversaries.base import Attack, asked, between, percent
 from phalanx.adversaries.hosts import original_table
 from phalanx.adversaries.matching import Area, Column, matched, rank
 from phalanx.data.microdata import Microdata
@@ -87,6 +87,7 @@ class Membership:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Ranked:
         """How originals and fake tuples rank; ReleaseError for several releases, other forms, or where the original table is missing."""
+        releases, evidence = asked(releases, evidence)
         if len(releases) != 1:
             raise ReleaseError(f"the {self.name} adversary looks at one release at a time, and {len(releases)} are given; name one of them.")
         form = releases[0].form

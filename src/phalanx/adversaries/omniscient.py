@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from phalanx.adversaries.assignments import Believed, Pairs, posterior
+from phalanx.adversaries.base import asked
 from phalanx.adversaries.disclosure import MOST_ATTRIBUTES, Disclosed, Floats, figures, numbered, of_persons, one_release, published_table, shares
 from phalanx.adversaries.outcomes import Outcomes
 from phalanx.adversaries.posterior import Interval, wilson
@@ -94,6 +95,7 @@ class Omniscient:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Inverted:
         """Identity and attribute disclosure; ReleaseError for several releases, other forms, and where evidence is missing or of another release."""
+        releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         form = release.form
         if not isinstance(form, Perturbed):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Z, between, percent
+from phalanx.adversaries.base import Attack, Z, asked, between, percent
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.hosts import Floats, Hosts, original_table
 from phalanx.adversaries.learning import learned
@@ -131,7 +131,7 @@ class Posterior:
     bound: Number = "1/2"
 
     def __post_init__(self) -> None:
-        if self.by not in _KNOWS:
+        if self.by not in list(_KNOWS):
             raise PlanError(f"the posterior adversary infers by 'law' or by 'learning', and not by {self.by!r}.")
         bounded(self.bound, "the bound", 0, 1)
 
@@ -145,6 +145,7 @@ class Posterior:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Inferred:
         """Everybody's most probable value and how often it is right; ReleaseError for several releases, or where the original table is missing."""
+        releases, evidence = asked(releases, evidence)
         if len(releases) != 1:
             raise ReleaseError(f"the {self.name} adversary looks at one release at a time, and {len(releases)} are given; name one of them.")
         microdata = original_table(releases[0], evidence)

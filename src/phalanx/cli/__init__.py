@@ -9,7 +9,7 @@ import typer
 
 from phalanx.cli import attack, budget, demo, init, publish, series, verify
 from phalanx.cli.output import complain
-from phalanx.errors import GuaranteeError, PhalanxError
+from phalanx.errors import GuaranteeError, PhalanxError, without_passwords
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException; typer may bring a click of its own
 
@@ -47,7 +47,7 @@ def main() -> None:
     except PhalanxError as error:
         _leave(1 if isinstance(error, GuaranteeError) else 2, str(error))
     except _WrongUse as error:
-        _leave(2, _use(error))
+        _leave(2, without_passwords(_use(error)))
     except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote values of persons
         where = traceback.extract_tb(error.__traceback__)[-1]
         _leave(70, f"a fault of Phalanx itself ({type(error).__name__} in {Path(where.filename).name}, line {where.lineno}); please report it.")

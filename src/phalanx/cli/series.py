@@ -136,3 +136,71 @@ def import_(
     if taken.copy:
         typer.echo("It came from a copy: do not publish it from the ledger that it was copied from any more.")
     typer.echo(f"Now remove {taken.file} and {taken.key}.")
+
+
+@app.command("reconcile")
+def reconcile(
+    name: Annotated[str, typer.Argument(help="The name of the series.")],
+    ledger: LEDGER,
+    folders: Annotated[list[Path] | None, typer.Argument(help="The release folders that the ledger does not know; others may be among them.")] = None,
+    json: bool = JSON,
+) -> None:
+    """Say to a ledger that was restored, copied or lost its mark which releases were published: those that it knows, and those of these folders.
+
+    Each folder is verified, and must be the one that the mark has. What must be remembered about persons is in no folder: a method that needs it does not
+    go on with such a series. That this was said is recorded. JSON keys: number, day, entered, forgotten.
+    """
+    from phalanx.cli.locations import ledger_url
+    from phalanx.reconciling import reconcile
+
+    done = reconcile(name, folders or (), ledger=ledger_url(ledger))
+    if json:
+        show_json(done.to_json())
+        return
+    for number in done.entered:
+        typer.echo(f"entered: release {number}")
+    typer.echo(f"The ledger and its mark agree: {done.number} release(s) of series {name} were published, and you say that there are no more.")
+    if done.forgotten:
+        typer.echo("What these releases remembered about persons is lost, and the promise needs it: the series is not published any more.")
+        typer.echo("To go on, put back the ledger that was used for them, or import a copy of the series that was exported after them.")
+
+
+@app.command("backup")
+def backup(
+    ledger: LEDGER,
+    to: Annotated[Path, typer.Option("--to", help="A folder to make, which gets a sealed file for each series, and its key.")],
+    json: bool = JSON,
+) -> None:
+    """Put a copy of every series that goes on here into a new folder, as 'series export --copy' does; all of them, or nothing.
+
+    JSON keys: folder, series (each series, releases, folders, file, key, copy).
+    """
+    from phalanx.cli.locations import ledger_url
+    from phalanx.ledger import Ledger
+
+    with Ledger.open(ledger_url(ledger), create=False) as opened:
+        written = opened.backup(to)
+    if json:
+        show_json({"folder": str(to), "series": [each.to_json() for each in written]})
+        return
+    for each in written:
+        typer.echo(f"{each.series}: {each.releases} release(s) in {each.file}")
+    typer.echo("Keep the keys (FILE.key) apart from the files. 'phalanx series import' brings a series back, and 'phalanx series reconcile' what left since.")
+
+
+@app.command("rotate-key")
+def rotate_key(ledger: LEDGER, json: bool = JSON) -> None:
+    """Seal the whole ledger anew under a fresh key, which takes the old one's place; persons are recognised as before.
+
+    Where the key comes from the environment variable PHALANX_LEDGER_KEY, the new one is that of PHALANX_LEDGER_NEW_KEY. JSON keys: key.
+    """
+    from phalanx.cli.locations import ledger_url
+    from phalanx.ledger import Ledger
+
+    with Ledger.open(ledger_url(ledger), create=False) as opened:
+        where = opened.rotate_key()
+    if json:
+        show_json({"key": where})
+        return
+    typer.echo(f"The ledger is sealed under a new key, in {where}.")
+    typer.echo("Whoever else publishes needs it, too. The old key opens old copies of the ledger still: keep it with them, or remove both.")

@@ -1,9 +1,15 @@
 """What the ledger says in plain: names, counts, digests, dates. Nothing here is about a person."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+
+def today() -> str:
+    """The day, as 2026-01-31."""
+    return datetime.now(UTC).date().isoformat()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +26,8 @@ class ReleaseEntry:
     """SHA-256 of its manifest."""
     summary: Mapping[str, Any]
     """Counts that JSON can hold: rows, groups, counterfeits, suppressed, held_back by reason, checks. Never a value of a person."""
+    day: str = field(default_factory=today)
+    """The day on which it was published, as 2026-01-31."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,3 +65,21 @@ class SeriesFile:
     def to_json(self) -> dict[str, Any]:
         """Stable keys: series, releases, folders, file, key, copy."""
         return asdict(self) | {"folders": list(self.folders), "file": str(self.file), "key": str(self.key)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reconciliation:
+    """A steward's word on what was published, because the ledger or its mark did not know; recorded with the release that was then the last."""
+
+    number: int
+    """The release with which it is recorded."""
+    day: str
+    """The day on which it was given, as 2026-01-31."""
+    entered: Sequence[int]
+    """The releases that were entered again, from their folders."""
+    forgotten: bool
+    """Whether what these releases must have remembered about persons is lost, so that the series cannot go on."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Stable keys: number, day, entered, forgotten."""
+        return asdict(self) | {"entered": list(self.entered)}

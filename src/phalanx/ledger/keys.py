@@ -25,8 +25,8 @@ _BYTES: Final = 32
 class Keyring:
     """The root key and what is derived from it; ``repr`` shows nothing.
 
-    Every series has keys of its own, so that the same person has unrelated person keys in two series, and a segment of
-    one series is noise in another.
+    One key may be that of several ledgers: each derives its own from it and its random id (:meth:`of_ledger`). Every series has keys of its own, so that
+    the same person has unrelated person keys in two series, and a segment of one series is noise in another.
     """
 
     _root: bytes
@@ -36,9 +36,19 @@ class Keyring:
     @classmethod
     def load(cls, file: Path) -> "Keyring":
         """The key of a ledger that exists; LedgerError where it is missing, readable by others or not a key."""
-        if (given := os.environ.get(VARIABLE)) is not None:
-            return cls(_parse(given, f"the environment variable {VARIABLE}"), f"the environment variable {VARIABLE}")
+        if VARIABLE in os.environ:
+            return cls.of_variable(VARIABLE)
+        return cls.of_file(file)
+
+    @classmethod
+    def of_file(cls, file: Path) -> "Keyring":
+        """The key in a file."""
         return cls(read_key(file, of="its ledger", remedy=f"put it back, or set {VARIABLE}"), f"the key file {file}")
+
+    @classmethod
+    def of_variable(cls, name: str) -> "Keyring":
+        """The key in an environment variable that is set."""
+        return cls(_parse(os.environ[name], f"the environment variable {name}"), f"the environment variable {name}")
 
     @classmethod
     def create(cls, file: Path) -> "Keyring":
@@ -47,6 +57,10 @@ class Keyring:
             return cls.load(file)
         write_key(file, fresh_key(), remedy=f"make its folder writable, or set {VARIABLE}")
         return cls.load(file)
+
+    def of_ledger(self, ledger: bytes) -> "Keyring":
+        """The keys of one ledger, by the random id that it was made with, so that two ledgers under one key have nothing in common."""
+        return Keyring(HKDF(hashes.SHA256(), _BYTES, salt=ledger, info=b"phalanx/ledger").derive(self._root), self.origin)
 
     def person(self, series: str) -> PersonKey:
         """The key that turns identifiers into person keys in one series."""
@@ -103,7 +117,7 @@ def write_key(file: Path, key: bytes, *, remedy: str) -> None:
     """
     beside = file.with_name(f"{file.name}.new")
     try:
-        _private_folder(file.parent)
+        private_folder(file.parent)
         with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "w", encoding="ascii") as opened:
             fcntl.flock(opened, fcntl.LOCK_EX)
             if file.exists():  # and what was opened may be the key by now
@@ -130,11 +144,11 @@ def _parse(text: str, origin: str) -> bytes:
     return bytes.fromhex(text.strip())
 
 
-def _private_folder(folder: Path) -> None:
+def private_folder(folder: Path) -> None:
     """Make a folder that is not there, and those above it, for their owner only."""
     if folder.is_dir():
         return
-    _private_folder(folder.parent)
+    private_folder(folder.parent)
     folder.mkdir(mode=0o700, exist_ok=True)
     if os.name == "posix":
         folder.chmod(0o700)  # whatever the umask

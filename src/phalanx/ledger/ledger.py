@@ -11,18 +11,22 @@ import polars as pl
 
 from phalanx.data.persons import PersonKey
 from phalanx.errors import LedgerError
-from phalanx.ledger.entries import ReleaseEntry, SeriesEntry, SeriesFile
+from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile, today
 from phalanx.ledger.keys import Keyring
-from phalanx.ledger.moving import export_series, import_series
+from phalanx.ledger.marks import Marked, unmarked
+from phalanx.ledger.moving import backup, export_series, gone, import_series
 from phalanx.ledger.postgresql import Postgresql
-from phalanx.ledger.rows import MOVED, Entries, Rows, canonical, fits, named, today
-from phalanx.ledger.sealing import pack, pack_groups, seal, unpack, unpack_groups, unseal
+from phalanx.ledger.reconciling import Standing, reconcile, reconciliations, standing
+from phalanx.ledger.rotation import open_keys, rotate
+from phalanx.ledger.rows import CHECK, MOVED, Entries, Head, Rows, canonical, fits, named
+from phalanx.ledger.sealing import pack, pack_groups, seal, unpack, unpack_groups
 from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store, table_definitions
 from phalanx.ledger.transfer import key_beside
+from phalanx.randomness import Randomness
 
-_FORMAT: Final = b"phalanx-ledger-1"
-_CHECK: Final = b"this is the key"
+_FORMAT: Final = b"phalanx-ledger-2"
+_ID: Final = 16
 _GROUPS: Final = "groups"
 _MEMORY: Final = "memory/"
 _CARRIED: Final = "carried/"
@@ -37,8 +41,8 @@ class Ledger:
 
     In plain stand names, counts, dates and digests. Everything about persons (memory, groups) is sealed with AES-256-GCM
     under a key of its series and bound to series, release and segment name; the plain entry of a release is authenticated
-    together with the names of its segments. So a changed, swapped, added or removed segment or entry is a LedgerError; an
-    older copy of the whole ledger is not recognised here, but by the release folders, which name their predecessors.
+    together with the names of its segments, and a sealed head says how many there are. So a changed, swapped, added or removed
+    segment or entry is a LedgerError. So is an older copy of the whole ledger, by the mark beside the key, which says what was published.
 
     A ledger is used by one thread at a time, and as a context manager:
 
@@ -66,15 +70,16 @@ class Ledger:
         try:
             tables = store.tables()
             if "meta" in tables:
-                keys = Keyring.load(store.key_file)
+                id_ = _recognised(store)
+                keys = open_keys(store, id_)
             elif tables:
                 raise LedgerError(f"{store.where} is a database and not a ledger; name another {store.kind}.")
             elif not create:
                 raise LedgerError(f"there is no ledger at {store.where} (the {store.kind} is empty); 'publish' makes one, so check the name.")
             else:
-                keys = Keyring.create(store.key_file)
-                _begin(store, keys)
-            _recognise(store, keys)
+                root = Keyring.create(store.key_file)
+                _begin(store, root)
+                keys = open_keys(store, _recognised(store))
         except BaseException:
             store.close()
             raise
@@ -87,10 +92,13 @@ class Ledger:
 
     def series(self) -> list[SeriesEntry]:
         """All series, by name."""
-        listed = [
-            SeriesEntry(name=name, promise=json.loads(promise), created=created, releases=releases, moved=moved > 0)
-            for name, promise, created, releases, moved in self._store.run(_SERIES, MOVED)
-        ]
+        try:
+            listed = [
+                SeriesEntry(name=str(name), promise=dict(json.loads(promise)), created=str(created), releases=releases, moved=moved > 0)
+                for name, promise, created, releases, moved in self._store.run(_SERIES, MOVED)
+            ]
+        except (ValueError, TypeError, RecursionError):
+            raise self._store.damaged() from None
         return sorted(listed, key=attrgetter("name"))
 
     def promise(self, series: str) -> Mapping[str, Any] | None:
@@ -98,10 +106,17 @@ class Ledger:
         text = self._rows.promise(series)
         return None if text is None else dict(json.loads(text))
 
-    def releases(self, series: str) -> list[ReleaseEntry]:
-        """The releases of a series in order, once commits under way are decided; LedgerError where an entry was changed by others than Phalanx."""
+    def releases(self, series: str, *, marked: bool = False) -> list[ReleaseEntry]:
+        """The releases of a series in order, once commits under way are decided; LedgerError where an entry was changed or removed by others than Phalanx.
+
+        With ``marked``, for whoever goes on from them, also where no mark says whether there were more; and the mark says afterwards what the ledger does.
+        """
         self._store.settle(named(series))
-        return [entry for entry, _ in self._rows.entries(series)]
+        entries, known = self._rows.known(series)
+        if marked and entries:
+            self._check_marked(series, entries)
+            self._rows.mark.advance(series, known)
+        return [entry for entry, _ in entries]
 
     def remembered(self, series: str) -> dict[str, pl.DataFrame]:
         """The memory of a series: what its releases remembered, one table per name, in release order."""
@@ -133,9 +148,32 @@ class Ledger:
             return self._rows.moved(series, self._rows.entries(series))
 
     def check_goes_on(self, series: str) -> None:
-        """LedgerError where the series was moved to another ledger; ``commit`` asks again."""
-        if (day := self.moved(series)) is not None:
-            raise _gone(series, day)
+        """LedgerError where the series was moved to another ledger, or what it must remember is lost; ``commit`` asks again."""
+        with self._store.snapshot():
+            self._check_goes_on(series, self._rows.entries(series))
+
+    def reconciled(self, series: str) -> list[Reconciliation]:
+        """What stewards said was published, because ledger or mark did not know, in order."""
+        with self._store.snapshot():
+            return reconciliations(self._rows, series, self._rows.entries(series))
+
+    def standing(self, series: str) -> Standing:
+        """What the ledger knows of a series and what its mark says, be the ledger ever so old; LedgerError where folders cannot make up for it."""
+        return standing(self._rows, series)
+
+    def reconcile(self, series: str, entered: Sequence[tuple[ReleaseEntry, Mapping[str, pl.DataFrame]]], *, forgotten: bool) -> Reconciliation:
+        """Enter releases that the ledger does not know, with what can be remembered of them, and have the mark say what the ledger does.
+
+        ``forgotten``: that what they must have remembered about persons is lost, after which the series is not published any more. That this was done is
+        recorded. LedgerError where the releases do not follow those that are known, or do not come up to what the mark says.
+        """
+        tables = [(entry, {_MEMORY + name: pack(frame) for name, frame in remember.items()}) for entry, remember in entered]
+        return reconcile(self._rows, series, tables, forgotten=forgotten)
+
+    def rotate_key(self) -> str:
+        """Seal everything anew under a fresh key, all of it or nothing; persons are recognised as before. Returns where the new key is."""
+        self._rows.keys = rotate(self._rows)
+        return self._rows.keys.origin
 
     def commit(
         self,
@@ -150,7 +188,7 @@ class Ledger:
         """Record a release and what it remembers, in one transaction: afterwards all of it is in the ledger, or, with an error, nothing.
 
         LedgerError where the release is not the next of its series (somebody else was faster), the promise is not the
-        series' own, or the ledger cannot be written.
+        series' own, or the ledger cannot be written. Once it is recorded, the mark says so, before this returns.
         """
         carry = carry or {}
         _check_names(named(series), [*remember, *carry])
@@ -159,18 +197,28 @@ class Ledger:
             tables[_GROUPS] = pack_groups(groups)
         sealed = {segment: self._rows.seal(content, series, entry.number, segment) for segment, content in tables.items()}
         said = canonical(promise)
+        self._rows.mark.prepare()
         with self._store.transaction(series):
-            before = self._rows.entries(series)
-            self._check_next(series, entry.number, before)
+            self._rows.check_key()
+            before, known = self._rows.known(series)
+            self._check_marked(series, before)
+            self._check_goes_on(series, before)
+            _check_next(series, entry.number, len(before))
+            head = Head.of(said, [*known.digests, entry.digest], known.moves)
             if before:
                 if self._rows.promise(series) != said:
                     raise LedgerError(f"series {series!r} promises something else than this release, and keeps its promise; give the plan another series name.")
                 self._drop_carried(series, *before[-1])
+                self._rows.set_head(series, head)
             else:
-                self._rows.insert_series(series, said, today())
+                self._rows.insert_series(series, said, today(), head)
             self._rows.insert_release(series, said, entry, list(sealed))
             for segment, blob in sealed.items():
                 self._rows.insert_segment(series, entry.number, segment, blob)
+        try:
+            self._rows.mark.advance(series, Marked.of([*(known_entry for known_entry, _ in before), entry], known.moves))
+        except LedgerError as wrong:
+            raise LedgerError(f"release {entry.number} of series {series!r} is recorded, and not handed out: {wrong}") from None
 
     def export_series(self, series: str, to: str | Path, *, copy: bool = False) -> SeriesFile:
         """Put a series into a sealed file, from which another ledger takes it; the key of the file is written beside it, into ``FILE.key``.
@@ -180,6 +228,10 @@ class Ledger:
         or the file exists or cannot be written.
         """
         return export_series(self._rows, series, Path(to), copy=copy)
+
+    def backup(self, to: str | Path) -> list[SeriesFile]:
+        """Put a copy of every series that goes on here into a new folder, which is there with all of them or not at all."""
+        return backup(self._rows, [s.name for s in self.series() if not s.moved], Path(to))
 
     def import_series(self, file: str | Path, *, key: str | Path | None = None, folder: str | Path | None = None) -> SeriesFile:
         """Take a series from a file that another ledger exported, with everything that it remembers about persons, or, with an error, nothing of it.
@@ -203,14 +255,19 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self._store.where!r})"
 
-    def _check_next(self, series: str, number: int, before: Entries) -> None:
-        if (day := self._rows.moved(series, before)) is not None:
-            raise _gone(series, day)
-        last = len(before)
-        if number <= last:
-            raise LedgerError(f"release {number} of series {series!r} was published by somebody else meanwhile; publish again to make release {last + 1}.")
-        if number != last + 1:
-            raise LedgerError(f"release {number} of series {series!r} cannot follow release {last}; publish again to make release {last + 1}.")
+    def _check_marked(self, series: str, entries: Entries) -> None:
+        """LedgerError where there are releases and no mark that says whether there were more."""
+        if entries and series not in self._rows.mark.read():
+            raise unmarked(self._store.where, series, self._rows.mark, len(entries))
+
+    def _check_goes_on(self, series: str, entries: Entries) -> None:
+        if (day := self._rows.moved(series, entries)) is not None:
+            raise gone(series, day)
+        if lost := [str(number) for said in reconciliations(self._rows, series, entries) if said.forgotten for number in said.entered]:
+            raise LedgerError(
+                f"series {series!r} cannot go on: what release(s) {', '.join(lost)} remembered about persons is lost, and the promise needs it. "
+                "Put back a ledger that was used for them, or a copy that was exported after them."
+            )
 
     def _drop_carried(self, series: str, entry: ReleaseEntry, segments: Sequence[str]) -> None:
         """Remove what a release carries, which the next one replaces."""
@@ -221,8 +278,11 @@ class Ledger:
             self._rows.authenticate_anew(series, entry, [name for name in segments if name not in replaced])
 
 
-def _gone(series: str, day: str) -> LedgerError:
-    return LedgerError(f"series {series!r} was moved to another ledger on {day} and goes on there; name that ledger, or import the series back into this one.")
+def _check_next(series: str, number: int, last: int) -> None:
+    if number <= last:
+        raise LedgerError(f"release {number} of series {series!r} was published by somebody else meanwhile; publish again to make release {last + 1}.")
+    if number != last + 1:
+        raise LedgerError(f"release {number} of series {series!r} cannot follow release {last}; publish again to make release {last + 1}.")
 
 
 def _store(url: str, *, create: bool) -> Store:
@@ -234,23 +294,25 @@ def _store(url: str, *, create: bool) -> Store:
     raise LedgerError(f"a ledger url starts with sqlite:/// or postgresql://, and this one does not; write sqlite:///{'ledger.db' if colon else url}.")
 
 
-def _begin(store: Store, keys: Keyring) -> None:
+def _begin(store: Store, root: Keyring) -> None:
     """Make the tables, unless another process made them while we waited for the lock."""
     with store.transaction():
         if "meta" in store.tables():
             return
         for definition in table_definitions(store):
             store.run(definition)
-        store.run("INSERT INTO meta (name, value) VALUES ($1, $2)", "format", _FORMAT)
-        store.run("INSERT INTO meta (name, value) VALUES ($1, $2)", "check", seal(keys.check(), _CHECK, "check"))
+        id_ = Randomness.secure().stream("ledger id").words(_ID // 8).tobytes()
+        for name, value in (("format", _FORMAT), ("id", id_), ("check", seal(root.of_ledger(id_).check(), CHECK, "check"))):
+            store.run("INSERT INTO meta (name, value) VALUES ($1, $2)", name, value)
 
 
-def _recognise(store: Store, keys: Keyring) -> None:
+def _recognised(store: Store) -> bytes:
+    """The random id of a ledger; LedgerError where it is none."""
     meta = dict(store.run("SELECT name, value FROM meta")) if store.tables() >= {"meta", "series", "releases", "segments"} else {}
-    if meta.get("format") != _FORMAT:
+    id_ = meta.get("id")
+    if meta.get("format") != _FORMAT or not isinstance(id_, bytes) or len(id_) != _ID:
         raise LedgerError(f"{store.where} is not a ledger of this version of Phalanx; use the version that made it, or name another {store.kind}.")
-    if unseal(keys.check(), meta.get("check", b""), "check") != _CHECK:
-        raise LedgerError(f"{keys.origin} does not hold the key of the ledger {store.where}; put the right key back.")
+    return id_
 
 
 def _check_names(series: str, remember: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
 from adbc_driver_manager import dbapi
 
 from phalanx.errors import LedgerError
@@ -41,6 +42,10 @@ class Store:
         """One sentence for a failure of the driver, whose own words may quote statements and values."""
         raise NotImplementedError
 
+    def damaged(self) -> LedgerError:
+        """What to say where the database gives what nobody can have put there."""
+        return LedgerError(f"the ledger {self.where} is damaged; put back a copy of it, together with its key file.")
+
     def exclude(self, series: str) -> None:
         """Keep everybody else out of a series until the transaction ends; nothing to do where ``begin`` does it."""
 
@@ -55,6 +60,8 @@ class Store:
                 return cursor.fetchall()
         except dbapi.Error as error:
             raise LedgerError(self.explain(error, statement)) from None
+        except (ValueError, TypeError, OverflowError, pa.ArrowException):  # rows that are no text, or of which one column holds things of several kinds
+            raise self.damaged() from None
 
     @contextmanager
     def transaction(self, series: str = "") -> Iterator[None]:
@@ -91,10 +98,10 @@ def table_definitions(store: Store) -> Sequence[str]:
     bytes_, end = store.blob, store.table_end
     return (
         f"CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value {bytes_} NOT NULL){end}",
-        f"CREATE TABLE series (name TEXT NOT NULL PRIMARY KEY, promise TEXT NOT NULL, created TEXT NOT NULL){end}",
+        f"CREATE TABLE series (name TEXT NOT NULL PRIMARY KEY, promise TEXT NOT NULL, created TEXT NOT NULL, head {bytes_} NOT NULL){end}",
         f"""CREATE TABLE releases (
             series TEXT NOT NULL REFERENCES series (name), number INTEGER NOT NULL, folder TEXT NOT NULL, staging TEXT NOT NULL,
-            digest TEXT NOT NULL, summary TEXT NOT NULL, authentic {bytes_} NOT NULL, PRIMARY KEY (series, number)){end}""",
+            digest TEXT NOT NULL, day TEXT NOT NULL, summary TEXT NOT NULL, authentic {bytes_} NOT NULL, PRIMARY KEY (series, number)){end}""",
         f"""CREATE TABLE segments (
             series TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, sealed {bytes_} NOT NULL,
             PRIMARY KEY (series, number, name), FOREIGN KEY (series, number) REFERENCES releases (series, number)){end}""",

@@ -16,7 +16,7 @@ from phalanx.ledger.keys import fresh_key, read_key, write_key
 from phalanx.ledger.rows import MOVED, PERSON
 from phalanx.ledger.sealing import LARGEST, seal, unseal
 
-_FORMAT: Final = b"phalanx-series-1\n"
+_FORMAT: Final = b"phalanx-series-2\n"
 _CHECK: Final = 16
 _LENGTH: Final = 8
 _SEALING: Final = 28  # what sealing adds: nonce and tag
@@ -34,13 +34,22 @@ class Contents:
     """The key that turns identifiers into person keys, without which the persons would be forgotten."""
     copy: bool
     """Whether the series goes on where it came from."""
+    moves: int
+    """How often the series had left the ledger that it came from, or come back to it."""
     releases: Sequence[tuple[ReleaseEntry, Sequence[str]]]
     """Every release with the names of its segments."""
 
     def to_bytes(self) -> bytes:
         """The contents as JSON."""
         releases = [asdict(entry) | {"segments": list(names)} for entry, names in self.releases]
-        said = {"series": self.series, "promise": self.promise, "created": self.created, "person_key": self.person_key.hex(), "copy": self.copy}
+        said = {
+            "series": self.series,
+            "promise": self.promise,
+            "created": self.created,
+            "person_key": self.person_key.hex(),
+            "copy": self.copy,
+            "moves": self.moves,
+        }
         return json.dumps(said | {"releases": releases}, allow_nan=False).encode()
 
     @classmethod
@@ -58,6 +67,7 @@ class Contents:
             created=str(said["created"]),
             person_key=key,
             copy=bool(said["copy"]),
+            moves=int(said["moves"]),
             releases=releases,
         )
 

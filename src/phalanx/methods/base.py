@@ -103,6 +103,15 @@ class Widening(Protocol):
         """The same method, hiding more in wider groups, for a table of so many rows; None where there are none so wide."""
 
 
+@runtime_checkable
+class Recollecting(Protocol):
+    """A method whose memory of a release follows from the release folder, so that a ledger that lost it can be brought up to what was published."""
+
+    @staticmethod
+    def recollect(digest: str, guarantees: Sequence[Mapping[str, Any]]) -> Mapping[str, pl.DataFrame]:
+        """What the release with this digest and these guarantees must be remembered by, as its draft had it, or stricter."""
+
+
 def ever_wider(method: Method, rows: int) -> Iterator[Method]:
     """The method, and where its plan bounds adversaries, the method with wider and wider groups, in which it hides more and more."""
     yield method
@@ -112,6 +121,15 @@ def ever_wider(method: Method, rows: int) -> Iterator[Method]:
             return
         yield wider
         method = wider
+
+
+def check_widths(widths: object) -> None:
+    """PlanError where the least widths are no table of numbers above 0."""
+    if not isinstance(widths, Mapping):
+        raise PlanError("[method] min_width is a table with a width for each attribute; write it as in { age = 5 }.")
+    for name, width in widths.items():
+        if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < float("inf"):
+            raise PlanError(f"[method] min_width for {name!r} is {width!r} and must be a number above 0.")
 
 
 def check_min_width(widths: Mapping[str, float], microdata: Microdata) -> None:

@@ -15,7 +15,7 @@ from phalanx.errors import PlanError, did_you_mean
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.exact import Number, bounded, exact, plain
 from phalanx.guarantees.global_guarantee import GlobalGuarantee as Promise
-from phalanx.methods.base import Draft, Memory, check_min_width
+from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
 from phalanx.methods.ratios import Adaptive, ConstantRatio, Geometric, Strategy, again_of_horizon, again_of_series
 from phalanx.methods.rounds import Round
 from phalanx.randomness import Randomness
@@ -73,9 +73,7 @@ class GlobalGuarantee:
         if self.k is not None and (isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1):
             raise PlanError(f"[method] k = {self.k!r} must be a whole number of at least 1.")
         self._check_protect()
-        for name, width in self.min_width.items():
-            if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < inf:
-                raise PlanError(f"[method] min_width for {name!r} is {width!r} and must be a number above 0.")
+        check_widths(self.min_width)
 
     def _check_horizon(self) -> None:
         h = self.horizon

@@ -23,7 +23,7 @@ from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.m_invariance import MInvariance as MInvarianceGuarantee
 from phalanx.kernels import m_invariance as kernels
-from phalanx.methods.base import Draft, Memory, check_min_width
+from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
 from phalanx.methods.signatures import Signatures
 from phalanx.randomness import Randomness
 from phalanx.release.generalized import generalize
@@ -76,9 +76,7 @@ class MInvariance:
                 raise PlanError(f"[method] {key} = {getattr(self, key)!r} is not one of {', '.join(allowed)}.")
         if not isinstance(self.remember, bool):
             raise PlanError(f"[method] remember = {self.remember!r} must be true or false.")
-        for name, width in self.min_width.items():
-            if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < float("inf"):
-                raise PlanError(f"[method] min_width for {name!r} is {width!r} and must be a number above 0.")
+        check_widths(self.min_width)
 
     @property
     def holds_if_method_known(self) -> bool:

@@ -19,7 +19,7 @@ from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, Fr
 from phalanx.guarantees.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.kernels import mondrian as kernel
-from phalanx.methods.base import Draft, Memory, check_min_width
+from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
 from phalanx.randomness import Randomness
 from phalanx.release.generalized import generalize
 
@@ -94,9 +94,7 @@ class Mondrian:
             bounded(self.t, "[method] t", 0, 1)
         if self.t is None and self.distance != "equal":
             raise PlanError(f"[method] distance = {self.distance!r} needs t; add it.")
-        for attribute, width in self.min_width.items():
-            if isinstance(width, bool) or not isinstance(width, (int, float)) or not 0 < width < math.inf:
-                raise PlanError(f"[method] min_width of {attribute!r} is {width!r}; give a number above 0.")
+        check_widths(self.min_width)
 
     @property
     def holds_if_method_known(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, PlanError, SchemaError, did_you_mean
@@ -141,6 +142,11 @@ class MutualCover:
         """The groups, cut by quasi-identifiers alone, and their random output tables; nothing of it is random."""
         distances = self._distances(microdata)
         return self._maker(microdata, distances).tables(self._groups(microdata, distances))
+
+    @staticmethod
+    def recollect(digest: str, guarantees: Sequence[Mapping[str, Any]]) -> Mapping[str, pl.DataFrame]:  # noqa: ARG004 - as the protocol has it
+        """Nothing: a release does not depend on those before it, and its random output tables are in no folder."""
+        return {}
 
     def wider(self, rows: int) -> "MutualCover | None":
         """The same with groups twice as large and half the delta; None where a table of so many ``rows`` has no such groups."""

@@ -163,6 +163,12 @@ class SafeSampling:
             spent=self._cost(releases),
         )
 
+    @staticmethod
+    def recollect(digest: str, guarantees: Sequence[Mapping[str, Any]]) -> Mapping[str, pl.DataFrame]:
+        """What a release spent, which its manifest says; its randomness it does not, so that whoever uses a seed again is not noticed."""
+        (own,) = (g for g in guarantees if g["name"] == DifferentialPrivacy.name)
+        return {_SPENT: pl.DataFrame({"mark": [f"entered again {digest}"], "epsilon": [str(own["epsilon"])], "delta": [str(own["delta"])]})}
+
     def _scheme(self, microdata: Microdata) -> Scheme:
         """The fixed scheme of the plan, or one chosen under epsilon_scheme."""
         epsilon = self.promise.epsilon_scheme
