@@ -204,7 +204,9 @@ def test_a_folder_that_the_ledger_does_not_know(tmp_path: Path) -> None:
     """A folder of the next release's name that is not in the ledger is not overwritten."""
     (tmp_path / "out" / "s-1").mkdir(parents=True)
     (tmp_path / "out" / "s-1" / "mine").write_text("x")
-    with pytest.raises(ReleaseError, match="s-1 exists and is not in the ledger; move it away, or use the ledger that knows it"):
+    with pytest.raises(
+        ReleaseError, match="s-1 exists and is not in the ledger, so the ledger may be older than what was published; use the ledger that knows it, or enter it"
+    ):
         series_in(tmp_path).publish(table())
     assert (tmp_path / "out" / "s-1" / "mine").read_text() == "x"
 

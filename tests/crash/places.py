@@ -32,7 +32,7 @@ class Place:
         """The url of the ledger."""
         return f"sqlite:///{self.private}/ledger.db"
 
-    at_rest = re.compile("ledger.db ledger.db.key")
+    at_rest = re.compile("ledger.db ledger.db.key ledger.db.mark")
     """The files of the folder of the ledger while nobody publishes."""
 
     def begin(self) -> None:

@@ -13,7 +13,7 @@ from crash.places import Place, said
 class PostgresqlPlace(Place):
     """A place on a server of its own. The server logs every statement, keeps its whole write-ahead log, and everything about it is in ``server``."""
 
-    at_rest = re.compile(r"phalanx/[0-9a-f]{64}\.key")
+    at_rest = re.compile(r"phalanx/([0-9a-f]{64})\.key phalanx/\1\.mark")
 
     def __init__(self, folder: Path, url: str, server: Path) -> None:
         super().__init__(folder)

@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger, ReleaseEntry, SeriesEntry, sqlite
-from phalanx.ledger.rows import Rows
+from phalanx.ledger.rows import Head, Rows
 from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store
 
@@ -193,7 +193,15 @@ def everything(ledger: Ledger) -> list[list[tuple[Any, ...]]]:
     return [ledger._store.run(f"SELECT * FROM {table}") for table in tables]
 
 
-FIRST = {"sqlite": ["BEGIN IMMEDIATE"], "postgresql": ["BEGIN ISOLATION LEVEL READ COMMITTED", "SELECT pg_catalog.pg_advisory_xact_lock($1)"]}
+FIRST = {
+    "sqlite": ["BEGIN IMMEDIATE", "SELECT value FROM meta WHERE name = $1"],
+    "postgresql": [
+        "BEGIN ISOLATION LEVEL READ COMMITTED",
+        "SELECT pg_catalog.pg_advisory_xact_lock($1)",
+        "SELECT pg_catalog.pg_advisory_xact_lock_shared($1)",
+        "SELECT value FROM meta WHERE name = $1",
+    ],
+}
 
 
 def test_a_failure_in_mid_commit_leaves_nothing(ledger: Ledger, new_url, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,12 +282,13 @@ def test_a_replacement_that_fails_leaves_what_was(ledger: Ledger, backend: str, 
         carry(other, 1, a=frame(1), b=frame(10))
         statements = statements_of(monkeypatch, lambda: carry(other, 2, a=frame(2)))
     words = [
-        "SELECT r.number",
+        "SELECT s.promise",
         "SELECT promise",
         "DELETE",
         "DELETE",
         "SELECT promise",
-        "UPDATE",
+        "UPDATE releases",
+        "UPDATE series",
         "INSERT INTO releases",
         *["INSERT INTO segments"] * 2,
         "COMMIT",
@@ -330,7 +339,7 @@ def test_commits_under_way_are_waited_for(ledger: Ledger, url: str, backend: str
     """A publisher that died leaves its commit to the server; whoever asks for the releases waits until that is decided, and does not take the staging folder away."""
     with Ledger.open(url) as dying, ThreadPoolExecutor(1) as pool:
         with dying._store.transaction("visits"):
-            dying._rows.insert_series("visits", "{}", "2026-01-31")
+            dying._rows.insert_series("visits", "{}", "2026-01-31", Head.of("{}", ["0" * 64], 0))
             dying._rows.insert_release("visits", "{}", entry_of(1), [])
             if backend == "sqlite":
                 assert ledger.releases("visits") == []  # nothing outlives a publisher there: its journal is rolled back by the next one

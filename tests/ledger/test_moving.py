@@ -16,7 +16,6 @@ from polars.testing import assert_frame_equal
 
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger, ReleaseEntry
-from phalanx.ledger.keys import Keyring
 from phalanx.ledger.rows import Rows
 from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store
@@ -118,7 +117,7 @@ def test_without_its_key_the_persons_would_be_forgotten(move: Move, monkeypatch:
     """The broken twin of the test above: under a key that the new ledger derives, everybody is somebody else."""
     move.export()
     move.take()
-    monkeypatch.setattr(Rows, "person_key", lambda self, series, _: self._keys.person(series))
+    monkeypatch.setattr(Rows, "person_key", lambda self, series, _: self.keys.person(series))
     publish(move.target, 3)
     assert move.target.remembered("visits")["t"]["person"].n_unique() == 100
 
@@ -264,7 +263,7 @@ def test_files_of_another_kind(move: Move, tmp_path: Path) -> None:
     """What is no exported series, or is one of a later version, is refused by its first bytes, and a file that is not there by its name."""
     move.export()
     content = move.file.read_bytes()
-    for other in (b"", b"phalanx", b"PK\x03\x04" * 99, content.replace(b"phalanx-series-1", b"phalanx-series-2")):
+    for other in (b"", b"phalanx", b"PK\x03\x04" * 99, content.replace(b"phalanx-series-2", b"phalanx-series-3")):
         move.file.write_bytes(other)
         with pytest.raises(LedgerError, match="is not a series that this version of Phalanx exported"):
             move.take()
@@ -440,7 +439,7 @@ def test_nobody_publishes_while_a_series_leaves(move: Move, monkeypatch: pytest.
         if not tried:
             monkeypatch.setattr(Rows, "segment", real)
             with closing(Sqlite.open(f"sqlite:///{move.source._store.where}", create=False)) as store:
-                other = Ledger(store, Keyring.load(store.key_file))
+                other = Ledger(store, move.source._rows.keys)
                 with pytest.raises(LedgerError, match="locked by another publisher") as told:
                     publish(other, 3)
                 tried.append(told)

@@ -53,10 +53,10 @@ def test_a_strict_umask_does_not_lock_the_owner_out(url: str, file: Path) -> Non
 
 
 def test_at_rest_there_is_one_file(url: str, file: Path) -> None:
-    """Between commits nothing stands beside ledger and key, so that a copy of the two is whole."""
+    """Between commits nothing stands beside ledger, key and mark, so that a copy of the ledger and its key is whole."""
     with Ledger.open(url) as ledger:
         put_rows(ledger, 1)
-        assert sorted(p.name for p in file.parent.iterdir()) == ["ledger.db", "ledger.db.key"]
+        assert sorted(p.name for p in file.parent.iterdir()) == ["ledger.db", "ledger.db.key", "ledger.db.mark"]
 
 
 def test_settings(ledger: Ledger) -> None:
@@ -83,7 +83,7 @@ def test_a_write_ahead_log_is_taken_back(url: str, file: Path) -> None:
         put_rows(ledger, 1)
     with Ledger.open(url) as ledger:
         put_rows(ledger, 2)
-        assert sorted(p.name for p in file.parent.iterdir()) == ["ledger.db", "ledger.db.key"]
+        assert sorted(p.name for p in file.parent.iterdir()) == ["ledger.db", "ledger.db.key", "ledger.db.mark"]
         assert len(ledger.releases("visits")) == 2
 
 
@@ -158,7 +158,7 @@ def test_files_that_are_no_ledger(tmp_path: Path, *, create: bool) -> None:
     (tmp_path / "meta.db.key").touch(0o600)
     (tmp_path / "meta.db.key").write_text("0" * 64)
     with Ledger.open(f"sqlite:///{tmp_path}/later.db") as later:
-        later._store.run("UPDATE meta SET value = $1 WHERE name = 'format'", b"phalanx-ledger-2")
+        later._store.run("UPDATE meta SET value = $1 WHERE name = 'format'", b"phalanx-ledger-3")
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
     expected = {"text": "some other file", "foreign": "is a database and not a ledger", "meta": "of this version", "later": "of this version"}
     for name, words in expected.items():
@@ -262,4 +262,4 @@ def test_a_link_leads_to_the_same_key(tmp_path: Path) -> None:
     (tmp_path / "link.db").symlink_to(tmp_path / "real.db")
     with Ledger.open(f"sqlite:///{tmp_path}/link.db") as ledger:
         assert len(ledger.releases("visits")) == 1
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.db", "real.db", "real.db.key"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.db", "real.db", "real.db.key", "real.db.mark"]
