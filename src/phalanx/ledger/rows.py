@@ -108,7 +108,7 @@ class Rows:
         """LedgerError where the key was changed since this ledger was opened; it is not, until the transaction ends."""
         self.store.settle("")
         if not is_key(self.store, self.keys):
-            raise LedgerError(f"the key of the ledger {self.store.where} was changed meanwhile; nothing was recorded, so try again.")
+            raise self._key_changed()
 
     def insert_series(self, series: str, promise: str, created: str, head: Head) -> None:
         """Begin a series."""
@@ -151,7 +151,9 @@ class Rows:
         self.store.run("UPDATE releases SET authentic = $1 WHERE series = $2 AND number = $3", authentic, series, entry.number)
 
     def changed(self, series: str, number: int) -> LedgerError:
-        """What to say where something about a release is not as Phalanx wrote it."""
+        """What to say where something about a release is not as Phalanx wrote it, or was written under another key than ours."""
+        if not is_key(self.store, self.keys):
+            return self._key_changed()
         return LedgerError(
             f"the ledger {self.store.where} was changed by others than Phalanx at release {number} of series {series!r}; put back a copy of it that is whole."
         )
@@ -180,7 +182,7 @@ class Rows:
 
     def _entry(self, series: str, promise: str, columns: Sequence[Any], segments: Sequence[str]) -> ReleaseEntry | None:
         """An entry from its columns; None where it is not as it was recorded, whatever a damaged database gives for it."""
-        if not isinstance(promise, str) or not all(isinstance(value, kind) for value, kind in zip(columns, _TYPES, strict=True)):
+        if not all(isinstance(value, kind) for value, kind in zip((promise, *segments, *columns), (str, *(str for _ in segments), *_TYPES), strict=True)):
             return None
         number, folder, staging, digest, day, summary, authentic = columns
         if not _is_json(summary):
@@ -198,6 +200,9 @@ class Rows:
             return None
         releases, chain, moves = json.loads(content)
         return Head(releases=releases, chain=chain, moves=moves)
+
+    def _key_changed(self) -> LedgerError:
+        return LedgerError(f"the key of the ledger {self.store.where} was changed meanwhile; nothing was recorded, so try again.")
 
     def _removed(self, series: str, recorded: int, here: int) -> LedgerError:
         return LedgerError(
