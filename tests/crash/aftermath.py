@@ -9,6 +9,7 @@ from crash import scene
 from crash.places import Place, said
 from phalanx import Ledger, Release, verify
 from phalanx.errors import PhalanxError
+from phalanx.ledger.marks import Mark
 
 
 def look(place: Place) -> list[str]:
@@ -19,6 +20,8 @@ def look(place: Place) -> list[str]:
             Release.read(path)
         except PhalanxError as error:
             faults.append(f"before mending: {error}")
+    if (named := len(folders(place, f"{scene.NAME}-*"))) > (said := len(marked(place))):
+        faults.append(f"before mending: {named} releases have their names, and the mark says {said}")
     return faults
 
 
@@ -46,6 +49,8 @@ def mend(place: Place, before: int, stopped: int = 1) -> dict[str, Any]:
             faults.append(f"{path.name} is not the folder whose digest is in the ledger")
         if entry.number < made.number and entry.digest not in {*written, *staged}:
             faults.append(f"the folder of release {entry.number} was nowhere")
+    if marked(place) != [entry.digest for entry in entries]:
+        faults.append(f"the mark says {len(marked(place))} releases, and the ledger has {len(entries)}")
     return {"recorded": recorded, "faults": [*faults, *at_rest(place, made.number), *place.strays()]}
 
 
@@ -64,6 +69,11 @@ def at_rest(place: Place, releases: int) -> list[str]:
     checked = verify([place.out / name for name in named], ledger=place.ledger)
     faults += [f"{check.name} does not hold ({check.note})" for check in checked.checks if not check.holds]
     return faults
+
+
+def marked(place: Place) -> list[str]:
+    """The digests of the releases that were published by the mark."""
+    return [digest for file in place.private.rglob("*.mark") for digest in Mark(file).read()[scene.NAME].digests]
 
 
 def folders(place: Place, pattern: str) -> list[Path]:

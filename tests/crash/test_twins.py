@@ -14,6 +14,8 @@ FOUND = [
     ("unsealed", {"how": "before"}, "rmdir", "private/ledger.db holds a released text"),
     ("a_copy_beside", {"how": "before"}, "unlink", "temporary file"),
     ("a_copy_elsewhere", {"how": "before"}, "rmdir", "is outside of the place"),
+    ("marked_too_late", {"how": "after"}, "rename", "have their names, and the mark says"),
+    ("marked_too_early", {"how": "after"}, ".mark", "is older than what was published"),
     ("swallowed", {"how": "fail"}, "rename", "the publisher said: it cannot be named; nothing was published"),
     ("removed_too_early", {"how": "fail"}, "rename", "it has no release.json"),
     ("never_flushed", {"how": "after", "power": "flushed"}, "rename", "its release is not there"),

@@ -14,6 +14,8 @@ from phalanx import staging
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.ledger import Ledger, sealing, store
+from phalanx.ledger.marks import Mark, Marked
+from phalanx.ledger.rows import Rows
 
 
 def named_too_early() -> None:
@@ -78,6 +80,31 @@ def _copy(where: Callable[[], Path | None]) -> None:
     Microdata.encode = copying
 
 
+def marked_too_late() -> None:
+    """The folder gets its name before the mark says so."""
+    advance, hand_out, late = Mark.advance, staging.Folder.hand_out, []
+    Mark.advance = lambda *said, **how: late.append((said, how))
+
+    def first(*a: Any) -> None:
+        hand_out(*a)
+        for said, how in late:
+            advance(*said, **how)
+
+    staging.Folder.hand_out = first
+
+
+def marked_too_early() -> None:
+    """The mark says so before the ledger knows it for good."""
+    insert = Rows.insert_release
+
+    def early(self: Rows, series: str, promise: str, entry: Any, segments: Any) -> None:
+        insert(self, series, promise, entry, segments)
+        known = self.mark.read().get(series, Marked())
+        self.mark.advance(series, replace(known, releases=(*known.releases, (entry.day, entry.digest))))
+
+    Rows.insert_release = early
+
+
 def swallowed() -> None:
     """An error after the recording is told as if nothing had happened."""
     hand_out = staging.Folder.hand_out
@@ -124,6 +151,8 @@ TWINS: dict[str, Callable[[], None]] = {
         unsealed,
         a_copy_beside,
         a_copy_elsewhere,
+        marked_too_late,
+        marked_too_early,
         swallowed,
         never_flushed,
         not_named_on_the_disk,

@@ -174,6 +174,17 @@ def test_a_mark_that_is_behind_is_made_good(ledger: Ledger) -> None:
     assert len(mark.read()["visits"].releases) == 3
 
 
+def test_a_first_release_whose_mark_was_interrupted(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crash between the first release and its mark is no alarm either: the mark of a series is there before anything is recorded."""
+    real = Mark.advance
+    with monkeypatch.context() as patched:
+        patched.setattr(Mark, "advance", lambda self, series, to, **how: real(self, series, to, **how) if not to.releases else None)
+        put(ledger, 1)
+    assert mark_of(ledger).read() == {"visits": Marked()}
+    assert len(ledger.releases("visits", marked=True)) == 1
+    put(ledger, 2)
+
+
 def test_no_mark_is_no_leave(ledger: Ledger) -> None:
     """Where no mark says whether there were more, nobody publishes; the ledger may be read, and a series that begins needs no mark."""
     put(ledger, 1)

@@ -215,6 +215,7 @@ class Ledger:
             self._rows.insert_release(series, said, entry, list(sealed))
             for segment, blob in sealed.items():
                 self._rows.insert_segment(series, entry.number, segment, blob)
+            self._rows.mark.begin(series)
         try:
             self._rows.mark.advance(series, Marked.of([*(known_entry for known_entry, _ in before), entry], known.moves))
         except LedgerError as wrong:

@@ -93,11 +93,13 @@ class Mark:
             raise self._unwritten("permission denied")
 
     def advance(self, series: str, to: Marked, *, damaged: bool = False) -> None:
-        """Have the mark say what the ledger says of a series; where it says so already, or more, it stays.
+        """Have the mark say what the ledger says of a series; where it says so already, or more, nothing is written.
 
         It is written beside, flushed, and renamed into place, by one process at a time. With ``damaged``, a mark that cannot be read is made anew.
         """
         beside = self.file.with_name(f"{self.file.name}.new")
+        if _says(self._said(damaged=damaged), series, to):
+            return
         try:
             private_folder(self.file.parent)
             while True:
@@ -115,6 +117,10 @@ class Mark:
         except OSError as error:
             raise self._unwritten(error.strerror) from None
 
+    def begin(self, series: str) -> None:
+        """Have a mark for a series before its first release is recorded: one that is behind is made good, and one that is missing would be an alarm."""
+        self.advance(series, Marked())
+
     def _said(self, *, damaged: bool) -> Mapping[str, Marked]:
         try:
             return self.read()
@@ -124,7 +130,7 @@ class Mark:
             return {}
 
     def _write(self, opened: Any, said: Mapping[str, Marked], series: str, to: Marked, beside: Path) -> None:
-        if said.get(series, Marked()).covers(to) and series in said:
+        if _says(said, series, to):
             beside.unlink()
             return
         os.fchmod(opened.fileno(), 0o600)  # whatever the umask
@@ -167,6 +173,10 @@ def unmarked(where: str, series: str, mark: Mark, releases: int) -> LedgerError:
         f"the ledger {where} may be an old one: it knows {releases} release(s) of series {series!r}, and no mark at {mark.file} says whether there were more. "
         f"Put the mark back that belongs to the key, or say what was published by 'phalanx series reconcile'."
     )
+
+
+def _says(said: Mapping[str, Marked], series: str, to: Marked) -> bool:
+    return series in said and said[series].covers(to)
 
 
 def _is_still(path: Path, handle: int) -> bool:

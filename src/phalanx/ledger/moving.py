@@ -87,6 +87,8 @@ def import_series(rows: Rows, file: Path, key_file: Path, *, folder: Path | None
                     rows.insert_segment(series, entry.number, name, rows.seal(incoming.read(), series, entry.number, name))
             rows.insert_segment(series, 1, PERSON, rows.seal(c.person_key, series, 1, PERSON))
             incoming.end()
+            if not c.copy:
+                rows.mark.begin(series)
         if not c.copy:
             rows.mark.advance(series, taken)
     return SeriesFile(series=series, releases=len(releases), folders=[entry.folder for entry, _ in releases], file=file, key=key_file, copy=c.copy)
