@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-_USER: Final = re.compile(r"(?<![\w+.-])([A-Za-z][\w+.-]*:/*+)(?!user@host)[^\s'\"]*@")
+_USER: Final = re.compile(r"(?<![\w+.])([A-Za-z][\w+.-]*:/*+)(?!user@host)[^\s'\"]*@")
 _OPTION: Final = re.compile(r"(?i)(passw(?:or)?d|pwd|passfile|secret|token)=[^\s'\"&]+")
 
 

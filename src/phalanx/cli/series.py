@@ -8,7 +8,9 @@ import typer
 
 from phalanx.cli.output import JSON, at_most, show_json, show_table
 
-app = typer.Typer(help="What a ledger knows about series and their releases, and how a series goes to another ledger.", no_args_is_help=True)
+app = typer.Typer(
+    help="What a ledger knows about series and their releases, how it is moved, backed up and restored, and how its key is changed.", no_args_is_help=True
+)
 
 LEDGER = Annotated[str, typer.Option("--ledger", help="The ledger: an SQLite file, sqlite:///file.db or postgresql://user@host/database.")]
 
@@ -35,7 +37,8 @@ def list_series(ledger: LEDGER, json: bool = JSON) -> None:
 def show(name: Annotated[str, typer.Argument(help="The name of the series.")], ledger: LEDGER, json: bool = JSON) -> None:
     """The releases of a series.
 
-    JSON keys: name, promise, moved, releases (each number, release, rows, groups, counterfeits, suppressed, spent, digest).
+    JSON keys: name, promise, moved, releases (each number, day, release, rows, groups, counterfeits, suppressed, spent, digest), reconciled (each number,
+    day, entered, forgotten).
     """
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import LedgerError, did_you_mean
@@ -49,16 +52,20 @@ def show(name: Annotated[str, typer.Argument(help="The name of the series.")], l
         moved = opened.moved(name)
         keys = ("rows", "groups", "counterfeits", "suppressed", "spent")
         found: list[dict[str, Any]] = [
-            {"number": e.number, "release": e.folder, **{k: e.summary.get(k) for k in keys}, "digest": e.digest} for e in opened.releases(name)
+            {"number": e.number, "day": e.day, "release": e.folder, **{k: e.summary.get(k) for k in keys}, "digest": e.digest} for e in opened.releases(name)
         ]
+        said = opened.reconciled(name)
     if json:
-        show_json({"name": name, "promise": promise, "moved": moved, "releases": found})
+        show_json({"name": name, "promise": promise, "moved": moved, "releases": found, "reconciled": [each.to_json() for each in said]})
         return
     for guarantee in promise.get("guarantees", []):
         typer.echo("promises: " + ", ".join([guarantee["name"], *(f"{k} = {v}" for k, v in guarantee.items() if k != "name")]))
     counts = _spent if any(e["spent"] for e in found) else _counted
     header = ["number", *counts({}), "folder"]
     show_table(f"Releases of {name}", header, [[e["number"], *counts(e).values(), Path(e["release"]).name] for e in found], right=range(len(header) - 1))
+    for each in said:
+        entered = f"release(s) {', '.join(map(str, each.entered))} entered again from their folders" if each.entered else f"{each.number} release(s) confirmed"
+        typer.echo(f"reconciled on {each.day}: {entered}{'; what they remembered about persons is lost' if each.forgotten else ''}")
     if moved is not None:
         typer.echo(f"moved to another ledger on {moved}, where it goes on")
     for folder in dict.fromkeys(str(Path(e["release"]).parent) for e in found):
@@ -134,7 +141,9 @@ def import_(
     for absent in [where for where in taken.folders if not Path(where).is_dir()]:
         typer.echo(f"missing: {absent} (the next publish reads the release folders; put it there, or import with --folder)")
     if taken.copy:
-        typer.echo("It came from a copy: do not publish it from the ledger that it was copied from any more.")
+        typer.echo(
+            "It came from a copy: do not publish it from the ledger that it was copied from any more, and say what was published since by 'series reconcile'."
+        )
     typer.echo(f"Now remove {taken.file} and {taken.key}.")
 
 

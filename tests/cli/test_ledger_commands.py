@@ -1,0 +1,101 @@
+"""Restoring, backing up and changing the key on the command line; and no word of the program holds a password, however it was typed."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+T = "patient,age,disease\n" + "".join(f"p{i},{20 + i * 3 % 40},{'flu cold ulcer gout'.split()[i % 4]}\n" for i in range(60))
+AT = ("--ledger", "clinic.db")
+
+
+@pytest.fixture
+def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Any) -> Any:
+    """A series of a method that remembers nothing, with one release."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(T)
+    Path("plan.toml").write_text(
+        '[series]\nname = "clinic"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "patient"\nquasi = ["age"]\nsensitive = "disease"\n'
+        '[method]\nname = "mondrian"\nk = 3\n[publish]\nto = "releases"\n'
+    )
+    assert call("publish", "plan.toml").code == 0
+    return call
+
+
+def test_a_ledger_is_restored(clinic: Any) -> None:
+    """The message of a ledger that went back names the command, and the command does what is needed."""
+    shutil.copy("clinic.db", "old.db")
+    assert clinic("publish", "plan.toml").code == 0
+    shutil.copy("old.db", "clinic.db")
+    refused = clinic("publish", "plan.toml")
+    assert refused.code == 2
+    assert "older than what was published of series 'clinic': it knows 1 release(s)" in refused.err
+    assert "phalanx series reconcile" in refused.err
+    assert clinic("series", "show", "clinic", *AT).err == refused.err
+    missing = clinic("series", "reconcile", "clinic", *AT)
+    assert (missing.code, "release 2 of series 'clinic' was published on" in missing.err) == (2, True)
+    said = json.loads(clinic("series", "reconcile", "clinic", "releases/clinic-1", "releases/clinic-2", *AT, "--json").out)
+    assert (said["number"], said["entered"], said["forgotten"]) == (2, [2], False)
+    assert "reconciled on" in clinic("series", "show", "clinic", *AT).out
+    shown = json.loads(clinic("series", "show", "clinic", *AT, "--json").out)
+    assert [(r["number"], r["day"] <= said["day"]) for r in shown["releases"]] == [(1, True), (2, True)]
+    assert shown["reconciled"] == [said]
+    assert clinic("publish", "plan.toml").code == 0
+
+
+def test_a_restore_as_text(clinic: Any) -> None:
+    """What was entered, what the steward says by it, and what is said where the mark is missing."""
+    Path("clinic.db.mark").unlink()
+    assert "may be an old one" in clinic("publish", "plan.toml").err
+    assert "you say that there are no more" in clinic("series", "reconcile", "clinic", *AT).out
+    assert "nothing to reconcile" in clinic("series", "reconcile", "clinic", *AT).err
+    assert clinic("publish", "plan.toml").code == 0
+
+
+def test_a_backup_comes_back(clinic: Any) -> None:
+    """A backup of all series, into a ledger that is made for it; it goes on once a steward says what left since."""
+    assert "clinic: 1 release(s) in" in clinic("series", "backup", *AT, "--to", "backup").out
+    assert "exists already" in clinic("series", "backup", *AT, "--to", "backup").err
+    made = json.loads(clinic("series", "backup", *AT, "--to", "another", "--json").out)
+    assert (made["folder"], [each["series"] for each in made["series"]]) == ("another", ["clinic"])
+    for path in Path().glob("clinic.db*"):
+        path.unlink()
+    assert "series reconcile" in clinic("series", "import", "backup/clinic.series", *AT).out
+    assert "may be an old one" in clinic("publish", "plan.toml").err
+    assert clinic("series", "reconcile", "clinic", *AT).code == 0
+    assert clinic("publish", "plan.toml").code == 0
+
+
+def test_a_key_is_changed(clinic: Any) -> None:
+    """The key file holds another key, and the series goes on."""
+    old = Path("clinic.db.key").read_text()
+    assert "clinic.db.key" in clinic("series", "rotate-key", *AT).out
+    assert Path("clinic.db.key").read_text() != old
+    assert "key" in json.loads(clinic("series", "rotate-key", *AT, "--json").out)
+    assert clinic("publish", "plan.toml").code == 0
+
+
+PASSWORD = "s3cr3t"
+MISTYPED = [
+    "postgresql:/ann:{}@db/x", "postgresql:ann:{}@db/x", "postgresql//ann:{}@db/x", "POSTGRESQL://ann:{}@db/x", "postgres:///ann:{}@db/x", "ann:{}@db/x",
+    "postgresql://ann:a@b{}@db/x", "postgresql://ann:/{}@db/x", "postgresql://ann@db/x?password={}", "mysql://ann:{}@db/x", "sqlite:/ann:{}@db",
+]  # fmt: skip
+PLACES = [
+    ("series", "list", "--ledger", "{}"), ("series", "show", "clinic", "--ledger", "{}"), ("series", "list", "{}"), ("{}",), ("publish", "{}"),
+    ("publish", "plan.toml", "--source", "{}"), ("publish", "plan.toml", "{}"), ("init", "{}"), ("verify", "{}"), ("verify", "releases/clinic-1", "--ledger", "{}"),
+    ("publish", "plan.toml", "--seed", "{}"), ("budget", "--epsilon", "{}"), ("series", "import", "{}", "--ledger", "clinic.db"),
+    ("series", "reconcile", "clinic", "{}", "--ledger", "clinic.db"), ("series", "backup", "--ledger", "clinic.db", "--to", "x/{}"),
+    ("attack", "releases/clinic-1", "--original", "{}", "--identifier", "patient"), ("publish", "plan.toml", "--{}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES, ids=" ".join)
+def test_no_password_is_shown(clinic: Any, place: tuple[str, ...]) -> None:
+    """Wherever a url with a password stands, and however it is mistyped."""
+    for url in MISTYPED:
+        for more in ((), ("--json",)):
+            said = clinic(*[word.format(url.format(PASSWORD)) for word in place], *more)
+            assert said.code == 2, (url, said.err)
+            assert PASSWORD not in said.out + said.err, (url, said.err)
