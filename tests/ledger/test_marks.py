@@ -109,7 +109,7 @@ def test_every_single_entry_is_missed(ledger: Ledger, number: int, *, marked: bo
     if not marked:
         mark_of(ledger).file.unlink()
     for door in ("releases", "commit", "next commit"):
-        with pytest.raises(LedgerError, match="older than what was published|was changed by others than Phalanx at release"):
+        with pytest.raises(LedgerError, match=r"older than what was published|was changed by others than Phalanx at release"):
             DOORS[door](ledger)
 
 
@@ -154,7 +154,7 @@ def test_another_history_is_refused(ledger: Ledger) -> None:
     mark.file.write_bytes(before)
     put(ledger, 2, digest="f" * 64)
     mark.file.write_bytes(published)
-    with pytest.raises(LedgerError, match="another release 2 of series 'visits' than the one that was published .*digest eeeeeeeeeeee"):
+    with pytest.raises(LedgerError, match=r"another release 2 of series 'visits' than the one that was published .*digest eeeeeeeeeeee"):
         ledger.releases("visits")
 
 
@@ -191,7 +191,7 @@ def test_no_mark_is_no_leave(ledger: Ledger) -> None:
     mark_of(ledger).file.unlink()
     assert len(ledger.releases("visits")) == 1
     for use in (lambda: put(ledger, 2), lambda: ledger.releases("visits", marked=True)):
-        with pytest.raises(LedgerError, match="may be an old one: it knows 1 .* and no mark at .*series reconcile"):
+        with pytest.raises(LedgerError, match=r"may be an old one: it knows 1 .* and no mark at .*series reconcile"):
             use()
     put(ledger, 1, "other")
     with pytest.raises(LedgerError, match="may be an old one"):
@@ -219,12 +219,12 @@ def test_a_mark_that_cannot_be_written(ledger: Ledger, monkeypatch: pytest.Monke
     put(ledger, 1)
     with monkeypatch.context() as patched:
         patched.setattr(os, "access", lambda *_: False)
-        with pytest.raises(LedgerError, match="cannot be written .permission denied.; make its folder writable, and publish again"):
+        with pytest.raises(LedgerError, match=r"cannot be written .permission denied.; make its folder writable, and publish again"):
             put(ledger, 2)
     assert len(ledger.releases("visits")) == 1
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-        with pytest.raises(LedgerError, match="release 2 of series 'visits' is recorded, and not handed out: the mark .* cannot be written"):
+        with pytest.raises(LedgerError, match=r"release 2 of series 'visits' is recorded, and not handed out: the mark .* cannot be written"):
             put(ledger, 2)
     mark = mark_of(ledger)
     assert sorted(mark.file.parent.glob("*.new")) == []

@@ -20,6 +20,7 @@ from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger, ReleaseEntry, postgresql
 from phalanx.ledger.keys import VARIABLE
 from phalanx.ledger.postgresql import Address, Postgresql
+from phalanx.ledger.rows import Head
 from phalanx.ledger.sealing import pack
 from phalanx.ledger.store import Store
 
@@ -530,7 +531,7 @@ def test_a_server_that_is_stopped(new_url) -> None:
 
         def stop_in_the_middle() -> None:
             with ledger._store.transaction("other"):
-                ledger._rows.insert_series("other", "{}", "2026-01-31")
+                ledger._rows.insert_series("other", "{}", "2026-01-31", Head.of("{}", [], 0))
                 os.kill(int(pid.read_text().split()[0]), signal.SIGINT)
                 while pid.exists():
                     time.sleep(0.02)

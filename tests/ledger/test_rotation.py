@@ -79,7 +79,7 @@ def test_a_publisher_under_the_old_key_is_told(url: str) -> None:
         with Ledger.open(url) as other:
             other.rotate_key()
             before = knows(other)
-            with pytest.raises(LedgerError, match="the key of the ledger .* was changed meanwhile; nothing was recorded"):
+            with pytest.raises(LedgerError, match=r"the key of the ledger .* was changed meanwhile; nothing was recorded"):
                 put(slow, 2)
             assert knows(other) == before
 

@@ -240,6 +240,7 @@ def test_cohorts_beside_a_registry(tmp_path):
         ({"k": 0}, "whole number of at least 1"),
         ({"grouping": "sideways"}, "grouping = 'sideways' is not known"),
         ({"min_width": {"age": 0}}, "must be a number above 0"),
+        ({"min_width": 2}, "min_width is a table"),
     ],
 )
 def test_parameters_that_mean_nothing(settings, what):

@@ -237,6 +237,7 @@ def test_the_paper_fills_what_is_short():
         ({"m": 2, "not_eligible": "drop"}, "not_eligible"),
         ({"m": 2, "remember": "yes"}, "remember"),
         ({"m": 2, "min_width": {"age": -1}}, "min_width"),
+        ({"m": 2, "min_width": 2}, "min_width is a table"),
     ],
 )
 def test_parameters_that_mean_nothing_are_refused(parameters, said):

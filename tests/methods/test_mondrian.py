@@ -190,6 +190,8 @@ def test_a_table_that_is_not_diverse_enough_is_refused_with_the_ways_out(paramet
         ({"t": 0.1, "distance": "far"}, "'far' is not known; use one of equal, ordered, hierarchical"),
         ({"cuts": "loose"}, "use one of strict, relaxed"),
         ({"min_width": {"age": 0}}, "min_width for 'age'"),
+        ({"min_width": 2}, "min_width is a table"),
+        ({"min_width": None}, "min_width is a table"),
     ],
     ids=str,
 )
