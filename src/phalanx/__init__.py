@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from phalanx.methods.slicing import Slicing
     from phalanx.plan import Plan
     from phalanx.publishing import Published, Series
+    from phalanx.reconciling import reconcile
     from phalanx.release.folder import Release
 
 _WHERE = {
@@ -67,6 +68,7 @@ _WHERE = {
     "Slicing": "phalanx.methods.slicing",
     "Tree": "phalanx.data.hierarchy",
     "Verification": "phalanx.checking",
+    "reconcile": "phalanx.reconciling",
     "verify": "phalanx.checking",
 }
 
@@ -102,6 +104,7 @@ __all__ = [
     "Slicing",
     "Tree",
     "Verification",
+    "reconcile",
     "verify",
 ]
 

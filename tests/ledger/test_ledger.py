@@ -309,7 +309,7 @@ def test_without_a_transaction_a_replacement_would_be_lost(ledger: Ledger, monke
     carry(ledger, 1, a=frame(1))
     with monkeypatch.context() as patched:
         patched.setattr(Store, "transaction", lambda *_: nullcontext())
-        interrupted_at(patched, 5, lambda: carry(ledger, 2, a=frame(2)))
+        interrupted_at(patched, 6, lambda: carry(ledger, 2, a=frame(2)))
     assert ledger._store.run("SELECT count(*) FROM segments WHERE name = 'carried/a'") == [(0,)]
 
 
