@@ -210,14 +210,15 @@ class Series:
             raise SourceError(f"in the registry: {wrong}") from None
 
     def _publish(self, frame: "pl.DataFrame", registry: "pl.DataFrame | None", table: Any, ledger: Ledger, began: float, progress: Progress) -> Published:
-        entries = ledger.releases(self.name, marked=True)  # before anything is mended: an old ledger would not know what it must keep
+        ledger.releases(self.name, marked=True)  # before anything is mended: an old ledger would not know what it must keep
         staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name, marked=True))
         ledger.check_goes_on(self.name)
+        entries = ledger.releases(self.name, marked=True)
         looked_at = entries if self._is.method.looks_back == "all" else entries[-1:]
         earlier = [_read_earlier(self.name, entry) for entry in looked_at]
         number = len(entries) + 1
         final = self._is.to / f"{self.name}-{number}"
-        staging.check_known(self._is.to, self.name, len(entries))
+        staging.check_known(self._is.to, self.name, lambda: ledger.releases(self.name))
 
         progress("encode")
         microdata = Microdata.encode(frame, self._is.schema, ledger.person_key(self.name), registry)

@@ -67,9 +67,12 @@ def make_room(to: Path) -> None:
         _flush(to.parent)
 
 
-def check_known(to: Path, series: str, releases: int) -> None:
-    """ReleaseError where a folder is called like a release that the ledger, which knows so many, does not know: one that may have left."""
-    if unknown := later(to, series, releases):
+def check_known(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]) -> None:
+    """ReleaseError where a folder is called like a release that the ledger does not know, which may have left.
+
+    ``entries`` reads the ledger; it is asked again where there is such a folder, since somebody else may have published it a moment ago.
+    """
+    if later(to, series, len(entries())) and (unknown := later(to, series, len(entries()))):
         raise ReleaseError(
             f"{unknown[0]} exists and is not in the ledger, so the ledger may be older than what was published; use the ledger that knows it, "
             "or enter it by 'phalanx series reconcile'."
