@@ -52,7 +52,7 @@ def main() -> None:
         rows = []
         for l in (2, 3):
             methods: dict[str, Method] = {
-                "Mondrian, l-diverse": Mondrian(l=l),
+                "Mondrian, l-diverse": Mondrian(l=l, cuts="strict"),
                 "m-invariance": MInvariance(m=l, changed="new-record", not_eligible="hold-back"),
                 "global guarantee": GlobalGuarantee(l=l, protect=protected),
             }

@@ -96,7 +96,7 @@ def workload_errors(runs: dict[int, common.Run], tables: Sequence[pl.DataFrame],
     """Figure 8: by selectivity and by m, in the last release; Mondrian beside it."""
     ways = {f"m-invariance, m = {m}": run for m, run in sorted(runs.items())}
     for name, way, method in (
-        ("mondrian-l", f"Mondrian, l = {asked.m}", Mondrian(k=asked.m, l=asked.m)),
+        ("mondrian-l", f"Mondrian, l = {asked.m}", Mondrian(k=asked.m, l=asked.m, cuts="strict")),
         ("mondrian-k", f"Mondrian, k = {asked.m}", Mondrian(k=asked.m)),
     ):
         ways[way] = common.publish(tables[-1:], name=name, schema=schema, method=method, to=to)
@@ -159,7 +159,7 @@ def vulnerable_tuples(runs: dict[int, common.Run], tables: Sequence[pl.DataFrame
     persons = len({person for table in tables for person in table["row_id"].to_list()})
     rows: list[tuple[str, int, int, str]] = []
     for l in asked.l:
-        run = common.publish(tables, name=f"l{l}", schema=schema, method=Mondrian(k=l, l=l), to=to)
+        run = common.publish(tables, name=f"l{l}", schema=schema, method=Mondrian(k=l, l=l, cuts="strict"), to=to)
         boxed, of = common.vulnerable_by_box(run, tables, schema, at_most=CHECKED_BY_BOX)
         rows.append((f"Mondrian, l = {l}", persons, common.vulnerable(run), f"{boxed} of {of} looked at"))
     for m, run in sorted(runs.items()):

@@ -83,7 +83,7 @@ def experiment(everything: pl.DataFrame, sensitive: str, releases: int, to: Path
     methods: dict[str, tuple[str, Method]] = {
         "remembering": ("m-invariance, remembering", MInvariance(m=m, changed="hold-back")),
         "forgetting": ("m-invariance, forgetting", MInvariance(m=m, changed="hold-back", not_eligible="hold-back", remember=False)),
-        "mondrian": ("Mondrian", Mondrian(k=m, l=m)),
+        "mondrian": ("Mondrian", Mondrian(k=m, l=m, cuts="strict")),
     }
     runs = {name: common.publish(tables, name=name, schema=schema, method=method, to=to) for name, (_, method) in methods.items()}
     values = pl.concat(tables)[sensitive].n_unique()

@@ -126,7 +126,7 @@ class Figures:
             self.plot(f"figure-5-{what}", panels)
 
     def mondrian(self, l: int) -> tuple[Generalized, Floats]:
-        form = publish(Mondrian(k=l, l=l), 1).form
+        form = publish(Mondrian(k=l, l=l, cuts="strict"), 1).form
         return form, disclosures(form, sample=self.sample)
 
     def figures_6_to_9(self) -> None:

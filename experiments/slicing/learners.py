@@ -31,8 +31,8 @@ WAYS: dict[str, Method] = {
     "slicing, occupation alone, strict, l = 5": Slicing(l=5, columns=[OCC_7, [SENSITIVE]]),
     "anatomy, l = 3": Anatomy(l=3),
     "anatomy, l = 5": Anatomy(l=5),
-    "Mondrian, l = 3": Mondrian(l=3),
-    "Mondrian, l = 5": Mondrian(l=5),
+    "Mondrian, l = 3": Mondrian(l=3, cuts="strict"),
+    "Mondrian, l = 5": Mondrian(l=5, cuts="strict"),
     "slicing, random buckets of 100": random_slices(COLUMNS, 100),
 }
 

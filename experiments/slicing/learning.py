@@ -77,7 +77,7 @@ def relinked(method: Slicing, times: int, table: Microdata, rows: Ints, seed: in
 def generalized(l: int, table: Microdata, rows: Ints, seed: int) -> Iterator[tuple[Codes, Codes]]:
     """The ends of the intervals of every group."""
     taken = table.take(rows)
-    draft = publish(Mondrian(k=l, l=l, diversity="distinct"), taken, seed)
+    draft = publish(Mondrian(k=l, l=l, diversity="distinct", cuts="strict"), taken, seed)
     frame = pl.DataFrame({"group": draft.groups, **codes(taken, np.arange(len(rows)))})
     names = taken.schema.quasi
     ends = frame.select(*(pl.col(n).min().over("group").alias(f"{n}_low") for n in names), *(pl.col(n).max().over("group").alias(f"{n}_high") for n in names))

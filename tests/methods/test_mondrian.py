@@ -64,7 +64,7 @@ PRINCIPLES: list[tuple[dict[str, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("cuts", ["strict", "relaxed"])
+@pytest.mark.parametrize("cuts", ["balanced", "strict", "relaxed"])
 @pytest.mark.parametrize(("parameters", "principle"), PRINCIPLES, ids=[str(p) for p, _ in PRINCIPLES])
 def test_every_published_group_keeps_the_promise_exactly(parameters: dict[str, Any], principle: Any, cuts: Any) -> None:
     """In fractions, from the published table, by the twin's definitions; and by the guarantees that the method names."""
@@ -143,7 +143,7 @@ def test_a_missing_value_is_a_value_of_its_own() -> None:
     draft = publish(Mondrian(k=4, l=2), frame, schema(missing="value"))
     assert draft.form.groups == 2
     assert sorted(map(str, draft.form.table["age_low"].unique().to_list())) == ["40", "None"]
-    assert publish(Mondrian(k=2, t=0, distance="hierarchical"), frame, schema(missing="value")).form.groups == 2
+    assert publish(Mondrian(k=2, t=0, distance="hierarchical", cuts="strict"), frame, schema(missing="value")).form.groups == 2
 
 
 def test_more_than_the_table_has_is_refused() -> None:
@@ -188,7 +188,7 @@ def test_a_table_that_is_not_diverse_enough_is_refused_with_the_ways_out(paramet
         ({"t": 1.5}, "t must be at least 0 and at most 1"),
         ({"distance": "ordered"}, "needs t"),
         ({"t": 0.1, "distance": "far"}, "'far' is not known; use one of equal, ordered, hierarchical"),
-        ({"cuts": "loose"}, "use one of strict, relaxed"),
+        ({"cuts": "loose"}, "use one of balanced, strict, relaxed"),
         ({"min_width": {"age": 0}}, "min_width for 'age'"),
         ({"min_width": 2}, "min_width is a table"),
         ({"min_width": None}, "min_width is a table"),
@@ -231,8 +231,8 @@ def test_fractions_that_do_not_fit_are_tightened() -> None:
     """A t with twenty digits is kept, never loosened: a bound of just under one half refuses a distance of one half."""
     frame = pl.DataFrame({"age": [1, 1, 2, 2], "illness": ["flu", "flu", "rash", "rash"]})
     roles = Schema(quasi=["age"], sensitive="illness")
-    assert publish(Mondrian(t="0.5"), frame, roles).form.groups == 2
-    assert publish(Mondrian(t="0.49999999999999999999"), frame, roles).form.groups == 1
+    assert publish(Mondrian(t="0.5", cuts="strict"), frame, roles).form.groups == 2
+    assert publish(Mondrian(t="0.49999999999999999999", cuts="strict"), frame, roles).form.groups == 1
 
 
 def test_the_manifest_shows_the_parameters() -> None:
@@ -244,7 +244,7 @@ def test_the_manifest_shows_the_parameters() -> None:
         "diversity": "frequency",
         "t": "1/4",
         "distance": "equal",
-        "cuts": "strict",
+        "cuts": "balanced",
         "min_width": {"age": 2},
     }
 

@@ -19,7 +19,12 @@ from phalanx.randomness import Randomness, Stream
 from phalanx.release.generalized import generalize
 
 SURE = 1e-7
-METHODS: dict[str, Any] = {"strict": Mondrian(k=2), "relaxed": Mondrian(k=2, cuts="relaxed"), "m-invariance": MInvariance(m=2)}
+METHODS: dict[str, Any] = {
+    "strict": Mondrian(k=2),
+    "relaxed": Mondrian(k=2, cuts="relaxed"),
+    "balanced": Mondrian(k=2, cuts="balanced"),
+    "m-invariance": MInvariance(m=2),
+}
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill", keep=["who it is"])
 
 

@@ -25,7 +25,7 @@ Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
-LOOKED_AT: Final = 4096
+LOOKED_AT: Final = 2**16
 """In nodes of at most so many rows every attribute is tried, and the one that narrows most is cut; in larger ones the widest is."""
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
@@ -69,18 +69,46 @@ class Scratch(NamedTuple):
 
 
 @_kernel
-def divide(keys: Floats, order: Ints, start: int, end: int, blocks: int, parts: int, moved: Ints) -> None:
-    """Divide each block of ``order[start:end]`` into equal ``parts`` by the ``keys`` (n,) of the rows, and bring the parts together.
+def part(positions: Floats, by: Ints, order: Ints, start: int, middle: int, end: int) -> None:
+    """Reorder ``order[start:end]`` so that the rows before ``middle`` come first by the attributes ``by``; the second decides where the first is equal, and so on.
+
+    Rows that are equal in all fall on either side by the order in which they stand.
+    """
+    low, high = start, end
+    for a in by:
+        keys = positions[:, a]
+        select(order, keys, low, middle, high)
+        last, first = -np.inf, np.inf
+        for i in range(low, middle):
+            last = max(last, keys[order[i]])
+        for i in range(middle, high):
+            first = min(first, keys[order[i]])
+        if last < first:
+            return
+        left, right = middle, middle
+        for i in range(middle - 1, low - 1, -1):
+            if keys[order[i]] == first:
+                left -= 1
+                order[i], order[left] = order[left], order[i]
+        for i in range(middle, high):
+            if keys[order[i]] == first:
+                order[i], order[right] = order[right], order[i]
+                right += 1
+        low, high = left, right
+
+
+@_kernel
+def divide(positions: Floats, by: Ints, order: Ints, start: int, end: int, blocks: int, parts: int, moved: Ints) -> None:
+    """Divide each block of ``order[start:end]`` into equal ``parts`` by the attributes ``by``, as :func:`part` does, and bring the parts together.
 
     With ``s`` rows, part x is then ``order[start + s * x // parts : start + s * (x + 1) // parts]``, with as many blocks as the node had, one behind the
-    other. The size of several ``blocks`` is a multiple of ``parts``. ``moved`` is scratch of the node's length. Equal rows fall on either side by the order
-    in which they stand.
+    other. The size of several ``blocks`` is a multiple of ``parts``. ``moved`` is scratch of the node's length.
     """
     size = (end - start) // blocks
     for k in range(blocks):
         first = start + k * size
         for x in range(1, parts):
-            select(order, keys, first + size * (x - 1) // parts, first + size * x // parts, first + size)
+            part(positions, by, order, first + size * (x - 1) // parts, first + size * x // parts, first + size)
     if blocks == 1:
         return
     share = size // parts
@@ -108,39 +136,58 @@ def extent(positions: Floats, order: Ints, start: int, end: int, low: Floats, hi
 
 
 @_kernel
-def choose(positions: Floats, order: Ints, start: int, end: int, blocks: int, parts: int, tried: Ints, moved: Ints, low: Floats, high: Floats) -> int:
-    """The attribute to cut next, which no sensitive value decides: of a small node the one whose parts are narrowest together, of a large one the widest.
+def from_widest(spread: Floats, first: int, by: Ints) -> None:
+    """Set ``by`` (d,) to the attributes in falling order of their ``spread`` (d,), ``first`` before all others."""
+    by[0] = first
+    filled = 1
+    for q in range(len(spread)):
+        if q == first:
+            continue
+        at = filled
+        while at > 1 and spread[by[at - 1]] < spread[q]:
+            by[at] = by[at - 1]
+            at -= 1
+        by[at] = q
+        filled += 1
+
+
+@_kernel
+def choose(
+    positions: Floats, order: Ints, start: int, end: int, blocks: int, parts: int, by: Ints, tried: Ints, moved: Ints, low: Floats, high: Floats
+) -> None:
+    """Set ``by`` (d,) to the attributes to cut by next, which no sensitive value decides: of a small node first the one whose parts are narrowest together, of
+    a large one the widest.
 
     ``tried`` and ``moved`` are scratch of the node's length; ``low`` and ``high`` (d,) too.
     """
     d, size = positions.shape[1], end - start
     extent(positions, order, start, end, low, high)
-    best, narrowest = 0, np.inf
-    if size > LOOKED_AT:
-        for q in range(1, d):
-            if high[q] - low[q] > high[best] - low[best]:
-                best = q
-        return best
     spread = high - low
-    for q in range(d):
-        if spread[q] <= 0:
-            continue
-        tried[:size] = order[start:end]
-        divide(positions[:, q], tried, 0, size, blocks, parts, moved)
-        total = 0.0
-        for x in range(parts):
-            total += extent(positions, tried, size * x // parts, size * (x + 1) // parts, low, high)
-        if total < narrowest:
-            best, narrowest = q, total
-    return best
+    best, narrowest = int(np.argmax(spread)), np.inf
+    if size <= LOOKED_AT:
+        for q in range(d):
+            if spread[q] <= 0:
+                continue
+            tried[:size] = order[start:end]
+            from_widest(spread, q, by)
+            divide(positions, by, tried, 0, size, blocks, parts, moved)
+            total = 0.0
+            for x in range(parts):
+                total += extent(positions, tried, size * x // parts, size * (x + 1) // parts, low, high)
+            if total < narrowest:
+                best, narrowest = q, total
+    from_widest(spread, best, by)
 
 
 @_kernel
 def ways(size: int, blocks: int, unit: int) -> int:
-    """Into how many parts a node of ``blocks`` is cut: three where that makes groups of about ``unit`` rows, else two; 0 where it cannot be even."""
-    if 3 * unit <= size < 4 * unit and (blocks == 1 or size // blocks % 3 == 0):
+    """Into how many parts a node of ``blocks`` is cut: three where that makes groups of about ``unit`` rows, or two cannot be even; 0 where none can."""
+    block = size // blocks
+    if 3 * unit <= size < 4 * unit and (blocks == 1 or block % 3 == 0):
         return 3
-    return 2 if blocks == 1 or size // blocks % 2 == 0 else 0
+    if blocks == 1 or block % 2 == 0:
+        return 2
+    return 3 if block % 3 == 0 else 0
 
 
 @_kernel
@@ -232,6 +279,7 @@ def cut(positions: Floats, order: Ints, todo: Ints, unit: int, least: int, share
     scratch = _scratch(shares, asked)
     moved, tried = np.empty(longest, np.int64), np.empty(min(longest, LOOKED_AT), np.int64)
     low, high = np.empty(positions.shape[1], np.float64), np.empty(positions.shape[1], np.float64)
+    by = np.empty(positions.shape[1], np.int64)
     stack = np.empty((len(todo) + 3 * 64, 3), np.int64)
     stack[: len(todo)] = todo
     waiting, left_over = len(todo), 0
@@ -248,8 +296,8 @@ def cut(positions: Floats, order: Ints, todo: Ints, unit: int, least: int, share
         made = False
         parts = ways(size, blocks, unit)
         while not made and parts > 0 and size // parts >= least:
-            attribute = choose(positions, order, start, end, blocks, parts, tried, moved, low, high)
-            divide(positions[:, attribute], order, start, end, blocks, parts, moved)
+            choose(positions, order, start, end, blocks, parts, by, tried, moved, low, high)
+            divide(positions, by, order, start, end, blocks, parts, moved)
             made = True
             for x in range(parts):
                 made = made and _holds(order, start + size * x // parts, start + size * (x + 1) // parts, size // parts, shares, asked, scratch)

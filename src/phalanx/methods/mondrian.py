@@ -19,13 +19,15 @@ from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, Fr
 from phalanx.guarantees.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.kernels import mondrian as kernel
+from phalanx.kernels.balanced import Requirement
+from phalanx.methods.balanced import by_even_cuts
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
-from phalanx.randomness import Randomness
+from phalanx.randomness import Randomness, Stream
 from phalanx.release.generalized import generalize
 
 Diversity = Literal["frequency", "distinct", "entropy", "recursive"]
 Distance = Literal["equal", "ordered", "hierarchical"]
-Cuts = Literal["strict", "relaxed"]
+Cuts = Literal["balanced", "strict", "relaxed"]
 
 _LARGEST: Final = 2**30
 """Fractions whose parts are larger do not fit the kernel; they are tightened to ones that do."""
@@ -47,10 +49,15 @@ class Mondrian:
     Raises PlanError for parameters that cannot be met by any table, SchemaError where l or t is asked and no sensitive attribute is declared
     or it holds sets, MethodError for fewer than k rows, NotEligible where the whole table is not diverse enough to begin with.
 
-    Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4; how we differ stands at the head of ``kernels/mondrian.py``.
+    Balanced cuts hold against an adversary who knows the method, everybody's quasi-identifiers and the table's values: each member of a group has each value
+    with exactly the share that the group shows. ``strict`` and ``relaxed`` cuts with l or t do not: a cut that was not made says what would have failed, which
+    may name persons (minimality; docs/explanation/k-anonymity-and-algorithms.md has figures). With k alone no cut looks at a sensitive value.
+
+    Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4; how we differ stands at the head of ``kernels/mondrian.py``. Balanced cuts are our own, see
+    ``kernels/balanced.py``.
 
     >>> Mondrian(k=10, l=2.5).public()
-    {'name': 'mondrian', 'k': 10, 'l': '5/2', 'diversity': 'frequency', 'cuts': 'strict'}
+    {'name': 'mondrian', 'k': 10, 'l': '5/2', 'diversity': 'frequency', 'cuts': 'balanced'}
     """
 
     name: ClassVar[str] = "mondrian"
@@ -71,8 +78,9 @@ class Mondrian:
     """Closeness: the greatest distance between a group's sensitive distribution and the table's, from 0 to 1."""
     distance: Distance = "equal"
     """Between sensitive values: all alike, by their order, or by their hierarchy."""
-    cuts: Cuts = "strict"
-    """``strict``: boxes are disjoint; ``relaxed``: persons with the median value may fall on either side, so that groups are smaller."""
+    cuts: Cuts | None = None
+    """``balanced``: a cut that fails tells of nobody, the default with l or t; ``strict``: boxes are disjoint, the default with k alone; ``relaxed``: persons
+    with the median value may fall on either side, so that groups are smaller."""
     min_width: Mapping[str, float] = field(default_factory=dict)
     """Per attribute the least width of a published interval, in its own unit."""
 
@@ -80,7 +88,7 @@ class Mondrian:
         whole(self.k, "[method] k")
         for parameter, allowed in (("diversity", get_args(Diversity)), ("distance", get_args(Distance)), ("cuts", get_args(Cuts))):
             word = getattr(self, parameter)
-            if word not in allowed:
+            if word not in allowed and (parameter, word) != ("cuts", None):
                 raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use one of ' + ', '.join(allowed) + '.'}")
         if self.l is None and self.diversity != "frequency":
             raise PlanError(f"[method] diversity = {self.diversity!r} needs l; add it.")
@@ -122,11 +130,15 @@ class Mondrian:
         check_min_width(self.min_width, microdata)
         if self._about_sensitive:
             microdata.check_single_valued("a promise of l or t")
-        # Relaxed cuts deal persons with the median value out in the order in which they stand, which must not be that of the source.
-        order = rng.stream("deal").permutation(microdata.rows) if self.cuts == "relaxed" else np.arange(microdata.rows)
-        dealt = microdata.take(order) if self.cuts == "relaxed" else microdata
-        groups = np.empty(microdata.rows, dtype=np.int64)
-        groups[order] = partition(self, dealt.quasi, dealt.sensitive if self._about_sensitive else None, of=microdata.schema.sensitive)
+        of = microdata.schema.sensitive
+        if self._used_cuts == "balanced":
+            groups = balanced_partition(self, microdata.quasi, microdata.sensitive if self._about_sensitive else None, rng.stream("deal"), of=of)
+        else:
+            # Relaxed cuts deal persons with the median value out in the order in which they stand, which must not be that of the source.
+            order = rng.stream("deal").permutation(microdata.rows) if self._used_cuts == "relaxed" else np.arange(microdata.rows)
+            dealt = microdata.take(order) if self._used_cuts == "relaxed" else microdata
+            groups = np.empty(microdata.rows, dtype=np.int64)
+            groups[order] = partition(self, dealt.quasi, dealt.sensitive if self._about_sensitive else None, of=of)
         form, published = generalize(microdata, np.arange(microdata.rows), groups, rng.stream("mondrian"), min_width=self.min_width)
         return Draft(form=form, groups=published[groups])
 
@@ -138,12 +150,35 @@ class Mondrian:
             said["c"] = plain(self.c)
         if self.t is not None:
             said |= {"t": plain(self.t), "distance": self.distance}
-        said["cuts"] = self.cuts
+        said["cuts"] = self._used_cuts
         return said | ({"min_width": dict(self.min_width)} if self.min_width else {})
 
     @property
     def _about_sensitive(self) -> bool:
         return self.l is not None or self.t is not None
+
+    @property
+    def _used_cuts(self) -> Cuts:
+        return self.cuts or ("balanced" if self._about_sensitive else "strict")
+
+    @property
+    def holds_if_method_known(self) -> bool:
+        """Balanced cuts tell of nobody, and no cut does where k alone is asked for; else a cut that was not made tells of sensitive values (minimality)."""
+        return self._used_cuts == "balanced" or not self._about_sensitive
+
+
+def balanced_partition(method: Mondrian, quasi: Sequence[Column], sensitive: Column | None, stream: Stream, *, of: str | None = None) -> npt.NDArray[np.int64]:
+    """The group of every row by balanced cuts, 0 .. g-1, shape (n,); ``of`` names the sensitive attribute in errors."""
+    n = len(quasi[0].codes)
+    rule, log_l, totals, nodes, node_totals, values = rule_of(method, n, sensitive)
+    positions = np.ascontiguousarray(np.stack([column.domain.normalised[column.codes] for column in quasi], axis=1))
+    if n < method.k:
+        raise _too_few(method, n)
+    names = by_even_cuts(positions, stream, int(rule[kernel.K]), Requirement(values, rule, log_l, totals, nodes, node_totals))
+    if names is None:
+        raise _not_eligible(method, np.sort(totals[totals > 0])[::-1], of)
+    groups: npt.NDArray[np.int64] = np.unique(names, return_inverse=True)[1]
+    return groups
 
 
 def partition(
@@ -163,7 +198,7 @@ def partition(
     n = len(quasi[0].codes)
     rule, log_l, totals, nodes, node_totals, values = rule_of(method, n, sensitive)
     if n < method.k:
-        raise MethodError(f"the table has {n} row(s) and a group needs k = {method.k}; lower k, or publish when there are more rows.")
+        raise _too_few(method, n)
     if sensitive is not None and not kernel.meets(values, rule, log_l, totals, nodes, node_totals):
         raise _not_eligible(method, np.sort(totals[totals > 0])[::-1], of)
     stacked = np.empty((len(quasi) + (sensitive is not None), n), dtype=np.int32)
@@ -255,6 +290,10 @@ def _levels(sensitive: Column, present: npt.NDArray[np.int64]) -> npt.NDArray[np
         raise SchemaError("distance = 'hierarchical' is about the sensitive attribute's hierarchy, and it has none; declare one, or use 'equal' or 'ordered'.")
     below_root = ancestors[present].select(ancestors.columns[:-1])
     return np.stack([level.fill_null("").rank("dense").to_numpy().astype(np.int32) - np.int32(1) for level in below_root])
+
+
+def _too_few(method: Mondrian, n: int) -> MethodError:
+    return MethodError(f"the table has {n} row(s) and a group needs k = {method.k}; lower k, or publish when there are more rows.")
 
 
 def _not_eligible(method: Mondrian, counts: npt.NDArray[np.int64], of: str | None) -> NotEligible:
