@@ -115,7 +115,7 @@ def test_equal_rows_are_divided_like_others(n: int, least: int, seed: int) -> No
 
 def test_rows_equal_on_one_attribute_are_divided_by_the_next() -> None:
     """Eight rows of one sex and two ages: halves are of one age each, although the cut is by sex first."""
-    rows = np.array([(1.0, 0.0)] + [(0.0, age) for age in (0.1, 0.4) for _ in range(4)][:7])
+    rows = np.array([(1.0, 0.0), *[(0.0, 0.1)] * 4, *[(0.0, 0.4)] * 3])
     group = by_cuts(rows, np.array([3, 1, 7, 5, 0, 2, 6, 4]), 4, 4, nothing_shared(8), nothing_required())
     assert group is not None
     assert sets_of(group) == [[0, 5, 6, 7], [1, 2, 3, 4]]

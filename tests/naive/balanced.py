@@ -5,6 +5,7 @@ of ``size`` rows must. The ``broken`` ones cut as one might who has not thought 
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Literal
 
 Holds = Callable[[list[int], int, list[int]], bool]
@@ -30,7 +31,7 @@ def groups_of(rows: Sequence[tuple[float, ...]], present: Sequence[int], unit: i
             ends = [0, 3 * n // 8, n]
         if broken == "free" and parts == 2 and n % 2 and turn % 2:
             ends[1] += 1
-        return [ordered[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        return [ordered[a:b] for a, b in pairwise(ends)]
 
     def ways(size: int, blocks: list[list[int]]) -> int:
         each = len(blocks[0])

@@ -29,7 +29,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from kernels.test_balanced import frequency, keeps_frequency, sets_of, shares_of
+from kernels.test_balanced import frequency, keeps_frequency, keeps_shares, sets_of, shares_of
 from naive import balanced as naive
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Column
@@ -146,8 +146,13 @@ def test_cuts_that_tell_are_caught(broken: naive.Broken, values: str, l: Any) ->
 
 @pytest.mark.parametrize(("broken", "same"), [("", True), ("three eighths", False)])
 def test_uneven_parts_are_caught(broken: naive.Broken, same: bool) -> None:
-    """Eight rows cut into three and five: a chance is no longer the share, as it is in the twin that cuts them into halves."""
-    found = chances(arrangements(map(int, "00011122")), by_twin(places(8, 2, 0), Fraction(2), 2, broken))
+    """Eight rows, two holders, cut into three and five: a chance is no longer the share, as it is in the twin that cuts them into halves."""
+    held, rows = [(0,)] * 2 + [()] * 6, places(8, 2, 0)
+
+    def publish(world: World) -> list[list[int]]:
+        return naive.groups_of(rows, range(8), 3, 3, keeps_shares([list(values) for values in world], [3.0], [{}] * 8), broken)
+
+    found = chances(arrangements(held), publish)
     assert all(chance == share for chance, share, _, _ in found) == same
 
 

@@ -6,7 +6,8 @@ each block, so that each part of it has an equal share of every block. So whoeve
 (in all parts at once) without a change of what is seen: each member of a published group is equally likely to hold each of its values.
 
 A node of an odd number of rows is divided as evenly as can be; both parts may hold what the smaller one may. Where that fails the node is a group, for its
-rows could not be exchanged any more; the chance of each stays within what the group may hold, if not equal.
+rows could not be exchanged any more; the chance of each stays within what the group may hold, if not equal. That is so for ratios (largest shares) alone: under
+entropy, recursive or distinct diversity and closeness a failed odd cut may name persons, so ``methods/balanced.py`` deals rows out so that no cut is odd.
 
 Source: our own, against Wong, Fu, Wang, Pei, "Minimality attack in privacy preserving data publishing", VLDB 2007. Proof and figures:
 docs/explanation/who-knows-the-method.md; enumeration: tests/worlds/.
@@ -155,10 +156,9 @@ def from_widest(spread: Floats, first: int, by: Ints) -> None:
 def choose(
     positions: Floats, order: Ints, start: int, end: int, blocks: int, parts: int, by: Ints, tried: Ints, moved: Ints, low: Floats, high: Floats
 ) -> None:
-    """Set ``by`` (d,) to the attributes to cut by next, which no sensitive value decides: of a small node first the one whose parts are narrowest together, of
-    a large one the widest.
+    """Set ``by`` (d,) to the attributes to cut by next: of a small node first the one whose parts are narrowest together, of a large one the widest.
 
-    ``tried`` and ``moved`` are scratch of the node's length; ``low`` and ``high`` (d,) too.
+    No sensitive value is looked at. ``tried`` and ``moved`` are scratch of the node's length; ``low`` and ``high`` (d,) too.
     """
     d, size = positions.shape[1], end - start
     extent(positions, order, start, end, low, high)
