@@ -84,7 +84,8 @@ def sizes(n: int, least: int, smallest: int, d: int) -> list[tuple[int, int]]:
             for size in (left // ways, (left - smallest) // ways):
                 rest = left - size * ways
                 if size >= least and (rest == 0 or min(rest, size * ways) >= smallest):
-                    width = size * ways * (size / (size * ways)) ** (1 / d) + rest * (1.5 * least / max(rest, 1)) ** (1 / d)
+                    uneven = size + size % 2 / 2  # a block of odd size is not halved once more
+                    width = size * ways * (uneven / (size * ways)) ** (1 / d) + rest * (1.3 * least / max(rest, 1)) ** (1 / d)
                     best = min(best, (width, size * ways, size))
         dealt.append(best[1:])
         left -= best[1]

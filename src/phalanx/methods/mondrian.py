@@ -105,11 +105,6 @@ class Mondrian:
         check_widths(self.min_width)
 
     @property
-    def holds_if_method_known(self) -> bool:
-        """Cuts look at sensitive values only where l or t is asked for; then a cut that did not take place tells of them (minimality)."""
-        return not self._about_sensitive
-
-    @property
     def guarantees(self) -> list[Guarantee]:
         promised: list[Guarantee] = [KAnonymity(k=self.k)]
         if self.l is not None:
