@@ -9,6 +9,9 @@ A node of an odd number of rows is divided as evenly as can be; both parts may h
 rows could not be exchanged any more; the chance of each stays within what the group may hold, if not equal. That is so for ratios (largest shares) alone: under
 entropy, recursive or distinct diversity and closeness a failed odd cut may name persons, so ``methods/balanced.py`` deals rows out so that no cut is odd.
 
+Throughout, ``positions`` (n, d) are the rows' places in [0, 1]; ``order[start:end]`` are the rows of a node or part; ``size`` is a number of rows; ``shares``
+and ``asked`` are what a group must keep, a :class:`Shares` and a :class:`Requirement`; ``ratio`` (v,) is what the node demands by value; ``scratch`` is room.
+
 Source: our own, against Wong, Fu, Wang, Pei, "Minimality attack in privacy preserving data publishing", VLDB 2007. Proof and figures:
 docs/explanation/who-knows-the-method.md; enumeration: tests/worlds/.
 """

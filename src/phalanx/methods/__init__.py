@@ -2,7 +2,7 @@
 
 ``base``: what a method is, and how it is found by name.
 
-- ``mondrian``.
+- ``mondrian``; ``balanced``: groups that tell of nobody, also for global-guarantee.
 - ``m_invariance``; ``signatures``: the sets of values among which persons are published.
 - ``global_guarantee``; ``rounds``: one release of it; ``grouping``: its groups; ``ratios``, ``exposures``, ``protected``, ``cohorts``.
 - ``slicing``; ``columns``, ``column_boxes``: which attributes stand together, and how they are generalized; ``tuples``: tuples as slicing sees them; ``cuts``,
