@@ -6,7 +6,7 @@ BIN     := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick check format bench experiments judges docs-reference clean
+.PHONY: help demo test quick check format bench experiments judges oracle docs-reference clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -38,6 +38,9 @@ experiments: $(VENV)/.test  ## the papers' figures on real data
 
 judges: $(VENV)/.test  ## our adversaries beside Anonymeter and anonypyx, in an environment of their own
 	@$(BIN)/python experiments/judges/judges.py
+
+oracle: $(VENV)/.test  ## publish from every world: what who knows the method learns, as a table
+	@PYTHONPATH=tests $(BIN)/python -m worlds.table
 
 docs-reference: $(VENV)/.test  ## docs/reference/ from the docstrings
 	@$(BIN)/python docs/reference.py
