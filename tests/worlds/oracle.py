@@ -114,7 +114,7 @@ def ask(
         return Answer(len(setting.worlds), publisher.runs, sum(n for n, _ in findings), how, tuple(finding for _, finding in findings))
     outputs, varied = _distributions(publisher, how, runs, look, progress)
     findings = [judged(setting, outputs, name, weights, bound, wanted, refusals=refusals) for name, weights in priors.items()]
-    kind = "exact" if how == "enumerated" or not varied else f"near exact ({varied} worlds vary)"
+    kind = "exact" if how == "enumerated" else f"near exact ({varied or 'no'} worlds vary)"
     return Answer(len(setting.worlds), publisher.runs, len(outputs), kind, tuple(findings))
 
 
