@@ -198,7 +198,7 @@ def global_guarantee() -> Iterable[Case]:
             table, setting = ("2 of 8", once(hiv(2, 8))) if adaptive else ("1 of 8, twice, two replaced", TWICE)
             yield open_("global-guarantee", down, table, setting, HALF, **on)
         even = given | {"grouping": "balanced"}
-        for table, setting in (("2 of 6", once(hiv(2, 6))), ("1 of 8, twice, two replaced", TWICE), ("1 of 4; 1 of 8, one of equal age", UNEQUAL)):
+        for table, setting in (("2 of 5", once(hiv(2, 5))), ("1 of 8, twice, two replaced", TWICE), ("1 of 4; 1 of 8, one of equal age", UNEQUAL)):
             yield holds("global-guarantee", even, table, setting, HALF, soon=True, **(on | {"how": "enumerated"}))
     adaptive = base | {"strategy": "adaptive"}
     all_values = {"l": 2, "protect": "all"}

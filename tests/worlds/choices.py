@@ -10,6 +10,7 @@ compare the result with publications by real randomness:
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 from phalanx.kernels import anatomy as anatomy_kernel
 
 LABELS = frozenset({"generalize", "bucketize", "slices", "mondrian", "perturb"})
-"""Streams from which only ids and the order of rows are drawn; words from them (which row a counterfeit copies) are refused."""
+"""Streams from which only ids and the order of rows are drawn; words from them (which row a counterfeit copies) cannot be gone through."""
 PICKED = frozenset({"anatomy"})
 """Streams whose words a kernel turns into whole numbers by ``pick``."""
 MARKS = frozenset({"safe sampling: mark"})
@@ -114,13 +115,32 @@ def dealt(piles: int) -> Fold:
     return deal
 
 
+@dataclass(frozen=True)
+class Unread:
+    """A random word, which has too many values to go through: whoever looks at it cannot be enumerated."""
+
+    task: str
+
+    def __int__(self) -> int:
+        raise NotEnumerableError(f"{self.task}: raw words")
+
+    __index__ = __int__
+
+    def __rshift__(self, bits: int) -> int:
+        return int(self) >> bits
+
+
 class EveryRandomness:
-    """Looks like Randomness to a method, and asks ``choices``; ``folds`` by the name of the stream, for permutations of all rows."""
+    """Looks like Randomness to a method, and asks ``choices``; ``folds`` by the name of the stream, for permutations of all rows.
+
+    A stream of the same name draws the same again, as there.
+    """
 
     for_publication = True
 
     def __init__(self, choices: Choices, folds: dict[str, Fold], codes: np.ndarray) -> None:
         self.choices, self.folds, self.codes = choices, folds, codes
+        self.drawn: dict[str, list[tuple[Any, np.ndarray]]] = {}
 
     def stream(self, task: str) -> "EveryStream":
         return EveryStream(self, task)
@@ -129,28 +149,43 @@ class EveryRandomness:
 class EveryStream:
     def __init__(self, of: EveryRandomness, task: str) -> None:
         self.of, self.task = of, task
+        self.at = 0
 
     def permutation(self, n: int) -> np.ndarray:
+        return self._draw(("permutation", n), lambda: self._permuted(n))
+
+    def integers(self, bound: int, n: int) -> np.ndarray:
+        if bound > 1000:
+            raise NotEnumerableError(f"{self.task}: a whole number below {bound}")
+        return self._draw(("integers", bound, n), lambda: np.array([self.of.choices.among(bound) for _ in range(n)], dtype=np.int64))
+
+    def bernoulli(self, beta: Fraction, n: int) -> np.ndarray:
+        if beta in (0, 1):
+            return np.arange(n if beta else 0)
+        return self._draw(("bernoulli", beta, n), lambda: np.flatnonzero([self.of.choices.weighted([1 - beta, beta]) for _ in range(n)]))
+
+    def words(self, n: int) -> np.ndarray:
+        if self.task in PICKED | MARKS:
+            return np.zeros(n, dtype=np.uint64)
+        return np.array([Unread(self.task) for _ in range(n)], dtype=object)
+
+    def _permuted(self, n: int) -> np.ndarray:
         if self.task in LABELS:
             return np.arange(n)
         if n == len(self.of.codes) and self.task in self.of.folds:
             return self.of.folds[self.task](self.of.choices, self.of.codes)
         return whole(self.of.choices, np.arange(n))
 
-    def integers(self, bound: int, n: int) -> np.ndarray:
-        if bound > 1000:
-            raise NotEnumerableError(f"{self.task}: a whole number below {bound}")
-        return np.array([self.of.choices.among(bound) for _ in range(n)], dtype=np.int64)
-
-    def bernoulli(self, beta: Fraction, n: int) -> np.ndarray:
-        if beta in (0, 1):
-            return np.arange(n if beta else 0)
-        return np.flatnonzero([self.of.choices.weighted([1 - beta, beta]) for _ in range(n)])
-
-    def words(self, n: int) -> np.ndarray:
-        if self.task not in PICKED | MARKS:
-            raise NotEnumerableError(f"{self.task}: raw words")
-        return np.zeros(n, dtype=np.uint64)
+    def _draw(self, asked: Any, draw: Callable[[], np.ndarray]) -> np.ndarray:
+        """What this stream draws next; where a stream of its name was begun before, what that one drew."""
+        before = self.of.drawn.setdefault(self.task, [])
+        if self.at == len(before):
+            before.append((asked, draw()))
+        known, result = before[self.at]
+        if known != asked:
+            raise NotEnumerableError(f"{self.task}: a stream that is begun again and draws something else")
+        self.at += 1
+        return result.copy()
 
 
 @contextmanager

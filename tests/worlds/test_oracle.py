@@ -18,7 +18,7 @@ from phalanx.methods.slicing import Slicing
 from phalanx.publishing import Series
 from phalanx.randomness import Randomness
 from phalanx.release.generalized import generalize
-from worlds.choices import Choices, by_value, dealt, enumerated, whole
+from worlds.choices import Choices, EveryRandomness, NotEnumerableError, by_value, dealt, enumerated, whole
 from worlds.oracle import SEEN, ask, at_least
 from worlds.publications import Publisher, canonical, groups_of, remembered
 from worlds.settings import PRIORS, anything, once, orders, passing, series, skewed
@@ -135,6 +135,28 @@ def test_choices_are_all_there_with_their_chances():
     weighted = list(enumerated(lambda choices: choices.weighted([Fraction(1, 4), Fraction(3, 4)])))
     assert weighted == [(Fraction(1, 4), 0), (Fraction(3, 4), 1)]
     assert Choices([]).among(1) == 0
+
+
+def test_a_stream_of_the_same_name_draws_the_same():
+    """As with real randomness: begun again it repeats itself, another name does not; drawing something else instead cannot be gone through."""
+
+    def run(choices):
+        rng = EveryRandomness(choices, {}, np.zeros(3))
+        first, again, other = rng.stream("a"), rng.stream("a"), rng.stream("b")
+        drawn = [
+            tuple(first.permutation(3)),
+            tuple(first.integers(2, 1)),
+            tuple(again.permutation(3)),
+            tuple(again.integers(2, 1)),
+            tuple(other.permutation(3)),
+        ]
+        with pytest.raises(NotEnumerableError):
+            rng.stream("a").permutation(2)
+        return tuple(drawn)
+
+    paths = [drawn for _, drawn in enumerated(run)]
+    assert len(set(paths)) == len(paths) == 6 * 2 * 6
+    assert all(drawn[:2] == drawn[2:4] for drawn in paths)
 
 
 SHORT = series(((1, 2), "ab"), ((1, 11, 22, 29), "acd"))
