@@ -187,7 +187,7 @@ def global_guarantee() -> Iterable[Case]:
     on = {"how": "repeated", "only": ("hiv",)}
     base = {"l": 2, "protect": ["hiv"]}
     for spending in STRATEGIES:
-        given = base | dict(spending)
+        given = base | dict(spending) | {"grouping": "bottom-up"}
         adaptive = spending["strategy"] == "adaptive"
         yield open_("global-guarantee", given, "1 of 12", once(hiv(1, 12)), HALF, quick=adaptive, **on)
         yield open_("global-guarantee", given, "2 of 8", once(hiv(2, 8)), HALF, **on)
@@ -200,13 +200,14 @@ def global_guarantee() -> Iterable[Case]:
         even = given | {"grouping": "balanced"}
         for table, setting in (("2 of 5", once(hiv(2, 5))), ("1 of 8, twice, two replaced", TWICE), ("1 of 4; 1 of 8, one of equal age", UNEQUAL)):
             yield holds("global-guarantee", even, table, setting, HALF, soon=True, **(on | {"how": "enumerated"}))
-    adaptive = base | {"strategy": "adaptive"}
-    all_values = {"l": 2, "protect": "all"}
+    grown = {"l": 2, "grouping": "bottom-up"}
+    adaptive = grown | {"protect": ["hiv"], "strategy": "adaptive"}
+    all_values = grown | {"protect": "all"}
     yield open_("global-guarantee", all_values | {"strategy": "constant-ratio", "horizon": 1}, "aabbcc", once("aabbcc"), HALF, how="repeated")
     down = all_values | {"strategy": "constant-ratio", "horizon": 1, "grouping": "top-down"}
     yield open_("global-guarantee", down, "aabbcc", once("aabbcc"), HALF, how="repeated")
-    yield open_("global-guarantee", {"l": 2, "protect": ["a", "b"]}, "abcccccc", once("abcccccc"), HALF, how="repeated", only=("a", "b"))
-    yield open_("global-guarantee", {"l": 2, "protect": {"least_frequent": 0.5}}, "aaaaaabb", once("aaaaaabb"), HALF, how="repeated", only=("b",))
+    yield open_("global-guarantee", grown | {"protect": ["a", "b"]}, "abcccccc", once("abcccccc"), HALF, how="repeated", only=("a", "b"))
+    yield open_("global-guarantee", grown | {"protect": {"least_frequent": 0.5}}, "aaaaaabb", once("aaaaaabb"), HALF, how="repeated", only=("b",))
     yield open_("global-guarantee", adaptive, "sets: hiv, hiv flu, 2 flu, 2 empty", once(SETS), HALF, how="repeated", only=("hiv",))
     yield open_("global-guarantee", adaptive, "1 of 7 registered has it, 2 are absent", once(REGISTERED, registry=True), HALF, **on)
     yield open_("global-guarantee", adaptive | {"permanent": ["hiv"]}, "1 of 6 for good, one leaves, one comes", LASTING, HALF, **on)
@@ -222,25 +223,25 @@ def mondrian() -> Iterable[Case]:
     off = {"how": "repeated"}
     yield holds("mondrian", {"k": 2}, "aabbcc: boxes, without their values", once("aabbcc"), ONE_OF_SIX, look=without_values, quick=True, **on)
     for table in ("aabbcc", "aabbcd", "aaabbcc"):
-        yield open_("mondrian", {"k": 2, "l": 2}, table, once(table), HALF, quick=table == "aabbcc", **on)
-    yield open_("mondrian", {"k": 2, "l": 2}, "aabbcc, two QI", once("aabbcc", quasi=TWO_QI[:6]), HALF, **on)
-    yield open_("mondrian", {"k": 2, "l": 2}, "all of {a, b, c}^6", anything("abc", 6), HALF, **on)
-    yield open_("mondrian", {"k": 2, "l": 2, "min_width": {"q0": 5}}, "aabbcc", once("aabbcc"), HALF, **on)
+        yield open_("mondrian", {"k": 2, "cuts": "strict", "l": 2}, table, once(table), HALF, quick=table == "aabbcc", **on)
+    yield open_("mondrian", {"k": 2, "cuts": "strict", "l": 2}, "aabbcc, two QI", once("aabbcc", quasi=TWO_QI[:6]), HALF, **on)
+    yield open_("mondrian", {"k": 2, "cuts": "strict", "l": 2}, "all of {a, b, c}^6", anything("abc", 6), HALF, **on)
+    yield open_("mondrian", {"k": 2, "cuts": "strict", "l": 2, "min_width": {"q0": 5}}, "aabbcc", once("aabbcc"), HALF, **on)
     ties = once("aabbcc", quasi=[(1,), (1,), (2,), (2,), (3,), (3,)])
     yield holds("mondrian", {"k": 2, "l": 2, "cuts": "relaxed"}, "aabbcc, ages 1 1 2 2 3 3", ties, HALF, how="sampled", runs=1500)
     yield holds("mondrian", {"k": 2, "l": 2, "cuts": "relaxed"}, "aaabbcc", once("aaabbcc"), HALF, **off)
     yield open_("mondrian", {"k": 2, "l": 2, "cuts": "relaxed"}, "aaabbbcc, two QI", once("aaabbbcc", quasi=TWO_QI), HALF, **off)
-    yield holds("mondrian", {"k": 3, "l": 3}, "aabbcc", once("aabbcc"), THIRD, **on)
-    yield open_("mondrian", {"k": 2, "l": 2, "diversity": "distinct"}, "aaaabb", once("aaaabb"), HALF, **on)
-    yield open_("mondrian", {"k": 2, "l": "1.7", "diversity": "entropy"}, "aaabbc", once("aaabbc"), Fraction(17, 20), **on)
-    yield open_("mondrian", {"k": 2, "l": 2, "diversity": "recursive", "c": 2}, "aaabbcc", once("aaabbcc"), Fraction(2, 3), **on)
-    yield open_("mondrian", {"k": 2, "t": "1/6"}, "aaaabb", once("aaaabb"), {"a": Fraction(5, 6), "b": HALF}, **on)
+    yield holds("mondrian", {"k": 3, "cuts": "strict", "l": 3}, "aabbcc", once("aabbcc"), THIRD, **on)
+    yield open_("mondrian", {"k": 2, "cuts": "strict", "l": 2, "diversity": "distinct"}, "aaaabb", once("aaaabb"), HALF, **on)
+    yield open_("mondrian", {"k": 2, "cuts": "strict", "l": "1.7", "diversity": "entropy"}, "aaabbc", once("aaabbc"), Fraction(17, 20), **on)
+    yield open_("mondrian", {"k": 2, "cuts": "strict", "l": 2, "diversity": "recursive", "c": 2}, "aaabbcc", once("aaabbcc"), Fraction(2, 3), **on)
+    yield open_("mondrian", {"k": 2, "cuts": "strict", "t": "1/6"}, "aaaabb", once("aaaabb"), {"a": Fraction(5, 6), "b": HALF}, **on)
     near = {"a": Fraction(5, 6), "b": HALF}
-    yield open_("mondrian", {"k": 2, "t": "1/6", "distance": "ordered"}, "aaaabb", once("aaaabb"), near, **on)
+    yield open_("mondrian", {"k": 2, "cuts": "strict", "t": "1/6", "distance": "ordered"}, "aaaabb", once("aaaabb"), near, **on)
     for table in ("aabbc", "aabbcc"):
-        yield holds("mondrian", {"k": 2, "l": 2, "grouping": "balanced"}, table, once(table), HALF, soon=True)
-    yield holds("mondrian", {"k": 2, "l": 2, "grouping": "balanced"}, "all of {a, b, c}^5", anything("abc", 5), HALF, soon=True)
-    yield holds("mondrian", {"k": 2, "t": "1/6", "grouping": "balanced"}, "aaaabb", once("aaaabb"), {"a": Fraction(5, 6), "b": HALF}, soon=True)
+        yield holds("mondrian", {"k": 2, "l": 2, "cuts": "balanced"}, table, once(table), HALF, soon=True)
+    yield holds("mondrian", {"k": 2, "l": 2, "cuts": "balanced"}, "all of {a, b, c}^5", anything("abc", 5), HALF, soon=True)
+    yield holds("mondrian", {"k": 2, "t": "1/6", "cuts": "balanced"}, "aaaabb", once("aaaabb"), {"a": Fraction(5, 6), "b": HALF}, soon=True)
 
 
 def slicing() -> Iterable[Case]:
@@ -251,26 +252,33 @@ def slicing() -> Iterable[Case]:
     yield holds("slicing", dealt_out, "all of {a, b, c}^4", anything("abc", 4), HALF, folds={"deal": dealt(2)})
     yield holds("slicing", dealt_out | {"compact": True}, "aabbc", once("aabbc"), HALF, folds={"deal": dealt(2)})
     for check in ("exact", "local"):
-        yield open_("slicing", {"l": 2, "columns": AGE, "check": check}, "aabbcc", once("aabbcc"), HALF, quick=check == "exact", **on)
-    yield open_("slicing", {"l": 2, "columns": AGE}, "aaabbcc", once("aaabbcc"), HALF, **on)
+        yield open_("slicing", {"l": 2, "grouping": "mondrian", "columns": AGE, "check": check}, "aabbcc", once("aabbcc"), HALF, quick=check == "exact", **on)
+    yield open_("slicing", {"l": 2, "grouping": "mondrian", "columns": AGE}, "aaabbcc", once("aaabbcc"), HALF, **on)
     pairs = [(age, sex) for age, sex in zip((1, 2, 4, 7, 11, 16), "mfmfmf", strict=True)]
-    yield open_("slicing", {"l": 2, "columns": [["q0", "q1"], ["sick"]]}, "aabbcc, two QI in one column", once("aabbcc", quasi=pairs), HALF, **on)
-    beside = {"l": 2, "columns": [["q0"], ["q1", "sick"]]}
+    yield open_(
+        "slicing",
+        {"l": 2, "grouping": "mondrian", "columns": [["q0", "q1"], ["sick"]]},
+        "aabbcc, two QI in one column",
+        once("aabbcc", quasi=pairs),
+        HALF,
+        **on,
+    )
+    beside = {"l": 2, "grouping": "mondrian", "columns": [["q0"], ["q1", "sick"]]}
     yield open_("slicing", beside, "aaabbcc, one QI beside the value", once("aaabbcc", quasi=[(age, "m") for age in (1, 2, 4, 7, 11, 16, 22)]), HALF, **on)
-    wide = {"l": 2, "columns": [["q0", "q1"], ["sick"]], "generalize_columns_k": 2}
+    wide = {"l": 2, "grouping": "mondrian", "columns": [["q0", "q1"], ["sick"]], "generalize_columns_k": 2}
     yield open_("slicing", wide, "aabbcc, two QI in one column", once("aabbcc", quasi=pairs), HALF, **on)
     ties = [(1, 1), (1, 2), (2, 1), (2, 1), (3, 2)]
     for check in ("exact", "local"):
-        given = {"l": 2, "columns": [["q0"], ["q1"], ["sick"]], "cuts": "relaxed", "check": check}
+        given = {"l": 2, "grouping": "mondrian", "columns": [["q0"], ["q1"], ["sick"]], "cuts": "relaxed", "check": check}
         yield open_("slicing", given, "aabcd, equal ages", once("aabcd", quasi=ties), HALF)
     member = {"l": 2, "columns": AGE, "grouping": "membership", "bucket_size": 2}
     yield open_("slicing", member, "aaabbc", once("aaabbc"), HALF, how="sampled", runs=2000)
     yield open_("slicing", dealt_out | {"not_eligible": "hold-back"}, "aaab", once("aaab"), HALF, how="sampled", runs=600)
-    yield open_("slicing", {"l": 2, "columns": AGE, "diversity": "distinct"}, "aaaabb", once("aaaabb"), HALF, **on)
-    yield open_("slicing", {"l": 2, "columns": AGE, "diversity": "recursive", "c": 2}, "aaabbcc", once("aaabbcc"), Fraction(2, 3), **on)
-    yield open_("slicing", {"l": 1, "columns": AGE, "t": "1/6"}, "aaaabb", once("aaaabb"), {"a": Fraction(5, 6), "b": HALF}, **on)
+    yield open_("slicing", {"l": 2, "grouping": "mondrian", "columns": AGE, "diversity": "distinct"}, "aaaabb", once("aaaabb"), HALF, **on)
+    yield open_("slicing", {"l": 2, "grouping": "mondrian", "columns": AGE, "diversity": "recursive", "c": 2}, "aaabbcc", once("aaabbcc"), Fraction(2, 3), **on)
+    yield open_("slicing", {"l": 1, "grouping": "mondrian", "columns": AGE, "t": "1/6"}, "aaaabb", once("aaaabb"), {"a": Fraction(5, 6), "b": HALF}, **on)
     near = {"a": Fraction(5, 6), "b": HALF}
-    yield open_("slicing", {"l": 1, "columns": AGE, "t": "1/6", "distance": "ordered"}, "aaaabb", once("aaaabb"), near, **on)
+    yield open_("slicing", {"l": 1, "grouping": "mondrian", "columns": AGE, "t": "1/6", "distance": "ordered"}, "aaaabb", once("aaaabb"), near, **on)
     even = {"l": 2, "columns": AGE, "grouping": "balanced"}
     for table in ("aabbc", "aabbcc"):
         yield holds("slicing", even, table, once(table), HALF, soon=True)
