@@ -85,7 +85,7 @@ def run(to: Path, progress: Callable[[str], None]) -> Demo:
     _make_anew(to)
     years = [people.filter(pl.col("year") == year).drop("year") for year in RELEASES]
     methods: dict[str, Method] = {
-        WAYS[0]: Mondrian(k=2, l=2),
+        WAYS[0]: Mondrian(k=2, l=2, cuts="strict"),
         WAYS[1]: MInvariance(m=2, remember=False, changed="hold-back", not_eligible="hold-back"),
         WAYS[2]: MInvariance(m=2, changed="hold-back", not_eligible="hold-back"),
     }

@@ -88,23 +88,23 @@ ZIPS = [(1, 5), (2, 1), (4, 3), (7, 8), (11, 2), (16, 6)]
 PAIRS = [(1,), (1,), (2,), (2,), (3,), (3,)]
 APART = [["q0"], ["q1", "ill"]]
 CASES = [
-    (Mondrian(k=2, l=2), in_a_row(6), "aabbcc"),
-    (Mondrian(k=2, l=2), in_a_row(6), "aabbcd"),
-    (Mondrian(k=1, l=2), in_a_row(7), "aaabbcc"),
-    (Mondrian(k=2, l=2), in_a_row(7), "aaabbcd"),
-    (Mondrian(k=2, l=2), in_a_row(8), "aaabbbcc"),
-    (Mondrian(k=2, l=2), ZIPS, "aabbcc"),
-    (Mondrian(k=2, l=2), PAIRS, "aabbcc"),
-    (Mondrian(k=2, l=3), in_a_row(7), "aabbccd"),
-    (Mondrian(k=2, l=2, diversity="distinct"), in_a_row(6), "aaaabb"),
-    (Mondrian(k=2, l=2, diversity="distinct"), ZIPS, "aaabbc"),
-    (Mondrian(k=2, l="1.7", diversity="entropy"), in_a_row(7), "aaabbcc"),
-    (Mondrian(k=2, l=2, diversity="entropy"), ZIPS, "aabbcc"),
-    (Mondrian(k=2, l=2, diversity="recursive", c=2), in_a_row(7), "aaabbbc"),
-    (Mondrian(k=2, t="1/6"), in_a_row(6), "aaaabb"),
-    (Mondrian(k=2, t="1/3"), ZIPS, "aabbcc"),
-    (Mondrian(k=2, t="1/5", distance="ordered"), in_a_row(7), "aabbccd"),
-    (Mondrian(k=2, l=2, t="1/2"), ZIPS, "aaabbc"),
+    (Mondrian(k=2, l=2, cuts="strict"), in_a_row(6), "aabbcc"),
+    (Mondrian(k=2, l=2, cuts="strict"), in_a_row(6), "aabbcd"),
+    (Mondrian(k=1, l=2, cuts="strict"), in_a_row(7), "aaabbcc"),
+    (Mondrian(k=2, l=2, cuts="strict"), in_a_row(7), "aaabbcd"),
+    (Mondrian(k=2, l=2, cuts="strict"), in_a_row(8), "aaabbbcc"),
+    (Mondrian(k=2, l=2, cuts="strict"), ZIPS, "aabbcc"),
+    (Mondrian(k=2, l=2, cuts="strict"), PAIRS, "aabbcc"),
+    (Mondrian(k=2, l=3, cuts="strict"), in_a_row(7), "aabbccd"),
+    (Mondrian(k=2, l=2, diversity="distinct", cuts="strict"), in_a_row(6), "aaaabb"),
+    (Mondrian(k=2, l=2, diversity="distinct", cuts="strict"), ZIPS, "aaabbc"),
+    (Mondrian(k=2, l="1.7", diversity="entropy", cuts="strict"), in_a_row(7), "aaabbcc"),
+    (Mondrian(k=2, l=2, diversity="entropy", cuts="strict"), ZIPS, "aabbcc"),
+    (Mondrian(k=2, l=2, diversity="recursive", c=2, cuts="strict"), in_a_row(7), "aaabbbc"),
+    (Mondrian(k=2, t="1/6", cuts="strict"), in_a_row(6), "aaaabb"),
+    (Mondrian(k=2, t="1/3", cuts="strict"), ZIPS, "aabbcc"),
+    (Mondrian(k=2, t="1/5", distance="ordered", cuts="strict"), in_a_row(7), "aabbccd"),
+    (Mondrian(k=2, l=2, t="1/2", cuts="strict"), ZIPS, "aaabbc"),
     (Slicing(l=2, columns=[["q0"], ["ill"]]), in_a_row(6), "aabbcc"),
     (Slicing(l=2, columns=[["q0"], ["ill"]], check="local"), in_a_row(7), "aaabbcc"),
     (Slicing(l=2, columns=APART), [(1, 0), (2, 1), (4, 0), (7, 0), (11, 1), (16, 1), (22, 0), (29, 1)], "aaabbccc"),
@@ -128,7 +128,7 @@ def test_how_often_somebody_is_above_the_bound(values, above, certain):
     """Of all publications of six and of seven rows with k = l = 2, so many per cent leave somebody above 1/2, and so many leave somebody no other value."""
     quasi = in_a_row(len(values))
     worlds = sorted(set(itertools.permutations(values)))
-    found = [attack(Mondrian(k=2, l=2), quasi, world) for world in worlds]
+    found = [attack(Mondrian(k=2, l=2, cuts="strict"), quasi, world) for world in worlds]
     assert round(100 * sum(one.above > 0 for one in found) / len(worlds)) == above
     assert round(100 * sum(one.certain > 0 for one in found) / len(worlds)) == certain
     assert all(one.exposed == one.certain and (one.largest > one.bound) == (one.above > 0) for one in found)
@@ -142,7 +142,7 @@ def attack(method, quasi, world, **adversary):
 
 def test_the_worked_example():
     """Groups {1, 2} = {a, b} and {4, 7, 11, 16} = {a, b, c, c}: ages 11 and 16 have c, for else the second group had been cut."""
-    found = attack(Mondrian(k=2, l=2), in_a_row(6), "abbacc")
+    found = attack(Mondrian(k=2, l=2, cuts="strict"), in_a_row(6), "abbacc")
     assert (found.groups, found.cuts, found.unused) == (2, 2, 0)
     assert (found.above, found.certain, found.exposed, found.largest) == (2, 2, 2, 1)
     assert found.per_person["guess"].to_list()[4:] == ["c", "c"]
@@ -177,7 +177,7 @@ def test_less_effort_finds_what_fewer_cuts_tell(effort):
     rng = np.random.default_rng(3)
     quasi = [(int(a), int(b)) for a, b in rng.integers(0, 40, (60, 2))]
     values = rng.choice(list("aaaabbbccd"), 60)
-    everything, some = (attack(Mondrian(k=2, l=2), quasi, values, effort=e) for e in (EVERYTHING, effort))
+    everything, some = (attack(Mondrian(k=2, l=2, cuts="strict"), quasi, values, effort=e) for e in (EVERYTHING, effort))
     assert some.cuts == everything.cuts and some.unused >= everything.unused
     assert (some.unused > everything.unused) == (effort < 1000)
     assert some.certain == some.exposed <= everything.certain
@@ -191,7 +191,7 @@ def test_it_is_right_as_often_as_it_believes(seed):
     believed_to_be, right, spread = 0.0, 0.0, 0.0
     for _ in range(20):
         quasi = [(int(a), int(b)) for a, b in rng.integers(0, 30, (30, 2))]
-        found = attack(Mondrian(k=2, l=2), quasi, rng.permutation(list("aaaaaaaaabbbbbbbbccccccddddeef")))
+        found = attack(Mondrian(k=2, l=2, cuts="strict"), quasi, rng.permutation(list("aaaaaaaaabbbbbbbbccccccddddeef")))
         p = found.per_person["probability"].to_numpy()
         believed_to_be, right, spread = believed_to_be + p.sum(), right + found.success * 30, spread + (p * (1 - p)).sum()
     assert abs(right - believed_to_be) <= 5 * np.sqrt(spread)
@@ -214,7 +214,7 @@ def test_nothing_is_found_where_cuts_do_not_look():
         (Anatomy(l=2), "'anatomy'"),
         (Slicing(l=2, columns=[["q0"], ["ill"]], grouping="random", bucket_size=3), "grouping = 'random'"),
         (Slicing(l=2, columns=[["q0"], ["ill"]], generalize_columns_k=2), "generalize_columns_k"),
-        (Mondrian(k=2, l=2, min_width={"q0": 12}), "into several"),
+        (Mondrian(k=2, l=2, min_width={"q0": 12}, cuts="strict"), "into several"),
     ],
 )
 def test_what_cannot_be_replayed_is_refused(method, says):
@@ -229,12 +229,12 @@ def test_groups_of_another_table_are_refused():
     others = table([(1,), (1,), (1,), (2,), (11,), (16,), (22,), (29,)], "aabbccdd")
     with pytest.raises(ReleaseError, match="the table that was published"):
         Minimality().attack([release], Evidence(microdata={1: others}))
-    lied = Release(release.manifest.model_copy(update={"method": Mondrian(k=4, l=2).public()}), release.form, release.path)
+    lied = Release(release.manifest.model_copy(update={"method": Mondrian(k=4, l=2, cuts="strict").public()}), release.form, release.path)
     with pytest.raises(ReleaseError, match="the table that was published"):
         Minimality().attack([lied], Evidence(microdata={1: table(in_a_row(8), "aabbccdd")}))
 
 
-@pytest.mark.parametrize("method", [Mondrian(k=2, l=2), Slicing(l=2, columns=[["q0", "q1"], ["ill"]], compact=True)])
+@pytest.mark.parametrize("method", [Mondrian(k=2, l=2, cuts="strict"), Slicing(l=2, columns=[["q0", "q1"], ["ill"]], compact=True)])
 def test_a_release_folder_is_read_as_it_was_published(method, tmp_path):
     """From the folder and the original table, as the command line has them, it finds what it finds from the draft, all of it in JSON."""
     rng = np.random.default_rng(5)

@@ -30,7 +30,7 @@ def keys(heading):
 @pytest.fixture
 def twice(ward):
     """Two releases of one table by Mondrian, which looks at each by itself."""
-    ward.plan(method='name = "mondrian"\nk = 4\nl = 2')
+    ward.plan(method='name = "mondrian"\nk = 4\nl = 2\ncuts = "strict"')
     for _ in RELEASES:
         assert ward.publish("--quiet").code == 0
     return ward
@@ -113,7 +113,7 @@ def test_wrong_questions(twice, words, sentence) -> None:
 
 
 METHODS = {
-    "generalized": 'name = "mondrian"\nk = 4\nl = 2',
+    "generalized": 'name = "mondrian"\nk = 4\nl = 2\ncuts = "strict"',
     "sliced": 'name = "slicing"\ncolumns = 2\nsensitive_column_size = 1\nl = 2',
 }
 
@@ -305,7 +305,7 @@ def test_a_question_that_nobody_asked(ward) -> None:
 
 
 REPLAYED = {
-    "minimality": ('name = "mondrian"\nk = 4\nl = 2', "replays the method"),
+    "minimality": ('name = "mondrian"\nk = 4\nl = 2\ncuts = "strict"', "replays the method"),
     "growth": ('name = "global-guarantee"\nl = 2\nprotect = ["a"]', "one member can have grown it"),
     "counterfeits": ('name = "m-invariance"\nm = 2', "persons with one value left"),
 }

@@ -203,7 +203,7 @@ def test_a_value_that_is_moved_breaks_the_promise(tmp_path, kind):
     else:
         change = given(lambda t: t.with_columns(ill=pl.when(here).then(pl.lit("flu")).otherwise("ill")).group_by(t.columns[:-1]).agg(pl.sum("count")), 1)
     path = issue(tmp_path / "r", change(form))
-    assert "parts of buckets do not keep it by themselves; p(t, s) was computed for all" in refusal(path)
+    assert "parts of buckets do not keep it by themselves; p(t, s) was computed by shares and by rows for all" in refusal(path)
     (verdict,) = [v for v in verify([Release.read(path)], Evidence(microdata={1: MICRODATA})) if v.name.endswith("l-diverse slicing")]
     assert not verdict.holds and verdict.worst == 1 and "of the original table" in verdict.note
 

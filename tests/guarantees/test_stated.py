@@ -33,8 +33,10 @@ def results(made):
     ("method", "known", "suppresses"),
     [
         (Mondrian(k=2), True, []),
-        (Mondrian(k=2, l=2), False, []),
-        (Mondrian(k=2, t="1/2"), False, []),
+        (Mondrian(k=2, l=2), True, []),
+        (Mondrian(k=2, l=2, cuts="strict"), False, []),
+        (Mondrian(k=2, t="1/2"), True, []),
+        (Mondrian(k=2, t="1/2", cuts="relaxed"), False, []),
         (Anatomy(l=2), True, []),
         (Slicing(l=2, grouping="random", bucket_size=2, sensitive_column_size=1), True, []),
         (Slicing(l=2, grouping="random", bucket_size=2, columns=[["age"], ["ill"]]), True, []),
@@ -104,7 +106,7 @@ def test_nothing_is_added_under_differential_privacy(tmp_path):
 
 def test_who_knows_the_method(tmp_path):
     """What holds against whoever knows the method is stated, not checked; what does not is not covered; the report says either."""
-    (held,), (open_,) = publish(tmp_path / "a", Mondrian(k=2)), publish(tmp_path / "b", Mondrian(k=2, l="3/2"))
+    (held,), (open_,) = publish(tmp_path / "a", Mondrian(k=2)), publish(tmp_path / "b", Mondrian(k=2, l="3/2", cuts="strict"))
     assert results(held)[KNOWN].result == "stated" and KNOWN_METHOD in held.report.read_text()
     assert results(open_)[KNOWN].result == "not covered" and KNOWN_METHOD not in open_.report.read_text()
     assert "Only against those who do not know the method" in open_.report.read_text()

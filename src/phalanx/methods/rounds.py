@@ -251,7 +251,8 @@ class Round:
         if _SHARES in self.memory.carried:
             known = self.memory.carried[_SHARES]["share"].to_numpy()
             shares[: len(known)] = known
-        asks_too_much = (demands.ratio * shares[demands.value] > _FILLED) | (demands.ratio > len(self.everybody))
+        finite = np.minimum(demands.ratio, len(self.everybody) + 1)
+        asks_too_much = (finite * shares[demands.value] > _FILLED) | (finite > len(self.everybody))
         spent = np.zeros(len(self.everybody), dtype=bool)
         spent[np.repeat(np.arange(len(spent)), np.diff(demands.starts))[asks_too_much]] = True
         return spent
