@@ -15,10 +15,10 @@ demo: $(VENV)/.demo  ## set everything up and publish a real series, five years 
 	@$(BIN)/phalanx demo
 
 test: $(VENV)/.test  ## every test
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal --durations 10
 
 quick: $(VENV)/.test  ## every test but the slow ones
-	@$(BIN)/python -m pytest -q -m "not slow"
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow"
 
 check: $(VENV)/.check  ## lint, format, types, layers
 	@$(BIN)/ruff check .

@@ -36,7 +36,7 @@ METHODS: dict[str, Method] = {
     **{f"mondrian, l = {l}": Mondrian(l=l, cuts="strict") for l in (2, 3, 4, 5, 6, 8, 10)},
     **{f"mondrian, entropy, l = {l}": Mondrian(l=l, diversity="entropy", cuts="strict") for l in (2, 4)},
     "mondrian, t = 0.5": Mondrian(k=5, t="0.5", cuts="strict"),
-    **{f"slicing, strict, l = {l}": Slicing(l=l, columns=2, sensitive_column_size=1) for l in (2, 4)},
+    **{f"slicing, strict, l = {l}": Slicing(l=l, columns=2, sensitive_column_size=1, cuts="strict") for l in (2, 4)},
     **{f"slicing, two in the sensitive column, l = {l}": Slicing(l=l, columns=2, sensitive_column_size=2) for l in (2, 4)},
 }
 HEADER = ["", "groups", "cuts failed (not counted)", "above", "right about these", "certain", "largest", "best guess right", "by shares", "without"]

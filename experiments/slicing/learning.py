@@ -88,7 +88,7 @@ def generalized(l: int, table: Microdata, rows: Ints, seed: int) -> Iterator[tup
 def published(l: int, relinks: int) -> dict[str, Way]:
     """The paper's three, under distinct l-diversity."""
     sliced = Slicing(l=l, diversity="distinct", columns=2, sensitive_column_size=2)
-    bucketized = Slicing(l=l, diversity="distinct", columns=2, sensitive_column_size=1)
+    bucketized = Slicing(l=l, diversity="distinct", columns=2, sensitive_column_size=1, cuts="strict")
     return {"slicing": partial(relinked, sliced, relinks), "bucketization": partial(relinked, bucketized, relinks), "generalization": partial(generalized, l)}
 
 

@@ -310,3 +310,22 @@ def test_a_promise_over_all_buckets_is_kept_by_the_table_if_not_by_all_candidate
     assert "only the original table shows" in alone.note
     beside = verify([release.path], originals=[frame], identifier="who")
     assert next(check for check in beside.checks if "l-diverse slicing" in check.name).holds
+
+
+def test_balanced_cuts_need_the_sensitive_attribute_alone(tmp_path):
+    """They are the default where it stands alone; every bucket keeps l by itself, the files verify, and beside another attribute they are refused."""
+    frame = pl.DataFrame({"age": [20 + i % 30 for i in range(200)], "zip": [i % 11 for i in range(200)], "ill": ["abcde"[i * 3 % 5] for i in range(200)]})
+    schema = Schema(quasi=["age", "zip"], sensitive="ill")
+
+    def publishing(name, **settings):
+        return Series(name, schema=schema, method=Slicing(l=3, **settings), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False).publish(frame)
+
+    made = publishing("alone", sensitive_column_size=1)
+    assert made.release.manifest.method["cuts"] == "balanced"
+    assert made.release.manifest.holds_if_method_known
+    ill = next(part for part in made.release.form.parts if "ill" in part.columns)
+    shares = ill.group_by("bucket").agg(n=pl.len(), most=pl.col("ill").value_counts().struct.field("count").max())
+    assert (3 * shares["most"] <= shares["n"]).all()
+    assert shares.height > 10
+    with pytest.raises(PlanError, match="stands alone in its column"):
+        publishing("beside", columns=[["age"], ["zip", "ill"]], cuts="balanced")

@@ -21,12 +21,13 @@ from phalanx.methods.columns import check_partition, check_sizes, partition
 from phalanx.methods.cuts import Local, by_cuts
 from phalanx.methods.dealing import at_random, merged
 from phalanx.methods.membership import eligible, group
+from phalanx.methods.mondrian import Mondrian, balanced_partition
 from phalanx.methods.tuples import Coded, largest_share
-from phalanx.randomness import Randomness
+from phalanx.randomness import Randomness, Stream
 from phalanx.release.sliced import slice_into
 
 Check = Literal["exact", "local"]
-Cuts = Literal["strict", "relaxed"]
+Cuts = Literal["balanced", "strict", "relaxed"]
 Diversity = Literal["frequency", "distinct", "recursive"]
 Grouping = Literal["mondrian", "membership", "random"]
 Distance = Literal["equal", "ordered"]
@@ -82,8 +83,9 @@ class Slicing:
     """Every column value occurs at least so often in the table; None: values are published as they are."""
     check: Check = "exact"
     """Whether a cut is judged over all matching buckets, or by the two halves alone."""
-    cuts: Cuts = "strict"
-    """``strict``: equal values stay together; ``relaxed``: those at the median may fall on either side, so that a tuple may match several buckets."""
+    cuts: Cuts | None = None
+    """``strict``: equal values stay together; ``relaxed``: those at the median may fall on either side, so that a tuple may match several buckets; both tell of
+    values to who knows the method. ``balanced`` does not, where the sensitive attribute stands alone in its column: the default if ``sensitive_column_size`` is 1."""
     grouping: Grouping = "mondrian"
     """``mondrian`` cuts the table into boxes where l allows it, which tells something to who knows the method; ``random`` deals tuples out, and ``membership``, which hides
     who is in the table, deals and cuts by quasi-identifiers: these tell nothing more."""
@@ -107,7 +109,7 @@ class Slicing:
     def __post_init__(self) -> None:
         for parameter, allowed in _WORDS.items():
             word = getattr(self, parameter)
-            if word not in allowed:
+            if word not in allowed and (parameter != "cuts" or word is not None):
                 raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use one of ' + ', '.join(allowed) + '.'}")
         if not isinstance(self.compact, bool):
             raise PlanError(f"[method] compact is {self.compact!r} and must be true or false.")
@@ -133,7 +135,7 @@ class Slicing:
             raise PlanError("[method] grouping = 'membership' keeps shares at 1/l; leave diversity and t out, or choose another grouping.")
         if self.grouping == "membership" and bounded(self.l, "[method] l", 1).denominator != 1:
             raise PlanError(f"[method] l = {self.l} is not a whole number, and grouping = 'membership' deals whole sets of l values; round it up.")
-        if self.cuts != "strict":
+        if self.cuts is not None:
             raise PlanError(f"[method] cuts = {self.cuts!r} is for grouping = 'mondrian'; leave one of them out.")
 
     def _check_diversity(self) -> None:
@@ -154,7 +156,7 @@ class Slicing:
     def holds_if_method_known(self) -> bool:
         """Where neither buckets nor what stands beside the sensitive attribute are chosen by its values, as cuts and correlations choose."""
         named = not isinstance(self.columns, int) and self.generalize_columns_k is None
-        return self.grouping in ("random", "membership") and (named or self.sensitive_column_size == 1)
+        return (self.grouping != "mondrian" or self._used_cuts == "balanced") and (named or self.sensitive_column_size == 1)
 
     @property
     def may_suppress(self) -> Sequence[str]:
@@ -214,7 +216,12 @@ class Slicing:
                 said[parameter] = getattr(self, parameter)
         if self.not_eligible != "refuse":
             said["not_eligible"] = self.not_eligible
-        said |= {"diversity": self.diversity, "check": self.check, "cuts": self.cuts, "grouping": self.grouping}
+        said |= {
+            "diversity": self.diversity,
+            "check": self.check,
+            **({"cuts": self._used_cuts} if self.grouping == "mondrian" else {}),
+            "grouping": self.grouping,
+        }
         if self.c is not None:
             said["c"] = plain(exact(self.c, "c"))
         if self.t is not None:
@@ -274,6 +281,20 @@ class Slicing:
             raise NotEligible(f"no row could be published with l = {self.l}; lower l, or leave fewer attributes in the sensitive column.")
         return kept
 
+    @property
+    def _used_cuts(self) -> Cuts:
+        return self.cuts or ("balanced" if self.sensitive_column_size == 1 else "strict")
+
+    def _balanced(self, microdata: Microdata, columns: Columns, stream: Stream) -> npt.NDArray[np.int64]:
+        """The bucket of every row by balanced cuts; PlanError where the sensitive attribute shares its column, as rows could then not be exchanged."""
+        secret = microdata.schema.sensitive
+        if secret is None or (secret,) not in [tuple(column) for column in columns]:
+            raise PlanError(
+                "[method] cuts = 'balanced' asks for a sensitive attribute that stands alone in its column; set sensitive_column_size = 1, or name the columns."
+            )
+        like = Mondrian(k=self.bucket_size or 1, l=self.l, diversity=self.diversity, c=self.c, t=self.t, distance=self.distance)
+        return balanced_partition(like, microdata.quasi, microdata.sensitive, stream, of=secret)
+
     def _needs_all_buckets(self, coded: Coded, *, repeated: bool) -> bool:
         """Whether judging a cut by all buckets could allow more than judging it by its halves.
 
@@ -289,6 +310,8 @@ class Slicing:
         if not local.keeps(np.arange(coded.rows)):
             asked = f"l = {self.l}" + (f", c = {self.c}" if self.c is not None else "") + (f", t = {self.t}" if self.t is not None else "")
             raise NotEligible(f"the table as one bucket does not keep {asked}; ask for less, or leave fewer attributes in the sensitive column.")
+        if self._used_cuts == "balanced" and self.grouping == "mondrian":
+            return self._balanced(microdata, columns, stream)
         if self.grouping == "mondrian":
             over_all = self._needs_all_buckets(coded, repeated=repeated)
             return by_cuts(local, microdata, coded, stream if self.cuts == "relaxed" else None, over_all_buckets=over_all)
