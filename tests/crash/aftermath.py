@@ -20,7 +20,11 @@ def look(place: Place) -> list[str]:
             Release.read(path)
         except PhalanxError as error:
             faults.append(f"before mending: {error}")
-    if (named := len(folders(place, f"{scene.NAME}-*"))) > (said := len(marked(place))):
+    try:
+        said = len(marked(place))
+    except PhalanxError as error:
+        return [*faults, f"before mending: {error}"]
+    if (named := len(folders(place, f"{scene.NAME}-*"))) > said:
         faults.append(f"before mending: {named} releases have their names, and the mark says {said}")
     return faults
 
