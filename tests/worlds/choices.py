@@ -99,6 +99,19 @@ def by_value(choices: Choices, codes: np.ndarray) -> np.ndarray:
     return order
 
 
+def as_they_stand(choices: Choices, codes: np.ndarray) -> np.ndarray:  # noqa: ARG001 - a fold has both
+    """The rows as they stand: for methods that draw only between rows of equal quasi-identifiers, on tables without any."""
+    return np.arange(len(codes))
+
+
+def first_two(choices: Choices, codes: np.ndarray) -> np.ndarray:
+    """The same where the first two rows, and no others, are equal."""
+    order = np.arange(len(codes))
+    if choices.among(2):
+        order[:2] = 1, 0
+    return order
+
+
 def dealt(piles: int) -> Fold:
     """Every way to deal the rows out, the i-th of the permutation to pile i modulo ``piles``; the order within a pile is left as it is."""
 

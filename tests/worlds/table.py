@@ -53,14 +53,10 @@ def share(part: Fraction) -> str:
 
 
 def rows(wanted: Iterable[str]) -> Iterable[str]:
-    """All rows, one by one; what is not there yet is left out and said on stderr."""
+    """All rows, one by one."""
     names = list(wanted)
     chosen = [case for case in CASES if not names or case.method in names]
     for number, case in enumerate(chosen):
-        reason = case.missing()
-        if reason is not None:
-            say(f"left out: {case}: {reason}\n")
-            continue
         yield line(case, case.answer(Progress(f"{number + 1}/{len(chosen)} {case}")))
     if not names or "safe-sampling" in names:
         yield from (safe_sampling(neighbours.ask(dict(plan))) for plan in neighbours.PLANS)
