@@ -220,7 +220,10 @@ def global_guarantee() -> Iterable[Case]:
     spent = base | small | {"grouping": "balanced"}
     yield holds(method, spent, "1 of 4, their budget is spent; any of {flu, hiv, none} of 6, by release", SPENT_FREE, HALF, **cut)
     yield open_(method, spent, "1 of 4, their budget is spent; 3 of 8, by release", SPENT, HALF, **(cut | {"differs": KNOWN_TOTAL}))
-    yield open_(method, base | {"grouping": "balanced"}, "1 of 8; any of {flu, hiv} of 8, by release", JUMPING, HALF, **(cut | {"differs": MUCH}))
+    yield holds(method, spent, "the same, of those whose value is published", replace(SPENT, shown_only=True), HALF, **cut)
+    jumping = base | {"grouping": "balanced"}
+    yield open_(method, jumping, "1 of 8; any of {flu, hiv} of 8, by release", JUMPING, HALF, **(cut | {"differs": MUCH}))
+    yield holds(method, jumping, "the same, of those whose value is published", replace(JUMPING, shown_only=True), HALF, **cut)
     lasting = base | {"permanent": ["hiv"]}
     yield holds(method, lasting | {"grouping": "balanced"}, "1 of 6 for good, one leaves, one comes", LASTING, HALF, **(grown | {"differs": WHOLE}))
     yield open_(method, lasting | {"grouping": "balanced"} | small, "1 of 4 for good, then another one of them, too", INFECTED, HALF, **grown)

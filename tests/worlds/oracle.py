@@ -74,12 +74,21 @@ def facts(setting: Setting, world: World, output: Output, only: frozenset[Any] |
     found: set[tuple[Any, Any]] = set()
     for release, (persons, values, shown) in enumerate(zip(setting.present, world, output, strict=True)):
         if shown != REFUSED:
+            hidden = _without_value(shown) if setting.shown_only else []
             for person, value in zip(persons, values, strict=True):
+                if any(low <= setting.quasi_of(person)[0] <= high for low, high in hidden):
+                    continue
                 members = value if isinstance(value, frozenset) else (value.value,) if isinstance(value, Beside) else (value,)
                 found.update(
                     ((person, release) if setting.records else person, member) for member in members if member is not None and (only is None or member in only)
                 )
     return found
+
+
+def _without_value(shown: Any) -> list[tuple[Any, Any]]:
+    """The intervals of published rows without a sensitive value, which stands last in a row."""
+    groups = shown[0] if shown else ()
+    return [(row[0], row[1]) for group in groups for _, rows in group for row in rows if row[-1] is None]
 
 
 def unseen(done: int, of: int) -> None:

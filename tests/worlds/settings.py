@@ -43,6 +43,8 @@ class Setting:
     """Whether everybody is registered, and those with the value ABSENT have no row."""
     records: bool = False
     """Whether what is asked is the value in each release by itself."""
+    shown_only: bool = False
+    """Whether only persons are asked about whose value is published, in the releases in which it is; of tables with one quasi-identifier."""
 
     def quasi_of(self, person: int) -> tuple[Any, ...]:
         """The quasi-identifier values of a person."""
