@@ -13,6 +13,8 @@ from typing import Final, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from phalanx.release.exposures import SCALE
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -34,7 +36,7 @@ _GRID: Final = 4096
 def nlow(survival: npt.ArrayLike, l: Fraction) -> Floats:
     """The least ratio that keeps the promise now (Theorem 1): l P / (l P - (l - 1)); infinite once l P <= l - 1.
 
-    ``survival`` (n,) in [0, 1]; exactly ``l`` at 1.
+    ``survival`` (n,) in [0, 1]; exactly ``l`` at 1, or a trifle more where survival, carried in whole parts and rounded down, would fall below 1 - 1/l.
 
     >>> nlow([1.0, 9 / 16], Fraction(2)).round(6).tolist()
     [2.0, 9.0]
@@ -43,7 +45,7 @@ def nlow(survival: npt.ArrayLike, l: Fraction) -> Floats:
     left = float(l.numerator) * p - float(l.numerator - l.denominator)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(left > 0, float(l.numerator) * p / left * (1 + _MARGIN), np.inf)
-    fresh = float(l) if Fraction(float(l)) >= l else np.nextafter(float(l), inf)
+    fresh = float(l) if Fraction(float(l)) >= l and SCALE % l.numerator == 0 else np.nextafter(float(l), inf)
     return cast("Floats", np.where(p == 1, fresh, ratio).astype(np.float64))
 
 
