@@ -105,6 +105,16 @@ class Hosts:
         starts = np.searchsorted(host, np.arange(len(size) + 1)).astype(np.int64)
         return cls(starts, (key % max(values, 1)).astype(np.int32), count.astype(np.int64), size, added)
 
+    def beside(self, others: "Hosts") -> "Hosts":
+        """These groups, and then the others."""
+        return Hosts(
+            np.concatenate([self.starts, self.starts[-1] + others.starts[1:]]),
+            np.concatenate([self.value, others.value]),
+            np.concatenate([self.count, others.count]),
+            np.concatenate([self.size, others.size]),
+            np.concatenate([self.added, others.added]),
+        )
+
 
 def counted(memory: Exposures) -> Ints:
     """How many pairs have 0, 1, … exposures behind them, shape (TIMES + 1,)."""

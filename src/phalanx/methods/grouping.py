@@ -17,6 +17,7 @@ from phalanx.kernels.balanced import Shares
 from phalanx.methods.balanced import by_cuts, nothing_required
 from phalanx.methods.exposures import Demands
 from phalanx.methods.protected import Protected
+from phalanx.methods.uneven import unit_of
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -135,10 +136,8 @@ def cut(crowd: Crowd, rows: Ints, group: Ints) -> bool:
     if len(rows) < crowd.least:
         return False
     held, asks = crowd.held, crowd.demands
-    finite = asks.base[np.isfinite(asks.base)]
-    unit = max(crowd.least, int(np.ceil(finite.max(initial=1.0))))
     shares = Shares(held.starts, held.codes, asks.base, asks.starts, asks.value, asks.ratio)
-    found = by_cuts(crowd.positions, rows, unit, crowd.least, shares, nothing_required())
+    found = by_cuts(crowd.positions, rows, unit_of(asks, crowd.least), crowd.least, shares, nothing_required())
     if found is None:
         return False
     group[rows] = found[rows]

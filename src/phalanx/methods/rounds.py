@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from math import floor
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ from phalanx.methods.exposures import Demands, Hosts, Recalled, counted, least_s
 from phalanx.methods.grouping import Crowd, by_demand, cut, deal, grow, join, places
 from phalanx.methods.protected import Protected, frequent, suppress
 from phalanx.methods.ratios import AtMost, Strategy
+from phalanx.methods.uneven import hedged
 from phalanx.randomness import Randomness
 from phalanx.release.exposures import SCALE, Exposures
 from phalanx.release.generalized import Generalized, generalize
@@ -53,6 +55,8 @@ class Round:
     held_back: dict[str, int] = field(default_factory=dict)
     emptied: list[int] = field(default_factory=list)
     """Rows that are published without a sensitive value, whatever it is."""
+    cuts: list[tuple[Demands, Ints]] = field(default_factory=list)
+    """What was demanded where which rows were cut into groups."""
 
     def draft(self) -> Draft:
         """The release as it would be published."""
@@ -221,6 +225,7 @@ class Round:
 
     def _cut_classes(self, crowd: Crowd, order: Ints, spent: Bools, group: Ints) -> None:
         """Cut those whose budget is not ``spent``, apart by what they demand; whoever's class cannot be one group is spent, too."""
+        self.cuts.clear()
         base = float(crowd.demands.base.max(initial=1.0))
         highest = np.full(crowd.rows, base)
         np.maximum.at(highest, np.repeat(np.arange(crowd.rows), np.diff(crowd.demands.starts)), crowd.demands.ratio)
@@ -241,9 +246,12 @@ class Round:
 
     def _cut_class(self, crowd: Crowd, rows: Ints, group: Ints) -> bool:
         """Cut rows under the strategy's ratios, or where they are too many for the table, under less, down to what the promise needs."""
-        if cut(crowd, rows, group):
-            return True
-        return any(cut(replace(crowd, demands=self._demands(AtMost(self.strategy, self.bound, times))), rows, group) for times in _LESS)
+        less = (self._demands(AtMost(self.strategy, self.bound, times)) for times in _LESS)
+        for demands in chain([crowd.demands], less):
+            if cut(replace(crowd, demands=demands), rows, group):
+                self.cuts.append((demands, rows))
+                return True
+        return False
 
     def _spent(self, demands: Demands) -> Bools:
         """Who demands more than the share that a value had in the last release can give, or more rows than there are; shape of everybody."""
@@ -251,8 +259,8 @@ class Round:
         if _SHARES in self.memory.carried:
             known = self.memory.carried[_SHARES]["share"].to_numpy()
             shares[: len(known)] = known
-        finite = np.minimum(demands.ratio, len(self.everybody) + 1)
-        asks_too_much = (finite * shares[demands.value] > _FILLED) | (finite > len(self.everybody))
+        ratio = np.minimum(demands.ratio, len(self.everybody) + 1)
+        asks_too_much = (ratio * shares[demands.value] > _FILLED) | (ratio > len(self.everybody))
         spent = np.zeros(len(self.everybody), dtype=bool)
         spent[np.repeat(np.arange(len(spent)), np.diff(demands.starts))[asks_too_much]] = True
         return spent
@@ -342,7 +350,7 @@ class Round:
             added,
             len(held.names),
         )
-        after, least = self.recalled.after(self.everybody, place, hosts)
+        after, least = self.recalled.after(self.everybody, *self._exposing(hosts, place, len(names)))
         if least < least_survival(self.bound):
             raise MethodError("the groups as built would link somebody too often, and nothing was published; please report this.")
         taken: dict[int, set[Any]] = {}
@@ -364,6 +372,20 @@ class Round:
             held_back=self.held_back,
             guarantees=[self.method.promise(self.unprotected.to_list())],
         )
+
+    def _exposing(self, hosts: Hosts, place: Ints, groups: int) -> tuple[Ints, Hosts]:
+        """The group in which every row is exposed, and how: who is known to be emptied hides nobody, and a failed cut into unequal parts says more than c/n.
+
+        ``groups``: how many groups there are; cohorts follow.
+        """
+        emptied, n = np.array(self.emptied, dtype=np.int64), len(hosts.size)
+        emptied = emptied[place[emptied] >= 0]
+        others = replace(hosts, size=hosts.size - np.bincount(place[emptied], minlength=n))
+        inside = [(demands, rows[(place[rows] >= 0) & (place[rows] < groups)]) for demands, rows in self.cuts]
+        others = hedged(others, place, inside, self.method.least)
+        exposed = place.copy()
+        exposed[emptied] += n  # they are members of their groups as these are written
+        return exposed, others.beside(hosts)
 
     def _form(self, shown: Microdata, place: Ints, cohorts: Cohorts, groups: int) -> tuple[Generalized, Ints, Ints | None]:
         n, registry = self.microdata.rows, self.microdata.registry
