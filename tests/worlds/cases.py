@@ -277,6 +277,12 @@ def slicing() -> Iterable[Case]:
     for check in ("exact", "local"):
         yield open_("slicing", cuts | {"check": check}, "aabbcc", once("aabbcc"), HALF, quick=check == "exact", **on)
     yield open_("slicing", cuts, "aaabbcc", once("aaabbcc"), HALF, **on)
+    even = {"how": "enumerated", "folds": {"deal": as_they_stand}}
+    for table in ("aabbcc", "aaabbbcc"):
+        yield holds("slicing", cuts | {"cuts": "balanced"}, table, once(table), HALF, **even)
+    for rule, table, bound in RULES:
+        if "t" in rule:
+            yield holds("slicing", cuts | {"l": 1, "cuts": "balanced"} | dict(rule), table, once(table), bound, **even)
     pairs = [(age, sex) for age, sex in zip((1, 2, 4, 7, 11, 16), "mfmfmf", strict=True)]
     wide = cuts | {"columns": [["q0", "q1"], ["sick"]]}
     for given in (wide, wide | {"generalize_columns_k": 2}):
