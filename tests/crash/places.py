@@ -66,7 +66,10 @@ class Place:
 
     def _strays(self, folder: Path) -> Iterator[tuple[Path, str]]:
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
-            content = path.read_bytes()
+            try:
+                content = path.read_bytes()
+            except FileNotFoundError:  # a live server removes files of its own in between
+                continue
             for what in said(content, *packed(content), released=bool(_RELEASED.match(path.relative_to(folder).as_posix()))):
                 yield path, what
 

@@ -300,12 +300,18 @@ def test_the_whole_way(tmp_path, compact):
 
 
 def test_a_promise_over_all_buckets_is_kept_by_the_table_if_not_by_all_candidates(tmp_path):
-    """Where the exact check lets a bucket lean on others, the publisher's check holds, and whoever has the files alone is told what they lack."""
+    """Where the exact check lets a bucket lean on others, the publisher's check holds, and whoever has the files alone is told what they lack.
+
+    Relaxed cuts deal equal values out by lot, so that some releases lean on nothing: the first of many that does is looked at.
+    """
     frame = patients().with_columns(pl.col("age") % 3).with_row_index("who")
     method = Slicing(l="3/2", columns=3, cuts="relaxed")
     series = Series("s", schema=Schema(identifier="who", quasi=QUASI, sensitive="illness"), method=method, to=tmp_path / "out", report=False)
-    release = series.publish(frame)
-    alone = next(check for check in verify([release.path]).checks if "l-diverse slicing" in check.name)
+    for _ in range(30):
+        release = series.publish(frame)
+        alone = next(check for check in verify([release.path]).checks if "l-diverse slicing" in check.name)
+        if not alone.holds:
+            break
     assert not alone.holds
     assert "only the original table shows" in alone.note
     beside = verify([release.path], originals=[frame], identifier="who")
