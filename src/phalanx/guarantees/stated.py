@@ -10,6 +10,7 @@ _WHY: Final = {
     "not eligible": "those whose value is too frequent for the guarantee",
     "changed value": "those of persons whose value changed",
     "no group": "those for which no group was found",
+    "spent budget": "values of persons whose budget is spent, or whose class holds too much of a value",
 }
 
 

@@ -118,7 +118,7 @@ class GlobalGuarantee:
 
     @property
     def may_suppress(self) -> Sequence[str]:
-        return () if self.grouping == "balanced" else ("no group",)
+        return ("spent budget",) if self.grouping == "balanced" else ("no group",)
 
     @property
     def guarantees(self) -> list[Guarantee]:

@@ -11,7 +11,7 @@ from phalanx.errors import ReleaseError
 
 NAME = "release.json"
 Kind = Literal["generalized", "sliced", "bucketized", "perturbed", "recoded"]
-Suppressible = Literal["not eligible", "changed value", "no group"]
+Suppressible = Literal["not eligible", "changed value", "no group", "spent budget"]
 """Why a method may suppress rows that stand for persons, where their values decide which."""
 
 
