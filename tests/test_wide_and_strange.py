@@ -139,9 +139,9 @@ def test_two_columns_of_one_name(tmp_path: Path, quasi: list[str], sensitive: st
     assert list(tmp_path.glob("out/*")) == []
 
 
-@pytest.mark.parametrize(("name", "error"), [("", SourceError), (" ", None), ("a" * 300, None), ("a\0b", None)], ids=["none", "blank", "long", "nul"])
+@pytest.mark.parametrize(("name", "error"), [("", SourceError), (" ", None), ("a" * 300, None)], ids=["none", "blank", "long"])
 def test_names_at_the_edge(tmp_path: Path, name: str, error: type[PhalanxError] | None) -> None:
-    """A column without a name is refused in a sentence; blank, very long and unprintable names are names."""
+    """A column without a name is refused in a sentence; blank and very long names are names."""
     table = people(24, q=np.arange(24) // 3, s=np.arange(24) % 4).rename({"q": name})
     schema = Schema(identifier="who", quasi=[name], sensitive="s")
     if error is None:

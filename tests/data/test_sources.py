@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from phalanx.data import sources
+from phalanx.data import reading
 from phalanx.data.csv_files import inferred
 from phalanx.data.databases import shown
 from phalanx.data.sources import read_source
@@ -174,8 +174,8 @@ def test_a_parquet_bomb_is_refused_before_reading(tmp_path, monkeypatch):
 
     assert read_source(tmp_path / "equal.parquet").shape == (1_000_000, 5)
 
-    monkeypatch.setattr(sources, "ALWAYS_CELLS", 1000)
-    monkeypatch.setattr(sources, "MAX_CELLS_PER_BYTE", 100)
+    monkeypatch.setattr(reading, "ALWAYS_CELLS", 1000)
+    monkeypatch.setattr(reading, "MAX_CELLS_PER_BYTE", 100)
     monkeypatch.setattr(pl, "read_parquet", lambda *_, **__: pytest.fail("the bomb was read"))
     with pytest.raises(SourceError, match="damaged or hostile"):
         read_source(tmp_path / "equal.parquet")

@@ -7,7 +7,7 @@ file to its offences, and has a broken twin, a snippet that it must reject: a ru
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -208,6 +208,36 @@ MAY_SEE = {
 }
 
 
+def is_reader(call: ast.Call) -> bool:
+    """Whether a call takes in a table that somebody else made."""
+    module, _, name = dotted(call.func).rpartition(".")
+    return (module == "pl" and name.startswith(("read_", "scan_", "from_arrow", "from_pandas"))) or (
+        (module in {"pq", "pa_csv", "pa.csv"} and name.startswith(("Parquet", "open_", "read_"))) or (module == "pa.ipc" and name.startswith("open_"))
+    )
+
+
+def readers_are_refused_for(file: File) -> Iterator[str]:
+    """A reader panics, runs out of memory and quotes what it read: it is called inside ``with refusing(...)``, and its names pass ``check_names``.
+
+    The ledger reads what it sealed itself, and the demo what a package ships.
+    """
+    if file.room in {"ledger", "demo"}:
+        return
+    calls = {word(call.func) for call in file.calls()}
+    doors = [n for n in ast.walk(file.tree) if isinstance(n, ast.With) and any(word(c.func) == "refusing" for c in calls_in(n.items))]
+    inside = {id(call) for door in doors for call in calls_in([door])}
+    for call in file.calls():
+        if is_reader(call) and id(call) not in inside:
+            yield f"{call.lineno}: {dotted(call.func)} outside of 'with refusing(...)'"
+        if is_reader(call) and dotted(call.func).startswith("pl.") and "check_names" not in calls:
+            yield f"{call.lineno}: {dotted(call.func)} without check_names, so that a column called '*' stands for all"
+
+
+def calls_in(nodes: Sequence[ast.AST]) -> Iterator[ast.Call]:
+    """Every call below some nodes."""
+    return (call for node in nodes for call in ast.walk(node) if isinstance(call, ast.Call))
+
+
 def rooms_see_only_what_they_may(file: File) -> Iterator[str]:
     """Whoever checks shares nothing with whoever makes; whoever remembers knows no methods."""
     for name, line in file.imports():
@@ -251,6 +281,9 @@ BROKEN_TWINS: list[tuple[Rule, str, str]] = [
     (small_files, "data/a.py", "x = 1\n" * (MOST_LINES + 1)),
     (rooms_have_names, "data/utils.py", ""),
     (rooms_have_names, "release_helpers/a.py", ""),
+    (readers_are_refused_for, "release/a.py", "with refusing(error):\n    pass\ncheck_names(pl.read_parquet(path).columns)"),
+    (readers_are_refused_for, "data/a.py", "with refusing(error):\n    frame = pl.read_csv(path)"),
+    (readers_are_refused_for, "guarantees/a.py", "with pq.ParquetFile(path) as file:\n    pass"),
     (rooms_see_only_what_they_may, "guarantees/a.py", "from phalanx.methods.base import Memory"),
     (rooms_see_only_what_they_may, "adversaries/a.py", "def f():\n    import phalanx.kernels.mondrian"),
     (rooms_see_only_what_they_may, "ledger/a.py", "from phalanx import release"),

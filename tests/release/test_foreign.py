@@ -69,11 +69,11 @@ def test_group_sizes_add_up():
     ("content", "what"),
     [
         (b"age,ill\n", "has no rows"),
-        (b"", "cannot be read as CSV"),
-        (b"age,ill\n1,flu\n2\n", "cannot be read as CSV"),
-        (b"age,ill\n1,flu,x\n", "cannot be read as CSV"),
-        (b"age,ill\n1,\xff\xfe\n", "cannot be read as CSV"),
-        (b"age,ill,age\n1,2,3\n", "two columns called 'age'"),
+        (b"", "is empty"),
+        (b"age,ill\n1,flu\n2\n", r"line 3 of 't\.csv' has 1 field"),
+        (b"age,ill\n1,flu,x\n", r"line 2 of 't\.csv' has 3 field"),
+        (b"age,ill\n1,\xff\xfe\n", r"line 2 of 't\.csv' is not UTF-8"),
+        (b"age,ill,age\n1,2,3\n", "names 'age' twice"),
         (b"agee,ill\n1,2\n", "did you mean 'agee'"),
     ],
 )
@@ -87,7 +87,7 @@ def test_bad_csv(tmp_path, content, what):
 
 def test_other_refusals(tmp_path):
     """No file, no table, no quasi-identifier, more than a value in a cell, a Parquet file that is none."""
-    with pytest.raises(ReleaseError, match="is not a file"):
+    with pytest.raises(ReleaseError, match="there is no file"):
         Foreign.read(tmp_path / "none.csv", quasi=["a"])
     with pytest.raises(ReleaseError, match="is not a table"):
         Foreign.read(object(), quasi=["a"])
@@ -96,5 +96,5 @@ def test_other_refusals(tmp_path):
     with pytest.raises(ReleaseError, match="one value per cell"):
         Foreign.read(pl.DataFrame({"a": [[1]]}), quasi=["a"])
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
-    with pytest.raises(ReleaseError, match="cannot be read as Parquet"):
+    with pytest.raises(ReleaseError, match="is not a whole Parquet file"):
         Foreign.read(tmp_path / "t.parquet", quasi=["a"])

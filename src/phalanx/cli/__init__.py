@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import typer
 
 from phalanx.cli import attack, budget, demo, init, publish, series, verify
-from phalanx.cli.output import complain
+from phalanx.cli.output import complain, keep_standard_error
 from phalanx.errors import GuaranteeError, PhalanxError, without_passwords
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException; typer may bring a click of its own
@@ -42,13 +42,18 @@ def _version(version: bool = typer.Option(False, "--version", help="Show the ver
 
 def main() -> None:
     """Run the command line. Exit codes: 0 done and holding, 1 a check does not hold, 2 wrong input or use, 70 a fault of ours, 130 interrupted."""
+    keep_standard_error()
     try:
         code = app(prog_name="phalanx", standalone_mode=False)  # else typer would draw a frame around what is wrong, also where JSON was asked for
     except PhalanxError as error:
         _leave(1 if isinstance(error, GuaranteeError) else 2, str(error))
     except _WrongUse as error:
         _leave(2, without_passwords(_use(error)))
-    except Exception as error:  # noqa: BLE001 - whatever it is, its message may quote values of persons
+    except MemoryError:
+        _leave(2, "the memory ran out; use a larger machine, or fewer rows or columns (a release is published whole or not at all).")
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever it is, a panic of Rust code too, its message may quote values of persons
         where = traceback.extract_tb(error.__traceback__)[-1]
         _leave(70, f"a fault of Phalanx itself ({type(error).__name__} in {Path(where.filename).name}, line {where.lineno}); please report it.")
     if code == 130:

@@ -1,9 +1,10 @@
 """What commands print: JSON on standard output when asked, else text; complaints and progress on standard error."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,13 @@ _WIDE = 240  # the width of a file or a pipe
 
 JSON = typer.Option(False, "--json", help="Print one JSON object with stable keys instead of text.")
 QUIET = typer.Option(False, "--quiet", "-q", help="No progress on the terminal.")
+
+
+def keep_standard_error() -> None:
+    """Python writes to a copy of standard error from now on, so that a bar goes on while ``phalanx.data.reading`` silences whatever else writes there."""
+    if sys.stderr is not None and sys.stderr is sys.__stderr__:
+        with suppress(OSError):  # there may be none
+            sys.stderr = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1)
 
 
 def complain(sentence: str, *, as_json: bool) -> None:

@@ -3,28 +3,32 @@
 import csv
 import gzip
 import io
-import zlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
+from phalanx.data.memory import memory_left
+from phalanx.data.names import check_names
+from phalanx.data.reading import check_size, refusing
 from phalanx.errors import SourceError
 
 MAX_EXPANSION: Final = 200
 """So often may a .gz file grow when unpacked, beyond ``ALWAYS_BYTES``."""
 ALWAYS_BYTES: Final = 1 << 30
 
+_PART: Final = 1 << 24
+"""Bytes that are unpacked at a time, so that a small file never asks for much."""
 _PROBE: Final = 200
 """So many values decide which types are worth trying on the whole column."""
 _TIMESTAMPS: Final = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
 
 
-def read_csv(path: Path, *, separator: str = ",", packed: bool = False, text: Collection[str] = ()) -> pl.DataFrame:
+def read_csv(path: Path, *, separator: str = ",", packed: bool = False, text: Collection[str] | None = ()) -> pl.DataFrame:
     """Read a CSV file whole.
 
-    Columns in ``text`` are text whatever they hold, so that no row decides how another one's value is written.
+    Columns in ``text`` (``None``: all) are text whatever they hold, so that no row decides how another one's value is written.
 
     Types of the others come from every row: whole numbers, numbers, ISO dates, ISO timestamps, else text. A column is text as soon as one value has a leading zero
     before another digit or a plus sign (zip codes, telephone numbers), or more digits than a number keeps.
@@ -34,21 +38,26 @@ def read_csv(path: Path, *, separator: str = ",", packed: bool = False, text: Co
 
     Raises SourceError for bytes that are not UTF-8, rows with too many or too few fields, and header names that are empty or occur twice, with the line.
     """
-    data = _unpacked(path) if packed else path.read_bytes()
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    with refusing(SourceError(f"the file {path.name!r} cannot be read; check that you may read it, and that its disk is sound.")):
+        check_size(path, 0, 2 * path.stat().st_size)
+        data = (_unpacked(path) if packed else path.read_bytes()).removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         raise SourceError(f"the file {path.name!r} is empty; give a table with a header line.")
     header = _header(data, path.name, separator)
     if len(header) > 1:
         data = data.rstrip(b"\r\n")
+    unreadable = SourceError(f"the file {path.name!r} cannot be read as CSV; save it again as CSV in UTF-8.")
     try:
-        frame = pl.read_csv(data, separator=separator, infer_schema=False, raise_if_empty=False)
-    except pl.exceptions.PolarsError:  # its message quotes the row
-        raise _explained(data, path.name, separator, len(header)) from None
+        with refusing(unreadable):
+            frame = pl.read_csv(data, separator=separator, infer_schema=False, raise_if_empty=False)
+    except SourceError as refused:
+        raise (_explained(data, path.name, separator, len(header)) if refused is unreadable else refused) from None
     if frame.width != len(header) or (frame.width > 1 and frame.height and frame[:, -1].null_count() and _is_short(data, separator, frame)):
         raise _explained(data, path.name, separator, len(header))
     frame.columns = header
-    return frame.with_columns([inferred(column) for column in frame.get_columns() if column.name not in text])
+    check_names(header, SourceError)
+    with refusing(unreadable):
+        return frame if text is None else frame.with_columns([inferred(column) for column in frame.get_columns() if column.name not in text])
 
 
 def inferred(text: pl.Series) -> pl.Series:
@@ -93,15 +102,16 @@ def _timestamp(values: pl.Series) -> pl.Series | None:
 
 
 def _unpacked(path: Path) -> bytes:
-    limit = max(ALWAYS_BYTES, MAX_EXPANSION * path.stat().st_size)
-    try:
-        with gzip.open(path) as packed:
-            data = packed.read(limit + 1)
-    except (OSError, EOFError, ValueError, zlib.error):
-        raise SourceError(f"the file {path.name!r} is not a whole gzip file; save it again.") from None
-    if len(data) > limit:
-        raise SourceError(f"the file {path.name!r} unpacks to more than {limit} bytes; it is damaged or hostile, so unpack it by hand if you trust it.")
-    return data
+    limit = min(max(ALWAYS_BYTES, MAX_EXPANSION * path.stat().st_size), memory_left() // 2)
+    parts: list[bytes] = []
+    size = 0
+    with refusing(SourceError(f"the file {path.name!r} is not a whole gzip file; save it again.")), gzip.open(path) as packed:
+        while part := packed.read(_PART):
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise SourceError(f"the file {path.name!r} unpacks to more than {limit} bytes; it is damaged or hostile, so unpack it by hand if you trust it.")
+    return b"".join(parts)
 
 
 def _header(data: bytes, file: str, separator: str) -> list[str]:

@@ -5,6 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from phalanx.data.names import check_names
+from phalanx.data.reading import refusing
 from phalanx.data.sets import holds_sets
 from phalanx.errors import SourceError
 
@@ -24,7 +26,8 @@ def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
     """
     table = _native(table)
     if isinstance(table, pl.LazyFrame):
-        table = table.collect()
+        with refusing(SourceError("the lazy table cannot be computed; collect it first, and see what is wrong.")):
+            table = table.collect()
     if isinstance(table, pl.DataFrame):
         frame = table
     elif _kind(table) == "pandas" and hasattr(table, "columns"):
@@ -74,32 +77,30 @@ def _native(table: Any) -> Any:
 
 
 def _from_pandas(table: Any) -> pl.DataFrame:
-    import pyarrow as pa
 
-    _check_unique([str(name) for name in table.columns])
+    names = [str(name) for name in table.columns]
+    _check_unique(names)
+    mixed = SourceError("the pandas table cannot be read as columns of one type each; convert them at the source.")
     try:
-        return pl.from_pandas(table.set_axis([str(name) for name in table.columns], axis=1), include_index=False)
-    except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):  # their messages quote values
-        for name in table.columns:
-            try:
-                pl.from_pandas(table[name])
-            except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError):
-                raise SourceError(f"column {str(name)!r} of the pandas table holds values of several types; convert it to one type at the source.") from None
-        raise SourceError("the pandas table cannot be read as columns of one type each; convert them at the source.") from None
+        with refusing(mixed):
+            return pl.from_pandas(table.set_axis(names, axis=1), include_index=False)
+    except SourceError as refused:
+        if refused is mixed:
+            for name in table.columns:
+                with refusing(SourceError(f"column {str(name)!r} of the pandas table holds values of several types; convert it to one type at the source.")):
+                    pl.from_pandas(table[name])
+        raise
 
 
 def _from_arrow(table: Any) -> pl.DataFrame:
     import pyarrow as pa
 
-    try:
+    what = type(table).__name__
+    with refusing(SourceError(f"{what} cannot be read as a table through the Arrow interface; convert it to a PyArrow table at the source.")):
         read = table if isinstance(table, pa.Table) else pa.table(table)
         _check_unique(read.column_names)
         frame = pl.from_arrow(read)
-    except (pa.ArrowException, pl.exceptions.PolarsError, TypeError, ValueError, NotImplementedError):
-        raise SourceError(
-            f"{type(table).__name__} cannot be read as a table through the Arrow interface; convert it to a PyArrow table at the source."
-        ) from None
-    return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+        return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
 
 
 def _one_batch(table: Any) -> Any:
@@ -125,6 +126,7 @@ def _check_unique(names: list[str]) -> None:
 
 
 def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
+    check_names(frame.columns, SourceError)
     casts = []
     for name, dtype in frame.schema.items():
         if name == "":
@@ -137,4 +139,5 @@ def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
             raise SourceError(
                 f"column {name!r} holds {dtype.base_type()} values, which are neither numbers, texts nor dates; drop it, or flatten it at the source."
             )
-    return frame.with_columns(casts) if casts else frame
+    with refusing(SourceError("the table holds text that is not UTF-8; convert it at the source.")):
+        return frame.with_columns(casts) if casts else frame

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phalanx.data.hierarchy import Hierarchy, Prefix, Tree
+from phalanx.data.names import check_names
 from phalanx.errors import SchemaError, did_you_mean
 
 type_names = ("numeric", "categorical", "date", "set")
@@ -52,6 +53,7 @@ class Schema:
                 seen[name] = role
         if not self.quasi:
             raise SchemaError("no quasi-identifier is declared; name in 'quasi' the columns that somebody may know about a person.")
+        check_names(seen, SchemaError)
         per_column = {} if isinstance(self.missing, str) else self.missing
         for setting, named in (("types", tuple(self.types)), ("hierarchies", tuple(self.hierarchies)), ("missing", tuple(per_column))):
             for name in named:

@@ -9,10 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from phalanx.data.reading import read_parquet, refusing
+from phalanx.errors import ReleaseError, SourceError
 from phalanx.release.folder import Release, read_csv
 
 _METADATA: Final = {b"ARROW:schema"}
 """Key-value metadata that writers of plain columns add: the column types once more."""
+_UNREADABLE: Final = "it cannot be read as Parquet"
 
 
 def file_faults(release: Release) -> Iterator[str]:
@@ -23,16 +26,16 @@ def file_faults(release: Release) -> Iterator[str]:
     for name in names:
         if name.endswith(".parquet"):
             try:
-                yield from (f"{name}: {fault}" for fault in _parquet_faults(release.path / name))
-            except (pa.ArrowException, OSError):
-                yield f"{name} cannot be read as Parquet"
+                yield from [f"{name}: {fault}" for fault in _parquet_faults(release.path / name)]
+            except ReleaseError as refused:
+                yield f"{name}: {refused}"
     for stem in sorted({name.removesuffix(".parquet") for name in names if name.endswith(".parquet")}):
         if f"{stem}.csv" in names and not _same_rows(release.path / f"{stem}.parquet", release.path / f"{stem}.csv"):
             yield f"{stem}.parquet and {stem}.csv do not say the same"
 
 
 def _parquet_faults(path: Path) -> Iterator[str]:
-    with pq.ParquetFile(path) as file:
+    with refusing(ReleaseError(_UNREADABLE)), pq.ParquetFile(path) as file:
         metadata = set((file.metadata.metadata or {}).keys()) - _METADATA
         if metadata or file.schema_arrow.metadata:
             yield "its footer holds metadata beside the column types"
@@ -50,7 +53,7 @@ def _parquet_faults(path: Path) -> Iterator[str]:
 def _unused_values(path: Path, texts: list[str]) -> list[str]:
     """The text columns whose dictionary pages name a value that no row refers to."""
     found: list[str] = []
-    with pq.ParquetFile(path, read_dictionary=texts) as file:
+    with refusing(ReleaseError(_UNREADABLE)), pq.ParquetFile(path, read_dictionary=texts) as file:
         for part in range(file.metadata.num_row_groups):
             for name, column in zip(texts, file.read_row_group(part, columns=texts).columns, strict=True):
                 for chunk in column.chunks:
@@ -61,10 +64,11 @@ def _unused_values(path: Path, texts: list[str]) -> list[str]:
 
 def _same_rows(parquet: Path, csv: Path) -> bool:
     try:
-        table = pl.read_parquet(parquet, hive_partitioning=False, glob=False)
-        typed = {name: dtype if dtype.is_numeric() or dtype in (pl.String, pl.Date, pl.Boolean) else pl.String for name, dtype in table.schema.items()}
-        written = read_csv(csv, typed, infer=False)
-        beside = table.with_columns(pl.col(name).cast(pl.String) for name, dtype in table.schema.items() if typed[name] != dtype)
-        return beside.columns == written.columns and beside.equals(written)
-    except (pl.exceptions.PolarsError, OSError, ValueError):
+        with refusing(ReleaseError("they cannot be compared")):
+            table = read_parquet(parquet)
+            typed = {name: dtype if dtype.is_numeric() or dtype in (pl.String, pl.Date, pl.Boolean) else pl.String for name, dtype in table.schema.items()}
+            written = read_csv(csv, typed, infer=False)
+            beside = table.with_columns(pl.col(name).cast(pl.String) for name, dtype in table.schema.items() if typed[name] != dtype)
+            return beside.columns == written.columns and beside.equals(written)
+    except (ReleaseError, SourceError):
         return False

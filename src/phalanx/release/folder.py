@@ -10,6 +10,8 @@ from typing import Any, Final
 import polars as pl
 import polars.selectors as cs
 
+from phalanx.data.names import check_names
+from phalanx.data.reading import check_size, read_parquet, refusing
 from phalanx.errors import ReleaseError
 from phalanx.release.bucketized import Bucketized
 from phalanx.release.form import Form
@@ -140,13 +142,13 @@ def _read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
     names = [f.name for f in manifest.files]
     tables: dict[str, pl.DataFrame] = {}
     for stem in dict.fromkeys(name.rsplit(".", 1)[0] for name in names):
-        try:
+        unreadable = ReleaseError(f"{path}: the {stem} file cannot be read as the manifest describes it; ask the publisher for it again.")
+        with refusing(unreadable):
             if f"{stem}.parquet" in names:
-                tables[stem] = pl.read_parquet(path / f"{stem}.parquet", hive_partitioning=False, glob=False)
+                tables[stem] = read_parquet(path / f"{stem}.parquet", unreadable)
             else:
                 tables[stem] = read_csv(path / f"{stem}.csv", _csv_types(manifest, stem))
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-            raise ReleaseError(f"{path}: the {stem} file cannot be read as the manifest describes it; ask the publisher for it again.") from None
+            check_names(tables[stem].columns, ReleaseError)
     return tables
 
 
@@ -187,7 +189,9 @@ def read_csv(path: Path, types: Mapping[str, Any], *, infer: bool = True) -> pl.
     they are, so names are undoubled here.
     """
     doubled = {name.replace('"', '""'): dtype for name, dtype in types.items()}
-    frame = pl.read_csv(path, infer_schema=infer, infer_schema_length=None, schema_overrides=doubled, try_parse_dates=False, glob=False)
+    check_size(path, 0, 2 * path.stat().st_size)
+    with refusing(ReleaseError(f"{path} cannot be read as the CSV of a release; ask the publisher for it again.")):
+        frame = pl.read_csv(path, infer_schema=infer, infer_schema_length=None, schema_overrides=doubled, try_parse_dates=False, glob=False)
     frame.columns = [name.replace('""', '"') for name in frame.columns]
     return frame
 

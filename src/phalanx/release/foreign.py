@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.csv as pa_csv
 
-from phalanx.errors import ReleaseError, did_you_mean
+from phalanx.data.names import check_names
+from phalanx.data.reading import refusing
+from phalanx.data.sources import read_source
+from phalanx.errors import ReleaseError, SourceError, did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,43 +58,23 @@ class Foreign:
 
 
 def _read_file(path: Path) -> pl.DataFrame:
-    if not path.is_file():
-        near = did_you_mean(path.name, [p.name for p in path.parent.iterdir()]) if path.parent.is_dir() else ""
-        raise ReleaseError(f"{path} is not a file{near or '; name a CSV or Parquet file, or a release folder.'}")
+    """All cells of a CSV as text; an empty cell is missing, a quoted empty one is the empty text."""
     try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            return pl.read_parquet(path, hive_partitioning=False)
-        return _read_csv(path)
-    except (pl.exceptions.PolarsError, pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError, UnicodeDecodeError) as error:
-        kind = "Parquet" if path.suffix.lower() in (".parquet", ".pq") else "CSV in UTF-8 with the same number of cells in every row"
-        raise ReleaseError(f"{path} cannot be read as {kind} ({type(error).__name__}); convert it.") from None
-
-
-def _read_csv(path: Path) -> pl.DataFrame:
-    """All cells as text; an empty cell is missing, a quoted empty one is the empty text; every row has as many cells as the header."""
-    parse = pa_csv.ParseOptions(newlines_in_values=True)
-    with pa_csv.open_csv(path, parse_options=parse) as head:
-        names = head.schema.names
-    if len(set(names)) < len(names):
-        twice = next(n for n in names if names.count(n) > 1)
-        raise ReleaseError(f"{path} has two columns called {twice!r}; rename one.")
-    convert = pa_csv.ConvertOptions(
-        column_types={name: pa.large_string() for name in names}, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
-    )
-    return pl.DataFrame(pa_csv.read_csv(path, parse_options=parse, convert_options=convert))
+        return read_source(path, drop=None, text=None)
+    except SourceError as refused:
+        raise ReleaseError(str(refused)) from None
 
 
 def _of_frame(source: Any) -> pl.DataFrame:
-    if isinstance(source, pl.DataFrame):
-        return source
-    if isinstance(source, pl.LazyFrame):
-        return source.collect()
-    try:
-        if type(source).__module__.startswith("pandas"):
-            return pl.from_pandas(source, nan_to_null=False)
-        return pl.DataFrame(source)
-    except (TypeError, ValueError, pa.ArrowException, pl.exceptions.PolarsError):
-        raise ReleaseError(f"a {type(source).__name__} is not a table; give a Polars, pandas or Arrow frame, or a path.") from None
+    with refusing(ReleaseError(f"a {type(source).__name__} is not a table; give a Polars, pandas or Arrow frame, or a path.")):
+        if isinstance(source, pl.LazyFrame):
+            frame = source.collect()
+        elif isinstance(source, pl.DataFrame):
+            frame = source
+        else:
+            frame = pl.from_pandas(source, nan_to_null=False) if type(source).__module__.startswith("pandas") else pl.DataFrame(source)
+        check_names(frame.columns, ReleaseError)
+        return frame
 
 
 def _text(column: pl.Series) -> pl.Series:

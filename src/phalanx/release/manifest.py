@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from phalanx.data.names import check_names
 from phalanx.errors import ReleaseError
 
 NAME = "release.json"
@@ -95,11 +96,13 @@ class Manifest(_Strict):
     def from_bytes(cls, content: bytes, where: Path) -> "Manifest":
         """Read and validate; ReleaseError names the first thing that is wrong."""
         try:
-            return cls.model_validate_json(content)
+            manifest = cls.model_validate_json(content)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"]) or "the file"
             raise ReleaseError(f"{where}: the manifest is not valid at {place} ({first['msg'].lower()}); ask the publisher for the folder again.") from None
+        check_names((name for attribute in manifest.attributes for name in (attribute.name, *attribute.columns)), ReleaseError)
+        return manifest
 
 
 def digest(content: bytes) -> str:

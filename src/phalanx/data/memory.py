@@ -1,0 +1,41 @@
+"""How much memory is left, so that a file which needs more is refused in a sentence: Polars ends the process where its memory runs out."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+_PROCESS: Final = Path("/proc/self/statm")
+_MACHINE: Final = Path("/proc/meminfo")
+_CONTAINER: Final = Path("/sys/fs/cgroup")
+
+
+def memory_left() -> int:
+    """Bytes that this process may still take: what the machine has, less what a limit on the process or its container forbids."""
+    return max(0, min(_of_machine(), _of_container(), _of_process()))
+
+
+def _of_machine() -> int:
+    for line in _text(_MACHINE).splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) << 10
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _of_container() -> int:
+    limit, used = _text(_CONTAINER / "memory.max").strip(), _text(_CONTAINER / "memory.current").strip()
+    return int(limit) - int(used) if limit.isdigit() and used.isdigit() else 1 << 62
+
+
+def _of_process() -> int:
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    pages = _text(_PROCESS).split()
+    return 1 << 62 if limit == resource.RLIM_INFINITY else limit - (int(pages[0]) * os.sysconf("SC_PAGE_SIZE") if pages else 0)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii")
+    except OSError:
+        return ""
