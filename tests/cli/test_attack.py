@@ -201,6 +201,16 @@ def test_who_knows_more_finds_more(ward) -> None:
     assert f"{half['identity']:.1%}" in ward.call(*LINKAGE, *WITH_LEDGER).out
 
 
+def test_all_adversaries_of_rows_without_groups(ward) -> None:
+    """With the ledger at hand, those who ask for groups are not played on a release that has none, and are named with the reason."""
+    ward.plan(method=COVER + "true")
+    assert ward.publish("--quiet").code == 0
+    said = ward.call("attack", "all", *LINKAGE[2:], *WITH_LEDGER, "--json")
+    assert said.code == 0
+    not_played = [each for question in json.loads(said.out)["questions"] for each in question["not_played"]]
+    assert {"adversary": "history", "why": "a perturbed release has no groups; ask about it what fits its form"} in not_played
+
+
 @pytest.mark.parametrize("adversary", KEYS)
 def test_who_is_in_which_row_must_be_known(ward, adversary) -> None:
     """Without the ledger nobody knows whose row is whose; and omniscient needs the tables, which the ledger keeps only if it is asked to."""

@@ -14,6 +14,7 @@ ASKED = {
     "a release twice": ((*OURS, "out/ward-1"), "one release is given twice"),
     "releases of two series": ((*OURS, "out/clinic-1"), "of different series (clinic, ward)"),
     "a report": (("verify", "out/ward-1.html"), "is a file, not a release folder"),
+    "a name that no system takes": (("verify", "x" * 300), "cannot be used (file name too long)"),
     "no ledger": ((*OURS, "--ledger", "wrad.db"), "there is no ledger"),
     "a table for a ledger": ((*OURS, "--ledger", "t.csv"), "is not a ledger but some other file"),
     "a folder for a ledger": ((*OURS, "--ledger", "out"), "is a folder"),

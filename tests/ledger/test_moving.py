@@ -290,6 +290,8 @@ def test_keys_that_do_not_fit(move: Move, tmp_path: Path) -> None:
     key.rename(tmp_path / "elsewhere")
     with pytest.raises(LedgerError, match=r"is missing, and nothing in .*visits.series can be read without it; have it sent too"):
         move.take()
+    with pytest.raises(LedgerError, match="it is a folder"):
+        move.take(key=tmp_path)
     assert move.target.series() == []
     move.take(key=tmp_path / "elsewhere")
 

@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.ledger.keys import VARIABLE, Keyring
+from phalanx.ledger.moving import _locked
 from phalanx.ledger.rotation import NEW_VARIABLE
 from phalanx.ledger.store import Store
 
@@ -170,6 +171,32 @@ def test_a_backup_that_fails_leaves_nothing(ledger: Ledger, tmp_path: Path) -> N
     with pytest.raises(LedgerError, match="changed by others"):
         ledger.backup(tmp_path / "to" / "backup")
     assert list((tmp_path / "to").iterdir()) == []
+
+
+def test_what_a_killed_backup_left_is_removed(ledger: Ledger, tmp_path: Path) -> None:
+    """The next backup into the same folder removes it; what one who is at work has made, and anything else, stays."""
+    put(ledger, 1)
+    killed, working, other = (tmp_path / "to" / name for name in (".phalanx-backup.0a", ".phalanx-backup.0b", ".other"))
+    for folder in (killed, working, other):
+        folder.mkdir(parents=True)
+        (folder / "visits.series").write_bytes(b"half")
+    with _locked(working):
+        ledger.backup(tmp_path / "to" / "backup")
+        assert {path.name for path in (tmp_path / "to").iterdir()} == {"backup", working.name, other.name}
+        with pytest.raises(BlockingIOError), _locked(tmp_path / "to" / working.name):
+            pytest.fail("two locks on one folder")
+    ledger.backup(tmp_path / "to" / "again")
+    assert {path.name for path in (tmp_path / "to").iterdir()} == {"backup", "again", other.name}
+
+
+def test_a_change_that_fails_leaves_no_key(ledger: Ledger, key_file: Path) -> None:
+    """One series that cannot be read, and the key stays as it is, with no other beside it."""
+    put(ledger, 1)
+    ledger._store.run("UPDATE segments SET sealed = $1", b"x" * 99)
+    before = sorted(key_file.parent.iterdir())
+    with pytest.raises(LedgerError, match="changed by others"):
+        ledger.rotate_key()
+    assert sorted(key_file.parent.iterdir()) == before
 
 
 def test_keys_of_ledgers_differ() -> None:

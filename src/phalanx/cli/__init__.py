@@ -13,6 +13,8 @@ from phalanx.errors import GuaranteeError, PhalanxError, without_passwords
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException; typer may bring a click of its own
 
+_LONGEST = 200
+
 app = typer.Typer(
     name="phalanx",
     help="Publish a table about people, once or again and again, so that everyone is covered by others to a stated, checked degree.",
@@ -49,6 +51,9 @@ def main() -> None:
         _leave(1 if isinstance(error, GuaranteeError) else 2, str(error))
     except _WrongUse as error:
         _leave(2, without_passwords(_use(error)))
+    except OSError as error:  # a path that no system takes, a folder that may not be entered: nothing of ours, and no more is quoted than the path
+        why = (error.strerror or "input/output error").lower()
+        _leave(2, without_passwords(f"{_one_line(error.filename)} cannot be used ({why}); check it, or name another one."))
     except MemoryError:
         _leave(2, "the memory ran out; use a larger machine, or fewer rows or columns (a release is published whole or not at all).")
     except (KeyboardInterrupt, SystemExit):
@@ -66,6 +71,12 @@ def _use(error: Any) -> str:
     said = error.format_message().strip().replace(". Did you", "; did you")
     how = "" if not said or said.endswith("?") else f"; {error.ctx.command_path} --help says how." if error.ctx is not None else "."
     return f"{said[:1].lower()}{said[1:].rstrip('.')}{how}"
+
+
+def _one_line(path: object) -> str:
+    """What is left of a path in a sentence: one line, and not longer than it has to be."""
+    said = repr(str(path)) if path is not None else "a file"
+    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
 
 
 def _leave(code: int, sentence: str) -> NoReturn:

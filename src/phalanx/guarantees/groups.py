@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.data import sets
+from phalanx.errors import ReleaseError
 from phalanx.guarantees.exact import Ints
 from phalanx.release.bucketized import Bucketized
 from phalanx.release.folder import Release
@@ -50,7 +51,7 @@ class Groups:
 
     @classmethod
     def of(cls, published: Published) -> "Groups":
-        """The view of a release, a published form or a foreign table; computed once for each."""
+        """The view of a release, a published form or a foreign table; computed once for each. ReleaseError where the form has no groups."""
         form = published.form if isinstance(published, Release) else published
         if form not in _seen:
             _seen[form] = cls._of_foreign(form) if isinstance(form, Foreign) else cls._of_form(form)
@@ -58,6 +59,8 @@ class Groups:
 
     @classmethod
     def _of_form(cls, form: Form) -> "Groups":
+        if not form.id_column:
+            raise ReleaseError(f"a {form.kind} release has no groups; ask about it what fits its form.")
         sensitive = form.sensitive
         attribute = next(iter(form.attribute("sensitive")), None)
         counterfeits, registered = (form.counterfeits, form.registered) if isinstance(form, Generalized) else (None, None)

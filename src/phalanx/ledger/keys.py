@@ -1,5 +1,6 @@
 """The ledger's key: one file of 32 random bytes that only its owner may read, and the keys derived from it."""
 
+import errno
 import fcntl
 import hashlib
 import hmac
@@ -95,6 +96,9 @@ def read_key(file: Path, *, of: str, remedy: str) -> bytes:
     """The key in a file that only its owner may read; LedgerError where it is missing, readable by others or not a key."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
     except FileNotFoundError:
         raise LedgerError(f"the key file {file} is missing, and nothing in {of} can be read without it; {remedy}.") from None
     except OSError as error:

@@ -1,9 +1,13 @@
 """Moving a series from one ledger to another, through a file."""
 
+import fcntl
+import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 from phalanx.errors import LedgerError
@@ -13,6 +17,8 @@ from phalanx.ledger.marks import Marked
 from phalanx.ledger.rows import MOVED, PERSON, Head, Rows, named
 from phalanx.ledger.transfer import Contents, Incoming, Outgoing, key_beside
 from phalanx.randomness import Randomness
+
+_UNNAMED: Final = ".phalanx-backup."
 
 
 def export_series(rows: Rows, series: str, file: Path, *, copy: bool) -> SeriesFile:
@@ -51,19 +57,44 @@ def backup(rows: Rows, series: Sequence[str], to: Path) -> list[SeriesFile]:
     """Copies of several series in a new folder for its owner only, which gets its name once all are in it and on the disk."""
     if to.exists() or to.is_symlink():
         raise LedgerError(f"{to} exists already and is not overwritten; name a folder that is not there.")
-    beside = to.with_name(f".{to.name}.{Randomness.secure().stream('backup folder').words(1).tobytes().hex()}.new")
     try:
-        beside.mkdir(mode=0o700)
-        written = [export_series(rows, name, beside / f"{quote(name, safe='')}.series", copy=True) for name in series]
-        flush_folder(beside)
-        beside.rename(to)
-        flush_folder(to.parent)
-    except BaseException as error:
-        shutil.rmtree(beside, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise LedgerError(f"{to} cannot be written ({error.strerror}); nothing was copied, so make room or choose another folder.") from None
-        raise
+        with _unnamed(to.parent) as beside:
+            written = [export_series(rows, name, beside / f"{quote(name, safe='')}.series", copy=True) for name in series]
+            flush_folder(beside)
+            beside.rename(to)
+            flush_folder(to.parent)
+    except OSError as error:
+        raise LedgerError(f"{to} cannot be written ({error.strerror}); nothing was copied, so make room or choose another folder.") from None
     return [replace(each, file=to / each.file.name, key=to / each.key.name) for each in written]
+
+
+@contextmanager
+def _unnamed(folder: Path) -> Iterator[Path]:
+    """A hidden folder in another one, for its owner only, locked while its maker lives; it is removed if it did not get another name.
+
+    What makers left who were killed, who hold no lock any more, is removed before.
+    """
+    for left in folder.glob(f"{_UNNAMED}*") if folder.is_dir() else ():
+        with suppress(OSError), _locked(left):
+            shutil.rmtree(left, ignore_errors=True)
+    path = folder / f"{_UNNAMED}{Randomness.secure().stream('backup folder').words(1).tobytes().hex()}"
+    path.mkdir(mode=0o700)
+    try:
+        with _locked(path):
+            yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """OSError where another process has locked the folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
 
 
 def import_series(rows: Rows, file: Path, key_file: Path, *, folder: Path | None) -> SeriesFile:

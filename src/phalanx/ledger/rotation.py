@@ -50,9 +50,14 @@ def rotate(rows: Rows) -> Keyring:
         ((ledger,),) = store.run(_ID)
         new = _new_root(store.key_file).of_ledger(ledger)
         renewed = Rows(store, new)
-        for (series,) in store.run("SELECT name FROM series ORDER BY name"):
-            _renew(rows, renewed, series)
-        store.run("UPDATE meta SET value = $1 WHERE name = 'check'", seal(new.check(), CHECK, "check"))
+        try:
+            for (series,) in store.run("SELECT name FROM series ORDER BY name"):
+                _renew(rows, renewed, series)
+            store.run("UPDATE meta SET value = $1 WHERE name = 'check'", seal(new.check(), CHECK, "check"))
+        except BaseException:
+            if VARIABLE not in os.environ:
+                _next(store.key_file).unlink(missing_ok=True)
+            raise
     if VARIABLE in os.environ:
         return new
     _put_in_place(store.key_file)
