@@ -6,19 +6,14 @@ prints one line of JSON per trial of each order. It runs as a process of its own
 before, so that a publisher takes a twentieth of a second; and nothing is ever published in it, so that it has one thread.
 """
 
-import base64
-import importlib
 import itertools
 import json
 import os
-import pickle
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-
-from numba.core.dispatcher import Dispatcher
 
 from crash import aftermath, scene, tracer
 from crash.disk import Disk
@@ -26,17 +21,7 @@ from crash.forks import forked
 from crash.places import Place
 from crash.twins import TWINS
 from phalanx.errors import PhalanxError
-from phalanx.report import page
-
-ENVIRONMENT = {
-    "POLARS_MAX_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "JE_ARROW_MALLOC_CONF": "background_thread:false",
-    "_RJEM_MALLOC_CONF": "background_thread:false",
-}
-"""With these no library starts a thread when it is imported."""
+from warm import begin_again, warm_up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,50 +137,18 @@ class Trials:
             os.close(log)
 
 
-def warm_up(place: Place) -> None:
-    """Compile in this process all that a publisher compiles, without publishing in it."""
-
-    def rehearse() -> list[list[str]]:
-        for release in (1, 2):
-            scene.publish(place.out, place.ledger, release)
-        return compiled_kernels()
-
+def rehearse(place: Place) -> None:
+    """Publish twice, as publishers do."""
     place.begin()
-    compile_kernels(forked(rehearse))
-    page._template()
-    if threads := other_threads():
-        raise RuntimeError(f"threads run beside the one that forks: {', '.join(threads)}")
-
-
-def other_threads() -> list[str]:
-    """The threads beside the first, but for one of Polars that waits for spilled files, holds no lock, and is not missed in a fork."""
-    names = [(thread / "comm").read_text().strip() for thread in Path("/proc/self/task").iterdir() if int(thread.name) != os.getpid()]
-    return sorted(name for name in names if not name.startswith("polars-ooc"))
-
-
-def compiled_kernels() -> list[list[str]]:
-    """Every kernel that was used, with the types that it was used with."""
-    found = []
-    for name, module in list(sys.modules.items()):
-        if name.startswith("phalanx.kernels."):
-            for attribute, kernel in vars(module).items():
-                if isinstance(kernel, Dispatcher):
-                    found += [[name, attribute, base64.b64encode(pickle.dumps(signature)).decode()] for signature in kernel.signatures]
-    return found
-
-
-def compile_kernels(kernels: list[list[str]]) -> None:
-    """The same kernels in this process, from the disk, without running them."""
-    for module, name, signature in kernels:
-        getattr(importlib.import_module(module), name).compile(pickle.loads(base64.b64decode(signature)))  # noqa: S301 - made by our own fork
+    for release in (1, 2):
+        scene.publish(place.out, place.ledger, release)
 
 
 def main() -> None:
     """Make the trials; begin again first where a library would have started threads."""
-    if not all(value in os.environ.get(name, "") for name, value in ENVIRONMENT.items()):  # Polars adds words of its own to one of them
-        os.execve(sys.executable, [sys.executable, "-m", "crash.trials", *sys.argv[1:]], os.environ | ENVIRONMENT)  # noqa: S606 - this very script
+    begin_again("crash.trials")
     place = place_of(Path(sys.argv[1]), *sys.argv[3:])
-    warm_up(place)
+    warm_up(lambda: rehearse(place))
     for number, order in enumerate(json.loads(sys.argv[2])):
         if (pid := os.fork()) == 0:  # a process of its own, which a twin may break
             status = 1
