@@ -427,6 +427,7 @@ def named_types(*annotations):
         if (kind := left.pop()) not in named:
             named.add(kind)
             left += [get_origin(kind), *get_args(kind), *(get_type_hints(kind).values() if is_dataclass(kind) else [])]
+            left += [getattr(kind, "__value__", None)]  # what a type alias stands for: NDArray is one from NumPy 2.5 on
     return named
 
 
