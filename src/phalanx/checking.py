@@ -16,6 +16,7 @@ from phalanx.errors import LedgerError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.closeness import Closeness
 from phalanx.guarantees.diversity import DistinctDiversity, FrequencyDiversity
+from phalanx.guarantees.exact import is_list
 from phalanx.guarantees.hierarchies import hierarchy_of
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.levels import levels
@@ -45,7 +46,7 @@ class Verification:
 
 
 def verify(
-    releases: Sequence[str | Path | Release],
+    releases: str | Path | Release | Sequence[str | Path | Release],
     *,
     ledger: str | None = None,
     originals: Sequence[Any] = (),
@@ -107,8 +108,12 @@ def _figure(value: Any) -> Any:
     return ", ".join(f"l={l}: {c}" for l, c in value.items()) or None if isinstance(value, dict) else value
 
 
-def read_releases(releases: Sequence[str | Path | Release]) -> list[Release]:
-    """The folders as releases, in the order given; ReleaseError where they are of several series, or one is given twice."""
+def read_releases(releases: str | Path | Release | Sequence[str | Path | Release]) -> list[Release]:
+    """The folders, or the one, as releases, in the order given; ReleaseError where they are of several series, or one is given twice."""
+    if isinstance(releases, str | Path | Release):
+        releases = [releases]
+    if not is_list(releases, lambda release: isinstance(release, str | Path | Release)):
+        raise ReleaseError("what is to be checked is no list of releases; give the folders that 'publish' made, or what it returned.")
     if not releases:
         raise ReleaseError("no release is named; give the folders that 'publish' made.")
     read = [r if isinstance(r, Release) else Release.read(r) for r in releases]

@@ -24,7 +24,7 @@ def test_each_column_has_its_role():
         ({"quasi": ["a"], "identifier": "b", "drop": ["b"]}, "both identifier and drop"),
         ({"quasi": ["age"], "types": {"agee": "numeric"}}, "did you mean 'age'"),
         ({"quasi": ["age"], "missing": {"x": "value"}}, "'missing' names the column 'x'"),
-        ({"quasi": ["age"], "hierarchies": {"x": None}}, "'hierarchies' names the column 'x'"),
+        ({"quasi": ["age"], "hierarchies": {"x": Prefix((1, 0))}}, "'hierarchies' names the column 'x'"),
         ({"quasi": ["a"], "types": {"a": "set"}}, "'a' is declared quasi and a set; only the sensitive attribute"),
         ({"quasi": ["a"], "keep": ["b"], "types": {"b": "set"}}, "'b' is declared keep and a set; only the sensitive attribute"),
         ({"quasi": ["a"], "sensitive": "s", "types": {"s": "set"}, "hierarchies": {"s": Prefix((1, 0))}}, "'s' is declared a set and has a hierarchy"),

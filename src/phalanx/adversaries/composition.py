@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, between, percent
+from phalanx.adversaries.base import Attack, asked, between, percent
 from phalanx.adversaries.hosts import Floats
 from phalanx.adversaries.posterior import Interval, wilson
 from phalanx.adversaries.sightings import Sightings, named
@@ -71,7 +71,8 @@ class Composition:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Composed:
         """How many persons both publishers expose together, beside each alone."""
-        ours, theirs = ([(release, known) for release in sorted(of, key=_number)] for of, known in ((releases, evidence), (self.beside, self.known)))
+        both_publishers = (asked(releases, evidence), asked(self.beside, self.known))
+        ours, theirs = ([(release, known) for release in sorted(of, key=_number)] for of, known in both_publishers)
         seen = Sightings.of([*ours, *theirs])
         sides = [range(len(ours)), range(len(ours), len(seen.each))]
         both = np.ones(len(seen.persons), dtype=bool)

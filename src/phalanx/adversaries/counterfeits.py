@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, asked
 from phalanx.adversaries.candidates import Bools, Ints, Sets, Values, hold, sizes
 from phalanx.adversaries.posterior import Interval, wilson
 from phalanx.errors import ReleaseError
@@ -70,7 +70,9 @@ class Counterfeits:
     something is missing. It may be wrong: persons whom it contradicts itself about keep the candidates that they had.
     """
 
-    name: str = "counterfeits"
+    @property
+    def name(self) -> str:
+        return "counterfeits"
 
     @property
     def knows(self) -> str:
@@ -78,6 +80,7 @@ class Counterfeits:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Named:
         """What it names, and how often rightly."""
+        releases, evidence = asked(releases, evidence)
         series = sorted(releases, key=lambda r: r.number)
         for release in series:
             _check(release, evidence)

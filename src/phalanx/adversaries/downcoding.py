@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, between, percent
+from phalanx.adversaries.base import Attack, asked, between, percent
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.ends import NOBODY, Ends
 from phalanx.adversaries.hosts import Floats, containing, original_table
@@ -87,6 +87,7 @@ class Downcoding:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Downcoded:
         """How many records it narrows, and how many rightly."""
+        releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         microdata = original_table(release, evidence)
         if release.form.kind == "recoded":

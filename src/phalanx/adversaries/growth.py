@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, asked
 from phalanx.adversaries.growing import Demand, Group, reached
 from phalanx.adversaries.posterior import Interval, wilson
 from phalanx.data.microdata import Microdata
@@ -106,6 +106,7 @@ class Growth:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Grown:
         """Whom it names, group by group; ReleaseError where it lacks what it needs to know."""
+        releases, evidence = asked(releases, evidence)
         survival: dict[Any, dict[bytes, float]] = defaultdict(dict)
         named = [one for r in sorted(releases, key=lambda r: r.number) for one in _attacked(r, evidence, survival)]
         clear = [one for one in named if one.clear]

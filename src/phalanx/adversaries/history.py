@@ -10,9 +10,9 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.adversaries.base import Attack, asked
-from phalanx.errors import ReleaseError, did_you_mean
+from phalanx.errors import PlanError, ReleaseError, did_you_mean
 from phalanx.guarantees.breach import Series
-from phalanx.guarantees.exact import Number, bounded
+from phalanx.guarantees.exact import Number, bounded, is_list
 from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.members import mapping_faults
 from phalanx.release.evidence import Evidence
@@ -63,6 +63,8 @@ class History:
 
     def __post_init__(self) -> None:
         bounded(self.bound, "the bound", 0, 1)
+        if not is_list(self.values, lambda value: value is not None):
+            raise PlanError(f"values = {self.values!r} must be a list of the sensitive values that it looks for.")
 
     @property
     def name(self) -> str:

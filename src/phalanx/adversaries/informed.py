@@ -47,6 +47,8 @@ class Informed:
             whole(self.sample, "sample")
         if self.changes is not None:
             whole(self.changes, "changes")
+        if not isinstance(self.distances, Mapping):
+            raise PlanError(f"distances = {self.distances!r} must be a table with a distance for each quasi-identifier.")
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.adversaries.arrangements import Counted, Line, Pool, arrange
-from phalanx.adversaries.base import Attack
+from phalanx.adversaries.base import Attack, asked
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.hosts import Hosts, original_table
 from phalanx.adversaries.posterior import Interval, most_frequent, true_values, wilson
@@ -108,6 +108,7 @@ class Minimality:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Replayed:
         """Everybody's most probable value and how often it is right; ReleaseError for several releases, a missing table or a method that it cannot replay."""
+        releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         return self._conclude(Replay.of(release, original_table(release, evidence), self.effort, self.together))
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, between, percent
+from phalanx.adversaries.base import Attack, asked, between, percent
 from phalanx.adversaries.hosts import Floats
 from phalanx.adversaries.learning import BINS, MOST_ENTRIES, ROUNDS, SETTLED, SWEEPS, WEIGHT, learned
 from phalanx.adversaries.posterior import Interval, wilson
@@ -84,6 +84,7 @@ class SeriesLearning:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> Learned:
         """Everybody's most probable value by all releases, beside what the last alone and what no learning would name."""
+        releases, evidence = asked(releases, evidence)
         seen = Sightings.of([(release, evidence) for release in sorted(releases, key=lambda r: r.number)])
         by_law = _law(seen)
         believed = by_law

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.adversaries.base import Attack, between, percent
+from phalanx.adversaries.base import Attack, asked, between, percent
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.hosts import Floats, containing
 from phalanx.adversaries.posterior import Interval, wilson
@@ -107,6 +107,7 @@ class SinglingOut:
 
     def attack(self, releases: Sequence[Release], evidence: Evidence) -> SingledOut:
         """How often its predicates hold for exactly one row, and how often any of the same weights would."""
+        releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         microdata = evidence.microdata.get(release.number)
         if microdata is None:

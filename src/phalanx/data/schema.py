@@ -1,8 +1,8 @@
 """The roles and types of a table's columns, as the plan states them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from phalanx.data.hierarchy import Hierarchy, Prefix, Tree
 from phalanx.data.names import check_names
@@ -41,9 +41,9 @@ class Schema:
     """``refuse`` a missing value, or treat it as a ``value`` of its own; one word for all columns, or one per column."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "quasi", tuple(self.quasi))
-        object.__setattr__(self, "keep", tuple(self.keep))
-        object.__setattr__(self, "drop", tuple(self.drop))
+        self._check_kinds()
+        for role in ("quasi", "keep", "drop"):
+            object.__setattr__(self, role, tuple(getattr(self, role)))
         seen: dict[str, str] = {}
         for role, names in self._by_role():
             for name in names:
@@ -65,6 +65,32 @@ class Schema:
                 raise SchemaError(f"column {name!r} is declared {seen[name]} and a set; only the sensitive attribute may be a set of values, so drop it.")
             if kind == "set" and name in self.hierarchies:
                 raise SchemaError(f"column {name!r} is declared a set and has a hierarchy, which is over single values; remove one of the two.")
+
+    def _check_kinds(self) -> None:
+        """A name where a name is meant, a list where a list is, a table where a table is."""
+        for role in ("quasi", "keep", "drop"):
+            names = getattr(self, role)
+            if isinstance(names, str | Mapping) or not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
+                raise SchemaError(f"'{role}' is {names!r} and must be a list of column names, as in {role} = [\"age\"].")
+        for role in ("identifier", "sensitive"):
+            name = getattr(self, role)
+            if name is not None and (not isinstance(name, str) or not name):
+                raise SchemaError(f"'{role}' is {name!r} and must be the name of one column, or left out.")
+        allowed: Mapping[str, Callable[[Any], bool]] = {
+            "types": lambda word: word in type_names,
+            "hierarchies": lambda tree: isinstance(tree, Hierarchy),
+            "missing": lambda word: word in get_args(Missing),
+        }
+        for setting, is_known in allowed.items():
+            given = getattr(self, setting)
+            if setting == "missing" and isinstance(given, str) and is_known(given):
+                continue
+            if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+                raise SchemaError(f"'{setting}' is {given!r} and must be a table by column{' or one of refuse, value' if setting == 'missing' else ''}.")
+            for name, word in given.items():
+                if not is_known(word):
+                    one_of = {"types": ", ".join(type_names), "missing": ", ".join(get_args(Missing)), "hierarchies": "Bands, Prefix and Tree"}[setting]
+                    raise SchemaError(f"'{setting}' of column {name!r} is {word!r}; it must be one of {one_of}.")
 
     def _by_role(self) -> list[tuple[str, tuple[str, ...]]]:
         return [

@@ -1,8 +1,11 @@
 """Numbers as promises mean them: exact fractions in, exact comparisons out."""
 
 import re
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +41,15 @@ def bounded(value: Number, what: str, low: int, high: int | None = None) -> Frac
     if number < low or (high is not None and number > high):
         raise PlanError(f"{what} must be at least {low}{'' if high is None else f' and at most {high}'}, and is {value}.")
     return number
+
+
+def is_list(given: object, of: Callable[[Any], bool]) -> bool:
+    """Whether this is a list of what it should be of; a text is none, nor is a table.
+
+    >>> is_list(["a"], lambda name: isinstance(name, str)), is_list("a", lambda name: isinstance(name, str))
+    (True, False)
+    """
+    return isinstance(given, Sequence | AbstractSet) and not isinstance(given, str | bytes) and all(of(part) for part in given)
 
 
 def whole(value: int, what: str, low: int = 1) -> int:

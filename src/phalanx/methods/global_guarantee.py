@@ -7,13 +7,15 @@ each person's budget by how likely further exposures are (methods/ratios.py). Pe
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
 from math import ceil, inf
 from typing import Any, ClassVar, Literal
 
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.guarantees.base import Guarantee
-from phalanx.guarantees.exact import Number, bounded, exact, plain
+from phalanx.guarantees.exact import Number, bounded, exact, is_list, plain
 from phalanx.guarantees.global_guarantee import GlobalGuarantee as Promise
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
 from phalanx.methods.ratios import Adaptive, ConstantRatio, Geometric, Strategy, again_of_horizon, again_of_series
@@ -22,6 +24,10 @@ from phalanx.randomness import Randomness
 
 StrategyName = Literal["adaptive", "constant-ratio", "geometric"]
 Grouping = Literal["balanced", "bottom-up"]
+
+
+def _is_value(value: object) -> bool:
+    return isinstance(value, str | int | float | date | Decimal)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,9 +107,11 @@ class GlobalGuarantee:
         elif isinstance(p, str):
             if p != "all":
                 raise PlanError(f'[method] protect = {p!r} must be "all", a list of values, or {{ least_frequent = 0.1 }}.')
+        elif not is_list(p, _is_value):
+            raise PlanError(f'[method] protect = {p!r} must be "all", a list of values, or {{ least_frequent = 0.1 }}.')
         elif not p:
             raise PlanError('[method] protect lists no value, so nothing would be protected; name values, or say "all".')
-        if isinstance(self.permanent, str):
+        if not is_list(self.permanent, _is_value):
             raise PlanError("[method] permanent must be a list of values.")
 
     @property

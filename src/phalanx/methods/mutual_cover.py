@@ -102,7 +102,7 @@ class MutualCover:
             raise PlanError(f"[method] bounds = {self.bounds!r} is no table; write {{ informed = 0.1 }}, with a share for each adversary that is bounded.")
         for adversary, bound in self.bounds.items():
             if adversary not in _ADVERSARIES:
-                known = did_you_mean(adversary, _ADVERSARIES) or "; known are informed and omniscient."
+                known = did_you_mean(str(adversary), _ADVERSARIES) or "; known are informed and omniscient."
                 raise PlanError(f"[method] bounds names the adversary {adversary!r}{known}")
             bounded(bound, f"[method] bounds of {adversary!r}", 0, 1)
         check_asked(self.distances)

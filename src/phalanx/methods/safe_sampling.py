@@ -110,6 +110,8 @@ class SafeSampling:
             )
         except PlanError as wrong:
             raise PlanError(f"[method] safe-sampling: {wrong}") from None
+        except ArithmeticError:
+            raise PlanError("[method] safe-sampling: these numbers are beyond what can be computed; give an epsilon of at most 100.") from None
 
     @property
     def promise(self) -> Promise:

@@ -13,7 +13,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did_you_mean
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.counting import SlicedCounting
-from phalanx.guarantees.exact import Number, bounded, exact, plain, whole
+from phalanx.guarantees.exact import Number, bounded, exact, is_list, plain, whole
 from phalanx.guarantees.slicing import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.column_boxes import column_boxes
@@ -121,10 +121,13 @@ class Slicing:
         for parameter in ("sensitive_column_size", "generalize_columns_k", "bucket_size"):
             if getattr(self, parameter) is not None:
                 whole(getattr(self, parameter), f"[method] {parameter}")
-        if isinstance(self.columns, bool) or (isinstance(self.columns, int) and self.columns < 1):
+        named = not isinstance(self.columns, int) and is_list(self.columns, lambda column: is_list(column, lambda name: isinstance(name, str)))
+        if not named and (isinstance(self.columns, bool) or not isinstance(self.columns, int) or self.columns < 1):
             raise PlanError(f"[method] columns must be a whole number of at least 1, or a list of columns, and is {self.columns!r}.")
         if not isinstance(self.columns, int) and self.sensitive_column_size is not None:
             raise PlanError("[method] sensitive_column_size is for a number of columns, and here they are named; leave it out.")
+        for bins in self.bins.values() if isinstance(self.bins, Mapping) else [self.bins]:
+            whole(bins, "[method] bins")
 
     def _check_grouping(self) -> None:
         if self.grouping == "mondrian":
