@@ -114,7 +114,9 @@ def test_a_near_unique_quasi_identifier_is_vouched_for():
     assert schema.types == {"birth": "numeric"}
 
 
-names = st.text(min_size=1, max_size=12).filter(lambda t: max(t) < "\ud800" and "\0" not in t and t[0] != "\ufeff" and t != "*" and not (t[0] == "^" and t[-1] == "$"))
+names = st.text(min_size=1, max_size=12).filter(
+    lambda t: max(t) < "\ud800" and "\0" not in t and t[0] != "\ufeff" and t != "*" and not (t[0] == "^" and t[-1] == "$")
+)
 STRANGE = ['say "hi"', "it's", "back\\slash", "new\nline\r", "]\n[method]\nname = 1", "🙂", "x; DROP TABLE t", "\x01\x7f\x1b", "#", "a.b", "\u2028", "true"]
 
 

@@ -201,7 +201,7 @@ MAY_SEE = {
     "data": {"errors", "randomness"},
     "errors": set(),
     "guarantees": {"data", "errors", "release"},
-    "kernels": set(),
+    "kernels": {"errors"},
     "ledger": {"data", "errors", "randomness"},
     "randomness": {"errors"},
     "release": {"data", "errors", "randomness"},

@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 import typer
 
-from phalanx.cli import attack, budget, demo, init, publish, series, verify
-from phalanx.cli.output import complain, keep_standard_error
+from phalanx.cli import attack, budget, demo, init, publish, series, verify, warm
+from phalanx.cli.output import complain, keep_standard_error, say_warnings
 from phalanx.errors import GuaranteeError, PhalanxError, without_passwords
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException; typer may bring a click of its own
@@ -31,6 +31,7 @@ app.add_typer(attack.app, name="attack")
 app.add_typer(series.app, name="series")
 app.command("budget")(budget.budget)
 app.command("demo")(demo.demo)
+app.command("warm")(warm.warm)
 
 
 @app.callback(invoke_without_command=True)
@@ -45,6 +46,7 @@ def _version(version: bool = typer.Option(False, "--version", help="Show the ver
 def main() -> None:
     """Run the command line. Exit codes: 0 done and holding, 1 a check does not hold, 2 wrong input or use, 70 a fault of ours, 130 interrupted."""
     keep_standard_error()
+    say_warnings()
     try:
         code = app(prog_name="phalanx", standalone_mode=False)  # else typer would draw a frame around what is wrong, also where JSON was asked for
     except PhalanxError as error:

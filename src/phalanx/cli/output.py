@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
@@ -25,9 +26,23 @@ QUIET = typer.Option(False, "--quiet", "-q", help="No progress on the terminal."
 
 def keep_standard_error() -> None:
     """Python writes to a copy of standard error from now on, so that a bar goes on while ``phalanx.data.reading`` silences whatever else writes there."""
-    if sys.stderr is not None and sys.stderr is sys.__stderr__:
+    own = sys.__stderr__
+    if own is not None and sys.stderr is own:
         with suppress(OSError):  # there may be none
-            sys.stderr = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1)
+            sys.stderr = os.fdopen(os.dup(own.fileno()), "w", encoding=own.encoding, errors=own.errors, buffering=1)
+
+
+def say_warnings() -> None:
+    """That kernels are compiled each time is a sentence of ours; other packages' warnings stay as they are."""
+    others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if category.__name__ == "CompilesEachTime":
+            complain(str(message), as_json=False)
+        else:
+            others(message, category, *where, **more)
+
+    warnings.showwarning = show
 
 
 def complain(sentence: str, *, as_json: bool) -> None:

@@ -6,5 +6,7 @@
 - Mutual cover: ``cover_cuts``; ``simplex``: the steps that are shared by ``outputs`` (one attribute) and ``joint_outputs`` (whole groups); ``exact_tables``:
   in whole numbers; ``drawing``.
 - ``safe_sampling``: images of rows and their counts; ``private_partition``: what the cuts of a box would bring.
-- ``picking``: uniform integers for all of them.
+- ``picking``: uniform integers for all of them. ``cache``: where they lie, once they are compiled.
 """
+
+from phalanx.kernels import cache as cache

@@ -1,0 +1,99 @@
+"""Where compiled kernels lie: beside their source, else in the user's own cache, else, for one run, in a private temporary folder.
+
+numba loads what it finds there as code, so that no folder is used that somebody else may write to; where there is none at all, importing numba's kernels
+would end in an error of its own.
+"""
+
+import atexit
+import os
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Final
+
+from phalanx.errors import PhalanxError
+
+BESIDE: Final = Path(__file__).parent / "__pycache__"
+"""Beside the source; whoever may write there may change the source, too."""
+_TEMPORARY: Final = "phalanx-kernels-"
+_VARIABLE: Final = "NUMBA_CACHE_DIR"
+
+
+class CompilesEachTime(UserWarning):
+    """Kernels are compiled in every run, because nothing can be kept."""
+
+
+def choose() -> Path:
+    """Find the folder, and tell numba of it; warns where it is a temporary one that begins empty. PhalanxError where there is none.
+
+    The folder of ``NUMBA_CACHE_DIR`` comes first. What was compiled beside the source by somebody who could write there is copied to the temporary one.
+    """
+    wanted = os.environ.get(_VARIABLE)
+    if wanted and _usable(Path(wanted)) and _ours(Path(wanted)):
+        return Path(wanted)
+    if not wanted and _usable(BESIDE):
+        return BESIDE
+    own = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "phalanx"
+    if _usable(own) and _ours(own):
+        os.environ[_VARIABLE] = str(own)
+    else:
+        own = _temporary()
+    _copy(own)
+    return own
+
+
+def _usable(folder: Path) -> bool:
+    """Whether we may write to a folder, which is made if need be."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _ours(folder: Path) -> bool:
+    """Whether nobody may write to it but its owner, who is us or root."""
+    there = folder.stat()
+    return there.st_uid in {0, os.geteuid()} and not there.st_mode & 0o022
+
+
+def _temporary() -> Path:
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=_TEMPORARY))  # of mode 0700
+    except OSError:
+        raise PhalanxError("no folder may be written, and compiled kernels need one; set TMPDIR or NUMBA_CACHE_DIR to a folder of yours.") from None
+    os.environ[_VARIABLE] = str(folder)
+    atexit.register(_remove, folder, os.getpid())
+    if not any(BESIDE.glob("*.nbi")):
+        warnings.warn(
+            "kernels are compiled in each run, for neither the installation nor a cache folder may be written; run 'phalanx warm' as whoever installed it.",
+            CompilesEachTime,
+            stacklevel=2,
+        )
+    return folder
+
+
+def _remove(folder: Path, process: int) -> None:
+    """At exit of the process that made it, and of none that was forked from it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(folder: Path) -> None:
+    """What lies compiled beside the source, to where numba looks for it in a folder of its own."""
+    from numba.core.caching import _CacheLocator
+
+    there = folder / _CacheLocator.get_suitable_cache_subpath(str(BESIDE.parent / "cutting.py"))  # type: ignore[no-untyped-call]
+    if there.exists():
+        return
+    for compiled in BESIDE.glob("*.nb[ci]"):
+        there.mkdir(mode=0o700, exist_ok=True)
+        shutil.copy(compiled, there / compiled.name)
+
+
+PLACE: Final = choose()
+"""The folder of this process."""
+KEPT: Final = not PLACE.name.startswith(_TEMPORARY)
+"""Whether it outlives the process."""

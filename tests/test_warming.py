@@ -1,0 +1,54 @@
+"""`phalanx warm` compiles what it says, and nothing is left but the compiled kernels."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from phalanx import kernels, warming
+from phalanx.errors import PlanError
+from phalanx.kernels import cache
+from phalanx.methods.base import make, registered
+
+
+def test_every_method_is_warmed() -> None:
+    """Every installed method has its ways, and every way is one that its plan may have."""
+    assert set(warming.WAYS) == set(registered())
+    for name, ways in warming.WAYS.items():
+        assert [make(name, way).name for way in ways] == [name] * len(ways)
+
+
+def test_a_method_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the one that is named is compiled, its temporary releases are gone, and each step is told."""
+    monkeypatch.setattr(warming.tempfile, "tempdir", str(tmp_path))
+    steps: list[str] = []
+    found = warming.warm("anatomy", steps.append)
+    assert steps == ["anatomy"] == list(found.seconds)
+    assert list(cache.PLACE.rglob("anatomy.bucketization-*.nbi"))
+    assert found.kernels >= 1
+    assert found.kept == (not cache.PLACE.name.startswith("phalanx-kernels-"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_method_that_is_none() -> None:
+    """A mistyped method has its nearest."""
+    with pytest.raises(PlanError, match=r"'anatomi' is not a method to compile; did you mean 'anatomy'\?"):
+        warming.warm("anatomi")
+
+
+@pytest.mark.slow
+def test_every_kernel_is_compiled(tmp_path: Path) -> None:
+    """In an empty cache, each kernel of the source has its file afterwards."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", "from phalanx.cli import main; main()", "warm", "--json"]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=1800)
+    there = {path.name.split("-")[0] for path in (tmp_path / "cache").rglob("*.nbi")}
+    source = Path(kernels.__file__).parent
+    wanted = {f"{path.stem}.{name}" for path in source.glob("*.py") for name in re.findall(r"(?m)^@njit.*\ndef (\w+)", path.read_text())}
+    assert len(wanted) > 30
+    assert wanted - there == set()
+    assert json.loads(run.stdout)["place"] == str(tmp_path / "cache")
