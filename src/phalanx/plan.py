@@ -3,7 +3,7 @@
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, StringConstraints, ValidationError, model_validator
 
@@ -18,6 +18,10 @@ Name = Annotated[StrictStr, StringConstraints(min_length=1)]
 Number = StrictInt | StrictFloat
 SeriesName = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$")]
 Format = Literal["parquet", "csv"]
+
+
+_LARGEST: Final = 10_000_000
+"""So many bytes of a plan are read: what is named by mistake may have no end."""
 
 
 class _Section(BaseModel):
@@ -144,7 +148,11 @@ class Plan:
         """Read and validate a plan; what its hierarchies' files hold is looked at by ``schema``, its method's parameters by ``method``."""
         path = Path(path)
         try:
-            text = path.read_bytes().decode("utf-8-sig")
+            with path.open("rb") as opened:
+                content = opened.read(_LARGEST + 1)
+            if len(content) > _LARGEST:
+                raise PlanError(f"{str(path)!r} is larger than any plan; name the file that phalanx init wrote.")
+            text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise PlanError(f"the plan {str(path)!r} is not UTF-8; save it as UTF-8.") from None
         except OSError:

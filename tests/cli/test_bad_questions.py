@@ -59,6 +59,8 @@ ASKED = {
     "the demo in a folder of ours": (("demo", "--to", "out"), "was not made by the demo, so it is left alone"),
     "the demo in a file": (("demo", "--to", "t.csv"), "was not made by the demo, so it is left alone"),
     "the demo below a file": (("demo", "--to", "t.csv/demo"), "cannot be made"),
+    "a plan without an end": (("publish", "/dev/zero"), "is larger than any plan"),
+    "a folder for a database": (("init", "sqlite:///out", "--query", "select 1", "--to", "new.toml"), "there is no database 'out'; check the url"),
     "a plan misspelt": (("publish", "pln.toml"), "did you mean 'plan.toml'?"),
     "another source, misspelt": (("publish", "plan.toml", "--source", "tt.csv"), "did you mean 't.csv'?"),
     "a seed below all": (("publish", "plan.toml", "--seed", "-99"), "a seed is a whole number from 0"),

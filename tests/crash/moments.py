@@ -125,6 +125,7 @@ def main() -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         for ledger in said.ledger or ["sqlite", "postgresql"]:
             server: tuple[str, ...] = ()
+            short = ""
             if ledger == "postgresql":
                 if reason := postgresql_server.missing():
                     print(f"no kills with PostgreSQL: {reason}")  # noqa: T201
@@ -135,7 +136,12 @@ def main() -> int:
             warm_up(lambda place=place: rehearse(place), 600)
             if said.twin:
                 TWINS[said.twin]()
-            wrong += kills(place, said.kills, random.Random(said.seed))
+            try:
+                wrong += kills(place, said.kills, random.Random(said.seed))
+            except BaseException:
+                for log in [Path(short, "log")] if server else []:
+                    print("\n".join(line for line in log.read_text(errors="replace").splitlines() if "statement:" not in line)[-3000:])  # noqa: T201
+                raise
     return bool(wrong)
 
 

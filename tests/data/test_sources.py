@@ -103,6 +103,7 @@ def test_line_ends_marks_quotes_and_strange_names(tmp_path):
         (b"a,b\n1,2\n1,\xff\n", r"line 3 of 't\.csv' is not UTF-8"),
         (b"a,\xe4\n1,2\n", r"line 1 of 't\.csv' is not UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+        (b'a,"b\n1,SECRET\n1,SECRET\n', r"the header of 't\.csv' goes on over several lines"),
         (b"a,b\n1,SECRET\n1,2,SECRET\n", r"line 3 of 't\.csv' has 3 field\(s\) where the header has 2"),
         (b"a,b\n1,2\nSECRET\n", r"line 3 of 't\.csv' has 1 field\(s\)"),
         (b'a,b\n"1\n1",2\nSECRET\n', r"line 4 of 't\.csv' has 1 field\(s\)"),

@@ -57,8 +57,8 @@ def idle(base: Path) -> float:
     return run("idle", lambda _: ["--version"], 0, base).megabytes
 
 
-def share(work: list[tuple[str, int]], bases: list[Path], tell: Callable[[Outcome], None]) -> None:
-    """Let the inputs in, by as many forks as there are folders."""
+def share(work: list[tuple[str, int]], bases: list[Path], until: float, tell: Callable[[Outcome], None]) -> None:
+    """Let the inputs in, by as many forks as there are folders, until the time is over."""
     pipes = []
     for at, base in enumerate(bases):
         read, write = os.pipe()
@@ -69,6 +69,8 @@ def share(work: list[tuple[str, int]], bases: list[Path], tell: Callable[[Outcom
                 with os.fdopen(write, "w") as out:
                     resting = idle(base)
                     for name, number in work[at :: len(bases)]:
+                        if time.monotonic() > until:
+                            break
                         out.write(json.dumps(asdict(run(name, DOORS[name], number, base, resting))) + "\n")
                         out.flush()
                 status = 0
@@ -116,6 +118,7 @@ def main() -> int:
     asked = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     asked.add_argument("inputs", nargs="?", type=int, default=10_000)
     asked.add_argument("--seed", type=int, default=1)
+    asked.add_argument("--minutes", type=float, default=float("inf"), help="end then, however many inputs are left")
     asked.add_argument("--doors", nargs="+", choices=DOORS, default=list(DOORS))
     asked.add_argument("--replay", nargs=2, metavar=("DOOR", "NUMBER"))
     asked.add_argument("--keep", type=Path, help="with --replay: a folder to make, which gets what the input was let into")
@@ -146,7 +149,7 @@ def main() -> int:
                 with said.log.open("a", encoding="utf-8") as log:
                     log.write(json.dumps(asdict(outcome)) + "\n")
 
-        share(work, bases, tell)
+        share(work, bases, began + 60 * said.minutes, tell)
         return bool(report(outcomes, time.monotonic() - began))
 
 

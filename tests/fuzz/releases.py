@@ -13,8 +13,8 @@ from phalanx.errors import PhalanxError
 from phalanx.release.manifest import Manifest
 
 ADVERSARIES = [
-    "all", "intersection", "intersection-by-person", "history", "learning", "composition", "posterior", "posterior-learning", "downcoding", "minimality", "growth", "counterfeits", "membership",
-    "extremes", "singling-out", "linkage", "informed", "omniscient",
+    "all", "intersection", "intersection-by-person", "history", "learning", "composition", "posterior", "posterior-learning", "downcoding", "minimality", "growth", "counterfeits",
+    "membership", "extremes", "singling-out", "linkage", "informed", "omniscient",
 ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from fuzz import scene
 from phalanx.cli import main
 
 SECONDS: Final = 10
-"""A command may take so long, less what it waited for a processor; it is stopped after six times as long."""
+"""A command may run and sleep so long; what it waits for a processor that others use is not counted."""
 MEGABYTES: Final = 2048
 """So much memory may a command use beyond what the process holds that it is a fork of; it is not given more than twice as much."""
 CODES: Final = {0: "done", 1: "does not hold", 2: "refused"}
@@ -70,9 +70,9 @@ def run(name: str, door: Door, number: int, base: Path, idle: float = 0.0) -> Ou
     pid = os.fork()
     if pid == 0:
         _command(door, name, number, base, logs)
-    waited = _wait(pid, began)
+    slept = _wait(pid, began)
     _, status, used = os.wait4(pid, 0)
-    outcome.seconds = max(0.0, time.monotonic() - began - waited)
+    outcome.seconds = slept + used.ru_utime + used.ru_stime
     outcome.megabytes = max(0.0, used.ru_maxrss / 1024 - idle)
     ready = logs["ready"].read_bytes()
     if not ready:
@@ -103,7 +103,7 @@ def _command(door: Door, name: str, number: int, base: Path, logs: dict[str, Pat
         words = door(scene.fate_of(name, number))
         logs["ready"].write_text(json.dumps({"words": words, "state": state(Path())}))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_CPU, (6 * SECONDS, 6 * SECONDS))
+        resource.setrlimit(resource.RLIMIT_CPU, (2 * SECONDS, 2 * SECONDS))
         resource.setrlimit(resource.RLIMIT_DATA, (_data() + 2 * MEGABYTES * 1024 * 1024,) * 2)
         sys.argv = ["phalanx", *words]
         try:
@@ -129,20 +129,20 @@ def _data() -> int:
 
 
 def _wait(pid: int, began: float) -> float:
-    """Until a process ends, or has had its time; the seconds that it waited for a processor."""
+    """Until a process ends, or has had its time; how long it slept, which is neither the time that it ran nor the time that it waited for a processor."""
     watched = os.pidfd_open(pid)
-    waited = 0.0
+    slept = 0.0
     try:
         while not select.select([watched], [], [], 0.02 if time.monotonic() - began < 1 else 0.3)[0]:
-            with contextlib.suppress(OSError, ValueError):
-                waited = max(waited, max(int(task.read_text().split()[1]) for task in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9)
             took = time.monotonic() - began
-            if took - waited > SECONDS + 1 or took > 12 * SECONDS:
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                slept = took - sum(map(int, Path(f"/proc/{pid}/schedstat").read_text().split()[:2])) / 1e9
+            if slept > SECONDS + 1 or took > 30 * SECONDS:  # one that runs is stopped by its limit
                 os.killpg(pid, signal.SIGKILL)
                 break
     finally:
         os.close(watched)
-    return waited
+    return max(0.0, slept)
 
 
 def _ended(status: int) -> str:

@@ -128,6 +128,8 @@ def _header(data: bytes, file: str, separator: str) -> list[str]:
         raise _not_utf8(data, file) or SourceError(f"the header of {file!r} is not UTF-8; save it as UTF-8.")
     if len(names) == 1 and ";" in names[0]:
         raise SourceError(f"the file {file!r} seems to be separated by semicolons; save it with commas.")
+    if any("\n" in name or "\r" in name for name in names):  # a quote that is not closed makes names of rows, which no message may quote
+        raise SourceError(f"the header of {file!r} goes on over several lines; close its quotes, and write every name on the first line.")
     for i, name in enumerate(names, 1):
         if name == "":
             raise SourceError(

@@ -43,7 +43,7 @@ def _sqlite(url: str) -> Any:
 
     path = sqlite_path(url)
     if not path.is_file():
-        siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        siblings = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
         raise SourceError(f"there is no database {str(path)!r}{did_you_mean(path.name, siblings) or '; check the url of the source.'}")
     return lambda: sqlite.connect(f"file:{quote(str(path.resolve()))}?mode=ro")
 
