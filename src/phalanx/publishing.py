@@ -14,9 +14,10 @@ from phalanx.attacking import beyond, disclosed
 from phalanx.data.frames import like, to_polars
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.errors import GuaranteeError, LedgerError, MethodError, PhalanxError, ReleaseError, SchemaError, SourceError
+from phalanx.errors import GuaranteeError, LedgerError, MethodError, PhalanxError, PlanError, ReleaseError, SchemaError, SourceError
 from phalanx.guarantees import truth
 from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.strength import promises_nothing
 from phalanx.guarantees.verify import verify
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.methods.base import Draft, Memory, Method, Widening, ever_wider
@@ -162,6 +163,8 @@ class Series:
             raise SchemaError(f"the series name {name!r} cannot be a folder's name; use letters, digits, '-' and '_'.")
         if method.needs_persons and schema.identifier is None:
             raise SchemaError(f"{method.name} follows persons through the releases and no identifier is declared; name the identifier column in the schema.")
+        if nothing := next((why for g in method.guarantees if (why := promises_nothing(g.public()))), None):
+            raise PlanError(f"[method] {nothing}; ask for more.")
         self.name = name
         url = ledger or f"sqlite:///{Path(to).absolute().parent / (name + '.db')}"  # not in the folder whose contents are handed out
         self._is = _Settings(schema=schema, method=method, to=Path(to), ledger=url, formats=tuple(dict.fromkeys(formats)), seed=seed, report=report)

@@ -39,7 +39,7 @@ def test_what_the_slow_twin_publishes_is_sound(tmp_path, seed):
     release = made.written(tmp_path / "r")
     assert cell_faults(release.form) == [] and Images.of(release.form).strays == 0
     assert truth.check(release, encoded(frame), groups).holds
-    assert verdicts(release)["consistency"].note == "columns, cells, files, chain"
+    assert verdicts(release)["consistency"].note == "columns, cells, order, files, chain"
     originals = Counter(image(row, levels) for row in frame.rows(named=True))
     images = Images.of(release.form)
     assert images.originals(encoded(frame)).tolist() == [originals[row] for row in images.table.rows()]

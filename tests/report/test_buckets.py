@@ -208,7 +208,7 @@ def test_it_says_where_the_original_was_looked_at(tmp_path):
     [
         Slicing(l=2, columns=2, sensitive_column_size=1),
         Slicing(l=2, columns=4, compact=True),
-        Slicing(l=2, columns=2, sensitive_column_size=1, generalize_columns_k=5, t=1),
+        Slicing(l=2, columns=2, sensitive_column_size=1, generalize_columns_k=5, t=0.9),
         Anatomy(l=3),
     ],
     ids=["two columns", "compact", "generalized", "anatomy"],

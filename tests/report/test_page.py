@@ -183,8 +183,8 @@ def test_odd_releases_have_a_page(tmp_path):
     _, page, _ = publish(tmp_path / "c", [equal], schema={"missing": "value"})
     assert "age 30 only 0% 0% 100%" in page.text and "town 0 values and missing 0% 0% 100%" in page.text
     assert "An interval without a lower end includes missing values" in page.text
-    _, page, _ = publish(tmp_path / "d", [people(1)], method=Mondrian(k=1), schema=bare)
-    assert "1 group of 1 row." in page.text and "everybody is one of at least 1" in page.text
+    _, page, _ = publish(tmp_path / "d", [people(2)], method=Mondrian(k=2), schema=bare)
+    assert "1 group of 2 rows." in page.text and "everybody is one of at least 2" in page.text
 
 
 def test_counterfeits_are_counted_by_group(tmp_path):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, runtime_checkable
 
 import polars as pl
 
@@ -129,6 +129,10 @@ def _leaf_text(leaf: Any) -> str:
     return str(leaf).lower() if isinstance(leaf, bool) else str(leaf)
 
 
+_LONGEST: Final = 1 << 20
+"""No code is longer than this."""
+
+
 @dataclass(frozen=True)
 class Prefix:
     """Codes that mean more the longer they are read, as zip codes do: level i keeps ``lengths[i]`` characters.
@@ -141,8 +145,8 @@ class Prefix:
 
     def __post_init__(self) -> None:
         falling = all(a > b for a, b in zip(self.lengths, self.lengths[1:], strict=False))
-        if len(self.lengths) < 2 or not falling or self.lengths[-1] != 0:
-            raise SchemaError(f"prefix lengths must fall and end in 0, as in [5, 3, 0]; these are {list(self.lengths)}.")
+        if len(self.lengths) < 2 or not falling or self.lengths[-1] != 0 or self.lengths[0] > _LONGEST:
+            raise SchemaError(f"prefix lengths must fall, from {_LONGEST} at most, and end in 0, as in [5, 3, 0]; these are {list(self.lengths)}.")
 
     def leaves(self, values: pl.Series) -> pl.Series:
         text = values.cast(pl.String)

@@ -10,10 +10,13 @@ from phalanx.errors import PlanError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.buckets import bucket_faults
 from phalanx.guarantees.exact import exact
-from phalanx.guarantees.files import file_faults
+from phalanx.guarantees.files import file_faults, hidden
 from phalanx.guarantees.intervals import fits, interval_faults, set_faults
+from phalanx.guarantees.order import order_faults
 from phalanx.guarantees.perturbed import row_faults
 from phalanx.guarantees.recoded import cell_faults
+from phalanx.guarantees.strength import weakened
+from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.generalized import GROUP, Generalized
 
@@ -21,17 +24,23 @@ NAME: Final = "consistency"
 _LOOKED_AT: Final = {"generalized": "groups, intervals, ", "sliced": "buckets, ", "bucketized": "buckets, ", "perturbed": "values, ", "recoded": "cells, "}
 
 
-def check(release: Release, earlier: Sequence[Release] = (), *, allow_seeded: bool = False) -> list[Verdict]:
-    """Faults in columns, groups, intervals, nodes, files, chain and promises; and whether the release may be published at all."""
+def check(release: Release, earlier: Sequence[Release] = (), *, evidence: Evidence | None = None, allow_seeded: bool = False) -> list[Verdict]:
+    """Faults in columns, groups, intervals, nodes, order, files, chain and promises; and whether the release may be published at all."""
     if isinstance(release.form, Generalized):
         faults = list(_column_faults(release)) or list(_box_faults(release))
         faults += _registered_faults(release.form)
     else:
         faults = [*bucket_faults(release.form), *row_faults(release.form), *cell_faults(release.form)]
-    faults += [*file_faults(release), *_chain_faults(release, earlier), *_promise_faults(release)]
-    note = "; ".join(faults) or f"columns, {_LOOKED_AT[release.form.kind]}files, chain"
+    faults = faults or order_faults(release.form, None if evidence is None else evidence.published_rows(release.number))
+    in_bytes, unsettled = hidden(release)
+    faults += [*file_faults(release), *in_bytes, *_chain_faults(release, earlier), *_promise_faults(release)]
+    note = "; ".join(faults) or f"columns, {_LOOKED_AT[release.form.kind]}order, files, chain"
     if release.number > 1 and not earlier:
         note += f"; not checked: whether it follows on release {release.number - 1}, which was not given"
+    if release.form.has_intervals and release.manifest.boxes == "tight" and (evidence is None or release.number not in evidence.microdata):
+        note += "; not checked: whether intervals end at values of persons, which the original table shows"
+    if unsettled:
+        note += f"; not checked: whether anything is hidden within the values of {', '.join(unsettled)}, which another version of the writer made"
     seeded = release.manifest.not_for_publication
     return [
         Verdict(name=NAME, bound=0, worst=len(faults), holds=not faults, note=note, worst_cases=pl.DataFrame({"fault": pl.Series(faults, dtype=pl.String)})),
@@ -123,6 +132,9 @@ def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]
         yield f"release {before.number} is not the one that release {manifest.number} was published after (its digest differs)"
     if list(manifest.attributes) != list(before.manifest.attributes):
         yield "its attributes are not those of the release before it"
+    if manifest.per == "record" and before.manifest.per == "person":
+        yield "it covers each record and no longer each person, as the release before it does"
+    yield from weakened(manifest.guarantees, before.manifest.guarantees)
 
 
 def _promise_faults(release: Release) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -200,6 +201,7 @@ def _unmapped(series: Sequence[Release], evidence: Evidence) -> str:
 
 
 def _lacking(series: Sequence[Release]) -> str:
-    """Which releases up to the last one are not there."""
-    lacking = [str(number) for number in range(1, series[-1].number) if number not in {r.number for r in series}]
-    return f"release(s) {', '.join(lacking[:8])} of the series were not given" if lacking else ""
+    """Which releases up to the last one are not there; at most as many numbers are looked at as there are releases, and some more."""
+    given = {r.number for r in series}
+    lacking = [str(number) for number in islice((n for n in range(1, series[-1].number) if n not in given), 8)]
+    return f"release(s) {', '.join(lacking)} of the series were not given" if lacking else ""

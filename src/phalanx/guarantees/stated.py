@@ -1,9 +1,12 @@
-"""What the manifest states of the limits of its guarantees: no file shows it, and the publisher answers for it."""
+"""Limits of the guarantees: those that the manifest states, which no file shows, and values that look alike, each of which is counted as another one."""
 
 from collections.abc import Iterator
 from typing import Final
 
+import polars as pl
+
 from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.lookalikes import lookalikes
 from phalanx.release.folder import Release
 
 _WHY: Final = {
@@ -15,7 +18,7 @@ _WHY: Final = {
 
 
 def check(release: Release) -> Iterator[Verdict]:
-    """Which adversary and which rows the guarantees do not cover, as far as the manifest states it; nothing is compared, and nothing fails."""
+    """Which adversary, which rows and which values the guarantees do not cover; nothing is compared, and nothing fails."""
     known, suppressed = release.manifest.holds_if_method_known, release.manifest.may_suppress
     if known:
         note = "stated: the guarantees hold also against an adversary who runs the method on every table that could have been this one"
@@ -26,6 +29,28 @@ def check(release: Release) -> Iterator[Verdict]:
     if suppressed:
         why = ", ".join(_WHY[reason] for reason in suppressed)
         yield _stated("suppressed rows", f"not covered: rows may have been suppressed ({why}), and no guarantee is about a row that is not published")
+    yield from _alike(release)
+
+
+def _alike(release: Release) -> Iterator[Verdict]:
+    """Published sensitive values that look alike, which are shown."""
+    column = next((table[name] for table in release.form.tables().values() if (name := release.form.sensitive) in table.columns), None)
+    if column is None or column.dtype != pl.String:
+        return
+    found = lookalikes(column.drop_nulls().unique().sort().to_list())
+    if found:
+        note = (
+            f"not covered: {len({value for group in found for value in group})} sensitive values look like another one (case, blanks, letters of another script) "
+            "and count as different; if they mean the same, the guarantees promise less"
+        )
+        yield Verdict(
+            name="values that look alike",
+            bound="none",
+            worst=None,
+            holds=True,
+            note=note,
+            worst_cases=pl.DataFrame({"values": [repr(group)[1:-1] for group in found]}),
+        )
 
 
 def _stated(name: str, note: str) -> Verdict:

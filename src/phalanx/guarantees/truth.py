@@ -12,6 +12,7 @@ from phalanx.data.sets import SEPARATOR
 from phalanx.guarantees import bucket_truth, perturbed, recoded
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.boxes import box_ends
+from phalanx.guarantees.coverage import loose_ends
 from phalanx.guarantees.exact import Ints
 from phalanx.guarantees.global_guarantee import GlobalGuarantee
 from phalanx.guarantees.groups import Groups
@@ -54,14 +55,27 @@ def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata
     wrong, said = _registry(release, of_release, microdata, boxes, registered)
     suppressed, invented = (0, 0) if shown is None or of_release.values is None else _changed(microdata.sensitive, shown.sensitive, published)
     unlike = _lacking(of_release, shown or microdata, published, at) + invented
-    if shown is None and unlike and _suppresses(release):
+    if shown is None and unlike and suppresses(release):
         suppressed = _shown_less(of_release, microdata.sensitive, published, at)
         unlike -= suppressed
+    unnamed = int((np.bincount(at, minlength=len(ids)) != of_release.sizes - of_release.counterfeits).sum())
+    loose = _loose(release, microdata, of_release, published, at)
     note = f"{len(published)} row(s) lie in the box of their group, which has their value" + (f"; {suppressed} show it not or in part" if suppressed else "")
     if outside + unlike:
         note = f"{outside} row(s) lie outside the box of their group, and {unlike} value(s) of persons are not in their group"
-    wrong += outside + unlike
+    if unnamed:
+        said += f"; {unnamed} group(s) have another number of rows than persons and counterfeits"
+    if loose:
+        said += f"; {loose} group(s) have an interval with an end that is nobody's value, and the manifest says that boxes are tight"
+    wrong += outside + unlike + unnamed + loose
     return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note + said)
+
+
+def _loose(release: Release, microdata: Microdata, of_release: Groups, rows: Ints, at: Ints) -> int:
+    """How many groups have an interval that is not tight where the manifest says so; those of registered persons may be wider than rows show."""
+    if not isinstance(release, Release) or release.manifest.boxes != "tight" or of_release.registered.any():
+        return 0
+    return loose_ends(release.generalized, microdata, rows, at)
 
 
 def _outside(release: Release, microdata: Microdata, boxes: Sequence[tuple[Ints, Ints]], rows: Ints, at: Ints) -> int:
@@ -134,7 +148,7 @@ def _common(one: pl.Series, other: pl.Series) -> pl.DataType:
     return pl.concat([one.head(0).to_frame("value"), other.head(0).to_frame("value")], how="vertical_relaxed")["value"].dtype
 
 
-def _suppresses(release: Release) -> bool:
+def suppresses(release: Release) -> bool:
     """Whether the release promises the global guarantee, under which alone values are suppressed; a form without a manifest promises nothing."""
     return isinstance(release, Release) and any(public.get("name") == GlobalGuarantee.name for public in release.manifest.guarantees)
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from phalanx.guarantees import consistency, stated, truth
+from phalanx.guarantees import consistency, coverage, stated, truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.buckets import bucket_faults
 from phalanx.guarantees.perturbed import row_faults
 from phalanx.guarantees.recoded import cell_faults
 from phalanx.guarantees.registry import from_public
+from phalanx.guarantees.strength import promises_nothing
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
@@ -25,7 +26,7 @@ def verify(releases: Sequence[Release], evidence: Evidence | None = None, *, all
     for i, release in enumerate(series):
         if only_last and i < len(series) - 1:
             continue
-        found = consistency.check(release, series[:i], allow_seeded=allow_seeded)
+        found = consistency.check(release, series[:i], evidence=evidence, allow_seeded=allow_seeded)
         if not release.manifest.guarantees:
             note = "the manifest promises nothing, so nothing protects anybody"
             found.append(Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note))
@@ -33,7 +34,7 @@ def verify(releases: Sequence[Release], evidence: Evidence | None = None, *, all
             found += _promise(public, release, series[:i], evidence)
         found += stated.check(release)
         if evidence is not None:
-            found += _truth(release, evidence)
+            found += _truth(release, evidence, sound=found[0].holds)
         verdicts += [replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in found]
     return verdicts
 
@@ -44,6 +45,8 @@ def _promise(public: Mapping[str, Any], release: Release, earlier: Sequence[Rele
     if release.form.kind not in (forms := guarantee.forms):
         note = f"the release is {release.form.kind}, and this is promised of {' or '.join(forms)} releases only"
         return [Verdict(name=guarantee.name, bound=f"a {' or '.join(forms)} release", worst=release.form.kind, holds=False, note=note)]
+    if nothing := promises_nothing(public):
+        return [Verdict(name=guarantee.name, bound="a promise", worst=None, holds=False, note=nothing)]
     if contradicts := _contradicts(release):
         return [Verdict(name=guarantee.name, bound="a consistent release", worst=None, holds=False, note=contradicts)]
     return guarantee.check(release, earlier, evidence)
@@ -60,14 +63,19 @@ def _contradicts(release: Release) -> str:
     return ""
 
 
-def _truth(release: Release, evidence: Evidence) -> list[Verdict]:
-    """Whether what was published about each person is so, where both the original table and the person-to-group mapping are given."""
+def _truth(release: Release, evidence: Evidence, *, sound: bool) -> list[Verdict]:
+    """Whether what was published about each person is so, and everybody is published or suppressed, where the original table and its persons are given."""
     microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
-    if microdata is None or microdata.persons is None or mapping is None:
+    if microdata is None or microdata.persons is None:
         return []
-    if contradicts := _contradicts(release):
-        return [Verdict(name="truth", bound=0, worst=None, holds=False, note=contradicts)]
+    if not sound:
+        note = "not checked, since the release contradicts itself; see consistency"
+        return [Verdict(name=coverage.NAME if mapping is None else "truth", bound=0, worst=None, holds=False, note=note)]
+    if mapping is None:
+        found = coverage.check(release, microdata, hides_values=truth.suppresses(release))
+        return [] if found is None else [found]
     persons = microdata.persons.to_frame("person")
     groups = persons.join(mapping, on="person", how="left", maintain_order="left")["group"].fill_null(0)
     without_a_row = mapping.join(persons, on="person", how="anti")["group"]
-    return [truth.check(release, microdata, groups.to_numpy().astype("int64"), registered=without_a_row.to_numpy().astype("int64"))]
+    found = truth.check(release, microdata, groups.to_numpy().astype("int64"), registered=without_a_row.to_numpy().astype("int64"))
+    return [found, *([coverage.check_mapped(release, microdata, int((groups > 0).sum()))] if release.form.kind != "recoded" else [])]

@@ -106,7 +106,7 @@ class Mondrian:
 
     @property
     def guarantees(self) -> list[Guarantee]:
-        promised: list[Guarantee] = [KAnonymity(k=self.k)]
+        promised: list[Guarantee] = [] if self.k == 1 and (self.l, self.t) != (None, None) else [KAnonymity(k=self.k)]
         if self.l is not None:
             l = exact(self.l, "l")
             if self.diversity == "frequency":

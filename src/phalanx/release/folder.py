@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import polars as pl
 import polars.selectors as cs
@@ -49,6 +49,7 @@ class Release:
         Raises ReleaseError where a file is missing, added, changed, or does not say what the manifest says.
         """
         path = Path(path)
+        _check_links(path)
         if not path.is_dir() or not (path / NAME).is_file():
             raise ReleaseError(f"{path} is not a release folder (it has no {NAME}); name the folder that 'publish' made.")
         content = (path / NAME).read_bytes()
@@ -92,14 +93,19 @@ def write_folder(path: Path, form: Form, formats: Sequence[str], **said: Any) ->
     return manifest
 
 
+def encode(table: pl.DataFrame, file: BinaryIO, format: str) -> None:
+    """The bytes of a published table in one of the formats, which follow from its rows alone."""
+    if format == "csv":
+        table.with_columns(cs.datetime().cast(pl.String)).write_csv(file)  # written as the text that a reader of the other format sees
+    else:
+        table.write_parquet(file, compression="zstd", compression_level=1, statistics=False)
+
+
 def _write_table(table: pl.DataFrame, target: Path, format: str) -> None:
     """Plain columns, no dictionary of unused values, no statistics, no metadata beyond the schema."""
     try:
         with target.open("wb") as file:
-            if format == "csv":
-                table.with_columns(cs.datetime().cast(pl.String)).write_csv(file)  # written as the text that a reader of the other format sees
-            else:
-                table.write_parquet(file, compression="zstd", compression_level=1, statistics=False)
+            encode(table, file, format)
             file.flush()
             os.fsync(file.fileno())
     except pl.exceptions.PolarsError:  # how its writers tell that the disk is full, in words that differ by format
@@ -119,6 +125,14 @@ def _flush_folder(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _check_links(path: Path) -> None:
+    """ReleaseError where the folder or anything in it is a link, which may show this reader other bytes than the next one."""
+    if path.is_symlink():
+        raise ReleaseError(f"{path} is a symbolic link; name the release folder itself.")
+    if path.is_dir() and (links := sorted(entry.name for entry in path.iterdir() if entry.is_symlink())):
+        raise ReleaseError(f"{path}: {links[0]} is a symbolic link and no file of a release; ask the publisher for the folder again.")
 
 
 def _check_files(path: Path, manifest: Manifest) -> None:
