@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from phalanx.accounting import best_beta, default_beta, largest_beta, solve
-from phalanx.accounting.best import log_published
+from phalanx.accounting.best import _spread, log_published
 from phalanx.errors import PlanError
 
 
@@ -60,3 +60,31 @@ def test_refusals(asked, said):
     """What cannot be published, or is senseless, is refused in one sentence."""
     with pytest.raises(PlanError, match=said):
         best_beta(*asked)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "scheme"),
+    [("0", "1e-3", 0), ("-1", "1e-3", 0), ("1/2", "1e-3", "1/2"), ("1/2", "1e-3", 1), (1, "0", 0), (1, "-1e-3", 0), (1, "1", 0), (1, "2", 0)],
+)
+def test_each_wrong_argument_by_itself(epsilon, delta, scheme):
+    """An epsilon of which nothing is left, and a delta that is no probability between 0 and 1, are each refused beside a good one of the other."""
+    with pytest.raises(PlanError, match="epsilon must be above epsilon_scheme and 0, and delta between 0 and 1"):
+        best_beta(epsilon, delta, 40, epsilon_scheme=scheme)
+
+
+def test_arguments_at_the_edge_of_what_is_refused():
+    """A scheme that takes a part of epsilon is answered; a scheme that costs less than nothing is refused."""
+    assert best_beta("1", "1e-2", 40, epsilon_scheme="1/2").epsilon == 1
+    with pytest.raises(PlanError, match="epsilon_scheme must be at least 0"):
+        best_beta(1, "1e-3", 40, epsilon_scheme="-1/2")
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 41), (1, 42), (3, 43), (3, 44), (1, 1), (7, 1000), (5, 6)])
+def test_which_k_are_tried(low, high):
+    """All where they are few; else about forty that rise by a steady factor; both ends always."""
+    tried = _spread(low, high)
+    assert tried[0] == low and tried[-1] == high and tried == sorted(set(tried))
+    if high - low <= 40:
+        assert tried == list(range(low, high + 1))
+    else:
+        assert tried == sorted({round(low * (high / low) ** (i / 40)) for i in range(41)})
