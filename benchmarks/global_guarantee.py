@@ -49,7 +49,7 @@ def main() -> None:
     spent, steps_of = [], []
     with tempfile.TemporaryDirectory() as scratch:
         folder, source = Path(scratch), Path(scratch, "table.parquet")
-        method = GlobalGuarantee(l=asked.l, strategy=asked.strategy, protect=list(range(PROTECTED)))
+        method = GlobalGuarantee(l=asked.l, strategy=asked.strategy, protect=list(range(PROTECTED)), expected_later=list(range(PROTECTED)))
         warm = Series("warm-up", schema=schema, method=method, to=folder / "warm", report=False)
         for number in range(2):
             warm.publish(release(5000, asked.share, number))

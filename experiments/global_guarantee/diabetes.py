@@ -46,7 +46,7 @@ def main() -> None:
             for name, settings in strategies.items():
                 place = folder / f"{name}-{l}"
                 place.mkdir()
-                method = GlobalGuarantee(l=l, protect=protected, grouping="bottom-up", **settings)
+                method = GlobalGuarantee(l=l, protect=protected, expected_later=protected, grouping="bottom-up", **settings)
                 rows.append(row(name, publish(tables, name="encounters", schema=DIABETES, method=method, to=place, queries=asked.queries)))
             print(f"### l = {l}\n\n{table_of(HEADER, rows)}\n", flush=True)
         rows = []
@@ -54,7 +54,7 @@ def main() -> None:
             methods: dict[str, Method] = {
                 "Mondrian, l-diverse": Mondrian(l=l, cuts="strict"),
                 "m-invariance": MInvariance(m=l, changed="new-record", not_eligible="hold-back"),
-                "global guarantee": GlobalGuarantee(l=l, protect=protected),
+                "global guarantee": GlobalGuarantee(l=l, protect=protected, expected_later=protected),
             }
             for name, method in methods.items():
                 place = folder / f"breaks-{name}-{l}"

@@ -117,7 +117,7 @@ def main() -> None:
         rows = []
         for strategy, settings in STRATEGIES.items():
             for grouping in ("bottom-up", "balanced"):
-                method = GlobalGuarantee(l=asked.l, protect=tables[2], grouping=grouping, **settings)
+                method = GlobalGuarantee(l=asked.l, protect=tables[2], expected_later=tables[2], grouping=grouping, **settings)
                 rows.append([strategy, grouping, *measured(tables, method)])
                 tell(f"{name}: {strategy}, {grouping}")
         header = ["strategy", "grouping", "size of groups with a protected value", "their width %", "width of all rows %", "suppressed", "from release", "s"]

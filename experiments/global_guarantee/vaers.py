@@ -91,7 +91,7 @@ def main() -> None:
                 "adaptive": [(f"l = {l}", {"l": l, "strategy": "adaptive"}) for l in (2, 3, 5, 7)],
             }.items():
                 rows = [
-                    row(name, run(f"{title[:8]}{i}", GlobalGuarantee(protect=protected, grouping="bottom-up", **settings)))
+                    row(name, run(f"{title[:8]}{i}", GlobalGuarantee(protect=protected, expected_later=protected, grouping="bottom-up", **settings)))
                     for i, (name, settings) in enumerate(lines)
                 ]
                 print(f"### {title}\n\n{table_of(HEADER, rows)}\n", flush=True)
@@ -108,7 +108,7 @@ def main() -> None:
                 for l in (2, 5):
                     rows = []
                     for name, settings in strategies.items():
-                        method = GlobalGuarantee(l=l, protect=rare(records, share), grouping="bottom-up", **settings)
+                        method = GlobalGuarantee(l=l, protect=rare(records, share), expected_later=rare(records, share), grouping="bottom-up", **settings)
                         runs = [run(f"{name}{share}{l}", method, seed=seed + 1, queries=0, listed=False) for seed in range(asked.seeds)]
                         sizes = [r.mean("average") for r in runs]
                         every = [line for r in runs for line in r.lines]
@@ -135,7 +135,7 @@ def breaks(tables: list[pl.DataFrame], folder: Path) -> None:
         methods: dict[str, Method] = {
             "Mondrian, l-diverse": Mondrian(l=l, cuts="strict"),
             "m-invariance": MInvariance(m=l, changed="new-record", not_eligible="hold-back"),
-            "global guarantee": GlobalGuarantee(l=l, protect=protected),
+            "global guarantee": GlobalGuarantee(l=l, protect=protected, expected_later=protected),
         }
         for name, method in methods.items():
             place = folder / f"breaks-{name}-{l}"

@@ -78,6 +78,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
     >>> did_you_mean("qausi", ["quasi", "sensitive"])
     "; did you mean 'quasi'?"
+    >>> did_you_mean("HIV", ["hiv", "flu"])
+    "; did you mean 'hiv'?"
     """
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    spelled = {word.casefold(): word for word in known}
+    near = difflib.get_close_matches(name.casefold(), list(spelled), n=1, cutoff=0.6)
+    return f"; did you mean {spelled[near[0]]!r}?" if near else ""

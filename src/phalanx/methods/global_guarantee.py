@@ -18,6 +18,7 @@ from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.exact import Number, bounded, exact, is_list, plain
 from phalanx.guarantees.global_guarantee import GlobalGuarantee as Promise
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
+from phalanx.methods.protected import check_named
 from phalanx.methods.ratios import Adaptive, ConstantRatio, Geometric, Strategy, again_of_horizon, again_of_series
 from phalanx.methods.rounds import Round
 from phalanx.randomness import Randomness
@@ -57,6 +58,8 @@ class GlobalGuarantee:
     """``all`` values, those listed, or ``{least_frequent = 0.1}`` of the values by how often they stand in the first release (and later newcomers)."""
     permanent: Sequence[Any] = ()
     """Protected values that stay with a person once they are true."""
+    expected_later: Sequence[Any] = ()
+    """Values that ``protect`` or ``permanent`` name and that the first release need not have; any other that no row has is taken for mistyped."""
     grouping: Grouping = "balanced"
     """Cut the table evenly, which tells nothing of who holds what; or grow groups around holders, which are narrower and open to who knows the method."""
     k: int | None = None
@@ -111,8 +114,17 @@ class GlobalGuarantee:
             raise PlanError(f'[method] protect = {p!r} must be "all", a list of values, or {{ least_frequent = 0.1 }}.')
         elif not p:
             raise PlanError('[method] protect lists no value, so nothing would be protected; name values, or say "all".')
-        if not is_list(self.permanent, _is_value):
-            raise PlanError("[method] permanent must be a list of values.")
+        for key in ("permanent", "expected_later"):
+            if not is_list(getattr(self, key), _is_value):
+                raise PlanError(f"[method] {key} must be a list of values.")
+        named = [value for values in self._named.values() for value in values]
+        if stray := [value for value in self.expected_later if value not in named]:
+            raise PlanError(f"[method] expected_later lists {stray[0]!r}, which neither protect nor permanent names; name it there, or take it out.")
+
+    @property
+    def _named(self) -> dict[str, Sequence[Any]]:
+        """The values that the plan names, by the key that names them."""
+        return {"protect": () if isinstance(self.protect, str | Mapping) else self.protect, "permanent": self.permanent}
 
     @property
     def looks_back(self) -> Literal["all", "last"]:
@@ -174,6 +186,11 @@ class GlobalGuarantee:
         return Adaptive(l, again_of_series(exposures, releases) if self.horizon is None else again_of_horizon(self.horizon))
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
-        """Recall what everybody was exposed to, group under what they demand, count the new exposures; MethodError where nothing is left."""
+        """Recall what everybody was exposed to, group under what they demand, count the new exposures.
+
+        PlanError where the plan names a value that no row of the first release has, MethodError where nothing is left.
+        """
         check_min_width(self.min_width, microdata)
+        if not memory.releases:  # later, what comes and goes may be gone
+            check_named(microdata.sensitive, self._named, self.expected_later)
         return Round(self, microdata, memory, rng).draft()

@@ -11,6 +11,7 @@ import polars as pl
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Column, Microdata
 from phalanx.data.sets import SEPARATOR, members
+from phalanx.errors import PlanError, did_you_mean
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -64,6 +65,26 @@ class Protected:
     def with_strangers(self, n: int) -> "Protected":
         """The same with ``n`` more rows that hold nothing."""
         return replace(self, starts=np.concatenate([self.starts, np.full(n, self.starts[-1])]))
+
+
+def check_named(column: Column, named: Mapping[str, Sequence[Any]], expected: Sequence[Any]) -> None:
+    """PlanError where a key of the plan names a value that no row has and that is not ``expected`` later: mistyped, it would leave the true value unprotected."""
+    held = _held(column.domain)
+    rows = np.bincount(column.codes, minlength=len(column.domain))
+    there = held.filter(pl.Series(rows[held["index"].to_numpy()] > 0))["value"].unique()
+    for key, values in named.items():
+        for value, found in zip(values, _is_among(values, there), strict=True):
+            if not found and value not in expected:
+                near = did_you_mean(str(value), there.cast(pl.String).to_list()) or "."
+                raise PlanError(f"[method] {key} names {value!r}, which no row has{near} Correct it, or list it in expected_later too if it is yet to come.")
+
+
+def _is_among(values: Sequence[Any], there: pl.Series) -> list[bool]:
+    """Which values of a plan are among those of a column, as the column's type reads them."""
+    if not values:
+        return []
+    read = pl.concat([pl.Series([value], strict=False).cast(there.dtype, strict=False) for value in values])
+    return read.is_in(there.implode()).fill_null(value=False).to_list()
 
 
 def frequent(column: Column, share: float) -> pl.Series:
