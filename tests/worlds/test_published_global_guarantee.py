@@ -24,6 +24,7 @@ from phalanx.methods.exposures import Demands, Hosts
 from phalanx.methods.global_guarantee import GlobalGuarantee
 from phalanx.methods.uneven import hedged
 from phalanx.randomness import Randomness
+from worlds.choices import EveryRandomness, as_they_stand, enumerated
 from worlds.oracle import ask
 from worlds.settings import Setting, any_series
 
@@ -66,9 +67,10 @@ class Series:
         persons, prior = self.tables[len(shown)], self.priors[len(shown)]
         outputs = defaultdict(lambda: [Fraction(0), defaultdict(Fraction), None])
         for values in product(prior, repeat=len(persons)):
-            weight = prod(prior[value] for value in values)
-            found = self._publish(persons, values, memory)
-            if found is not None:
+            for probability, found in enumerated(lambda choices, values=values: self._publish(persons, values, memory, choices)):
+                if found is None:
+                    continue
+                weight = probability * prod(prior[value] for value in values)
                 output, after = found
                 seen = outputs[output]
                 seen[0], seen[2] = seen[0] + weight, after
@@ -90,12 +92,13 @@ class Series:
     def _of(self, value):
         return [one for one in self.protected if (one in value if isinstance(value, frozenset) else one == value)]
 
-    def _publish(self, persons, values, memory):
+    def _publish(self, persons, values, memory, choices):
         """The groups (members and values), who was emptied or held back, and the memory; None for a refusal."""
         sick = [sorted(value) if isinstance(value, frozenset) else value for value in values]
         frame = pl.DataFrame({"who": [f"p{p}" for p in persons], "age": [self.ages(p) for p in persons], "sick": sick})
         microdata, emptied = Microdata.encode(frame, SCHEMA, KEY), []
-        making = rounds.Round(self.method, microdata, memory, Randomness.secure(), emptied=emptied)
+        rng = EveryRandomness(choices, {"grouping": as_they_stand}, microdata.sensitive.codes)
+        making = rounds.Round(self.method, microdata, memory, rng, emptied=emptied)
         try:
             draft = making.draft()
         except MethodError:
@@ -288,3 +291,21 @@ def test_a_survival_that_cannot_be_carried_exactly_is_not_asked_for():
     assert publish(44).form.groups == 1
     with pytest.raises(MethodError, match="lower l"):
         publish(43)
+
+
+def test_the_proof_for_one_value_in_two_parts_that_differ_by_a_row():
+    """Its closed form, its two inequalities and its polynomial (docs/explanation/who-knows-the-method.md), for parts of up to 16 rows."""
+    for m in range(1, 17):
+        for q, c in ((most, count) for most in range(1, m + 1) for count in range(most + 1, 2 * most + 1)):
+            n, d, u = 2 * m + 1, 2 * q - c, m - q
+            chance = {x: Fraction(comb(m, x) * comb(m + 1, c - x), comb(n, c)) for x in range(max(0, c - m - 1), min(m, c) + 1)}
+            failed = {x: p for x, p in chance.items() if x > q or c - x > q}
+            less = sum((Fraction(c * m, n) - x) * p for x, p in failed.items())
+            assert less == Fraction((c - q) * (m + 1) * (d + 1) * comb(m, q) * comb(m, c - q), (m + 1 - c + q) * n * comb(n, c))
+            assert sum((x - q) * p for x, p in failed.items()) <= 0
+            assert less <= (m + 1) * (Fraction(q, m) - Fraction(c, n)) * sum(failed.values())
+            room = (m + 1) * (2 * u + 2 + d) * (m * d + q) - m * (q + 1) * (d + 1) * (u + 2 + d)
+            assert room == m * u * d**2 + u * ((m + 1) * (m - 1) + m * (u + 3)) * d + u * (q - 1) * (m + 2) >= 0
+            for part, held in ((m, 1), (m + 1, 0)):  # nobody of either part is linked with more than q / m
+                mine = sum((x if held else c - x) * p for x, p in failed.items())
+                assert mine * m <= q * part * sum(failed.values())

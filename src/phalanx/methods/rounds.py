@@ -14,11 +14,12 @@ import polars as pl
 
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR
-from phalanx.errors import MethodError, NotEligible, SchemaError
-from phalanx.guarantees.exact import exact, plain
+from phalanx.errors import MethodError, SchemaError
+from phalanx.guarantees.exact import exact
 from phalanx.kernels.exposures import left_of
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.cohorts import Cohorts, Counterfeit, fit, stand_in
+from phalanx.methods.emptied import Waiting, check_frequent
 from phalanx.methods.exposures import Demands, Hosts, Recalled, counted, least_survival
 from phalanx.methods.grouping import Crowd, by_demand, cut, deal, grow, join, places
 from phalanx.methods.protected import Protected, frequent, suppress
@@ -210,7 +211,7 @@ class Round:
         spent = self._spent(crowd.demands)
         if len(group) > n and self._carriers(gone, group).any():  # members of a cohort are real rows: first without registered persons
             alone = group.copy()
-            self._cut_classes(crowd, crowd.order[(crowd.order < n) & (alone[crowd.order] == _FREE)], spent.copy(), alone)
+            self._cut_classes(crowd, crowd.order[(crowd.order < n) & (alone[crowd.order] == _FREE)], spent, alone)
             self._found(cohorts, gone, alone)
             group[alone == _COHORT] = _COHORT
         self._cut_classes(crowd, crowd.order[group[crowd.order] == _FREE], spent, group)
@@ -224,25 +225,30 @@ class Round:
         self._place(emptied, gone, group)
 
     def _cut_classes(self, crowd: Crowd, order: Ints, spent: Bools, group: Ints) -> None:
-        """Cut those whose budget is not ``spent``, apart by what they demand; whoever's class cannot be one group is spent, too."""
+        """Cut those whose budget is not ``spent``, apart by what they demand, those who demand least first; what may not be published is spent, too.
+
+        See ``methods/emptied.py``: nothing is shown of a class and of all who demand more where that would tell too much of the others.
+        """
         self.cuts.clear()
+        check_frequent(crowd.held, order, self.bound)
         base = float(crowd.demands.base.max(initial=1.0))
         highest = np.full(crowd.rows, base)
         np.maximum.at(highest, np.repeat(np.arange(crowd.rows), np.diff(crowd.demands.starts)), crowd.demands.ratio)
-        *others, last = by_demand(highest, order[~spent[order]], base)
-        for rows in others:
-            spent[rows] = not self._cut_class(crowd, rows, group)
-        if not self._cut_class(crowd, last, group):
-            fresh = last[highest[last] <= base]
-            spent[last] = highest[last] > base
-            if len(fresh) >= crowd.least and not (len(fresh) < len(last) and self._cut_class(crowd, fresh, group)):
-                codes = crowd.held.codes[np.isin(crowd.held.row_of, fresh)]
-                raise NotEligible(
-                    f"a protected value stands in {int(np.bincount(codes).max())} of {len(fresh)} rows, and l = {plain(self.bound)} allows at most 1/l of them; "
-                    "lower l, or leave frequent values out of protect."
-                )
-            if len(fresh) < crowd.least:
-                spent[fresh] = True
+        least, coins = self._demands(AtMost(self.strategy, self.bound, 1.0)), self.rng.stream("suppressed")
+        waiting = order
+        for rows in reversed(by_demand(highest, order[~spent[order]], base)):
+            rest = Waiting(waiting, crowd.held, least, self.bound)
+            shown = rest.shown(rows[np.argsort(-highest[rows], kind="stable")], highest, crowd.least)
+            spent[rows] = True
+            spent[shown] = False
+            if not len(shown):
+                continue
+            there = np.isin(waiting, shown)
+            shown, others = waiting[there], waiting[~there]
+            if len(coins.bernoulli(rest.coin(len(shown)), 1)) or not rest.may_be_hidden(others) or not self._cut_class(crowd, shown, group):
+                spent[waiting] = True
+                return
+            waiting = others
 
     def _cut_class(self, crowd: Crowd, rows: Ints, group: Ints) -> bool:
         """Cut rows under the strategy's ratios, or where they are too many for the table, under less, down to what the promise needs."""
@@ -365,13 +371,19 @@ class Round:
             form=form,
             groups=groups,
             remember=first | cohorts.to_remember(),
-            carry=after.to_tables() | {_SHARES: pl.DataFrame({"share": np.bincount(hosts.value, hosts.count, len(held.names)) / max(int(sizes.sum()), 1)})},
+            carry=after.to_tables() | {_SHARES: self._shares(hosts, int(sizes.sum()))},
             registered=registered,
             shown=shown if taken or self.emptied else None,
             suppressed_values=self.suppressed,
             held_back=self.held_back,
             guarantees=[self.method.promise(self.unprotected.to_list())],
         )
+
+    def _shares(self, hosts: Hosts, rows: int) -> pl.DataFrame:
+        """The share of every protected value in all groups; where none shows one, as it was before."""
+        if not len(hosts.count) and _SHARES in self.memory.carried:
+            return self.memory.carried[_SHARES]
+        return pl.DataFrame({"share": np.bincount(hosts.value, hosts.count, len(self.held.names)) / max(rows, 1)})
 
     def _exposing(self, hosts: Hosts, place: Ints, groups: int) -> tuple[Ints, Hosts]:
         """The group in which every row is exposed, and how: who is known to be emptied hides nobody, and a failed cut into unequal parts says more than c/n.

@@ -196,8 +196,8 @@ _SUPPRESSED: Final = {
     "not eligible": "those whose value is too frequent for the guarantee: where it is known how frequent values are, a missing person is likely to hold one of the most frequent",
     "changed value": "those of persons whose value changed: a person known to be in the table and not published is likely to be one",
     "no group": "those for which no group was found",
-    "spent budget": "those published without a value, as the person's budget is spent or the person's class holds too much of a value: "
-    "an adversary who knows how often each value stands in the table may infer theirs",
+    "spent budget": "those published without a value, as the person's budget is spent, or so that nobody without a value holds one with more than 1/l: "
+    "an adversary who knows how often each value stands in the table infers no more than that of them",
 }
 """Which rows may be suppressed, and what it tells of them that they are."""
 
