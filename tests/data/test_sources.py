@@ -14,7 +14,7 @@ from phalanx.data import reading
 from phalanx.data.csv_files import inferred
 from phalanx.data.databases import shown
 from phalanx.data.sources import read_source
-from phalanx.errors import SourceError
+from phalanx.errors import ExtraError, SourceError
 
 FRAME = pl.DataFrame({"id": [1, 2, 3], "zip": ["01234", "99999", None], "when": [dt.date(2026, 1, 1), None, dt.date(2026, 1, 3)], "x": [1.5, -0.25, 3.0]})
 
@@ -302,7 +302,7 @@ def test_postgresql_without_its_driver_says_what_to_install(monkeypatch):
     """The extra is named where the driver is missing."""
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
 
-    with pytest.raises(SourceError, match=r"pip install 'phalanx\[postgres\]'") as refused:
+    with pytest.raises(ExtraError, match=r"pip install 'phalanx\[postgres\]'") as refused:
         read_source("postgresql://u:PASSWORD@h/d", query="select 1")
     assert "PASSWORD" not in str(refused.value)
 

@@ -20,6 +20,7 @@ import numpy as np
 from phalanx.accounting.directed import float_kept
 from phalanx.accounting.losses import added, removed, span
 from phalanx.accounting.promise import Promise
+from phalanx.errors import require_extra
 from phalanx.guarantees.exact import whole
 
 _MOST_POINTS = 50_000
@@ -116,6 +117,7 @@ def together(promise: Promise, releases: int) -> Together:
     (8.0, True)
     """
     whole(releases, "releases")
+    require_extra("dp", "what releases cost together")
     losses, rounding = _composed(promise, releases)
     return Together(promise, releases, releases * promise.epsilon, min(releases * Fraction(repr(promise.delta)), Fraction(1)), losses, rounding)
 

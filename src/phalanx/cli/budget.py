@@ -75,8 +75,8 @@ def _alone(option: str, about: str, others: Mapping[str, object]) -> None:
 
 
 def _check_question(asked: Mapping[str, Any], releases: int | None, cell: int | None, plot: Path | None) -> None:
-    """PlanError where something is asked for that does not go with what is given."""
-    from phalanx.errors import PlanError
+    """PlanError where something is asked for that does not go with what is given; ExtraError where it needs more than the core."""
+    from phalanx.errors import PlanError, require_extra
     from phalanx.guarantees.exact import whole
 
     for option, number in (("--releases", releases), ("--cell", cell)):
@@ -88,6 +88,8 @@ def _check_question(asked: Mapping[str, Any], releases: int | None, cell: int | 
             raise PlanError("--cell finds k and beta for an epsilon and a delta; give both.")
     if plot is not None and asked["epsilon"] is None:
         raise PlanError("--plot draws k against beta at an epsilon; give --epsilon.")
+    if releases is not None:
+        require_extra("dp", "--releases")
 
 
 def _answer(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-from phalanx.errors import SourceError, did_you_mean
+from phalanx.errors import SourceError, did_you_mean, require_extra
 
 _OUR_FAULT: Final = re.compile(
     r"no such (?:table|column|function)[^\n]*|syntax error[^\n]*|(?:relation|column|function|schema) [^\n]* does not exist|incomplete input", re.IGNORECASE
@@ -49,10 +49,9 @@ def _sqlite(url: str) -> Any:
 
 
 def _postgresql(url: str) -> Any:
-    try:
-        import adbc_driver_postgresql.dbapi as postgresql
-    except ImportError:
-        raise SourceError("reading PostgreSQL needs its driver, which is not installed; run pip install 'phalanx[postgres]'.") from None
+    require_extra("postgres", "reading PostgreSQL")
+    import adbc_driver_postgresql.dbapi as postgresql
+
     return lambda: postgresql.connect(url)
 
 

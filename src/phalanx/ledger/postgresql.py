@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 
 from adbc_driver_manager import dbapi
 
-from phalanx.errors import LedgerError
+from phalanx.errors import LedgerError, require_extra
 from phalanx.ledger.store import Store
 
 lock_milliseconds = 30_000
@@ -121,10 +121,9 @@ class Address:
 
 
 def _connect(url: str, address: Address) -> dbapi.Connection:
-    try:
-        import adbc_driver_postgresql.dbapi as postgresql
-    except ImportError:
-        raise LedgerError("a ledger in PostgreSQL needs its driver, which is not installed; run pip install 'phalanx[postgres]'.") from None
+    require_extra("postgres", "a ledger in PostgreSQL")
+    import adbc_driver_postgresql.dbapi as postgresql
+
     try:
         connection: dbapi.Connection = postgresql.connect(url, autocommit=True)
     except dbapi.Error as error:  # without a SQLSTATE, and it may quote the url

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.data.microdata import Microdata
-from phalanx.errors import MethodError, PlanError, SchemaError, did_you_mean
+from phalanx.errors import MethodError, PlanError, SchemaError, did_you_mean, require_extra
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.mutual_cover import MutualCover as Promise
@@ -89,6 +89,7 @@ class MutualCover:
     """Whether the ledger keeps the random output tables (sealed), so that delta-probability can be checked later."""
 
     def __post_init__(self) -> None:
+        require_extra("mutual-cover", self.name)  # the solver is wanted for some groups only, and perhaps after an hour
         if bounded(self.delta, "[method] delta", 0, 1) == 0:
             raise PlanError("[method] delta = 0 is met by no table, as a value stems from somebody; give a fraction above 0 such as 1/6.")
         whole(self.k, "[method] k")

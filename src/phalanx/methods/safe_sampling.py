@@ -13,7 +13,7 @@ import polars as pl
 
 from phalanx.accounting import Accounting, Promise, solve
 from phalanx.data.microdata import Microdata
-from phalanx.errors import MethodError, PlanError, did_you_mean
+from phalanx.errors import MethodError, PlanError, did_you_mean, require_extra
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.differential_privacy import DifferentialPrivacy
 from phalanx.guarantees.exact import Number, bounded, exact, readable, whole
@@ -94,6 +94,9 @@ class SafeSampling:
         if self.budget and self.budget.keys() != {"epsilon", "delta"}:
             raise PlanError("[method] budget needs the keys epsilon and delta, and no others; complete it, as in { epsilon = 4, delta = 1e-5 }.")
         object.__setattr__(self, "_promise", self._solved())
+        for parameter, value in (("epsilon_scheme", self.promise.epsilon_scheme), ("budget", self.budget)):
+            if value:
+                require_extra("dp", f"[method] {parameter}")  # already of the first release, which would do without
         if self.budget and not self._within(1):
             raise PlanError(f"[method] budget is less than what one release costs (epsilon {self._epsilon}, delta {self._delta}); raise it.")
 
