@@ -3,11 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import comb, factorial, prod
-from typing import Any, Protocol
+from operator import sub
+from typing import Any, Final, NamedTuple, Protocol
 
 from phalanx.adversaries.requirements import Requirement, State
 
+_FEW: Final = 200
+"""So many ways to give rows to atoms, or fewer, are listed once and kept."""
 REST = -1
 """Stands for all values of a group that break no cut, however they lie."""
 Places = tuple[int, ...]
@@ -29,7 +33,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Pool:
-    """A group: its atoms, persons whom no cut parts, and how often it holds each value."""
+    """A group: its atoms, persons whom no cut parts, and how often it holds each value. Atoms are numbered through, pool after pool."""
 
     atoms: Places
     counts: Mapping[int, int]
@@ -45,8 +49,7 @@ class Counted:
     """(atom, value) -> how many persons of the atom have the value, on average."""
 
 
-@dataclass(frozen=True)
-class _Arrow:
+class _Arrow(NamedTuple):
     """One way to give the rows with a value to atoms."""
 
     source: _State
@@ -72,9 +75,9 @@ def arrange(sizes: Sequence[int], pools: Sequence[Pool], cuts: Sequence[Sequence
             if judged.settled(source[1]):
                 continue
             for places in _given(source[0], pools, [counts.get(value, 0) for counts in given]):
-                left = tuple(a - b for a, b in zip(source[0], places, strict=True))
+                left = tuple(map(sub, source[0], places))
                 known = source[1] if value == REST else judged.after(source[1], value, places)
-                arrow = _Arrow(source, (left, known), prod(comb(a, b) for a, b in zip(source[0], places, strict=True)), places)
+                arrow = _Arrow(source, (left, known), prod(map(comb, source[0], places)), places)
                 arrows.append(arrow)
                 reached[arrow.target] = reached.get(arrow.target, 0) + weight * arrow.ways
                 seen += 1
@@ -127,6 +130,7 @@ class _ByShares:
 
     def __init__(self, cuts: Sequence[Sequence[Line]], requirement: Requirement) -> None:
         self._sides = [[(line.beside[side], line.atoms[side], requirement.most(line.sizes[side])) for line in cut for side in range(2)] for cut in cuts]
+        self._room: dict[int, list[list[tuple[Places, int]]]] = {}
         self.begin = (False,) * len(cuts)
 
     def harmless(self, sizes: Sequence[int], pools: Sequence[Pool]) -> set[int]:
@@ -141,10 +145,16 @@ class _ByShares:
         return sorted({value for counts in given for value in counts}, key=lambda value: (value == REST, value))
 
     def after(self, known: tuple[bool, ...], value: int, given: Places) -> tuple[bool, ...]:
-        return tuple(
-            broken or any(beside.get(value, 0) + sum([given[a] for a in atoms]) > most for beside, atoms, most in cut)
-            for broken, cut in zip(known, self._sides, strict=True)
-        )
+        if value not in self._room:  # how many rows with the value each side still takes; the same for thousands of arrows
+            self._room[value] = [[(atoms, most - beside.get(value, 0)) for beside, atoms, most in cut] for cut in self._sides]
+        after = list(known)
+        for i, cut in enumerate(self._room[value]):
+            if not known[i]:
+                for atoms, most in cut:
+                    if sum([given[a] for a in atoms]) > most:
+                        after[i] = True
+                        break
+        return tuple(after)
 
     def settled(self, known: tuple[bool, ...]) -> bool:
         return all(known)
@@ -212,22 +222,29 @@ def _at_will(left: Places, weight: int, pools: Sequence[Pool], counts: Sequence[
 
 
 def _given(left: Places, pools: Sequence[Pool], counts: Sequence[int]) -> Iterator[Places]:
-    """All ways to give so many rows of each pool to its atoms, of which so many persons are ``left``."""
+    """All ways to give so many rows of each pool to its atoms, of which so many persons are ``left``; the atoms of pools follow each other."""
     if not pools:
-        yield (0,) * len(left)
+        yield ()
         return
-    for others in _given(left, pools[1:], counts[1:]):
-        for part in _dealt([left[a] for a in pools[0].atoms], counts[0]):
-            places = list(others)
-            for atom, count in zip(pools[0].atoms, part, strict=True):
-                places[atom] = count
-            yield tuple(places)
+    room = left[pools[0].atoms[0] : pools[0].atoms[-1] + 1]
+    few = prod([min(most, counts[0]) + 1 for most in room[1:]]) <= _FEW
+    for part in _listed(room, counts[0]) if few else _dealt(room, counts[0]):
+        if len(pools) == 1:
+            yield part
+        else:
+            for others in _given(left, pools[1:], counts[1:]):
+                yield part + others
 
 
-def _dealt(room: list[int], count: int) -> Iterator[Places]:
+@lru_cache(maxsize=1 << 14)
+def _listed(room: Places, count: int) -> tuple[Places, ...]:
+    return tuple(_dealt(room, count))
+
+
+def _dealt(room: Places, count: int) -> Iterator[Places]:
     """All ways to put ``count`` rows where there is so much room.
 
-    >>> list(_dealt([1, 2], 2))
+    >>> list(_dealt((1, 2), 2))
     [(0, 2), (1, 1)]
     """
     if len(room) == 1:
