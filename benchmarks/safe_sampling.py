@@ -64,7 +64,7 @@ def publish(source: Path, folder: Path, what: str, parameters: dict[str, Any], h
         schema = Schema(identifier="row_id" if persons else None, quasi=QUASI, sensitive=SENSITIVE, hierarchies=trees)
         series = Series("benchmark", schema=schema, method=SafeSampling(**parameters), to=folder / "releases", report=what == "with the report")
         published = series.publish(frame)
-    return f"{what}: {published.rows} rows in {published.groups} images, k = {published.release.manifest.method['k']}"
+    return f"{what}: {published.rows} rows in {published.groups} images, k = {published.manifest.method['k']}"
 
 
 def main() -> None:

@@ -38,7 +38,7 @@ def summary(name: str) -> str:
 
 def page(name: str) -> str:
     """One public name: its signature, what it promises, and for a class its fields and methods."""
-    thing = getattr(phalanx, name)
+    thing = inspect.unwrap(getattr(phalanx, name))
     if isinstance(thing, ModuleType):
         return f"# `phalanx.{name}`\n\n{prose(inspect.getdoc(thing) or '')}\n"
     source = Path(inspect.getsourcefile(thing) or "").read_text(encoding="utf-8")

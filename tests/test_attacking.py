@@ -39,19 +39,17 @@ def series(to: Path, method: Any, *, report: bool = False) -> Series:
 def test_three_adversaries_stand_side_by_side(tmp_path):
     """Whoever publishes by mutual cover gets three figures, the one of least knowledge first, in Python, in JSON and in the report."""
     published = series(tmp_path, MutualCover(delta="1/5"), report=True).publish(people())
-    assert [found.adversary for found in published.disclosed] == ["linkage", "informed", "omniscient"]
-    assert all(
-        5 * published.disclosed[0].identity < knows_more.identity for knows_more in published.disclosed[1:]
-    )  # which of those two does better is chance here
+    assert [found.adversary for found in published.attacks] == ["linkage", "informed", "omniscient"]
+    assert all(5 * published.attacks[0].identity < knows_more.identity for knows_more in published.attacks[1:])  # which of those two does better is chance here
     assert [found["adversary"] for found in published.to_json()["disclosed"]] == ["linkage", "informed", "omniscient"]
-    assert published.report is not None
-    page = published.report.read_text()
+    assert published.page is not None
+    page = published.page.read_text()
     assert all(name in page for name in ("linkage", "informed", "omniscient"))
 
 
 def test_nobody_attacks_where_nobody_asks(tmp_path):
     """Without a report and without bounds publishing takes no time for adversaries; other forms are not attacked, either."""
-    assert series(tmp_path, MutualCover(delta="1/5")).publish(people()).disclosed == []
+    assert series(tmp_path, MutualCover(delta="1/5")).publish(people()).attacks == []
 
 
 @pytest.mark.parametrize("adversary", ["informed", "omniscient"])
@@ -59,9 +57,9 @@ def test_a_bound_is_kept_by_wider_groups(tmp_path, adversary):
     """The figure of the release that leaves is within the bound, which that of the plan as it stands is not; the promise is the plan's."""
     free = series(tmp_path / "free", MutualCover(delta="1/3"), report=True).publish(people())
     bounded = series(tmp_path / "bounded", MutualCover(delta="1/3", bounds={adversary: 0.15}), report=True).publish(people())
-    figure = {found.adversary: found.identity for found in free.disclosed}, {found.adversary: found.identity for found in bounded.disclosed}
+    figure = {found.adversary: found.identity for found in free.attacks}, {found.adversary: found.identity for found in bounded.attacks}
     assert figure[0][adversary] > 0.15 >= figure[1][adversary]
-    assert bounded.release.manifest.guarantees[0]["delta"] == "1/3"
+    assert bounded.manifest.guarantees[0]["delta"] == "1/3"
     assert bounded.number == 1
 
 
@@ -93,7 +91,7 @@ def test_wider_is_twice_the_group_and_half_of_delta():
 def test_a_drawn_figure_counts_with_its_interval(tmp_path):
     """Where only some persons were attacked, the end of the interval decides, never the mean; where all were, the figure itself."""
     published = series(tmp_path, MutualCover(delta="1/5"), report=True).publish(people())
-    informed = published.disclosed[1]
+    informed = published.attacks[1]
     above = {"informed": informed.identity + 1e-6}
     assert beyond([informed], above) is None
     assert beyond([replace(informed, sample=50)], above) is not None
@@ -120,5 +118,5 @@ def test_other_forms_are_left_alone(tmp_path):
     from phalanx import Mondrian
 
     published = series(tmp_path, Mondrian(k=5)).publish(people())
-    assert disclosed(published.release, Evidence(outputs={}), {}) == []
-    assert not any(isinstance(value, OutputTables) for value in vars(published.release.form).values())
+    assert disclosed(published, Evidence(outputs={}), {}) == []
+    assert not any(isinstance(value, OutputTables) for value in vars(published.form).values())

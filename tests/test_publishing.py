@@ -44,7 +44,7 @@ def test_what_publish_says(tmp_path: Path) -> None:
     """The release, its numbers, the checks it passed, the steps on the way, and the same as JSON with stable keys."""
     steps: list[str] = []
     made = series_in(tmp_path).publish(table(), progress=steps.append)
-    assert (made.number, made.rows, made.groups, made.counterfeits, made.suppressed, made.report) == (1, 40, made.release.form.groups, 0, 0, None)
+    assert (made.number, made.rows, made.groups, made.counterfeits, made.suppressed, made.page) == (1, 40, made.form.groups, 0, 0, None)
     assert made.path == tmp_path / "out" / "s-1"
     assert steps == [step for step in STEPS if step in steps]
     assert "check" in steps
@@ -55,14 +55,14 @@ def test_what_publish_says(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert all(set(check) == {"name", "bound", "worst", "holds", "note"} and check["holds"] for check in said["checks"])
     assert made.seconds > 0
-    assert Release.read(made.path).digest == made.release.digest
+    assert Release.read(made.path).digest == made.digest
 
 
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pyarrow"])
 def test_the_same_kind_of_table_comes_out(tmp_path: Path, kind: str) -> None:
     """A published table is the kind of frame that came in."""
     given: Any = {"polars": table(), "lazy": table().lazy(), "pandas": table().to_pandas(), "pyarrow": table().to_arrow()}[kind]
-    out = series_in(tmp_path).publish(given).table()
+    out = series_in(tmp_path).publish(given).table
     assert type(out) is {"polars": pl.DataFrame, "lazy": pl.LazyFrame, "pandas": pd.DataFrame, "pyarrow": pa.Table}[kind]
     assert list(out.collect_schema() if kind == "lazy" else out.column_names if kind == "pyarrow" else out.columns)[:2] == ["group", "age_low"]
 
@@ -71,10 +71,10 @@ def test_what_the_manifest_says(tmp_path: Path) -> None:
     """Each release names its predecessor, whether its boxes are tight, whom the promise covers, and that no seed was used."""
     series = series_in(tmp_path, MInvariance(m=2, min_width={"age": 4}, changed="new-record"))
     first, second = series.publish(table()), series.publish(table(50))
-    said = second.release.manifest
-    assert (said.number, said.previous, said.boxes, said.per, said.not_for_publication) == (2, first.release.digest, "widened", "record", False)
-    assert first.release.manifest.previous is None
-    assert series_in(tmp_path / "b", Mondrian(k=2)).publish(table()).release.manifest.boxes == "tight"
+    said = second.manifest
+    assert (said.number, said.previous, said.boxes, said.per, said.not_for_publication) == (2, first.digest, "widened", "record", False)
+    assert first.manifest.previous is None
+    assert series_in(tmp_path / "b", Mondrian(k=2)).publish(table()).manifest.boxes == "tight"
 
 
 def test_the_formats(tmp_path: Path) -> None:
@@ -273,5 +273,5 @@ def test_a_plan_is_a_series(tmp_path: Path) -> None:
         '[series]\nname = "s"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi = ["age", "sex"]\nsensitive = "ill"\n'
         '[method]\nname = "m-invariance"\nm = 2\n[publish]\nto = "out"\nformats = ["csv"]\n'
     )
-    series = Series.of_plan(Plan.read(tmp_path / "plan.toml"))
+    series = Plan.read(tmp_path / "plan.toml").series()
     assert (series.name, series.schema) == ("s", SCHEMA)

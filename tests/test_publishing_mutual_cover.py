@@ -115,6 +115,6 @@ def test_a_broken_method_publishes_nothing(tmp_path: Path, monkeypatch: pytest.M
 def test_everything_is_checked_when_it_is_published(tmp_path: Path, persons: bool, unchanged: str) -> None:
     """With all that the method knows at hand, no part is left unchecked, whether persons are declared or not."""
     made = series_in(tmp_path, persons=persons, unchanged=unchanged).publish(table())
-    assert all(v.holds for v in made.verdicts)
-    assert [v.name for v in made.verdicts if v.note.startswith("not checked")] == []
-    assert {v.name.split(": ")[-1] for v in made.verdicts} >= {"changed rows", "delta-probability", "tuples behind a value", "drawing", "truth"}
+    assert all(v.holds for v in made.checks)
+    assert [v.name for v in made.checks if v.note.startswith("not checked")] == []
+    assert {v.name.split(": ")[-1] for v in made.checks} >= {"changed rows", "delta-probability", "tuples behind a value", "drawing", "truth"}

@@ -73,7 +73,7 @@ def test_what_the_proof_does_not_cover_is_told_nowhere(tmp_path: Path) -> None:
     series = series_in(tmp_path)
     series._is = replace(series._is, report=True)
     made = series.publish(table())
-    assert made.held_back is None and made.suppressed is None
+    assert made.suppressed_rows is None and made.suppressed is None
     assert made.to_json()["suppressed"] is None and made.to_json()["held_back"] is None
     texts = [str(made.to_json()["checks"]), (made.path / "release.json").read_text(), (tmp_path / "out" / "s-1.html").read_text()]
     with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
@@ -95,15 +95,15 @@ def test_rows_that_were_not_sampled_and_rows_that_were_dropped_leave_no_trace(tm
     assert made.rows < frame.height
     for file in [*made.path.iterdir(), tmp_path / "l.db"]:
         assert b"ZqMarker" not in file.read_bytes()
-    assert made.release.form.table.null_count().sum_horizontal()[0] == 0
-    assert "*" not in made.release.form.table["ill"]
+    assert made.form.table.null_count().sum_horizontal()[0] == 0
+    assert "*" not in made.form.table["ill"]
 
 
 def test_an_empty_release_is_a_release(tmp_path: Path) -> None:
     """Where no crowd is large enough an empty table is published, as refusing would tell something; it verifies."""
     made = series_in(tmp_path).publish(table(30))
     assert made.rows == 0
-    assert made.release.form.table.columns == ["age_low", "age_high", "sex", "ill"]
+    assert made.form.table.columns == ["age_low", "age_high", "sex", "ill"]
     assert verify([made.path]).holds
 
 
@@ -133,7 +133,7 @@ def test_tight_accounting_lets_more_releases_into_a_budget(tmp_path: Path) -> No
     tight = series_in(tmp_path / "tight", budget=budget)
     made = [tight.publish(table(200)) for _ in range(6)]
     assert made[-1].number == 6
-    assert all(v.holds for v in made[-1].verdicts)
+    assert all(v.holds for v in made[-1].checks)
 
 
 def test_without_a_budget_a_series_has_that_of_one_release(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_one_sample_answers_once(tmp_path: Path) -> None:
 def test_two_releases_draw_two_samples(tmp_path: Path) -> None:
     """The same table published twice gives two tables whose counts differ."""
     series = series_in(tmp_path, budget={"epsilon": 5, "delta": 1e-5})
-    one, two = (series.publish(table()).release.form.table for _ in range(2))
+    one, two = (series.publish(table()).form.table for _ in range(2))
     assert not one.equals(two)
 
 
@@ -183,9 +183,9 @@ def test_a_chosen_scheme_is_published_and_paid_for(tmp_path: Path, choose: str) 
     """What the choice cost is a part of epsilon, and the check sees a scheme that fits the rows."""
     age = {"low": 0, "high": 100, "widths": [5, 10, 20]}
     made = series_in(tmp_path, epsilon=2, epsilon_scheme=0.5, choose=choose, scheme={"age": age}, depth=4).publish(table())
-    promised = made.release.manifest.guarantees[0]
+    promised = made.manifest.guarantees[0]
     assert promised["epsilon"] == 2 and promised["epsilon_scheme"] == 0.5
-    assert made.release.manifest.scheme is not None and made.release.manifest.scheme["chosen"] == choose
+    assert made.manifest.scheme is not None and made.manifest.scheme["chosen"] == choose
     assert made.rows > 0
     assert verify([made.path], originals=[table()], identifier="who").holds
 

@@ -40,21 +40,23 @@ def shell(tmp_path: Path):
     return run
 
 
-def test_the_same_lines_publish_the_next_release(tmp_path: Path) -> None:
-    """The Python example, run in one folder twice, publishes releases 1 and 2 of one series; both are verified."""
-    said = []
-    for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", block("python", "phalanx.Series")], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
-        assert done.returncode == 0, done.stderr
-        said.append(done.stdout.split())
-    assert [(number, rows, holds) for number, rows, _, holds in said] == [("1", "6", "True"), ("2", "6", "True")]
+def test_the_three_ways(tmp_path: Path) -> None:
+    """The Python example as it stands: a release in memory that is saved, a series whose next lines publish release 2, and a sampled release."""
+    done = subprocess.run([sys.executable, "-c", block("python", "px.publish")], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    attacked, published, sampled = done.stdout.splitlines()
+    assert "of 4000 persons" in attacked
+    assert published.startswith("<Release 1 of clinic: 4,000 rows in 1,333 groups") and published.endswith(" True")
+    rows, holds = sampled.split()
+    assert 1500 < int(rows) < 3000 and holds == "True"
+    assert (tmp_path / "out" / "people" / "release.json").exists() and (tmp_path / "releases" / "clinic-1" / "release.json").exists()
 
 
 def test_the_example_is_short() -> None:
-    """About ten statements."""
+    """One screen: about a dozen statements."""
     import ast
 
-    assert len(ast.parse(block("python", "phalanx.Series")).body) <= 10
+    assert len(ast.parse(block("python", "px.publish")).body) <= 12
 
 
 def test_the_plan_and_every_command(shell) -> None:

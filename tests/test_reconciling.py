@@ -17,8 +17,9 @@ from phalanx.methods.base import Method
 from phalanx.methods.m_invariance import MInvariance
 from phalanx.methods.mondrian import Mondrian
 from phalanx.methods.safe_sampling import SafeSampling
-from phalanx.publishing import Published, Series
+from phalanx.publishing import Series
 from phalanx.reconciling import reconcile
+from phalanx.released import Release
 
 METHODS: dict[str, Callable[[], Method]] = {
     "mondrian": lambda: Mondrian(k=2),
@@ -37,7 +38,7 @@ class Scene:
         self.out, self.ledger = folder / "out", f"sqlite:///{folder}/ledger.db"
         self.file, self.mark = folder / "ledger.db", Mark(folder / "ledger.db.mark")
 
-    def publish(self) -> Published:
+    def publish(self) -> Release:
         n = 200
         table = pl.DataFrame({"p": range(n), "age": [i * 7 % 64 for i in range(n)], "d": ["abcd"[i % 4] for i in range(n)]})
         schema = Schema(identifier="p", quasi=["age"], sensitive="d") if self.name != "safe-sampling" else Schema(identifier="p", quasi=["age"], drop=["d"])
@@ -229,7 +230,7 @@ def test_an_old_copy_at_every_step_of_a_publish(scene: Scene, step: str, monkeyp
     digests = {n: (scene.out / f"s-{n}" / "release.json").read_bytes() for n in (1, 2)}
     real = Series.publish
 
-    def publish(self: Series, table: Any, **how: Any) -> Published:
+    def publish(self: Series, table: Any, **how: Any) -> Release:
         return real(self, table, **how, progress=lambda at: scene.file.write_bytes(kept[1]) if at == step else None)
 
     with monkeypatch.context() as patched:

@@ -14,7 +14,6 @@ from phalanx import Ledger, MInvariance, Mondrian, Release, Schema, Series, veri
 from phalanx.data.microdata import Microdata
 from phalanx.errors import GuaranteeError, PhalanxError, ReleaseError, SchemaError, SourceError
 from phalanx.methods.base import Draft, Memory
-from phalanx.publishing import Published
 from phalanx.randomness import Randomness
 
 
@@ -32,15 +31,15 @@ def mapping_of(to: Path, number: int = 1) -> pl.DataFrame:
 def test_registered_persons_are_in_groups(tmp_path: Path) -> None:
     """Those who have no row are counted by group, widen the boxes, and are in the private mapping; the table has no row more."""
     made = series_in(tmp_path, OneGroup(groups=3)).publish(rows(), registry=registry())
-    table, counts = made.table(), pl.read_parquet(made.path / "registered.parquet")
+    table, counts = made.table, pl.read_parquet(made.path / "registered.parquet")
     assert (made.rows, made.registered, table.height) == (12, 6, 12)
-    assert counts["count"].sum() == made.release.manifest.registered == 6
+    assert counts["count"].sum() == made.manifest.registered == 6
     assert table["age_high"].unique().sort().to_list() == [55, 56, 57]
     assert set(table["zip_low"]) == {"399"}
     hosted = mapping_of(tmp_path).group_by("group").len().sort("group")
     real = table.group_by("group").len().sort("group")
     assert hosted.join(counts, on="group").select((pl.col("len") - pl.col("count")).alias("len")).equals(real.select(pl.col("len")))
-    assert any("6 registered person(s) are counted and lie in the box" in v.note for v in made.verdicts)
+    assert any("6 registered person(s) are counted and lie in the box" in v.note for v in made.checks)
 
 
 def test_without_a_registry_nothing_is_said_of_one(tmp_path: Path) -> None:
@@ -59,7 +58,7 @@ def test_a_registry_of_any_kind(tmp_path: Path, kind: str) -> None:
     given: Any = {"polars": beside, "lazy": beside.lazy(), "pandas": beside.to_pandas(), "pyarrow": beside.to_arrow()}[kind]
     made = series_in(tmp_path).publish(rows(), registry=given)
     assert made.registered == 4
-    assert isinstance(made.table(), pl.DataFrame)
+    assert isinstance(made.table, pl.DataFrame)
     assert b"MARKER" not in b"".join(p.read_bytes() for p in made.path.iterdir())
 
 
@@ -67,7 +66,7 @@ def test_suppressed_values_are_told(tmp_path: Path) -> None:
     """By reason, in what publish returns, in its JSON and in the ledger."""
     made = series_in(tmp_path, OneGroup(without=2)).publish(rows())
     assert made.suppressed_values == made.to_json()["suppressed_values"] == {"too rare": 2}
-    assert made.table()["ill"].null_count() == 2
+    assert made.table["ill"].null_count() == 2
     with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
         assert ledger.releases("s")[0].summary["suppressed_values"] == {"too rare": 2}
         assert ledger.releases("s")[0].summary["suppressed"] == 0
@@ -156,15 +155,15 @@ def test_registries_that_are_refused(tmp_path: Path, said: dict[str, Any], given
 
 
 @pytest.fixture(scope="module")
-def issued(tmp_path_factory: pytest.TempPathFactory) -> Published:
+def issued(tmp_path_factory: pytest.TempPathFactory) -> Release:
     return series_in(tmp_path_factory.mktemp("issued"), OneGroup(groups=2), formats=("parquet", "csv")).publish(rows(), registry=registry())
 
 
-def ledger_of(issued: Published) -> str:
+def ledger_of(issued: Release) -> str:
     return f"sqlite:///{issued.path.parents[1]}/l.db"
 
 
-def test_an_officer_with_table_and_ledger(issued: Published) -> None:
+def test_an_officer_with_table_and_ledger(issued: Release) -> None:
     """The original table need not hold registered persons; whom it lacks beyond them is missed, and so is a registered person who has a row there."""
     found = verify([issued.path], ledger=ledger_of(issued), originals=[rows()], identifier="who")
     assert found.holds, [v.note for v in found.checks if not v.holds]
@@ -176,7 +175,7 @@ def test_an_officer_with_table_and_ledger(issued: Published) -> None:
         verify([issued.path], ledger=ledger_of(issued), originals=[more], identifier="who")
 
 
-def test_an_officer_sees_counts_that_are_not_those_of_the_mapping(issued: Published) -> None:
+def test_an_officer_sees_counts_that_are_not_those_of_the_mapping(issued: Release) -> None:
     """Counts that were moved from group to group, in files that agree with each other, are seen by whoever has table and ledger."""
     release = Release.read(issued.path)
     counts = release.form.registered

@@ -15,7 +15,7 @@ from phalanx.errors import PhalanxError, SchemaError, SourceError
 from phalanx.methods.base import Method
 from phalanx.methods.m_invariance import MInvariance
 from phalanx.methods.mondrian import Mondrian
-from phalanx.publishing import Published
+from phalanx.released import Release
 
 STRANGE = [
     'a "b"',
@@ -54,7 +54,7 @@ def people(n: int, **columns: Sequence[object] | np.ndarray) -> pl.DataFrame:
 
 def publish_and_verify(
     folder: Path, table: pl.DataFrame, schema: Schema, method: Method, formats: Sequence[str] = ("parquet",), *, boxes: bool = True
-) -> Published:
+) -> Release:
     """The release, verified from its files with the ledger, and with the original table unless ``boxes`` is false."""
     published = Series("strange", schema=schema, method=method, to=folder / "out", formats=formats).publish(table)
     found = verify([published.path], ledger=f"sqlite:///{folder / 'strange.db'}", originals=[table] if boxes else [], identifier=schema.identifier)
@@ -71,8 +71,8 @@ def test_ten_thousand_sensitive_values(tmp_path: Path) -> None:
     schema = Schema(identifier="who", quasi=["age", "zip"], sensitive="ill")
     published = publish_and_verify(tmp_path, table, schema, MInvariance(m=10), boxes=False)
     assert published.counterfeits == 0
-    assert published.table()["ill"].value_counts().sort("ill").equals(table["ill"].value_counts().sort("ill"))
-    assert published.table().group_by("group").agg(pl.col("ill").n_unique())["ill"].min() == 10
+    assert published.table["ill"].value_counts().sort("ill").equals(table["ill"].value_counts().sort("ill"))
+    assert published.table.group_by("group").agg(pl.col("ill").n_unique())["ill"].min() == 10
 
 
 @pytest.mark.parametrize("method", [MInvariance(m=3), Mondrian(k=5, l=2)], ids=lambda method: method.name)
@@ -82,7 +82,7 @@ def test_sixty_quasi_identifiers(tmp_path: Path, method: Method) -> None:
     n, names = 2000, [f"q{i}" for i in range(60)]
     table = people(n, **{name: rng.integers(0, 50, n) for name in names}, ill=rng.integers(0, 9, n))
     published = publish_and_verify(tmp_path, table, Schema(identifier="who", quasi=names, sensitive="ill"), method)
-    columns = published.table().columns
+    columns = published.table.columns
     assert columns == ["group", *(f"{name}_{end}" for name in names for end in ("low", "high")), "ill"]
 
 
@@ -96,7 +96,7 @@ def test_a_million_equal_rows(tmp_path: Path, method: Method, groups: int) -> No
     table = people(n, age=np.full(n, 40), ill=np.arange(n) % 2)
     published = publish_and_verify(tmp_path, table, Schema(identifier="who", quasi=["age"], sensitive="ill"), method)
     assert (published.rows, published.groups, published.counterfeits) == (n, groups, 0)
-    assert published.table().select("age_low", "age_high").unique().rows() == [(40, 40)]
+    assert published.table.select("age_low", "age_high").unique().rows() == [(40, 40)]
 
 
 def test_strange_names_together(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_strange_names_together(tmp_path: Path) -> None:
     with (published.path / "data.csv").open(newline="", encoding="utf-8-sig") as file:  # Polars leaves doubled quotes in the names that it reads
         assert next(csv.reader(file)) == expected
     assert {a["name"] for a in json.loads((published.path / "release.json").read_text())["attributes"]} >= {*names, SENSITIVE}
-    assert published.report is not None
-    assert "<script>alert(1)" not in published.report.read_text(encoding="utf-8")
+    assert published.page is not None
+    assert "<script>alert(1)" not in published.page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", STRANGE)

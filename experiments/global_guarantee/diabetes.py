@@ -60,7 +60,7 @@ def main() -> None:
                 place = folder / f"breaks-{name}-{l}"
                 place.mkdir()
                 publishing = Series("encounters", schema=DIABETES, method=method, to=place, ledger=f"sqlite:///{place}/l.db", report=False)
-                releases = [publishing.publish(table).release for table in tables]
+                releases = [publishing.publish(table) for table in tables]
                 over, persons = above(releases, f"sqlite:///{place}/l.db", "encounters", l, protected)
                 rows.append([name, l, persons, over])
         print(f"### Patients linked to a protected diagnosis with more than 1/l\n\n{table_of(['', 'l', 'patients', 'above 1/l'], rows)}")

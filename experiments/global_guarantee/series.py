@@ -20,7 +20,7 @@ from phalanx.ledger import Ledger
 from phalanx.methods.base import Memory, Method
 from phalanx.methods.global_guarantee import GlobalGuarantee
 from phalanx.methods.rounds import Round
-from phalanx.publishing import Published, Series
+from phalanx.publishing import Series
 from phalanx.randomness import Randomness
 from phalanx.release.folder import Release
 
@@ -97,7 +97,7 @@ class Run:
 
     name: str
     ledger: str
-    published: Sequence[Published]
+    published: Sequence[Release]
     lines: Sequence[Line]
 
     @property
@@ -116,7 +116,7 @@ def publish(
     """Publish tables in order, each checked as ``publish`` always does, and measure every release."""
     ledger = f"sqlite:///{to / name}.db"
     series = Series(name, schema=schema, method=method, to=to, ledger=ledger, report=False)
-    published: list[Published] = []
+    published: list[Release] = []
     lines: list[Line] = []
     for table in tables:
         before = _memory(ledger, name, len(published))
@@ -136,7 +136,7 @@ def _memory(ledger: str, name: str, releases: int) -> Memory:
 
 
 def _measured(
-    published: Published,
+    published: Release,
     table: pl.DataFrame,
     schema: Schema,
     method: Method,
@@ -147,8 +147,8 @@ def _measured(
     queries: int,
 ) -> Line:
     with Ledger.open(ledger, create=False) as opened:
-        microdata = Microdata.encode(_as_published(table, schema), schema, opened.person_key(published.release.manifest.series), registry)
-        mapping = opened.groups(published.release.manifest.series, published.number)
+        microdata = Microdata.encode(_as_published(table, schema), schema, opened.person_key(published.manifest.series), registry)
+        mapping = opened.groups(published.manifest.series, published.number)
     average, largest, demanded, count = 0.0, 0, 0.0, 0
     if isinstance(method, GlobalGuarantee) and mapping is not None:
         sizes, demands = demanded_sizes(method, microdata, before, published.release, mapping)
@@ -156,11 +156,11 @@ def _measured(
         if count:
             average, largest, demanded = float(sizes.mean()), int(sizes.max()), float(demands.mean())
     error = relative_error(published.release, microdata, queries=queries, seed=7 + published.number) if queries else None
-    ends = box_ends(microdata, published.release.form)
+    ends = box_ends(microdata, published.form)
     groups = Groups.of(published.release)
     widths = [((high - low) / max(1, len(c.domain) - 1)) for (low, high), c in zip(ends, microdata.quasi, strict=True)]
     loss = float(sum(w @ groups.sizes for w in widths) / len(widths) / groups.sizes.sum())
-    suppressed = sum(published.suppressed_values.values()) + sum(published.held_back.values())
+    suppressed = sum(published.suppressed_values.values()) + sum(published.suppressed_rows.values())
     return Line(
         number=published.number,
         seconds=seconds,

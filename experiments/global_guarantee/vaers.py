@@ -141,7 +141,7 @@ def breaks(tables: list[pl.DataFrame], folder: Path) -> None:
             place = folder / f"breaks-{name}-{l}"
             place.mkdir()
             publishing = Series("reports", schema=schema, method=method, to=place, ledger=f"sqlite:///{place}/l.db", report=False)
-            releases = [publishing.publish(table).release for table in single]
+            releases = [publishing.publish(table) for table in single]
             over, persons = above(releases, f"sqlite:///{place}/l.db", "reports", l, protected)
             rows.append([name, l, persons, over])
     title = f"persons whom someone who knows everybody's group links to one of {len(protected)} protected reactions with more than 1/l"

@@ -66,7 +66,7 @@ def environment(folder: Path) -> Path:
 def published(name: str, method: Any, tables: Sequence[pl.DataFrame], folder: Path) -> tuple[list[Release], Evidence]:
     """The tables as a series, and what somebody knows who has them."""
     series = Series(name, schema=SCHEMA, method=method, to=folder / name, ledger=f"sqlite:///{folder / name}.db", report=False)
-    releases = [series.publish(table).release for table in tables]
+    releases = [series.publish(table) for table in tables]
     evidence, _ = gather_evidence(releases, ledger=None, originals=tables, identifier="id")
     return releases, evidence
 

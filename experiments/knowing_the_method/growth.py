@@ -51,7 +51,7 @@ def attacked(method: GlobalGuarantee, schema: Schema, tables: list[pl.DataFrame]
     with tempfile.TemporaryDirectory() as scratch:
         ledger = f"sqlite:///{scratch}/l.db"
         series = Series("attacked", schema=schema, method=method, to=scratch, ledger=ledger, report=False, seed=seed)
-        releases = [series.publish(table).release for table in tables]
+        releases = [series.publish(table) for table in tables]
         evidence, _ = gather_evidence(releases, ledger=ledger, originals=tables, identifier=schema.identifier)
         return Growth().attack(releases, evidence)
 

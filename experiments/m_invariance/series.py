@@ -20,7 +20,7 @@ from phalanx.guarantees.groups import Groups
 from phalanx.guarantees.signatures import Signatures
 from phalanx.ledger import Ledger
 from phalanx.methods.base import Method
-from phalanx.publishing import Published, Series
+from phalanx.publishing import Series
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 
@@ -56,7 +56,7 @@ class Run:
 
     name: str
     ledger: str
-    published: Sequence[Published]
+    published: Sequence[Release]
 
     @property
     def releases(self) -> list[Release]:

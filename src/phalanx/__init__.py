@@ -4,6 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from phalanx.accounting import solve as budget
+    from phalanx.accounting import together
     from phalanx.adversaries import (
         Composition,
         Counterfeits,
@@ -21,9 +23,10 @@ if TYPE_CHECKING:
         SeriesLearning,
         SinglingOut,
     )
-    from phalanx.checking import Verification, verify
+    from phalanx.checking import Verification, verify, verify_table
     from phalanx.data.hierarchy import Bands, Prefix, Tree
     from phalanx.data.schema import Schema
+    from phalanx.data.sources import read_source
     from phalanx.errors import PhalanxError
     from phalanx.ledger import Ledger
     from phalanx.methods.anatomy import Anatomy
@@ -34,9 +37,9 @@ if TYPE_CHECKING:
     from phalanx.methods.safe_sampling import SafeSampling
     from phalanx.methods.slicing import Slicing
     from phalanx.plan import Plan
-    from phalanx.publishing import Published, Series
+    from phalanx.publishing import Series, publish
     from phalanx.reconciling import reconcile
-    from phalanx.release.folder import Release
+    from phalanx.released import Release
 
 _WHERE = {
     "Anatomy": "phalanx.methods.anatomy",
@@ -62,8 +65,7 @@ _WHERE = {
     "Plan": "phalanx.plan",
     "Posterior": "phalanx.adversaries",
     "Prefix": "phalanx.data.hierarchy",
-    "Published": "phalanx.publishing",
-    "Release": "phalanx.release.folder",
+    "Release": "phalanx.released",
     "SafeSampling": "phalanx.methods.safe_sampling",
     "Schema": "phalanx.data.schema",
     "Series": "phalanx.publishing",
@@ -72,8 +74,13 @@ _WHERE = {
     "Slicing": "phalanx.methods.slicing",
     "Tree": "phalanx.data.hierarchy",
     "Verification": "phalanx.checking",
+    "budget": "phalanx.accounting:solve",
+    "publish": "phalanx.publishing",
+    "read_source": "phalanx.data.sources",
     "reconcile": "phalanx.reconciling",
+    "together": "phalanx.accounting",
     "verify": "phalanx.checking",
+    "verify_table": "phalanx.checking",
 }
 
 __all__ = [
@@ -100,7 +107,6 @@ __all__ = [
     "Plan",
     "Posterior",
     "Prefix",
-    "Published",
     "Release",
     "SafeSampling",
     "Schema",
@@ -110,8 +116,13 @@ __all__ = [
     "Slicing",
     "Tree",
     "Verification",
+    "budget",
+    "publish",
+    "read_source",
     "reconcile",
+    "together",
     "verify",
+    "verify_table",
 ]
 
 
@@ -119,7 +130,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that ``import phalanx`` and ``phalanx --help`` take no time."""
     if name not in _WHERE:
         raise AttributeError(f"module 'phalanx' has no attribute {name!r}")
-    return getattr(import_module(_WHERE[name]), name)
+    module, _, called = _WHERE[name].partition(":")
+    return getattr(import_module(module), called or name)
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,7 @@
 """Checking what was published: releases of ours with whatever evidence there is, or anybody's table."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,14 +54,20 @@ def verify(
     identifier: str | None = None,
     allow_seeded: bool = False,
 ) -> Verification:
-    """Check release folders of one series from their files, and against whatever evidence is laid beside them.
+    """Check releases of one series from their files, and against whatever evidence is laid beside them.
+
+    ``releases``: one or several, as folders or as what ``publish`` returned; somebody else's table is checked by ``verify_table``.
 
     ``ledger`` (a URL) adds the private person-to-group mapping and the digests it recorded; ``originals`` (one table or path per release, in the order
     of ``releases``, with the ``identifier`` column) adds the public view, in which an adversary knows everybody's quasi-identifiers. What could not be checked is said.
     """
-    read = read_releases(releases)
-    evidence, recorded = gather_evidence(read, ledger=ledger, originals=originals, identifier=identifier)
-    return Verification([*verify_releases(read, evidence, allow_seeded=allow_seeded), *recorded])
+    given = read_releases(releases)
+    with ExitStack() as rooms:
+        read = [rooms.enter_context(release.on_disk()) for release in given]
+        evidence, recorded = gather_evidence(read, ledger=ledger, originals=originals, identifier=identifier)
+        if ledger is None and not originals:
+            evidence = Evidence.of([release.evidence for release in given])
+        return Verification([*verify_releases(read, evidence, allow_seeded=allow_seeded), *recorded])
 
 
 def verify_table(
@@ -109,11 +116,11 @@ def _figure(value: Any) -> Any:
 
 
 def read_releases(releases: str | Path | Release | Sequence[str | Path | Release]) -> list[Release]:
-    """The folders, or the one, as releases, in the order given; ReleaseError where they are of several series, or one is given twice."""
+    """The folders as releases, in the order given; ReleaseError where they are of several series, or one is given twice."""
     if isinstance(releases, str | Path | Release):
         releases = [releases]
-    if not is_list(releases, lambda release: isinstance(release, str | Path | Release)):
-        raise ReleaseError("what is to be checked is no list of releases; give the folders that 'publish' made, or what it returned.")
+    if not isinstance(releases, Sequence) or not all(isinstance(given, str | Path | Release) for given in releases):
+        raise ReleaseError("what is given is no release; give folders or releases, or check somebody else's table by verify_table.")
     if not releases:
         raise ReleaseError("no release is named; give the folders that 'publish' made.")
     read = [r if isinstance(r, Release) else Release.read(r) for r in releases]

@@ -108,7 +108,7 @@ def _one_way(way: str, method: Method, name: str, to: Path, years: Sequence[pl.D
     by_box = Intersection(view="box").attack(releases, evidence)
     by_person = Intersection(view="person").attack(releases, evidence)
     verdicts = [*verify(releases, evidence), *recorded]
-    last_report = published[-1].report
+    last_report = published[-1].page
     if last_report is None:
         raise ReleaseError("the report of the last release is missing; publish it again.")
     return (

@@ -11,8 +11,11 @@ from phalanx.data.databases import sqlite_path
 from phalanx.data.hierarchy import Hierarchy
 from phalanx.data.hierarchy_files import hierarchy_of
 from phalanx.data.schema import Missing, Schema, Type
+from phalanx.data.sources import read_source
 from phalanx.errors import PhalanxError, PlanError, SchemaError, SourceError, did_you_mean
-from phalanx.methods.base import Method, make
+from phalanx.methods.base import Method, make, promises_nothing
+from phalanx.publishing import Progress, Series
+from phalanx.released import Release
 
 Name = Annotated[StrictStr, StringConstraints(min_length=1)]
 Number = StrictInt | StrictFloat
@@ -240,11 +243,25 @@ class Plan:
             ) from None
         if self.sections.source.registry is not None and not method.takes_registry:
             raise PlanError(f"in the plan {str(self.path)!r} [source.registry] is of use to global-guarantee only; remove it.")
-        if _promises_nothing(method):
+        if promises_nothing(method):
             raise PlanError(
                 f"in the plan {str(self.path)!r} [method] {m.name} is asked for nothing, and would publish everybody as they are; give k or l of 2 or more."
             )
         return method
+
+    def series(self, *, seed: int | None = None) -> Series:
+        """The series that the plan describes; ``seed`` is for tests, and marks what it publishes."""
+        return Series(self.name, self.schema(), self.method(), to=self.publish_to(), ledger=self.ledger_url(), formats=self.formats, seed=seed)
+
+    def publish(self, *, source: str | None = None, seed: int | None = None, progress: Progress = lambda _: None) -> Release:
+        """Publish the plan's table, or the file ``source`` in its place, as the next release of its series; at any error nothing is published."""
+        series = self.series(seed=seed)
+        progress("read")
+        drop, text = series.schema.drop, series.schema.texts
+        table = read_source(source or self.source_path(), query=None if source else self.query, drop=drop, text=text)
+        listed = self.registry_path()
+        registry = None if listed is None else read_source(listed, query=self.registry_query, drop=None, text=text)
+        return series.publish(table, registry=registry, progress=progress)
 
     def source_path(self) -> str:
         """What ``read_source`` takes: the absolute path of the file, or the database's url with its path made absolute."""
@@ -302,12 +319,6 @@ _EXPECTED = {
     "int_type": "must be a whole number",
     "float_type": "must be a number",
 }
-
-
-def _promises_nothing(method: Method) -> bool:
-    """Whether every bound is 1: groups of one, a value that may be in all of a group, a distance that may be the greatest there is."""
-    bounds = [bound for g in method.guarantees for key, bound in g.public().items() if key not in ("name", "distance")]
-    return bool(bounds) and all(str(bound) == "1" for bound in bounds)
 
 
 def _sentence(wrong: ValidationError) -> str:

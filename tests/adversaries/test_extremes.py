@@ -47,7 +47,7 @@ def town(n=24, seed=1):
 def attacked(tmp_path, table, everybody=None, **parameters):
     """A release of the table, and what the adversary finds who knows everybody; the group of each person, by the ledger."""
     series = Series("town", schema=TOWN, method=Mondrian(**parameters), to=tmp_path / "out", report=False)
-    made = series.publish(table).release
+    made = series.publish(table)
     with Ledger.open(f"sqlite:///{tmp_path / 'town.db'}") as ledger:
         key, groups = ledger.person_key("town"), ledger.groups("town", 1)
     microdata = Microdata.encode(table, TOWN, key, registry=everybody)
@@ -351,10 +351,10 @@ def test_registered_persons_may_have_set_any_end(tmp_path):
     """Of groups that hold registered persons without a row no end is read, since these may have set it."""
     series = Series("r", schema=SCHEMA, method=OneGroup(groups=1), to=tmp_path / "out", report=False)
     table = rows().with_columns(age=pl.int_range(20, 32))
-    without = Extremes().attack([series.publish(table).release], Evidence(microdata={1: Microdata.encode(table, SCHEMA, KEY)}))
+    without = Extremes().attack([series.publish(table)], Evidence(microdata={1: Microdata.encode(table, SCHEMA, KEY)}))
     other = Series("s", schema=SCHEMA, method=OneGroup(groups=1), to=tmp_path / "out", report=False)
     beside = Evidence(microdata={1: Microdata.encode(table, SCHEMA, KEY, registry=registry())})
-    found = Extremes().attack([other.publish(table, registry=registry()).release], beside)
+    found = Extremes().attack([other.publish(table, registry=registry())], beside)
 
     assert (without.exposed, found.exposed, found.histogram) == (2, 0, {0: 12})
     assert "registered persons" in found.note

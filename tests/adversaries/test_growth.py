@@ -41,7 +41,7 @@ def series_of(method, folder, seed=1):
     """A published series and what the adversary knows beside it."""
     given_tables, ledger = list(tables(seed)), f"sqlite:///{folder}/l.db"
     series = Series("made-up", schema=SCHEMA, method=method, to=folder, ledger=ledger, report=False, seed=seed)
-    releases = [series.publish(table).release for table in given_tables]
+    releases = [series.publish(table) for table in given_tables]
     return releases, gather_evidence(releases, ledger=ledger, originals=given_tables, identifier="who")[0]
 
 

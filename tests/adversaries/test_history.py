@@ -181,7 +181,7 @@ def attacked(request, tmp_path_factory):
     """A series by each method of persons whose values come and go, and what the adversary finds in it."""
     folder = tmp_path_factory.mktemp(request.param)
     series = Series("visits", schema=SCHEMA, method=METHODS[request.param], to=folder / "out", ledger=f"sqlite:///{folder}/l.db", report=False)
-    releases = [series.publish(visits(i)).release for i in range(6)]
+    releases = [series.publish(visits(i)) for i in range(6)]
     evidence, _ = gather_evidence(releases, ledger=f"sqlite:///{folder}/l.db")
     return request.param, History(values=PROTECTED).attack(releases, evidence)
 

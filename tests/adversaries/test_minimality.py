@@ -242,7 +242,7 @@ def test_a_release_folder_is_read_as_it_was_published(method, tmp_path):
     values = rng.permutation(list("aabbc" * 12)).tolist()
     frame = pl.DataFrame({"q0": [a for a, _ in quasi], "q1": [b for _, b in quasi], "ill": values})
     schema = Schema(quasi=["q0", "q1"], sensitive="ill")
-    release = Series("folder", schema=schema, method=method, to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False, seed=1).publish(frame).release
+    release = Series("folder", schema=schema, method=method, to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False, seed=1).publish(frame)
     read = Release.read(release.path)
     evidence, _ = gather_evidence([read], ledger=None, originals=[frame], persons=False)
     found = Minimality().attack([read], evidence).to_json()

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from phalanx import MInvariance, Schema, Series
-from phalanx.publishing import Published
+from phalanx.released import Release
 
 NAME = "visits"
 HIDDEN, SHOWN = "Hidden7qz", "Shown8kx"
@@ -49,6 +49,6 @@ def people(release: int) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def publish(to: Path, ledger: str, release: int, **said: Any) -> Published:
+def publish(to: Path, ledger: str, release: int, **said: Any) -> Release:
     """Publish the table of a release as the next of the series."""
     return Series(NAME, schema=SCHEMA, method=METHOD, to=to, ledger=ledger, formats=("parquet", "csv"), **said).publish(people(release))

@@ -75,7 +75,7 @@ def test_suppressed_rows_are_not_covered(tmp_path, monkeypatch, capsys):
     verdict = results(made)[SUPPRESSED]
     assert verdict.result == "not covered" and verdict.holds and "value is too frequent" in verdict.note
     assert "4" not in verdict.note
-    report = made.report.read_text()
+    report = made.page.read_text()
     assert "Suppressed rows are not covered" in report and "likely to hold one of the most frequent" in report
 
     for words, code in ((["verify", str(made.path)], 0), (["verify", str(made.path), "--json"], 0)):
@@ -95,7 +95,7 @@ def test_whether_it_came_to_it_is_not_said(tmp_path):
     method = MInvariance(m=2, not_eligible="hold-back")
     (few,), (none,) = publish(tmp_path / "a", method), publish(tmp_path / "b", method, people("aabbccdd"))
     assert (few.suppressed, none.suppressed) == (4, 0)
-    assert few.release.manifest.may_suppress == none.release.manifest.may_suppress == ["not eligible"]
+    assert few.manifest.may_suppress == none.manifest.may_suppress == ["not eligible"]
 
 
 def test_nothing_is_added_under_differential_privacy(tmp_path):
@@ -103,17 +103,17 @@ def test_nothing_is_added_under_differential_privacy(tmp_path):
     schema = Schema(quasi=["age", "ill"], drop=["who"], types={"age": "numeric"})
     table, plain = people("ab" * 200), SafeSampling(epsilon=1, delta="1/100")
     (made,) = publish(tmp_path, SafeSampling(epsilon=1, delta="1/100", scheme={"age": {"low": 0, "high": 800, "width": 400}}), table, schema=schema)
-    assert plain.may_suppress == () and made.release.manifest.may_suppress == []
+    assert plain.may_suppress == () and made.manifest.may_suppress == []
     assert SUPPRESSED not in results(made) and results(made)[KNOWN].result == "stated"
-    assert "Suppressed rows" not in made.report.read_text()
+    assert "Suppressed rows" not in made.page.read_text()
 
 
 def test_who_knows_the_method(tmp_path):
     """What holds against whoever knows the method is stated, not checked; what does not is not covered; the report says either."""
     (held,), (open_,) = publish(tmp_path / "a", Mondrian(k=2)), publish(tmp_path / "b", Mondrian(k=2, l="3/2", cuts="strict"))
-    assert results(held)[KNOWN].result == "stated" and KNOWN_METHOD in held.report.read_text()
-    assert results(open_)[KNOWN].result == "not covered" and KNOWN_METHOD not in open_.report.read_text()
-    assert "Only against those who do not know the method" in open_.report.read_text()
+    assert results(held)[KNOWN].result == "stated" and KNOWN_METHOD in held.page.read_text()
+    assert results(open_)[KNOWN].result == "not covered" and KNOWN_METHOD not in open_.page.read_text()
+    assert "Only against those who do not know the method" in open_.page.read_text()
 
 
 def test_a_release_that_states_nothing(tmp_path):
@@ -135,5 +135,5 @@ def test_a_plan_publishes_what_its_method_states(tmp_path):
     text = '[series]\nname = "c"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi = ["age"]\nsensitive = "ill"\n'
     (tmp_path / "plan.toml").write_text(text + '[method]\nname = "slicing"\nl = 2\ncolumns = 2\nnot_eligible = "hold-back"\n[publish]\nto = "out"\n')
     plan = Plan.read(tmp_path / "plan.toml")
-    made = Series.of_plan(plan).publish(pl.read_csv(tmp_path / "t.csv"))
-    assert made.release.manifest.may_suppress == ["not eligible"] and made.release.manifest.holds_if_method_known is False
+    made = plan.series().publish(pl.read_csv(tmp_path / "t.csv"))
+    assert made.manifest.may_suppress == ["not eligible"] and made.manifest.holds_if_method_known is False

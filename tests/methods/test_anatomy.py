@@ -288,7 +288,7 @@ def test_published_without_persons(tmp_path: Path) -> None:
     """No identifier is needed."""
     made = series(tmp_path, SCHEMA).publish(patients())
     assert verify([made.path]).holds
-    assert list(made.tables()) == ["data", "sensitive"]
+    assert list(made.tables) == ["data", "sensitive"]
 
 
 @pytest.mark.parametrize("broken", BROKEN)

@@ -39,9 +39,9 @@ def truth_of(published, ledger, name, protected):
     with Ledger.open(f"sqlite:///{ledger}", create=False) as opened:
         for p in published:
             rows = {}
-            for group, value in p.release.form.table.select("group", p.release.form.sensitive).iter_rows():
+            for group, value in p.form.table.select("group", p.form.sensitive).iter_rows():
                 rows.setdefault(group, []).append(set(str(value).split("; ")) if value is not None else set())
-            registered = dict(p.release.form.registered.iter_rows()) if p.release.form.registered is not None else {}
+            registered = dict(p.form.registered.iter_rows()) if p.form.registered is not None else {}
             for person, group in opened.groups(name, p.number).iter_rows():
                 for value in protected:
                     held = sum(value in row for row in rows[group])
@@ -114,12 +114,12 @@ def test_one_person_again_and_again(tmp_path):
     for i in range(9):
         frame = table(60, seed=i, share=0).with_columns(pl.when(pl.col("who") == 7).then(pl.lit("chlamydia")).otherwise("ill").alias("ill"))
         published.append(publishing.publish(frame))
-        held = published[-1].release.form.table.filter(pl.col("ill") == "chlamydia")
-        sizes.append(published[-1].release.form.table.filter(pl.col("group") == held["group"][0]).height if held.height else None)
+        held = published[-1].form.table.filter(pl.col("ill") == "chlamydia")
+        sizes.append(published[-1].form.table.filter(pl.col("group") == held["group"][0]).height if held.height else None)
     assert sizes[:4] == [4, 6, 10, 18]
     assert sizes[-1] is None
     assert published[-1].suppressed_values == {"the person's budget for it is spent": 1}
-    assert published[-1].release.form.table["ill"].null_count() == 1
+    assert published[-1].form.table["ill"].null_count() == 1
     assert 1 - min(truth_of(published, tmp_path / "l.db", "visits", ["chlamydia"]).values()) <= Fraction(1, 2)
 
 
@@ -130,10 +130,10 @@ def test_whose_budget_is_spent_has_no_value(tmp_path):
     for i in range(9):
         frame = table(60, seed=i, share=0).with_columns(pl.when(pl.col("who") == 7).then(pl.lit("chlamydia")).otherwise("ill").alias("ill"))
         published.append(publishing.publish(frame))
-        held = published[-1].release.form.table.filter(pl.col("ill") == "chlamydia")
-        sizes.append(published[-1].release.form.table.filter(pl.col("group") == held["group"][0]).height if held.height else None)
+        held = published[-1].form.table.filter(pl.col("ill") == "chlamydia")
+        sizes.append(published[-1].form.table.filter(pl.col("group") == held["group"][0]).height if held.height else None)
         emptied = published[-1].suppressed_values.get("the person's budget is spent", 0)
-        assert published[-1].release.form.table["ill"].null_count() == emptied
+        assert published[-1].form.table["ill"].null_count() == emptied
         assert emptied in {0, *range(4, 60)}  # never the holder alone
     assert 4 <= sizes[0] <= sizes[1] <= sizes[2]
     assert 1 - min(truth_of(published, tmp_path / "l.db", "visits", ["chlamydia"]).values()) <= Fraction(1, 2)
@@ -150,7 +150,7 @@ def test_a_value_that_is_everywhere_is_suppressed(tmp_path):
     """Grown groups suppress the surplus and publish everything else."""
     frame = table(60, share=0).with_columns(pl.when(pl.col("who") < 45).then(pl.lit("syphilis")).otherwise("ill").alias("ill"))
     published = series(tmp_path, protecting(grouping="bottom-up")).publish(frame)
-    left = (published.release.form.table["ill"] == "syphilis").sum()
+    left = (published.form.table["ill"] == "syphilis").sum()
     assert 0 < left <= 30
     assert sum(published.suppressed_values.values()) == 45 - left
     assert published.rows == 60
@@ -161,11 +161,11 @@ def test_the_least_frequent_are_remembered(tmp_path):
     publishing = series(tmp_path, GlobalGuarantee(l=2, protect={"least_frequent": 0.4}))
     first = publishing.publish(table())
     second = publishing.publish(table(seed=2).with_columns(pl.when(pl.col("who") == 3).then(pl.lit("new one")).otherwise("ill").alias("ill")))
-    promised = second.release.manifest.guarantees[0]
+    promised = second.manifest.guarantees[0]
     assert promised["protected"] == "all"
-    assert sorted(promised["unprotected"]) == ["cold", "flu", "gout"] == sorted(first.release.manifest.guarantees[0]["unprotected"])
-    group = second.release.form.table.filter(pl.col("ill") == "new one")["group"][0]
-    assert second.release.form.table.filter(pl.col("group") == group).height >= 3
+    assert sorted(promised["unprotected"]) == ["cold", "flu", "gout"] == sorted(first.manifest.guarantees[0]["unprotected"])
+    group = second.form.table.filter(pl.col("ill") == "new one")["group"][0]
+    assert second.form.table.filter(pl.col("group") == group).height >= 3
 
 
 def test_sets_of_values(tmp_path):
@@ -187,7 +187,7 @@ def test_a_registry_dilutes(tmp_path):
     publishing = series(tmp_path, protecting(strategy="constant-ratio", horizon=10))
     registry = table(400).select("who", "age", "sex")
     published = [publishing.publish(table(100, seed=1).filter(pl.col("who") % 4 == i), registry=registry) for i in range(3)]
-    form = published[0].release.form
+    form = published[0].form
     held = form.table.filter(pl.col("ill").is_in(["chlamydia", "syphilis"]))["group"].unique()
     rows = form.table.filter(pl.col("group").is_in(held.implode())).group_by("group").len()
     both = rows.join(form.registered, on="group", how="left").fill_null(0)
@@ -212,7 +212,7 @@ def test_permanent_values_stand_in_cohorts(tmp_path):
     published = [publishing.publish(with_permanent(i)) for i in range(5)]
     assert verify([p.path for p in published], ledger=f"sqlite:///{tmp_path}/l.db").holds
     for p in published:
-        groups = p.release.form.table.group_by("group").agg(n=pl.len(), hiv=(pl.col("ill") == "hiv").sum()).filter(pl.col("hiv") > 0)
+        groups = p.form.table.group_by("group").agg(n=pl.len(), hiv=(pl.col("ill") == "hiv").sum()).filter(pl.col("hiv") > 0)
         assert (groups["hiv"] * 2 <= groups["n"]).all()
     assert any(p.counterfeits for p in published[1:])
     assert published[0].counterfeits == 0
@@ -273,6 +273,6 @@ def test_the_order_of_the_source_does_not_matter(tmp_path):
         p = series(tmp_path / str(i), protecting(k=1)).publish(frame)
         with Ledger.open(f"sqlite:///{tmp_path}/{i}/l.db", create=False) as opened:
             mapping = opened.groups("visits", 1)
-        group = p.release.form.table.filter(pl.col("ill") == "chlamydia")["group"][0]
+        group = p.form.table.filter(pl.col("ill") == "chlamydia")["group"][0]
         mates.add(tuple(sorted(mapping.filter(pl.col("group") == group)["person"].to_list())))
     assert len(mates) == 6

@@ -87,6 +87,6 @@ def test_a_table_in_one_large_group_is_published(tmp_path):
     frame = pl.DataFrame({"age": rng.integers(18, 90, 1000), "hours": rng.integers(1, 60, 1000), "salary": rng.integers(0, 60, 1000)})
     schema = Schema(quasi=["age", "hours"], sensitive="salary")
     published = Series("large", schema=schema, method=MutualCover(delta="1/6", k=400), to=tmp_path / "out", report=False).publish(frame)
-    assert all(verdict.holds for verdict in published.verdicts)
-    drawn = pl.concat([published.table().select("age", "hours").unique(), frame.select("age", "hours").unique()])
+    assert all(verdict.holds for verdict in published.checks)
+    drawn = pl.concat([published.table.select("age", "hours").unique(), frame.select("age", "hours").unique()])
     assert drawn.height > drawn.n_unique()  # values are those of the table

@@ -274,9 +274,9 @@ def test_the_whole_way(tmp_path, formats):
     frame = patients()
     series = Series("s", schema=schema(), method=method, to=tmp_path / "out", formats=formats, ledger=ledger, report=False)
     first, second = series.publish(frame), series.publish(frame[:150])
-    assert first.rows == 200 and second.table().height == 150
-    assert first.table().columns == [*QUASI, "illness"]
-    assert Counter(first.table()["illness"]) == Counter(frame["illness"])
+    assert first.rows == 200 and second.table.height == 150
+    assert first.table.columns == [*QUASI, "illness"]
+    assert Counter(first.table["illness"]) == Counter(frame["illness"])
     assert verify([first.path, second.path]).holds
     for number, table in ((1, frame), (2, frame[:150])):
         path = (first, second)[number - 1].path
@@ -322,6 +322,6 @@ def test_any_small_table_is_published_with_all_promises_or_refused(case):
             assert "report this" not in refused
             assert refused.endswith((".", "?"))
             return
-        assert all(v.holds for v in release.verdicts)
-        assert not any(v.note.startswith("not checked") for v in release.verdicts)
+        assert all(v.holds for v in release.checks)
+        assert not any(v.note.startswith("not checked") for v in release.checks)
         assert release.rows == frame.height

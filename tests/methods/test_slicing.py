@@ -294,8 +294,8 @@ def test_the_whole_way(tmp_path, compact):
     with_all = verify([first.path], originals=[frame], identifier="who", ledger=f"sqlite:///{tmp_path}/l.db")
     assert with_all.holds
     assert any("truth" in check.name for check in with_all.checks)
-    assert second.table().height == 250
-    assert set(first.tables()) == ({"column-1", "column-2"} if compact else {"data"})
+    assert second.table.height == 250
+    assert set(first.tables) == ({"column-1", "column-2"} if compact else {"data"})
     assert not verify([first.path], originals=[frame.with_columns(pl.col("illness").reverse())], identifier="who", ledger=f"sqlite:///{tmp_path}/l.db").holds
 
 
@@ -327,9 +327,9 @@ def test_balanced_cuts_need_the_sensitive_attribute_alone(tmp_path):
         return Series(name, schema=schema, method=Slicing(l=3, **settings), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False).publish(frame)
 
     made = publishing("alone", sensitive_column_size=1)
-    assert made.release.manifest.method["cuts"] == "balanced"
-    assert made.release.manifest.holds_if_method_known
-    ill = next(part for part in made.release.form.parts if "ill" in part.columns)
+    assert made.manifest.method["cuts"] == "balanced"
+    assert made.manifest.holds_if_method_known
+    ill = next(part for part in made.form.parts if "ill" in part.columns)
     shares = ill.group_by("bucket").agg(n=pl.len(), most=pl.col("ill").value_counts().struct.field("count").max())
     assert (3 * shares["most"] <= shares["n"]).all()
     assert shares.height > 10

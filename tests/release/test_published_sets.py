@@ -90,8 +90,8 @@ def test_one_table_however_it_comes_in(tmp_path, kind):
 
     published = series_in(tmp_path, Mondrian(k=5), formats=("parquet", "csv")).publish(given)
 
-    assert published.release.form.table["reactions"].sort().to_list() == canonical(frame["reactions"]).sort().to_list()
-    assert [a.type for a in published.release.manifest.attributes] == ["numeric", "set"]
+    assert published.form.table["reactions"].sort().to_list() == canonical(frame["reactions"]).sort().to_list()
+    assert [a.type for a in published.manifest.attributes] == ["numeric", "set"]
 
 
 @pytest.mark.parametrize("method", [Mondrian(k=2, l=2), Mondrian(k=2, l=2, diversity="distinct"), Mondrian(k=2, t=0.5), MInvariance(m=2)])
@@ -106,7 +106,7 @@ def test_methods_for_single_values_refuse_sets(tmp_path, method):
 
 def test_m_invariance_does_not_hold_of_sets(tmp_path):
     """A manifest that promises it of sets is refused, for whatever m."""
-    release = series_in(tmp_path, Mondrian(k=5)).publish(reports()).release
+    release = series_in(tmp_path, Mondrian(k=5)).publish(reports())
 
     verdicts = Promise(m=1).check(release)
 
@@ -174,7 +174,7 @@ def test_a_set_that_is_not_in_its_group_is_seen():
 
 def test_the_members_of_a_release(tmp_path):
     """A published release shows how many rows of a group hold each single value."""
-    release = series_in(tmp_path, Mondrian(k=5)).publish(reports()).release
+    release = series_in(tmp_path, Mondrian(k=5)).publish(reports())
     members = Groups.of(release).members
     exploded = reports()["reactions"].explode(empty_as_null=False, keep_nulls=False).value_counts().sort("reactions")
 

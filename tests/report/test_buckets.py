@@ -217,10 +217,10 @@ def test_only_released_values_are_shown(tmp_path, method):
     """Identifiers, dropped columns, the source's and the ledger's places appear nowhere, and of values only the ends of what intervals span."""
     schema = Schema(identifier="who", quasi=["age", "sex", "town"], sensitive="ill", drop=["notes"])
     published = Series("clinic", schema=schema, method=method, to=tmp_path / "out").publish(people())
-    text = published.report.read_text(encoding="utf-8")
-    page, form = Page(text), published.release.form
+    text = published.page.read_text(encoding="utf-8")
+    page, form = Page(text), published.form
 
-    assert all(v.holds for v in published.verdicts) and "do not hand" not in page.text
+    assert all(v.holds for v in published.checks) and "do not hand" not in page.text
     assert "marker" not in text and str(tmp_path) not in text and ".db" not in text
     assert not re.search("Aachen|Bonn|Celle|flu|gout|acne|ulcer", text) and "town" in text
     assert ("20 to 60" in page.text) == form.has_intervals

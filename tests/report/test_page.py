@@ -51,7 +51,7 @@ def publish(tmp_path, tables, *, method=None, rename=None, **settings):
     schema = Schema(**({"identifier": "who", "quasi": quasi, "sensitive": "ill", "drop": ["notes"]} | settings.pop("schema", {})))
     series = Series("clinic", schema=schema, method=method or MInvariance(m=2, not_eligible="hold-back"), to=tmp_path / "out", **settings)
     published = [series.publish(t.rename(names)) for t in tables]
-    return published, Page(published[-1].report.read_text(encoding="utf-8")), published[-1].report.read_text(encoding="utf-8")
+    return published, Page(published[-1].page.read_text(encoding="utf-8")), published[-1].page.read_text(encoding="utf-8")
 
 
 def test_the_page_stands_alone(tmp_path):
@@ -103,12 +103,12 @@ def test_only_released_values_are_shown(tmp_path):
     changed = gone.with_columns(pl.when(pl.col("age") == 97).then(pl.lit("flu")).otherwise("ill").alias("ill"))
     published, _, text = publish(tmp_path, [people(), changed], method=MInvariance(m=2, changed="hold-back"))
 
-    assert published[-1].held_back == {"changed value": 1}
+    assert published[-1].suppressed_rows == {"changed value": 1}
     assert "marker-person" not in text and "marker-note" not in text
     assert "Marker-Town" not in text and "97" not in re.sub(r"<style>.*</style>|<svg.*?</svg>", "", text, flags=re.DOTALL)
     assert str(tmp_path) not in text and ".db" not in text
     both, _, text = publish(tmp_path / "b", [pl.concat([people(), lone])])
-    assert both[-1].held_back == {} and "97" in text  # the twin: what is released is shown
+    assert both[-1].suppressed_rows == {} and "97" in text  # the twin: what is released is shown
 
 
 def test_everything_is_escaped(tmp_path):
@@ -124,12 +124,12 @@ def test_the_check_is_shown_part_by_part(tmp_path):
     """Each verdict is a row with its result; what was not checked says so."""
     published, page, _ = publish(tmp_path, [people()])
 
-    assert page.text.count(" holds ") >= sum(v.result == "holds" for v in published[-1].verdicts)
+    assert page.text.count(" holds ") >= sum(v.result == "holds" for v in published[-1].checks)
     assert "not checked" in page.text
     assert "linked to them with more than 1/2" in page.text
     assert "private record of who was published" in page.text
     _, alone, _ = publish(tmp_path / "b", [people()], method=Mondrian(k=3))
-    assert any("person" in v.name for v in published[-1].verdicts) and "private record" not in alone.text
+    assert any("person" in v.name for v in published[-1].checks) and "private record" not in alone.text
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_sound_release_has_no_warning(tmp_path):
     """A warning that is always there would warn of nothing; the one about the method stands where the method says so."""
     published, page, _ = publish(tmp_path, [people()], method=MInvariance(m=2))
 
-    assert page.attributes.count(("class", "warning")) == (not published[-1].release.manifest.holds_if_method_known)
+    assert page.attributes.count(("class", "warning")) == (not published[-1].manifest.holds_if_method_known)
 
 
 def test_a_page_of_groups_does_not_speak_of_buckets(tmp_path):
@@ -202,7 +202,7 @@ def test_counterfeits_are_counted_by_group(tmp_path):
 def test_what_fails_or_was_not_checked_is_said_first(tmp_path):
     """A page of a release whose check fails, or that nobody checked, says not to hand it out; figures are never cut short."""
     published, page, _ = publish(tmp_path, [people()])
-    release, path = published[-1].release, tmp_path / "page.html"
+    release, path = published[-1], tmp_path / "page.html"
     assert re.search(r"All \d+ checks of the published files hold ?; \d parts? not checked", page.text)
     long = Fraction(10**20, 3 * 10**20 + 1)
     bad = Verdict(name="t-closeness", bound=Fraction(1, 6), worst=long, holds=False, note=EVIL)
@@ -255,14 +255,14 @@ def test_every_promise_has_words():
 def test_an_old_page_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
     """A failure while writing leaves the old page and no fragment."""
     published, _, before = publish(tmp_path, [people()])
-    path = published[-1].report
+    path = published[-1].page
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", full)
     with pytest.raises(OSError, match="No space"):
-        write_report(path, [published[-1].release], published[-1].verdicts, summary={})
+        write_report(path, [published[-1]], published[-1].checks, summary={})
     assert path.read_text(encoding="utf-8") == before
     assert not [p for p in path.parent.iterdir() if p.name.endswith(".part")]
 
@@ -271,7 +271,7 @@ def test_registered_persons_and_suppressed_values_are_told_where_there_are_any(t
     """How many persons without a row, in how many groups, and how many values were taken out and why; a page without them does not speak of them."""
     series = Series("clinic", schema=one_group.SCHEMA, method=one_group.OneGroup(groups=3, without=2), to=tmp_path / "out")
     published = series.publish(one_group.rows(), registry=one_group.registry())
-    text = published.report.read_text(encoding="utf-8")
+    text = published.page.read_text(encoding="utf-8")
     told = Page(text).text
 
     assert published.registered == 6
@@ -280,7 +280,7 @@ def test_registered_persons_and_suppressed_values_are_told_where_there_are_any(t
     assert "2 values: too rare" in told and "values suppressed 2" in told
     assert "MARKER" not in text and not re.search(r">v\d<", text)
     _, none, _ = publish(tmp_path / "b", [people()])
-    again = Page(series.publish(one_group.rows(), registry=one_group.registry().head(6)).report.read_text(encoding="utf-8")).text
+    again = Page(series.publish(one_group.rows(), registry=one_group.registry().head(6)).page.read_text(encoding="utf-8")).text
     assert "release rows groups counterfeits registered mean width 1 12 3 0 6 " in again
     assert "Registered persons by release" in again and "Counterfeits by release" not in again
     assert "registered" not in none.text and "values suppressed" not in none.text and "taken out" not in none.text

@@ -43,8 +43,8 @@ def publish(tmp_path, *, times=1, rename=None, attacked=True, **parameters):
     series = Series("clinic", schema=schema, method=MutualCover(**{"delta": "1/4"} | parameters), to=tmp_path / "out")
     made = [series.publish(people().rename(names)) for _ in range(times)]
     if not attacked:
-        write_report(made[-1].report, [each.release for each in made], made[-1].verdicts, summary={})
-    text = made[-1].report.read_text(encoding="utf-8")
+        write_report(made[-1].page, made, made[-1].checks, summary={})
+    text = made[-1].page.read_text(encoding="utf-8")
     return made, Page(text), text
 
 
@@ -56,7 +56,7 @@ def test_it_speaks_of_rows(tmp_path):
     assert "rows 60 quasi-identifiers 3 held back 0" in page.text
     assert "with this person's own ill, in random order" in page.text.replace("’", "'")
     assert "published as they are: age" not in page.text and "No rows were held back." in page.text
-    assert all(v.holds for v in made[0].verdicts) and "do not hand" not in page.text
+    assert all(v.holds for v in made[0].checks) and "do not hand" not in page.text
 
 
 def test_every_attribute_has_its_figures(tmp_path):
@@ -83,7 +83,7 @@ def test_a_column_may_be_called_count():
 def test_the_figures_of_a_release(tmp_path):
     """No groups, no widths, all rows, every attribute."""
     made, _, _ = publish(tmp_path)
-    figures = Figures.of(made[0].release)
+    figures = Figures.of(made[0])
     assert (figures.rows, figures.groups, len(figures.sizes), list(figures.widths), figures.loss) == (60, 0, 0, [], 0.0)
     assert [one.name for one in figures.shown] == ["age", "sex", "town", "ill"]
 
@@ -92,7 +92,7 @@ def test_the_figures_of_a_release(tmp_path):
 def test_the_promise_and_what_it_leaves_out(tmp_path, unchanged, told):
     """The sentence of the promise is that of the manifest; the paper's way has a warning of its own and says that the promise is about the tables."""
     made, page, _ = publish(tmp_path, unchanged=unchanged)
-    assert in_words(made[0].release.manifest.guarantees[0]) in page.text
+    assert in_words(made[0].manifest.guarantees[0]) in page.text
     assert ("What is published is not what the tables say" in page.text) == told
     assert ("the promise is about the tables alone" in page.text) == told
     assert "One release at a time" in page.text and "Values are real ones of other persons" in page.text
@@ -147,14 +147,14 @@ def test_adversaries_stand_side_by_side(tmp_path):
         Found("informed", EVIL, 60, (0.0, (0.0, 0.1)), 1.0),
         Found("stranger", "nobody knows what", 60, (0.25, (0.1, 0.4)), None),
     ]
-    page = page_of(tmp_path / "page.html", made[0].release, found)
+    page = page_of(tmp_path / "page.html", made[0], found)
     figures = re.sub(r"(?<=\.) (Takes every value|The release folder says).*?(?= (1,000|60) )", "", page.text)
     assert "anybody knows nothing, and takes any row. 1.7% 25.0% linkage knows all quasi-identifiers. 1,000 1.5% 1.0% to 2.5% 2.7% " in figures
     assert f"informed knows {EVIL}. 60 0% 100% stranger knows nobody knows what. 60 25.0% – " in figures
     assert "it is the least to expect" in page.text and "judge the release by this adversary" in page.text
     assert "Some of the persons were drawn" in page.text and "rows named by an informed adversary 0%" in page.text
     assert "img" not in page.tags and page.open == []
-    everybody = page_of(tmp_path / "page.html", made[0].release, found[1:])
+    everybody = page_of(tmp_path / "page.html", made[0], found[1:])
     assert "persons were drawn" not in everybody.text and "10.0% to 40.0%" not in everybody.text
     assert not re.search("What an adversary could find out|informed|stranger", without.text)
 
@@ -162,15 +162,15 @@ def test_adversaries_stand_side_by_side(tmp_path):
 def test_every_adversary_of_ours_is_described(tmp_path):
     """Whom each of the adversaries stands for that look at a release before it leaves, so that a reader knows which figure to judge by."""
     made, page, _ = publish(tmp_path)
-    assert [row.who != "" for row in told(made[0].disclosed, {})] == [False, True, True, True]
-    assert all(row.who in page.text.replace("’", "'") for row in told(made[0].disclosed, {}))
+    assert [row.who != "" for row in told(made[0].attacks, {})] == [False, True, True, True]
+    assert all(row.who in page.text.replace("’", "'") for row in told(made[0].attacks, {}))
     assert told([], {}) == []
 
 
 def test_without_sensitive_values_there_is_no_figure_of_them(tmp_path):
     """The table has no column for what is not published."""
     series = Series("clinic", schema=Schema(quasi=["age", "sex"], drop=["who", "town", "notes", "ill"]), method=MutualCover(delta="1/4"), to=tmp_path / "out")
-    page = Page(series.publish(people()).report.read_text(encoding="utf-8"))
+    page = Page(series.publish(people()).page.read_text(encoding="utf-8"))
     assert "adversary persons the right row anybody" in page.text and "the right value" not in page.text and "a value of" not in page.text
 
 
@@ -178,14 +178,14 @@ def test_without_sensitive_values_there_is_no_figure_of_them(tmp_path):
 def test_rows_that_can_be_recognised_are_warned_of(tmp_path, share, told):
     """Where the informed adversary names a larger share of the rows than delta, a warning says so beside the promise, with the figure."""
     made, _, _ = publish(tmp_path)
-    page = page_of(tmp_path / "page.html", made[0].release, [Found("informed", "x", 60, (share, (0, 1)), None)])
+    page = page_of(tmp_path / "page.html", made[0], [Found("informed", "x", 60, (share, (0, 1)), None)])
     assert ("Rows can be recognised" in page.text and "names the right row for 25.0% of the persons" in page.text) == told
 
 
 def test_what_the_plan_allows_is_told(tmp_path):
     """Beside an adversary that the plan bounds stands how much it may name, and nobody is warned of what was allowed."""
     made, _, _ = publish(tmp_path, bounds={"informed": "4/5"})
-    page = page_of(tmp_path / "page.html", made[0].release, [Found(name, "x", 60, (0.7, (0, 1)), None) for name in ("informed", "omniscient")])
+    page = page_of(tmp_path / "page.html", made[0], [Found(name, "x", 60, (0.7, (0, 1)), None) for name in ("informed", "omniscient")])
     assert "judge the release by this adversary. The plan allows it to name 4/5 of the rows." in page.text
     assert page.text.count("The plan allows it") == 1
     assert "Rows can be recognised" not in page.text
@@ -207,7 +207,7 @@ def test_nothing_private_is_shown(tmp_path):
     assert "marker" not in text and str(tmp_path) not in text and ".db" not in text
     assert not re.search("Aachen|Bonn|flu|gout|acne|ulcer", text)
     assert not re.search(r"\d+ (random output table|groups?\b|tables\b)", page.text)
-    assert len(made[0].verdicts) == 11
+    assert len(made[0].checks) == 11
 
 
 def test_a_series_is_shown(tmp_path):
@@ -222,8 +222,8 @@ def test_what_was_laid_beside_is_told(tmp_path):
     made, page, _ = publish(tmp_path)
     assert "the original table was looked at, too" in page.text and "the private record of them was used" in page.text
     path = tmp_path / "page.html"
-    verdicts = Promise(delta="1/4").check(made[0].release)
-    write_report(path, [made[0].release], verdicts, summary={})
+    verdicts = Promise(delta="1/4").check(made[0])
+    write_report(path, [made[0]], verdicts, summary={})
     bare = Page(path.read_text(encoding="utf-8"))
     assert "the original table was looked at" not in bare.text and "the private record of them" not in bare.text
     assert "4 parts not checked" in bare.text

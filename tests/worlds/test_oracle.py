@@ -239,7 +239,7 @@ def test_memory_is_carried_as_the_ledger_does(method, setting, tmp_path):
         frame = pl.DataFrame({"who": [f"p{p}" for p in persons], "q0": persons, "sick": values})
         published = door.publish(frame)
         expected = draft_of(method, setting, world[: release + 1], 6)
-        assert groups_of(published.release.form) == groups_of(expected.form)
+        assert groups_of(published.form) == groups_of(expected.form)
 
 
 def test_priors_are_exchangeable_over_persons():

@@ -67,7 +67,7 @@ class Adversary(Protocol):
     def knows(self) -> str:
         """What it knows, in one sentence."""
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Attack:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Attack:
         """Attack all persons of a series; ReleaseError where it lacks what it needs to know."""
 
 
@@ -89,13 +89,17 @@ def between(interval: tuple[float, float]) -> str:
     return f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f} %"
 
 
-def asked(releases: Sequence[Release], evidence: Evidence | None) -> tuple[list[Release], Evidence]:
-    """What an adversary is asked about, with no evidence where there is none; ReleaseError where something else is in the place of a release."""
-    if not isinstance(releases, Sequence) or not all(hasattr(release, "form") for release in releases):
+def asked(releases: Release | Sequence[Release], evidence: Evidence | None) -> tuple[list[Release], Evidence]:
+    """What an adversary is asked about: one release or several, with what lies beside those that were published here where no evidence is given.
+
+    ReleaseError where something else is in the place of a release.
+    """
+    given = [releases] if isinstance(releases, Release) else releases
+    if not isinstance(given, Sequence) or isinstance(given, str) or not all(isinstance(release, Release) for release in given):
         raise ReleaseError("an adversary attacks releases, and is given something else; give it a list of what Release.read or publish returned.")
     if not isinstance(evidence, Evidence | None):
         raise ReleaseError("what is laid beside the releases is not evidence; give an Evidence, or nothing.")
-    return list(releases), evidence or Evidence()
+    return list(given), Evidence.of([release.evidence for release in given]) if evidence is None else evidence
 
 
 def _rounded(share: float | None) -> float | None:

@@ -69,7 +69,7 @@ class Composition:
     def knows(self) -> str:
         return "everybody's quasi-identifier values, and who is in the releases of both publishers; it intersects the values that these leave possible"
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Composed:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Composed:
         """How many persons both publishers expose together, beside each alone."""
         both_publishers = (asked(releases, evidence), asked(self.beside, self.known))
         ours, theirs = ([(release, known) for release in sorted(of, key=_number)] for of, known in both_publishers)

@@ -78,7 +78,7 @@ class Counterfeits:
     def knows(self) -> str:
         return "in which group of each release everybody was published, and by which method; it asks why a counterfeit was needed"
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Named:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Named:
         """What it names, and how often rightly."""
         releases, evidence = asked(releases, evidence)
         series = sorted(releases, key=lambda r: r.number)

@@ -85,7 +85,7 @@ class Downcoding:
     def knows(self) -> str:
         return "how frequent the values of each quasi-identifier are, nobody's own, and that no box is wider than its records"
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Downcoded:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Downcoded:
         """How many records it narrows, and how many rightly."""
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)

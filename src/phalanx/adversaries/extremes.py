@@ -107,7 +107,7 @@ class Extremes:
     def knows(self) -> str:
         return "everybody's quasi-identifier values, and not who is in the table; it looks for ends of boxes that one person alone can have set"
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Proven:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Proven:
         """Whom the ends prove to be there; ReleaseError for several releases, forms without boxes, or where the original table is missing or another one."""
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)

@@ -104,7 +104,7 @@ class Growth:
     def knows(self) -> str:
         return "everybody's quasi-identifier values, in which group of each release everybody was published, and the method, which it replays"
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Grown:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Grown:
         """Whom it names, group by group; ReleaseError where it lacks what it needs to know."""
         releases, evidence = asked(releases, evidence)
         survival: dict[Any, dict[bytes, float]] = defaultdict(dict)

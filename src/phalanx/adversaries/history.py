@@ -74,7 +74,7 @@ class History:
     def knows(self) -> str:
         return "in which group of each release everybody was published, and finds every assignment of a group's rows to its members equally likely"
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Linked:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Linked:
         """Everybody's probabilities; ReleaseError where a mapping is missing or does not fit the files, or no sensitive attribute is published."""
         releases, evidence = asked(releases, evidence)
         series = sorted(releases, key=lambda r: r.number)

@@ -58,7 +58,7 @@ class Informed:
     def knows(self) -> str:
         return "everybody's quasi-identifier values, and how the method changes some of them; it takes the nearest row that may be the person's"
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Disclosed:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Disclosed:
         """Both disclosures; ReleaseError for several releases, other forms, or where the original table, or who is in which row, is missing."""
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)

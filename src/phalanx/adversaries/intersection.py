@@ -65,7 +65,7 @@ class Intersection:
     def knows(self) -> str:
         return _KNOWS[self.view]
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Attack:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Attack:
         """The candidates left for every person; ReleaseError where the mapping or a table is missing, or does not fit the files."""
         releases, evidence = asked(releases, evidence)
         series = sorted(releases, key=lambda r: r.number)

@@ -83,7 +83,7 @@ class Linkage:
     def knows(self) -> str:
         return _knows(_probability(self.p_match))
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Matched:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Matched:
         """Both disclosures; ReleaseError for several releases, sliced ones, or where the original table, or who is in which row, is missing."""
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)

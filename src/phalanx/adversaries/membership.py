@@ -85,7 +85,7 @@ class Membership:
     def knows(self) -> str:
         return "every tuple that might be in the table, with all of its values; it looks for those that are"
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Ranked:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Ranked:
         """How originals and fake tuples rank; ReleaseError for several releases, other forms, or where the original table is missing."""
         releases, evidence = asked(releases, evidence)
         if len(releases) != 1:

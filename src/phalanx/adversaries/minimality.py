@@ -106,7 +106,7 @@ class Minimality:
     def knows(self) -> str:
         return "everybody's quasi-identifier values, who is in the release, and the method, which it replays"
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Replayed:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Replayed:
         """Everybody's most probable value and how often it is right; ReleaseError for several releases, a missing table or a method that it cannot replay."""
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)

@@ -93,7 +93,7 @@ class Omniscient:
     def knows(self) -> str:
         return "everybody's quasi-identifier values and group, and with which probability everybody published which values"
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Inverted:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Inverted:
         """Identity and attribute disclosure; ReleaseError for several releases, other forms, and where evidence is missing or of another release."""
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)

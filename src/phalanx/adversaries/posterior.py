@@ -143,7 +143,7 @@ class Posterior:
     def knows(self) -> str:
         return _KNOWS[self.by]
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Inferred:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Inferred:
         """Everybody's most probable value and how often it is right; ReleaseError for several releases, or where the original table is missing."""
         releases, evidence = asked(releases, evidence)
         if len(releases) != 1:

@@ -82,7 +82,7 @@ class SeriesLearning:
             "everybody's quasi-identifier values, and in which releases everybody is; it learns from all of them which values go with which quasi-identifiers"
         )
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> Learned:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Learned:
         """Everybody's most probable value by all releases, beside what the last alone and what no learning would name."""
         releases, evidence = asked(releases, evidence)
         seen = Sightings.of([(release, evidence) for release in sorted(releases, key=lambda r: r.number)])

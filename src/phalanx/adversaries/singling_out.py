@@ -105,7 +105,7 @@ class SinglingOut:
     def knows(self) -> str:
         return "how frequent every attribute's values are, and nobody's own; it makes predicates of low weight that hold for one row"
 
-    def attack(self, releases: Sequence[Release], evidence: Evidence) -> SingledOut:
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> SingledOut:
         """How often its predicates hold for exactly one row, and how often any of the same weights would."""
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)

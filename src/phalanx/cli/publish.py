@@ -8,7 +8,7 @@ import typer
 from phalanx.cli.output import JSON, QUIET, show_json, show_table, show_text, steps
 
 if TYPE_CHECKING:
-    from phalanx.publishing import Published
+    from phalanx.released import Release
 
 
 def publish(
@@ -24,24 +24,18 @@ def publish(
     release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, spent, seconds, report, checks,
     disclosed.
     """
-    from phalanx.data.sources import read_source
     from phalanx.plan import Plan
-    from phalanx.publishing import STEPS, Series
+    from phalanx.publishing import STEPS
 
     with steps(STEPS, quiet=quiet or json) as progress:
         read = Plan.read(plan)
-        series = Series.of_plan(read, seed=seed)
-        progress("read")
-        table = read_source(source or read.source_path(), query=None if source else read.query, drop=series.schema.drop, text=series.schema.texts)
-        listed = read.registry_path()
-        registry = None if listed is None else read_source(listed, query=read.registry_query, drop=None, text=series.schema.texts)
-        published = series.publish(table, registry=registry, progress=progress)
+        published = read.publish(source=source, seed=seed, progress=progress)
     if json:
         show_json(published.to_json())
         return
     told = _told(published)
     show_table(f"Release {published.number} of {read.name}", list(told), [list(told.values())], right=range(len(told)))
-    for reason, rows in (published.held_back or {}).items():
+    for reason, rows in (published.suppressed_rows or {}).items():
         typer.echo(f"held back: {rows} row(s), {reason}")
     for reason, values in published.suppressed_values.items():
         typer.echo(f"suppressed: {values} value(s), {reason}")
@@ -50,21 +44,21 @@ def publish(
         typer.echo(f"spent:     epsilon {spent['epsilon']:.4g} at delta {spent['delta']:.3g}, by {spent['releases']:.0f} release(s) together")
     if published.registered:
         typer.echo(f"registered: {published.registered} person(s) without a row")
-    for found in published.disclosed:
+    for found in published.attacks:
         about = "" if found.sample is None else "about "
         secrets = "" if found.success is None else f", and {about}{found.success:.1%} of the sensitive values"
         show_text(f"{found.adversary + ':':12}names {about}{found.named_rightly[0]:.1%} of the rows rightly{secrets}")
-    held = sum(v.result == "holds" for v in published.verdicts)
+    held = sum(v.result == "holds" for v in published.checks)
     typer.echo(f"checked:   {held} checks of the written files hold")
     typer.echo(f"hand out:  {published.path}")
-    typer.echo(f"report:    {published.report}")
+    typer.echo(f"report:    {published.page}")
 
 
-def _told(published: "Published") -> dict[str, object]:
+def _told(published: "Release") -> dict[str, object]:
     """The counts of a release, by what they are called in its form."""
-    place = published.release.form.id_column
+    place = published.form.id_column
     counted: dict[str, object] = {f"{place}s": published.groups} if place else {}  # of a perturbed release, groups are private
-    if published.release.form.kind == "generalized":
+    if published.form.kind == "generalized":
         counted["counterfeits"] = published.counterfeits
     held_back = {} if published.suppressed is None else {"held back": published.suppressed}  # under differential privacy nobody is told
     return {"rows": published.rows, **counted, **held_back, "seconds": f"{published.seconds:.2f}"}

@@ -23,7 +23,7 @@ class Schema:
     'quasi'
     """
 
-    quasi: Sequence[str]
+    quasi: Sequence[str] | str
     """Quasi-identifiers: what somebody may know about a person; published as intervals."""
     sensitive: str | None = None
     """The attribute that nobody may be linked with; published as it is, covered by the group."""
@@ -41,6 +41,9 @@ class Schema:
     """``refuse`` a missing value, or treat it as a ``value`` of its own; one word for all columns, or one per column."""
 
     def __post_init__(self) -> None:
+        for role in ("quasi", "keep", "drop"):
+            if isinstance(one := getattr(self, role), str):
+                object.__setattr__(self, role, (one,))
         self._check_kinds()
         for role in ("quasi", "keep", "drop"):
             object.__setattr__(self, role, tuple(getattr(self, role)))

@@ -63,6 +63,7 @@ class Draft:
     """Whom the promise covers: ``person`` or ``record``."""
 
 
+@runtime_checkable
 class Method(Protocol):
     """A frozen, validated dataclass of parameters. ``name`` is the word in the plan."""
 
@@ -110,6 +111,12 @@ class Recollecting(Protocol):
     @staticmethod
     def recollect(digest: str, guarantees: Sequence[Mapping[str, Any]]) -> Mapping[str, pl.DataFrame]:
         """What the release with this digest and these guarantees must be remembered by, as its draft had it, or stricter."""
+
+
+def promises_nothing(method: Method) -> bool:
+    """Whether every bound is 1: groups of one, a value that may be in all of a group, a distance that may be the greatest there is."""
+    bounds = [bound for g in method.guarantees for key, bound in g.public().items() if key not in ("name", "distance")]
+    return bool(bounds) and all(str(bound) == "1" for bound in bounds)
 
 
 def ever_wider(method: Method, rows: int) -> Iterator[Method]:

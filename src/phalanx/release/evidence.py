@@ -1,6 +1,7 @@
 """What may be laid beside published files, by whoever checks or attacks them."""
 
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -29,6 +30,18 @@ class Evidence:
     after: Exposures | None = None
     rows: Mapping[int, Ints] = field(default_factory=dict)
     outputs: Mapping[int, OutputTables] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, parts: Sequence["Evidence"]) -> "Evidence":
+        """What lies beside several releases, together; what a series carried is about the last one alone, and left out where there are more."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            groups=dict(ChainMap(*(dict(part.groups) for part in parts))),
+            microdata=dict(ChainMap(*(dict(part.microdata) for part in parts))),
+            rows=dict(ChainMap(*(dict(part.rows) for part in parts))),
+            outputs=dict(ChainMap(*(dict(part.outputs) for part in parts))),
+        )
 
     def published_rows(self, number: int) -> Ints | None:
         """The published row, from 1, of every row of a release's original table, 0 for none; None where nothing tells it."""

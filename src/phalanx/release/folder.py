@@ -3,9 +3,10 @@
 import errno
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, Self
 
 import polars as pl
 import polars.selectors as cs
@@ -14,6 +15,7 @@ from phalanx.data.names import check_names
 from phalanx.data.reading import check_size, read_parquet, refusing
 from phalanx.errors import ReleaseError
 from phalanx.release.bucketized import Bucketized
+from phalanx.release.evidence import Evidence
 from phalanx.release.form import Form
 from phalanx.release.generalized import Generalized
 from phalanx.release.manifest import NAME, Manifest, PublishedAttribute, PublishedFile, Slices, digest
@@ -31,6 +33,8 @@ class Release:
     manifest: Manifest
     form: Form
     path: Path
+    evidence: Evidence = field(default_factory=Evidence)
+    """What may be laid beside the files, private; nothing where they were only read."""
 
     @property
     def number(self) -> int:
@@ -42,8 +46,12 @@ class Release:
         """SHA-256 of the manifest; the next release names it."""
         return digest(self.manifest.to_bytes())
 
+    def on_disk(self) -> "AbstractContextManager[Release]":
+        """The release where its files can be looked at; here they are already."""
+        return nullcontext(self)
+
     @classmethod
-    def read(cls, path: str | Path) -> "Release":
+    def read(cls, path: str | Path) -> Self:
         """Read a release folder and check that its files are those of its manifest.
 
         Raises ReleaseError where a file is missing, added, changed, or does not say what the manifest says.
@@ -59,7 +67,7 @@ class Release:
         _check_files(path, manifest)
         form = _form(path, manifest, _read_tables(path, manifest))
         _check_form(path, manifest, form)
-        return cls(manifest, form, path)
+        return cls(manifest=manifest, form=form, path=path)
 
     @property
     def generalized(self) -> Generalized:
@@ -88,7 +96,7 @@ def write_folder(path: Path, form: Form, formats: Sequence[str], **said: Any) ->
         **form.said(),
         **said,
     )
-    _write_bytes(path / NAME, manifest.to_bytes())
+    write_bytes(path / NAME, manifest.to_bytes())
     _flush_folder(path)
     return manifest
 
@@ -112,7 +120,8 @@ def _write_table(table: pl.DataFrame, target: Path, format: str) -> None:
         raise OSError(errno.EIO, f"{target.name} does not fit, or its disk fails") from None
 
 
-def _write_bytes(target: Path, content: bytes) -> None:
+def write_bytes(target: Path, content: bytes) -> None:
+    """Write a file and flush it to the disk."""
     with target.open("wb") as file:
         file.write(content)
         file.flush()
