@@ -17,7 +17,6 @@ from phalanx.errors import LedgerError, ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.closeness import Closeness
 from phalanx.guarantees.diversity import DistinctDiversity, FrequencyDiversity
-from phalanx.guarantees.exact import is_list
 from phalanx.guarantees.hierarchies import hierarchy_of
 from phalanx.guarantees.k_anonymity import KAnonymity
 from phalanx.guarantees.levels import levels
