@@ -257,11 +257,21 @@ class Plan:
         """Publish the plan's table, or the file ``source`` in its place, as the next release of its series; at any error nothing is published."""
         series = self.series(seed=seed)
         progress("read")
-        drop, text = series.schema.drop, series.schema.texts
-        table = read_source(source or self.source_path(), query=None if source else self.query, drop=drop, text=text)
-        listed = self.registry_path()
-        registry = None if listed is None else read_source(listed, query=self.registry_query, drop=None, text=text)
+        table, registry = self._read(source, series.schema)
         return series.publish(table, registry=registry, progress=progress)
+
+    def check(self, *, source: str | None = None, progress: Progress = lambda _: None) -> Release:
+        """Do everything but publish, as ``Series.check`` does."""
+        series = self.series()
+        progress("read")
+        table, registry = self._read(source, series.schema)
+        return series.check(table, registry=registry, progress=progress)
+
+    def _read(self, source: str | None, schema: Schema) -> tuple[Any, Any]:
+        """The microdata, and the registry where there is one."""
+        table = read_source(source or self.source_path(), query=None if source else self.query, drop=schema.drop, text=schema.texts)
+        listed = self.registry_path()
+        return table, None if listed is None else read_source(listed, query=self.registry_query, drop=None, text=schema.texts)
 
     def source_path(self) -> str:
         """What ``read_source`` takes: the absolute path of the file, or the database's url with its path made absolute."""

@@ -87,13 +87,9 @@ def publish(
         groups={},
     )
 
-    def take(room: staging.Folder, checked: Checked) -> Release:
-        release = _released(checked, room.path, table, began)
-        return replace(release, files={file.name: file.read_bytes() for file in sorted(room.path.iterdir())})
-
     try:
         with tempfile.TemporaryDirectory(prefix="phalanx-") as place:  # private, for as long as the files are checked
-            return drafting.check(lambda: staging.Folder.new(Path(place), name), take, progress)
+            return drafting.check(lambda: staging.Folder.new(Path(place), name), _in_memory(table, began), progress)
     except OSError as error:
         raise ReleaseError(
             f"the folder for temporary files cannot be written ({_reason(error)}); nothing was published, so make room, or name another in TMPDIR."
@@ -205,21 +201,35 @@ class Series:
         except SourceError as wrong:
             raise SourceError(f"in the registry: {wrong}") from None
 
-    def _publish(self, frame: "pl.DataFrame", registry: "pl.DataFrame | None", table: Any, ledger: Ledger, began: float, progress: Progress) -> Release:
-        ledger.releases(self.name, marked=True)  # before anything is mended: an old ledger would not know what it must keep
-        staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name, marked=True))
+    def check(self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None) -> Release:
+        """Do everything but publish: the release in memory that ``publish`` could make now, of which nothing is written, recorded or remembered.
+
+        The next ``publish`` draws anew, so that its groups may be others. What ``check`` shows follows from the table: whoever changes a plan until they
+        like what they see makes a choice that depends on it, which no guarantee covers; of a differentially private release nothing is shown but that
+        it can be made. Parameters and errors as for ``publish``.
+        """
+        began = time.perf_counter()
+        frame = _frame(table, self._is.schema)
+        listed = None if registry is None else self._registry(registry)
+        with tempfile.TemporaryDirectory(prefix="phalanx-") as place:
+            url = self._is.ledger if Ledger.exists(self._is.ledger) else f"sqlite:///{place}/ledger.db"
+            with Ledger.open(url) as ledger:
+                drafting = self._drafting(frame, listed, ledger, progress)
+                return drafting.check(lambda: staging.Folder.new(Path(place), self.name), _in_memory(table, began, drafting.earlier), progress)
+
+    def _drafting(self, frame: "pl.DataFrame", registry: "pl.DataFrame | None", ledger: Ledger, progress: Progress) -> Drafting:
+        """What the next release is made from; LedgerError where the series cannot go on, or began with another guarantee."""
         ledger.check_goes_on(self.name)
         entries = ledger.releases(self.name, marked=True)
         looked_at = entries if self._is.method.looks_back == "all" else entries[-1:]
         earlier = [_read_earlier(self.name, entry) for entry in looked_at]
         number = len(entries) + 1
         staging.check_known(self._is.to, self.name, lambda: ledger.releases(self.name))
-
         progress("encode")
         microdata = Microdata.encode(frame, self._is.schema, ledger.person_key(self.name), registry)
         self._check_promise(ledger.promise(self.name))
         groups = {entry.number: found for entry in looked_at if (found := ledger.groups(self.name, entry.number)) is not None}
-        drafting = Drafting(
+        return Drafting(
             series=self.name,
             number=number,
             method=self._is.method,
@@ -232,10 +242,16 @@ class Series:
             groups=groups,
         )
 
+    def _publish(self, frame: "pl.DataFrame", registry: "pl.DataFrame | None", table: Any, ledger: Ledger, began: float, progress: Progress) -> Release:
+        ledger.releases(self.name, marked=True)  # before anything is mended: an old ledger would not know what it must keep
+        staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name, marked=True))
+        drafting = self._drafting(frame, registry, ledger, progress)
+        number = drafting.number
+
         def record(room: staging.Folder, checked: Checked) -> Release:
             progress("record")
             final = self._is.to / f"{self.name}-{number}"
-            release = _released(checked, final, table, began, earlier)
+            release = _released(checked, final, table, began, drafting.earlier)
             summary = self._summary(release)
             entry = ReleaseEntry(number=number, folder=str(final.resolve()), staging=room.path.name, digest=release.digest, summary=summary)
             self._record(ledger, room, entry, checked)
@@ -313,6 +329,16 @@ def _released(checked: Checked, path: Path, table: Any, began: float, earlier: S
         _earlier=earlier,
         _like=None if isinstance(table, str | Path) else table,
     )
+
+
+def _in_memory(table: Any, began: float, earlier: Sequence[folder.Release] = ()) -> Callable[[staging.Folder, Checked], Release]:
+    """Takes the files of a checked draft, whose folder is about to go."""
+
+    def take(room: staging.Folder, checked: Checked) -> Release:
+        files = {file.name: file.read_bytes() for file in sorted(room.path.iterdir())}
+        return replace(_released(checked, room.path, table, began, earlier), files=files)
+
+    return take
 
 
 def _check_parts(name: str, schema: Schema, method: Method, formats: Sequence[str]) -> None:

@@ -46,16 +46,16 @@ def test_without_the_check_the_true_value_would_be_unprotected(tmp_path, monkeyp
     """The twin: a mistyped value, published, promises nothing about the one that was meant."""
     monkeypatch.setattr("phalanx.methods.global_guarantee.check_named", lambda *_: None)
     published = series(tmp_path, protect=["HIV"]).publish(table())
-    (promise,) = [g for g in published.release.manifest.guarantees if g["name"] == "global guarantee"]
+    (promise,) = [g for g in published.manifest.guarantees if g["name"] == "global guarantee"]
     assert promise["protected"] == ["HIV"]
-    assert "hiv" in set(published.release.form.table["ill"])
+    assert "hiv" in set(published.form.table["ill"])
 
 
 def test_what_is_expected_later_is_protected_when_it_comes(tmp_path):
     """A value that is listed need not be there at first; the manifest does not tell that it was not."""
     publishing = series(tmp_path, protect=["hiv", "smallpox"], expected_later=["smallpox"])
     first = publishing.publish(table())
-    assert "expected_later" not in first.release.manifest.model_dump_json()
+    assert "expected_later" not in first.manifest.model_dump_json()
     assert publishing.publish(table(("smallpox", "flu", "hiv", "gout", "flu", "flu", "flu"), 80)).number == 2
 
 

@@ -7,8 +7,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from phalanx.cli import attack, budget, demo, init, publish, series, verify, warm
-from phalanx.cli.output import complain, keep_standard_error, say_warnings
+from phalanx.cli import attack, budget, check, demo, init, publish, series, verify, warm
 from phalanx.errors import GuaranteeError, PhalanxError, without_passwords
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException; typer may bring a click of its own
@@ -25,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("init")(init.init)
+app.command("check")(check.check)
 app.command("publish")(publish.publish)
 app.command("verify")(verify.verify)
 app.add_typer(attack.app, name="attack")

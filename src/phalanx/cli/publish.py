@@ -33,8 +33,15 @@ def publish(
     if json:
         show_json(published.to_json())
         return
+    show_release(published, f"Release {published.number} of {read.name}")
+    typer.echo(f"hand out:  {published.path}")
+    typer.echo(f"report:    {published.page}")
+
+
+def show_release(published: "Release", title: str) -> None:
+    """What a release holds, what was suppressed, what adversaries find, and how many checks hold."""
     told = _told(published)
-    show_table(f"Release {published.number} of {read.name}", list(told), [list(told.values())], right=range(len(told)))
+    show_table(title, list(told), [list(told.values())], right=range(len(told)))
     for reason, rows in (published.suppressed_rows or {}).items():
         typer.echo(f"held back: {rows} row(s), {reason}")
     for reason, values in published.suppressed_values.items():
@@ -50,8 +57,6 @@ def publish(
         show_text(f"{found.adversary + ':':12}names {about}{found.named_rightly[0]:.1%} of the rows rightly{secrets}")
     held = sum(v.result == "holds" for v in published.checks)
     typer.echo(f"checked:   {held} checks of the written files hold")
-    typer.echo(f"hand out:  {published.path}")
-    typer.echo(f"report:    {published.page}")
 
 
 def _told(published: "Release") -> dict[str, object]:

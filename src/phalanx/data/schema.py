@@ -41,12 +41,10 @@ class Schema:
     """``refuse`` a missing value, or treat it as a ``value`` of its own; one word for all columns, or one per column."""
 
     def __post_init__(self) -> None:
-        for role in ("quasi", "keep", "drop"):
-            if isinstance(one := getattr(self, role), str):
-                object.__setattr__(self, role, (one,))
         self._check_kinds()
         for role in ("quasi", "keep", "drop"):
-            object.__setattr__(self, role, tuple(getattr(self, role)))
+            names = getattr(self, role)
+            object.__setattr__(self, role, (names,) if isinstance(names, str) else tuple(names))
         seen: dict[str, str] = {}
         for role, names in self._by_role():
             for name in names:
@@ -73,7 +71,7 @@ class Schema:
         """A name where a name is meant, a list where a list is, a table where a table is."""
         for role in ("quasi", "keep", "drop"):
             names = getattr(self, role)
-            if isinstance(names, str | Mapping) or not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
+            if isinstance(names, Mapping) or not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
                 raise SchemaError(f"'{role}' is {names!r} and must be a list of column names, as in {role} = [\"age\"].")
         for role in ("identifier", "sensitive"):
             name = getattr(self, role)

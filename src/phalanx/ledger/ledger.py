@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 
 import polars as pl
 
+from phalanx.data.databases import sqlite_path
 from phalanx.data.persons import PersonKey
 from phalanx.errors import LedgerError
 from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile, today
@@ -84,6 +85,17 @@ class Ledger:
             store.close()
             raise
         return cls(store, keys)
+
+    @staticmethod
+    def exists(url: str) -> bool:
+        """Whether there is something at a url that a ledger would be opened from; LedgerError where that cannot be told."""
+        if url.startswith("sqlite:"):
+            return sqlite_path(url).exists()
+        store = _store(url, create=False)
+        try:
+            return bool(store.tables())
+        finally:
+            store.close()
 
     def person_key(self, series: str) -> PersonKey:
         """The key that turns identifiers into person keys; another one for each series, the same each time, also after a move to another ledger."""

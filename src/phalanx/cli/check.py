@@ -1,0 +1,45 @@
+"""``phalanx check``: everything but publishing, and what a release would be."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from phalanx.cli.output import JSON, QUIET, show_json, show_text, steps
+from phalanx.cli.publish import show_release
+
+if TYPE_CHECKING:
+    from phalanx.released import Release
+
+
+def check(
+    plan: Annotated[Path, typer.Argument(help="The plan (TOML) that 'init' wrote and you edited.")],
+    source: Annotated[str | None, typer.Option(help="Check with this file instead of the plan's source.")] = None,
+    json: bool = JSON,
+    quiet: bool = QUIET,
+) -> None:
+    """Do everything but publish, and say what a release would be: nothing is written, recorded or remembered.
+
+    Exit code 0 where ``publish`` would make a release now, else the same as of ``publish``, with the same sentence. JSON keys: those of ``publish``;
+    under differential privacy only method, number and guarantees, since how much a sample publishes is for the release alone to say.
+    """
+    from phalanx.plan import Plan
+    from phalanx.publishing import STEPS
+
+    with steps(STEPS[:-1], quiet=quiet or json) as progress:
+        read = Plan.read(plan)
+        release = read.check(source=source, progress=progress)
+    private = release.spent is not None
+    if json:
+        show_json(_private(release) if private else release.to_json())
+        return
+    if private:
+        show_text(f"Release {release.number} of {read.name} can be made; what it would hold is not shown, as only a release that is paid for may tell it.")
+    else:
+        show_release(release, f"Release {release.number} of {read.name}, if it were published now")
+    typer.echo("Nothing was published: 'phalanx publish' draws anew and does it.")
+
+
+def _private(release: "Release") -> dict[str, object]:
+    manifest = release.manifest
+    return {"method": dict(manifest.method), "number": release.number, "guarantees": [dict(g) for g in manifest.guarantees]}
