@@ -60,7 +60,7 @@ def test_there_are_parameters_to_try() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"quasi": "age"}, "'quasi' is 'age' and must be a list of column names"),
+        ({"quasi": {"age": 1}}, "'quasi' is {'age': 1} and must be a list of column names"),
         ({"quasi": [1]}, "must be a list of column names"),
         ({"quasi": ["age"], "sensitive": ["ill"]}, "must be the name of one column"),
         ({"quasi": ["age"], "identifier": ""}, "must be the name of one column"),

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import typer
 
 from phalanx.cli import attack, budget, check, demo, init, publish, series, verify, warm
+from phalanx.cli.output import complain, keep_standard_error, say_warnings
 from phalanx.errors import GuaranteeError, PhalanxError, without_passwords
 
 _WrongUse: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException; typer may bring a click of its own
