@@ -70,7 +70,7 @@ def test_an_order_that_tells(copy: Callable[[str], Path], name: str, change: Cal
     assert refusal([folder]) == ""
     written(folder, change)
     said = refusal([folder])
-    assert "pairs stand in one direction, which chance does less than once in 1e+09 releases" in said
+    assert "pairs stand in one direction, which chance does less than once in 1,000,000,000 releases" in said
     assert ("groups are numbered" in said) is (change is groups_by_value and name != "perturbed")
 
 

@@ -138,7 +138,8 @@ class _Fits:
                 inside &= (part[:, i, None] >= low) & (part[:, i, None] <= high)
             kind, at = np.nonzero(inside)
             pairs.append((kind + start, at))
-        kind, at = (np.concatenate(side) if pairs else np.zeros(0, np.int64) for side in (zip(*pairs, strict=True) if pairs else ((), ())))
+        none = np.zeros(0, dtype=np.int64)
+        kind, at = np.concatenate([none, *(k for k, _ in pairs)]), np.concatenate([none, *(a for _, a in pairs)])
         return cls(form, microdata, groups, kind, at, kinds[:, -1], persons, example, by_value, hides_values)
 
     @property

@@ -45,7 +45,7 @@ def order_faults(form: Form, original: Ints | None = None) -> list[str]:
     tests = list(_tests(form, original))
     most = math.log(2 * max(1, len(tests)) / FALSE_ALARM)
     return [
-        f"{what}: {max(ascending, pairs - ascending)} of {pairs} pairs stand in one direction, which chance does less than once in {1 / FALSE_ALARM:.0e} releases"
+        f"{what}: {max(ascending, pairs - ascending)} of {pairs} pairs stand in one direction, which chance does less than once in {round(1 / FALSE_ALARM):,} releases"
         for what, pairs, ascending in tests
         if _surprise(pairs, ascending) > most
     ]
