@@ -130,7 +130,8 @@ def _candidates(highest: Floats, least: int) -> list[int]:
     steps = np.unique((1.25 ** np.arange(np.log(max(n, 2)) / np.log(1.25))).astype(np.int64))
     levels = np.flatnonzero(np.diff(np.ceil(np.log2(highest) - 1e-9))) + 1
     found = np.unique(np.concatenate([[0], steps, levels, np.flatnonzero(highest == highest[-1])[:1]])) if n else np.zeros(0, dtype=np.int64)
-    return found[n - found >= least].tolist()
+    chosen: list[int] = found[n - found >= least].tolist()
+    return chosen
 
 
 def _choose(n: Any, k: Any) -> Floats:

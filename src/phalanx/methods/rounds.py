@@ -380,8 +380,8 @@ class Round:
         )
 
     def _shares(self, hosts: Hosts, rows: int) -> pl.DataFrame:
-        """The share of every protected value in all groups; where none shows one, as it was before."""
-        if not len(hosts.count) and _SHARES in self.memory.carried:
+        """The share of every protected value in all groups; where no row shows one, as it was before."""
+        if len(self.emptied) == self.microdata.rows and _SHARES in self.memory.carried:
             return self.memory.carried[_SHARES]
         return pl.DataFrame({"share": np.bincount(hosts.value, hosts.count, len(self.held.names)) / max(rows, 1)})
 
