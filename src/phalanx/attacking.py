@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from phalanx.adversaries.disclosure import Disclosed
 from phalanx.adversaries.informed import Informed
@@ -12,7 +12,13 @@ from phalanx.guarantees.exact import Number, exact
 from phalanx.release.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.perturbed import Perturbed
+from phalanx.release.recoded import Recoded
 
+if TYPE_CHECKING:
+    from phalanx.adversaries.opinion import Answer
+
+MOST_ROWS: Final = 5_000
+"""A larger release is not attacked for its report. The limit is on published rows, which everybody knows, so that no time and no silence follows the values."""
 _SAMPLE: Final = 2000
 """So many persons are attacked, drawn at random, where there are more."""
 
@@ -32,6 +38,22 @@ def disclosed(release: Release, evidence: Evidence, bounds: Mapping[str, Number]
         Informed(sample=_SAMPLE).attack([release], evidence),
         Omniscient(sample=None if "omniscient" in bounds else _SAMPLE).attack([release], evidence),
     ]
+
+
+def questions(release: Release, evidence: Evidence, found: Sequence[Disclosed]) -> "list[Answer]":
+    """The regulator's three questions about a release, answered by adversaries that were played on it; ``found``: what some of them found already.
+
+    Nobody more is played on a release of more than ``MOST_ROWS`` rows, nor on a differentially private one, of whose table nothing but the release may be told;
+    then each adversary is named with that reason.
+    """
+    from phalanx.adversaries.opinion import play_none, play_one  # the learning adversaries are slow to import
+
+    if isinstance(release.form, Recoded):
+        return play_none("what it finds would say more of the original table than differential privacy allows")
+    if release.form.rows > MOST_ROWS:
+        why = f"beyond its budget: the release has {release.form.rows:,} rows, and up to {MOST_ROWS:,} are attacked here; play it by 'phalanx attack'"
+        return play_none(why, found)
+    return play_one(release, evidence, found)
 
 
 def beyond(found: Sequence[Disclosed], bounds: Mapping[str, Number]) -> Disclosed | None:

@@ -119,12 +119,14 @@ class Release(folder.Release):
 
     def report(self, path: str | Path) -> Path:
         """Write the page about this release and those before it, released values only; ReleaseError where it cannot be written."""
+        from phalanx.attacking import questions
         from phalanx.report import write_report
 
         summary = {"suppressed": self.suppressed, "held_back": self.suppressed_rows, "suppressed_values": self.suppressed_values, "seconds": self.seconds}
         spent = {} if self.spent is None else {"spent": self.spent}
         try:
-            write_report(Path(path), [*self._earlier, self], self.checks or self.verify().checks, summary=summary | spent, adversaries=self.attacks)
+            checks, answers = self.checks or self.verify().checks, questions(self, self.evidence, self.attacks)
+            write_report(Path(path), [*self._earlier, self], checks, summary=summary | spent, adversaries=self.attacks, answers=answers)
         except OSError as error:
             raise ReleaseError(f"{path} cannot be written ({(error.strerror or 'input/output error').lower()}); choose another place.") from None
         return Path(path)

@@ -62,6 +62,11 @@ class Answer:
     """The adversaries that could not be played, each with the reason."""
 
     @property
+    def asks(self) -> str:
+        """The question in the opinion's words."""
+        return QUESTIONS[self.question]
+
+    @property
     def asked(self) -> bool:
         """Whether some adversary was played."""
         return len(self.played) > 0
@@ -70,7 +75,7 @@ class Answer:
         """Stable keys: question, asks, asked, adversaries (each with sentence, and the keys of its own), not_played (each adversary, why)."""
         return {
             "question": self.question,
-            "asks": QUESTIONS[self.question],
+            "asks": self.asks,
             "asked": self.asked,
             "adversaries": [{"sentence": found.sentence} | found.to_json() for found in self.played],
             "not_played": [{"adversary": name, "why": why} for name, why in self.not_played.items()],
@@ -98,6 +103,27 @@ def question_of(adversary: str) -> str:
     return next((question for question, names in _OF_QUESTION.items() if adversary in names), "inference")
 
 
+def play_none(why: str, found: Sequence[Attack] = ()) -> list[Answer]:
+    """The three questions with what was ``found`` already; every other adversary is named with the reason."""
+    everybody = {make().name for make in (*_OF_ONE_RELEASE, *_OF_A_SERIES)} | {"composition"}
+    return answers(found, dict.fromkeys(sorted(everybody - {attack.adversary for attack in found}), why))
+
+
+def play_one(release: Release, evidence: Evidence, found: Sequence[Attack] = ()) -> list[Answer]:
+    """Play every adversary of one release that its form and the evidence allow, but for those of whom there is a finding already.
+
+    Those of a series are named as not played: they need the original tables of all releases.
+    """
+    done = {attack.adversary for attack in found}
+    not_played = {make().name: "it needs the original tables of all releases; play it by 'phalanx attack'" for make in _OF_A_SERIES}
+    not_played["composition"] = "it needs another publisher's releases; play it by 'phalanx attack'"
+    played = list(found)
+    for make in _OF_ONE_RELEASE:
+        if (adversary := make()).name not in done:
+            _play(adversary, [release], evidence, played, not_played)
+    return answers(played, not_played)
+
+
 def play_all(releases: Sequence[Release], evidence: Evidence) -> list[Answer]:
     """Play every adversary that the releases and the evidence allow, those of one release against the last one.
 
@@ -112,13 +138,18 @@ def play_all(releases: Sequence[Release], evidence: Evidence) -> list[Answer]:
         if adversary.name == "learning" and len(series) == 1:
             not_played[adversary.name] = "there is one release; posterior-learning is played on it"
             continue
-        try:
-            found = adversary.attack(series[-1:] if alone else series, evidence)
-        except PhalanxError as error:
-            not_played[adversary.name] = str(error).rstrip(".")
-            continue
-        if found.persons:
-            played.append(found)
-        else:
-            not_played[adversary.name] = "nobody of the original table is in the release"
+        _play(adversary, series[-1:] if alone else series, evidence, played, not_played)
     return answers(played, not_played)
+
+
+def _play(adversary: Adversary, releases: Sequence[Release], evidence: Evidence, played: list[Attack], not_played: dict[str, str]) -> None:
+    """Play one of them: what it found goes to ``played``, or why it was not to ``not_played``."""
+    try:
+        found = adversary.attack(releases, evidence)
+    except PhalanxError as error:
+        not_played[adversary.name] = str(error).rstrip(".")
+        return
+    if found.persons:
+        played.append(found)
+    else:
+        not_played[adversary.name] = "nobody of the original table is in the release"

@@ -1,4 +1,7 @@
-"""What adversaries found out, as the page of a release tells it: who they are, how often they name the right row, and whom to expect."""
+"""What adversaries found out, as the page of a release tells it: who they are, how often they name the right row, and whom to expect.
+
+The regulator's three questions, too, each answered by those who were played; where none was, there is no answer.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +22,7 @@ _WHO: Final = {
     ),
 }
 """Whom each adversary stands for."""
+_OTHER_FORM: Final = "it attacks releases of another form"
 
 
 class Disclosure(Protocol):
@@ -57,6 +61,42 @@ class Disclosure(Protocol):
         """The same for somebody who takes any row."""
 
 
+class Finding(Protocol):
+    """What one adversary found, in a sentence."""
+
+    @property
+    def adversary(self) -> str:
+        """Its name."""
+
+    @property
+    def knows(self) -> str:
+        """What it knows, in one sentence."""
+
+    @property
+    def sentence(self) -> str:
+        """What it found."""
+
+
+class Question(Protocol):
+    """One of the regulator's questions, as ``adversaries.opinion`` answers it."""
+
+    @property
+    def question(self) -> str:
+        """Its name."""
+
+    @property
+    def asks(self) -> str:
+        """The question."""
+
+    @property
+    def played(self) -> Sequence[Finding]:
+        """What those found who were played."""
+
+    @property
+    def not_played(self) -> Mapping[str, str]:
+        """Those who were not, each with the reason."""
+
+
 @dataclass(frozen=True)
 class Told:
     """A row of the table of adversaries."""
@@ -83,6 +123,15 @@ def told(found: Sequence[Disclosure], bounds: Mapping[str, Any]) -> list[Told]:
         return []
     anybody = Told("anybody", "nothing, and takes any row", "", None, found[0].identity_baseline, None, found[0].attribute_baseline, "")
     return [anybody, *(_told(each, str(bounds.get(each.adversary, ""))) for each in found)]
+
+
+def reasons(question: Question, kind: str) -> list[tuple[str, list[str]]]:
+    """Why adversaries were not played, each reason once, with their names; that they are about another form than this ``kind`` in few words."""
+    found: dict[str, list[str]] = {}
+    for name, why in question.not_played.items():
+        other = f"this one is {kind}" in why or f"a {kind} release has" in why
+        found.setdefault(_OTHER_FORM if other else why, []).append(name)
+    return list(found.items())
 
 
 def by_informed(found: Sequence[Disclosure]) -> float | None:

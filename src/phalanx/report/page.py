@@ -18,7 +18,7 @@ from phalanx.release.perturbed import Perturbed
 from phalanx.release.recoded import Recoded
 from phalanx.release.sliced import Sliced
 from phalanx.report import promises
-from phalanx.report.adversaries import Disclosure, by_informed, told
+from phalanx.report.adversaries import Disclosure, Question, by_informed, reasons, told
 from phalanx.report.charts import Bars, percent
 from phalanx.report.correlations import Correlations
 from phalanx.report.figures import Figures, size_histogram
@@ -31,15 +31,22 @@ if TYPE_CHECKING:
 
 
 def write_report(
-    path: Path, releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary: Mapping[str, Any], adversaries: Sequence[Disclosure] = ()
+    path: Path,
+    releases: Sequence[Release],
+    verdicts: Sequence[Verdict],
+    *,
+    summary: Mapping[str, Any],
+    adversaries: Sequence[Disclosure] = (),
+    answers: Sequence[Question] = (),
 ) -> None:
     """Write the page of the newest of ``releases``; the earlier ones give the series so far.
 
     ``verdicts``: the checks it passed; ``summary``: counts that are not in the release (``held_back`` and ``suppressed_values`` by reason, ``seconds``);
-    ``adversaries``: what each of them found out, to be shown side by side. Shows released values and these figures only; loads nothing and runs nothing.
+    ``adversaries``: what each of them found out, to be shown side by side; ``answers``: the regulator's questions, answered by those who were played.
+    Shows released values and these figures only; loads nothing and runs nothing.
     OSError where it cannot be written; an older page is replaced whole or not at all.
     """
-    page = render(releases, verdicts, summary=summary, adversaries=adversaries)
+    page = render(releases, verdicts, summary=summary, adversaries=adversaries, answers=answers)
     temporary = path.with_name(f".{path.name}.part")
     try:
         temporary.write_text(page, encoding="utf-8")
@@ -48,7 +55,14 @@ def write_report(
         temporary.unlink(missing_ok=True)
 
 
-def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary: Mapping[str, Any], adversaries: Sequence[Disclosure] = ()) -> str:
+def render(
+    releases: Sequence[Release],
+    verdicts: Sequence[Verdict],
+    *,
+    summary: Mapping[str, Any],
+    adversaries: Sequence[Disclosure] = (),
+    answers: Sequence[Question] = (),
+) -> str:
     """The page as text."""
     ordered = sorted(releases, key=lambda r: r.number)
     series = [Figures.of(release) for release in ordered]
@@ -82,6 +96,7 @@ def render(releases: Sequence[Release], verdicts: Sequence[Verdict], *, summary:
         repeated=_repeated(form),
         adversaries=told(adversaries, manifest.method.get("bounds", {})),
         by_informed=by_informed(adversaries),
+        answers=[(answer, reasons(answer, form.kind)) for answer in answers],
         correlations=_matrix(Correlations.of(form)) if isinstance(form, Sliced | Bucketized) else None,
         charts=_charts(series, place, intervals=intervals),
         series=series,
