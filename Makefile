@@ -39,8 +39,8 @@ experiments: $(VENV)/.test  ## the papers' figures on real data
 judges: $(VENV)/.test  ## our adversaries beside Anonymeter and anonypyx, in an environment of their own
 	@$(BIN)/python experiments/judges/judges.py
 
-oracle: $(VENV)/.test  ## publish from every world: what who knows the method learns, as a table
-	@PYTHONPATH=tests $(BIN)/python -m worlds.table
+oracle: $(VENV)/.test  ## publish from every world: what who knows the method learns, as a table (ORACLE='--write METHOD': into its page)
+	@PYTHONPATH=tests $(BIN)/python -m worlds.table $(ORACLE)
 
 docs-reference: $(VENV)/.test  ## docs/reference/ from the docstrings
 	@$(BIN)/python docs/reference.py

@@ -1,100 +1,22 @@
 """What the oracle is asked: every method with every grouping, strategy and option that a plan can name, on tables small enough for all worlds.
 
-A line is a method, its parameters, a setting, the bound, and what is claimed. ``holds``: the bound holds against who knows the method. ``open_``: it does
-not, and the oracle must catch it; such a line is also the broken twin that shows that the oracle sees. Where a method states otherwise of itself, a line
-says why (``differs``).
+Lines about hierarchies stand in ``worlds.hierarchies``; ``worlds.options`` lists all options, and what is not asked and why.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from phalanx.methods.base import make
-from worlds.choices import Fold, as_they_stand, by_value, dealt, first_two
-from worlds.oracle import Answer, Bound, Kind, Look, ask, unseen
-from worlds.publications import REFUSED, Output
+from worlds.case import HALF, THIRD, Case, holds, open_, without_values
+from worlds.choices import as_they_stand, by_value, dealt, first_two
+from worlds.hierarchies import in_towns, of_quasi_identifiers
+from worlds.oracle import Bound
 from worlds.settings import ABSENT, AGES, Beside, Setting, any_series, anything, once, orders, passing, series
 
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """One line of the table."""
-
-    method: str
-    parameters: Mapping[str, Any]
-    table: str
-    """The persons and their values, in words."""
-    setting: Setting
-    bound: Bound
-    claimed: bool
-    """Whether the bound is claimed to hold against who knows the method."""
-    how: Kind = "enumerated"
-    runs: int = 2
-    folds: Mapping[str, Fold] = field(default_factory=dict)
-    only: tuple[Any, ...] | None = None
-    look: Look = lambda output: output
-    refusals: bool = False
-    quick: bool = False
-    """Whether it is asked in every run of the tests."""
-    differs: str = ""
-    """Why ``claimed`` is not what the method states of itself (``holds_if_method_known``); empty where it is."""
-
-    @property
-    def option(self) -> str:
-        """The parameters, as a plan writes them."""
-        return ", ".join(f"{name} = {_plain(value)}" for name, value in self.parameters.items())
-
-    def __str__(self) -> str:
-        return f"{self.method}: {self.option}: {self.table}"
-
-    def made(self) -> Any:
-        """The method with its parameters, as a plan makes it."""
-        return make(self.method, self.parameters)
-
-    def answer(self, progress: Callable[[int, int], None] = unseen) -> Answer:
-        """Ask the oracle."""
-        given = {"folds": self.folds, "only": self.only, "look": self.look, "refusals": self.refusals, "progress": progress}
-        return ask(self.made(), self.setting, self.bound, how=self.how, runs=self.runs, **given)
-
-    def verdict(self, answer: Answer) -> str:
-        """What the answer says of the claim; a word in capitals where they do not agree."""
-        above = any(finding.above > 0 for finding in answer.findings)
-        if self.claimed:
-            return "ABOVE ITS BOUND" if above else "holds" if answer.kind == "exact" else "nothing above"
-        return "open" if above else "open, NOT SEEN"
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name} = {_plain(of)}" for name, of in value.items()) + "}"
-    return "[" + ", ".join(map(_plain, value)) + "]" if isinstance(value, list | tuple) else str(value)
-
-
-def without_values(output: Output) -> Output:
-    """An output less its sensitive values, which stand last in a row: what groupings that do not look at values must leave independent of them."""
-    return tuple(
-        shown if shown == REFUSED else tuple(tuple((name, tuple(row[:-1] for row in rows)) for name, rows in group) for group in shown[0]) for shown in output
-    )
-
-
-HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 AGE = [["q0"], ["sick"]]
 ONE_OF_SIX = {"a": THIRD, "b": THIRD, "c": THIRD}
-FOLDS: Mapping[str, Fold] = {"m-invariance": by_value, "anatomy": by_value}
-
-
-def holds(method: str, parameters: Mapping[str, Any], table: str, setting: Setting, bound: Bound, **more: Any) -> Case:
-    """A bound that must hold against who knows the method."""
-    return Case(method, parameters, table, setting, bound, claimed=True, **({"folds": FOLDS} | more))
-
-
-def open_(method: str, parameters: Mapping[str, Any], table: str, setting: Setting, bound: Bound, **more: Any) -> Case:
-    """A bound that does not hold against who knows the method, which the oracle must see."""
-    return Case(method, parameters, table, setting, bound, claimed=False, **({"folds": FOLDS} | more))
 
 
 def anatomy() -> Iterable[Case]:
@@ -123,6 +45,7 @@ TOTALS = "a refusal tells how frequent a value is, of no person more than anothe
 COVERED = "the line asks of suppressed rows, too, which no guarantee covers, as the manifest says"
 LUCKY = "on this table no cut that is not made tells; on others it does"
 UNSEEN = "groups and tables do not look at values, which is all that is asked here"
+ALIKE = "on this table the bound is kept only by a group of all rows, which all come out alike"
 WHOLE = "nothing transient is in this table, and nobody comes to have the value"
 
 
@@ -202,6 +125,10 @@ def global_guarantee() -> Iterable[Case]:
             yield holds(method, even, f"1 of {persons}, twice", again(persons), HALF, **cut)
         yield holds(method, even, replaced, TWICE, HALF, **cut)
         yield holds(method, even, newcomer, UNEQUAL, HALF, **(cut | {"folds": {"grouping": first_two}}))
+        yield holds(method, even, "all of {hiv, none}^8", anything(("hiv", "none"), 8), HALF, **cut)
+    for more in ({"strategy": "geometric", "alpha": 3}, {"strategy": "adaptive", "horizon": 3}, {"strategy": "adaptive", "horizon": [1, 0.5]}):
+        for table, setting in (("2 of 8", once(hiv(2, 8))), ("1 of 9, twice", again(9))):
+            yield holds(method, base | more, table, setting, HALF, **cut)
     for spending in STRATEGIES:
         given = base | dict(spending) | {"grouping": "bottom-up"}
         yield open_(method, given, "1 of 12", once(hiv(1, 12)), HALF, quick=spending["strategy"] == "adaptive", **grown)
@@ -264,6 +191,8 @@ def mondrian() -> Iterable[Case]:
     for rule, table, bound in RULES:
         values = "aaabbbcc" if "c" in rule else table
         yield holds("mondrian", even | dict(rule), values, once(values), bound, **on)
+        if rule.get("diversity") in ("entropy", "recursive"):
+            yield holds("mondrian", even | dict(rule), "all of {a, b, c}^6", anything("abc", 6), bound, **on)
     for table in ("aabbcc", "aabbcd", "aaabbcc"):
         yield open_("mondrian", strict | {"l": 2}, table, once(table), HALF, quick=table == "aabbcc", **on)
     yield open_("mondrian", strict | {"l": 2}, "aabbcc, two QI", once("aabbcc", quasi=TWO_QI[:6]), HALF, **on)
@@ -289,6 +218,9 @@ def slicing() -> Iterable[Case]:
     even = {"how": "enumerated", "folds": {"deal": as_they_stand}}
     for table in ("aabbcc", "aaabbbcc"):
         yield holds("slicing", cuts | {"cuts": "balanced"}, table, once(table), HALF, **even)
+    yield holds("slicing", cuts | {"cuts": "balanced"}, "all of {a, b, c}^6", anything("abc", 6), HALF, **even)
+    alone = {"l": 2, "columns": 2, "sensitive_column_size": 1}
+    yield holds("slicing", alone, "aabbcc, two QI, the value alone", once("aabbcc", quasi=TWO_QI[:6]), HALF, **even)
     for rule, table, bound in RULES:
         if "t" in rule:
             yield holds("slicing", cuts | {"l": 1, "cuts": "balanced"} | dict(rule), table, once(table), bound, **even)
@@ -318,8 +250,13 @@ def dealt_buckets() -> Iterable[Case]:
     yield holds("slicing", at_random, "all of {a, b, c}^4", anything("abc", 4), HALF, folds={"deal": dealt(2)})
     yield holds("slicing", at_random | {"compact": True}, "aabbc", once("aabbc"), HALF, folds={"deal": dealt(2)})
     three = once("aabbcc", quasi=[(1, 1, 0), (1, 0, 0), (0, 0, 1), (1, 0, 1), (0, 0, 0), (0, 1, 1)])
-    for columns, claim in (([["q0", "q1"], ["q2", "sick"]], holds), (2, open_)):
-        yield claim("slicing", at_random | {"columns": columns, "bucket_size": 6}, "aabbcc, three QI", three, HALF, folds={"deal": dealt(1)})
+    for given, claim in (
+        ({"columns": [["q0", "q1"], ["q2", "sick"]]}, holds),
+        ({"columns": 2}, open_),
+        ({"columns": 2, "bins": 2}, open_),
+        ({"columns": 2, "bins": {"q0": 2}}, open_),
+    ):
+        yield claim("slicing", at_random | given | {"bucket_size": 6}, "aabbcc, three QI", three, HALF, folds={"deal": dealt(1)})
     held_back = at_random | {"not_eligible": "hold-back"}
     yield open_("slicing", held_back, "aaab", once("aaab"), HALF, how="sampled", runs=600, differs=COVERED)
     member = {"l": 2, "columns": AGE, "grouping": "membership", "bucket_size": 2}
@@ -333,6 +270,9 @@ def dealt_buckets() -> Iterable[Case]:
     yield holds("slicing", member | {"columns": BESIDE}, "aabbcc, one QI beside the value", once("aabbcc", quasi=sexes), HALF, **on)
 
 
+FAR = {"1": {"2": 1, "4": 3}, "2": {"4": 1}}
+
+
 def mutual_cover() -> Iterable[Case]:
     """Where all values differ, a person's value is a row, and the bound is delta: no tuple is more than that of a published value."""
     alone = {"how": "sampled", "runs": 1500}
@@ -343,7 +283,22 @@ def mutual_cover() -> Iterable[Case]:
         for grouping in ("cost", "mondrian"):
             given = half | {"grouping": grouping, "unchanged": unchanged}
             yield open_("mutual-cover", given, "abc: whose row is whose", once("abc"), HALF, **alone)
+    abc = "abc: whose row is whose"
+    for more in ({"k": 3, "keep_tables": True}, {"distances": {"q0": "l1"}}, {"distances": {"q0": "equal"}}, {"distances": {"q0": FAR}}):
+        yield open_("mutual-cover", half | more, abc, once("abc"), HALF, **alone)
+    yield open_("mutual-cover", half | {"distances": {"q0": "hierarchy"}}, "abc, towns: whose row is whose", in_towns("abc"), HALF, **alone)
+    yield open_("mutual-cover", half | {"bounds": {"informed": "1/2"}}, "abc, two QI: whose row is whose", once("abc", quasi=TWO_QI[:3]), HALF, **alone)
+    bounded, table = half | {"bounds": {"omniscient": "1/4"}}, "abcd, two QI: whose row is whose"
+    yield holds("mutual-cover", bounded, table, once("abcd", quasi=TWO_QI[:4]), HALF, **(alone | {"runs": 600, "differs": ALIKE}))
     yield open_("mutual-cover", half | {"changes": 2}, "abbb, two QI: whose row has the a", once("abbb", quasi=TWO_QI[:4]), HALF, only=("a",), **alone)
 
 
-CASES: tuple[Case, ...] = tuple(case for list_of in (anatomy, m_invariance, global_guarantee, mondrian, slicing, mutual_cover) for case in list_of())
+LINES: Mapping[str, Callable[[], Iterable[Case]]] = {
+    "anatomy": anatomy,
+    "m-invariance": m_invariance,
+    "global-guarantee": global_guarantee,
+    "mondrian": mondrian,
+    "slicing": slicing,
+    "mutual-cover": mutual_cover,
+}
+CASES: tuple[Case, ...] = tuple(case for method, lines in LINES.items() for case in (*lines(), *of_quasi_identifiers(method, hiv(2, 8))))

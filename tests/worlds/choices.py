@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from naive.safe_sampling import exponential_between
 from phalanx.kernels import anatomy as anatomy_kernel
+from phalanx.methods.private_choice import PrivateChoice
 
 LABELS = frozenset({"generalize", "bucketize", "slices", "mondrian", "perturb"})
 """Streams from which only ids and the order of rows are drawn; words from them (which row a counterfeit copies) cannot be gone through."""
@@ -24,6 +26,8 @@ PICKED = frozenset({"anatomy"})
 """Streams whose words a kernel turns into whole numbers by ``pick``."""
 MARKS = frozenset({"safe sampling: mark"})
 """Streams whose words only tell one sample from another, and are not published."""
+FLIPS = Fraction(1, 2**100)
+"""No chance of a private choice is further off, nor any sum of chances of one publication."""
 _PATHS, _DEPTH, _ROWS = 2000, 100, 6
 
 
@@ -151,8 +155,8 @@ class EveryRandomness:
 
     for_publication = True
 
-    def __init__(self, choices: Choices, folds: dict[str, Fold], codes: np.ndarray) -> None:
-        self.choices, self.folds, self.codes = choices, folds, codes
+    def __init__(self, choices: Choices, folds: dict[str, Fold], codes: np.ndarray, release: int = 0) -> None:
+        self.choices, self.folds, self.codes, self.release = choices, folds, codes, release
         self.drawn: dict[str, list[tuple[Any, np.ndarray]]] = {}
 
     def stream(self, task: str) -> "EveryStream":
@@ -179,7 +183,7 @@ class EveryStream:
 
     def words(self, n: int) -> np.ndarray:
         if self.task in PICKED | MARKS:
-            return np.zeros(n, dtype=np.uint64)
+            return np.full(n, self.of.release, dtype=np.uint64)
         return np.array([Unread(self.task) for _ in range(n)], dtype=object)
 
     def _permuted(self, n: int) -> np.ndarray:
@@ -211,3 +215,32 @@ def picking(current: Callable[[], Choices]) -> Iterator[None]:
         yield
     finally:
         anatomy_kernel.bucketization, anatomy_kernel.pick = compiled, pick
+
+
+@contextmanager
+def choosing(current: Callable[[], Choices]) -> Iterator[None]:
+    """Private choices, which OpenDP draws by permute-and-flip, are gone through with those chances, each to within ``FLIPS``."""
+    among = PrivateChoice.among
+    PrivateChoice.among = lambda self, scores: current().weighted(permute_and_flip(scores.tolist(), Fraction(self.scale)))
+    try:
+        yield
+    finally:
+        PrivateChoice.among = among
+
+
+def permute_and_flip(scores: list[int], scale: Fraction) -> list[Fraction]:
+    """How likely each candidate is: tried in random order, and taken with e^-(what it lacks of the best / scale) (McKenna and Sheldon, NeurIPS 2020).
+
+    A candidate that comes at time x, uniform between 0 and 1, wins if none of those before it was taken: the integral over x of the product of (1 - x q)
+    over all others, times its own q. The q are rounded to 2^-160, so that no chance is 0; the chances add up to exactly 1.
+    """
+    grain, best = 2**160, max(scores)
+    taken = [Fraction(max(1, round(grain / exponential_between((best - score) / scale)[0])), grain) for score in scores]
+    chances = []
+    for i, own in enumerate(taken):
+        polynomial = [Fraction(1)]
+        for j, other in enumerate(taken):
+            if j != i:
+                polynomial = [a - other * b for a, b in zip([*polynomial, 0], [0, *polynomial], strict=True)]
+        chances.append(own * sum(coefficient / (power + 1) for power, coefficient in enumerate(polynomial)))
+    return chances

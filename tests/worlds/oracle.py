@@ -115,8 +115,7 @@ def ask(
     ``refusals``: count series in which a release was refused, too; what a refusal tells (some value is too frequent) is the table's, not a choice.
     """
     publisher = Publisher(method, setting, dict(folds or {}))
-    priors = {name: prior(setting) for name, prior in PRIORS.items()}
-    priors = {name: weights for name, weights in priors.items() if name == "uniform" or len(set(weights)) > 1}  # the others are uniform on these worlds
+    priors = asked_priors(setting)
     wanted = None if only is None else frozenset(only)
     if how == "sampled":
         findings = [_judged_by_sample(publisher, name, weights, bound, wanted, runs, look, progress, refusals=refusals) for name, weights in priors.items()]
@@ -125,6 +124,12 @@ def ask(
     findings = [judged(setting, outputs, name, weights, bound, wanted, refusals=refusals) for name, weights in priors.items()]
     kind = "exact" if how == "enumerated" else f"near exact ({varied or 'no'} worlds vary)"
     return Answer(len(setting.worlds), publisher.runs, len(outputs), kind, tuple(findings))
+
+
+def asked_priors(setting: Setting) -> dict[str, list[Fraction]]:
+    """The weights of all worlds under each prior; without those that are uniform on these worlds, as they are where all worlds hold the same values."""
+    weights = {name: prior(setting) for name, prior in PRIORS.items()}
+    return {name: weighed for name, weighed in weights.items() if name == "uniform" or len(set(weighed)) > 1}
 
 
 def _distributions(publisher: Publisher, how: Kind, runs: int, look: Look, progress: Callable[[int, int], None]) -> tuple[dict[Any, dict[int, Fraction]], int]:

@@ -1,21 +1,26 @@
 """Publishing a world by the real code, with the memory carried on as the ledger does, and the whole public output in a canonical form."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
+from phalanx.attacking import beyond, disclosed
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError
-from phalanx.methods.base import Memory
+from phalanx.methods.base import Draft, Memory, Widening, ever_wider
 from phalanx.randomness import Randomness
+from phalanx.release.evidence import Evidence
+from phalanx.release.folder import Release
+from phalanx.release.manifest import Manifest
 from worlds import choices as ways
 from worlds.settings import ABSENT, Beside, Setting, World
 
@@ -42,14 +47,15 @@ class Publisher:
         """One publication of the series, by fresh randomness of the operating system."""
         memory, shown = Memory(), []
         for release in range(len(world)):
-            output, memory = self._once(release, world[release], memory, Randomness.secure())
+            output, memory = self._once(release, world[release], memory, Randomness.secure)
             shown.append(output)
         return tuple(shown)
 
     def exactly(self, world: World) -> dict[Output, Fraction]:
         """All outputs of a world with their probabilities, by going through all random choices."""
         current: list[ways.Choices] = []
-        with ways.picking(lambda: current[-1]) if self.method.name == "anatomy" else nullcontext():
+        drawn = {"anatomy": ways.picking, "safe-sampling": ways.choosing}.get(self.method.name)
+        with nullcontext() if drawn is None else drawn(lambda: current[-1]):
             found: dict[Output, Fraction] = defaultdict(Fraction)
             for (shown, _), (_, chance) in self._states(world, current).items():
                 found[shown] += chance
@@ -80,18 +86,34 @@ class Publisher:
 
         def run(choices: ways.Choices) -> tuple[Any, Memory]:
             current[:] = [choices]
-            return self._once(release, values, memory, ways.EveryRandomness(choices, self.folds, codes))
+            return self._once(release, values, memory, lambda: ways.EveryRandomness(choices, self.folds, codes, release))
 
         return ways.enumerated(run)
 
-    def _once(self, release: int, values: tuple[Any, ...], memory: Memory, rng: Any) -> tuple[Any, Memory]:
+    def _once(self, release: int, values: tuple[Any, ...], memory: Memory, rng: Callable[[], Any]) -> tuple[Any, Memory]:
         self.runs += 1
         microdata = self._microdata(release, values)
         try:
-            draft = self.method.publish(microdata, memory, rng)
+            draft = self._draft(release, microdata, memory, rng)
         except MethodError:
             return REFUSED, memory
         return canonical(draft, self.method), remembered(memory, microdata, draft)
+
+    def _draft(self, release: int, microdata: Microdata, memory: Memory, rng: Callable[[], Any]) -> Draft:
+        """What leaves: the first draft, or where the plan bounds adversaries, the first of wider and wider ones of which they find out no more."""
+        bounds = self.method.bounds if isinstance(self.method, Widening) else {}
+        for method in ever_wider(self.method, microdata.rows):
+            draft: Draft = method.publish(microdata, memory, rng())
+            if not bounds or beyond(disclosed(self._release(release + 1, draft), _evidence(release + 1, microdata, draft), bounds), bounds) is None:
+                return draft
+        raise MethodError("the bounds are not kept, however wide groups are.")
+
+    def _release(self, number: int, draft: Draft) -> Release:
+        """The draft as adversaries read it, without files."""
+        form = draft.form
+        counts = {"rows": form.rows, "groups": form.groups, "counterfeits": form.counterfeit_rows}
+        said = {"series": "worlds", "number": number, "form": form.kind, "method": self.method.public(), "guarantees": [], "boxes": "exact", "files": []}
+        return Release(Manifest(attributes=list(form.attributes), **counts, **said), form, Path())
 
     def _microdata(self, release: int, values: tuple[Any, ...]) -> Microdata:
         """A release's microdata; encoded once for worlds of the same values, which differ in the codes only."""
@@ -118,8 +140,13 @@ class Publisher:
             frame = frame.with_columns(pl.Series("sick", [v.value for _, v in there]), pl.Series("beside", [v.kept for _, v in there]))
         else:
             frame = frame.with_columns(pl.Series("sick", [sorted(v) if isinstance(v, frozenset) else v for _, v in there]))
-        schema = Schema(identifier="who", quasi=quasi, sensitive="sick", keep=["beside"] if kept else [])
+        schema = Schema(identifier="who", quasi=quasi, sensitive="sick", keep=["beside"] if kept else [], **self.setting.declared)
         return Microdata.encode(frame, schema, KEY, everybody if self.setting.registry else None)
+
+
+def _evidence(number: int, microdata: Microdata, draft: Draft) -> Evidence:
+    """What the publisher lays beside a perturbed release before it leaves."""
+    return Evidence(microdata={number: replace(microdata, persons=None)}, rows={number: draft.groups}, outputs={number: draft.outputs} if draft.outputs else {})
 
 
 def remembered(memory: Memory, microdata: Microdata, draft: Any) -> Memory:

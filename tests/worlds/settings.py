@@ -5,7 +5,7 @@ them, or a value and what is kept beside it, or says that a registered person is
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -45,6 +45,8 @@ class Setting:
     """Whether what is asked is the value in each release by itself."""
     shown_only: bool = False
     """Whether only persons are asked about whose value is published, in the releases in which it is; of tables with one quasi-identifier."""
+    declared: Mapping[str, Any] = field(default_factory=dict)
+    """What the schema says beside the roles: hierarchies, and what a missing value is."""
 
     def quasi_of(self, person: int) -> tuple[Any, ...]:
         """The quasi-identifier values of a person."""
@@ -70,18 +72,16 @@ class Setting:
             yield first
 
 
-def once(values: Sequence[Value], *, persons: Sequence[int] = AGES, quasi: Sequence[tuple[Any, ...]] | None = None, registry: bool = False) -> Setting:
+def once(values: Sequence[Value], *, quasi: Sequence[tuple[Any, ...]] | None = None, registry: bool = False, **declared: Any) -> Setting:
     """One release; all ways to give these values to as many persons."""
-    there = tuple(persons[: len(values)])
+    there = AGES[: len(values)]
     of = None if quasi is None else dict(zip(there, quasi, strict=True))
-    return Setting((there,), tuple((world,) for world in orders(values)), quasi=of, registry=registry)
+    return Setting((there,), tuple((world,) for world in orders(values)), quasi=of, registry=registry, declared=declared)
 
 
-def anything(domain: Sequence[Value], n: int, *, quasi: Sequence[tuple[Any, ...]] | None = None) -> Setting:
+def anything(domain: Sequence[Value], n: int) -> Setting:
     """One release of ``n`` persons; everybody may have any value."""
-    there = AGES[:n]
-    of = None if quasi is None else dict(zip(there, quasi, strict=True))
-    return Setting((there,), tuple((world,) for world in product(domain, repeat=n)), quasi=of)
+    return Setting((AGES[:n],), tuple((world,) for world in product(domain, repeat=n)))
 
 
 def series(*releases: tuple[Sequence[int], Sequence[Value]]) -> Setting:

@@ -1,17 +1,26 @@
-"""The oracle's table, printed as Markdown: ``make oracle``, or ``PYTHONPATH=tests python -m worlds.table [METHOD …]``."""
+"""The oracle's table, printed as Markdown: ``make oracle``, or ``PYTHONPATH=tests python -m worlds.table [--write] [METHOD …]``.
 
+``--write`` puts the lines of the run into the page, in the place of those of the same methods, and leaves the lines of other methods as they are.
+"""
+
+import os
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
-from typing import Any
+from multiprocessing import get_context
+from pathlib import Path
 
 from worlds import neighbours
-from worlds.cases import CASES, Case
+from worlds.case import Case
+from worlds.cases import CASES
 from worlds.oracle import Answer, Bound
 from worlds.settings import PRIORS
 
 HEAD = "| method | option | persons and values | worlds | publications | kind | bound | largest | above | certain | refused | verdict |"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "who-knows-the-method.md"
+SAFE = "safe-sampling"
 RULE = "| --- | --- | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | --- |"
 
 
@@ -27,10 +36,10 @@ def line(case: Case, answer: Answer) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def safe_sampling(found: neighbours.Neighbours) -> str:
+def safe_sampling(plan: neighbours.Plan, found: neighbours.Neighbours) -> str:
     """A row about (epsilon, delta): the delta that is needed beside the one that is promised."""
     verdict = "holds" if found.needed <= found.promised else "ABOVE ITS BOUND"
-    cells = ["safe-sampling", found.option, "all tables of up to 4 of 4 persons, values a and b", found.tables, f"{found.publications:,}", "exact"]
+    cells = [SAFE, plan.option, plan.table, found.tables, f"{found.publications:,}", "exact"]
     cells += [f"delta {float(found.promised):.4g}", f"{float(found.needed):.4g}", "", "", "", verdict]
     return "| " + " | ".join(map(str, cells)) + " |"
 
@@ -52,43 +61,54 @@ def share(part: Fraction) -> str:
     return "0" if part == 0 else f"{100 * float(part):.1f} %" if part < 1 else "100 %"
 
 
-def rows(wanted: Iterable[str]) -> Iterable[str]:
-    """All rows, one by one."""
-    names = list(wanted)
-    chosen = [case for case in CASES if not names or case.method in names]
-    for number, case in enumerate(chosen):
-        yield line(case, case.answer(Progress(f"{number + 1}/{len(chosen)} {case}")))
-    if not names or "safe-sampling" in names:
-        yield from (safe_sampling(neighbours.ask(dict(plan))) for plan in neighbours.PLANS)
+def row(method: str, number: int) -> str:
+    """The row of a method's case of this number, asked now."""
+    if method == SAFE:
+        plan = neighbours.PLANS[number]
+        return safe_sampling(plan, neighbours.ask(plan))
+    case = [case for case in CASES if case.method == method][number]
+    return line(case, case.answer())
 
 
-class Progress:
-    """One line on a terminal that says how far a case is, a few times in a second; nothing elsewhere."""
-
-    def __init__(self, title: str) -> None:
-        self.title, self.last = title, 0.0
-
-    def __call__(self, done: int, of: int) -> None:
-        now = time.monotonic()
-        if sys.stderr.isatty() and now > self.last + 0.2:
-            self.last = now
-            say(f"\r\x1b[K{self.title[:100]}: {done} of {of}\r")
+def rows(methods: Sequence[str]) -> Iterator[str]:
+    """All rows of these methods, in the order of the page; asked by as many processes as there are processors, each of them new, as threads do not fork."""
+    tasks = [(method, number) for method in methods for number in range(len(LINES[method]))]
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        for done, found in enumerate(pool.map(row, *zip(*tasks, strict=True)), 1):
+            if sys.stderr.isatty():
+                sys.stderr.write(f"\r\x1b[K{done} of {len(tasks)} lines\r")
+            yield found
 
 
-def say(words: str) -> None:
-    sys.stderr.write(words)
-    sys.stderr.flush()
+LINES: Mapping[str, Sequence[Case] | Sequence[neighbours.Plan]] = {
+    **{method: [case for case in CASES if case.method == method] for method in dict.fromkeys(case.method for case in CASES)},
+    SAFE: neighbours.PLANS,
+}
+"""What is asked of each method."""
 
 
-def main(arguments: list[str]) -> None:
-    known: dict[str, Any] = dict.fromkeys([*(case.method for case in CASES), "safe-sampling"])
-    if strange := [name for name in arguments if name not in known]:
-        sys.exit(f"{strange[0]!r} is not a method; known are {', '.join(known)}.")
-    for row in (HEAD, RULE):
-        sys.stdout.write(row + "\n")
-    for row in rows(arguments):
-        sys.stdout.write(row + "\n")
+def rewritten(page: str, printed: Mapping[str, Sequence[str]]) -> str:
+    """The page with the lines of these methods in the place of those that it has."""
+    before, table, after = page.partition(f"{HEAD}\n{RULE}\n")
+    old, rest = after[: (end := after.index("\n\n") + 1)].splitlines(), after[end:]
+    kept = {method: printed.get(method) or [row for row in old if row.startswith(f"| {method} |")] for method in LINES}
+    return before + table + "".join(f"{row}\n" for method in LINES for row in kept[method]) + rest
+
+
+def main(arguments: Sequence[str]) -> None:
+    write, named = "--write" in arguments, [name for name in arguments if name != "--write"]
+    if strange := [name for name in named if name not in LINES]:
+        sys.exit(f"{strange[0]!r} is not a method; known are {', '.join(LINES)}.")
+    began, printed = time.perf_counter(), dict[str, list[str]]()
+    sys.stdout.write(f"{HEAD}\n{RULE}\n")
+    for found in rows([method for method in LINES if not named or method in named]):
+        printed.setdefault(found.split(" | ")[0].removeprefix("| "), []).append(found)
+        sys.stdout.write(f"{found}\n")
         sys.stdout.flush()
+    if write:
+        PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8"), printed), encoding="utf-8")
+    minutes, processors = (time.perf_counter() - began) / 60, os.cpu_count()
+    sys.stdout.write(f"\n{sum(map(len, printed.values()))} lines in {minutes:.1f} minutes on {processors} processors.\n")
 
 
 if __name__ == "__main__":

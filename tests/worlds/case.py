@@ -1,0 +1,93 @@
+"""One line of the oracle's table: a method, its parameters, a setting, the bound, and what is claimed.
+
+``holds``: the bound holds against who knows the method. ``open_``: it does not, and the oracle must catch it; such a line is also the broken twin that shows
+that the oracle sees. Where a method states otherwise of itself, a line says why (``differs``).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from phalanx.methods.base import make
+from worlds.choices import Fold, by_value
+from worlds.oracle import Answer, Bound, Kind, Look, ask, unseen
+from worlds.publications import REFUSED, Output
+from worlds.settings import Setting
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One line of the table."""
+
+    method: str
+    parameters: Mapping[str, Any]
+    table: str
+    """The persons and their values, in words."""
+    setting: Setting
+    bound: Bound
+    claimed: bool
+    """Whether the bound is claimed to hold against who knows the method."""
+    how: Kind = "enumerated"
+    runs: int = 2
+    folds: Mapping[str, Fold] = field(default_factory=dict)
+    only: tuple[Any, ...] | None = None
+    look: Look = lambda output: output
+    refusals: bool = False
+    quick: bool = False
+    """Whether it is asked in every run of the tests."""
+    differs: str = ""
+    """Why ``claimed`` is not what the method states of itself (``holds_if_method_known``); empty where it is."""
+
+    @property
+    def option(self) -> str:
+        """The parameters, as a plan writes them."""
+        return ", ".join(f"{name} = {_plain(value)}" for name, value in self.parameters.items())
+
+    def __str__(self) -> str:
+        return f"{self.method}: {self.option}: {self.table}"
+
+    def made(self) -> Any:
+        """The method with its parameters, as a plan makes it."""
+        return make(self.method, self.parameters)
+
+    def answer(self, progress: Callable[[int, int], None] = unseen) -> Answer:
+        """Ask the oracle."""
+        given = {"folds": self.folds, "only": self.only, "look": self.look, "refusals": self.refusals, "progress": progress}
+        return ask(self.made(), self.setting, self.bound, how=self.how, runs=self.runs, **given)
+
+    def verdict(self, answer: Answer) -> str:
+        """What the answer says of the claim; a word in capitals where they do not agree."""
+        above = any(finding.above > 0 for finding in answer.findings)
+        if self.claimed:
+            return "ABOVE ITS BOUND" if above else "holds" if answer.kind == "exact" else "nothing above"
+        return "open" if above else "open, NOT SEEN"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name} = {_plain(of)}" for name, of in value.items()) + "}"
+    return "[" + ", ".join(map(_plain, value)) + "]" if isinstance(value, list | tuple) else str(value)
+
+
+def without_values(output: Output) -> Output:
+    """An output less its sensitive values, which stand last in a row: what groupings that do not look at values must leave independent of them."""
+    return tuple(
+        shown if shown == REFUSED else tuple(tuple((name, tuple(row[:-1] for row in rows)) for name, rows in group) for group in shown[0]) for shown in output
+    )
+
+
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+FOLDS: Mapping[str, Fold] = {"m-invariance": by_value, "anatomy": by_value}
+
+
+def holds(method: str, parameters: Mapping[str, Any], table: str, setting: Setting, bound: Bound, **more: Any) -> Case:
+    """A bound that must hold against who knows the method."""
+    return Case(method, parameters, table, setting, bound, claimed=True, **({"folds": FOLDS} | more))
+
+
+def open_(method: str, parameters: Mapping[str, Any], table: str, setting: Setting, bound: Bound, **more: Any) -> Case:
+    """A bound that does not hold against who knows the method, which the oracle must see."""
+    return Case(method, parameters, table, setting, bound, claimed=False, **({"folds": FOLDS} | more))
