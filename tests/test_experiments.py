@@ -121,7 +121,18 @@ def test_never_filling_is_measured_beside_the_papers_filling(tmp_path):
     assert int(attacked[1][2]) > int(attacked[0][2])
 
 
-@pytest.mark.parametrize("script", ["acs.py", "balancing.py", "diabetes.py"])
+def test_ways_to_enter_stand_above_the_floor(tmp_path):
+    """By counts alone: every way leaves counterfeits, and none fewer than if every value stood in one signature."""
+    census(1200).write_parquet(tmp_path / "acs2018_occsal.parquet")
+    few = ["--first", 600, "--replaced", 100, "--releases", 5, "--m", 4, "--seeds", 2]
+    ran = run_script("m_invariance/entering.py", *few, data=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    rows = table_after(ran.stdout, "Release 5")
+    assert [row[0] for row in rows] == ["largest first", "in proportion", "fewest left over", "least spread", "half of each", "floor"]
+    assert all(int(row[1]) >= int(rows[-1][1]) > 0 for row in rows)
+
+
+@pytest.mark.parametrize("script", ["acs.py", "balancing.py", "diabetes.py", "entering.py"])
 def test_without_the_data_one_sentence_says_what_to_set(script):
     """No PHALANX_DATA: exit code 2, one line, no traceback."""
     ran = run_script(f"m_invariance/{script}", data=None)
