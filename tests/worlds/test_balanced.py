@@ -318,6 +318,28 @@ def test_failed_odd_cuts_stay_within_the_ratio_up_to_two_hundred_rows() -> None:
     assert worst_odd_cut(range(1, 101), RATIOS) <= 1
 
 
+def odd_thirds(a: int, more: int, held: int, ratio: Fraction) -> Fraction:
+    """The largest of the chances in three parts that a member holds the value, where a cut failed into parts of ``a`` rows, ``more`` of which have one more."""
+    sizes, cap, ways, holders = [a] * (3 - more) + [a + 1] * more, int(a / ratio), 0, [0, 0, 0]
+    for x, y in product(range(min(a, held) + 1), range(min(sizes[1], held) + 1)):
+        parts = (x, y, held - x - y)
+        if cap < max(parts) and 0 <= parts[2] <= sizes[2]:
+            worlds = comb(sizes[0], x) * comb(sizes[1], y) * comb(sizes[2], parts[2])
+            ways += worlds
+            holders = [before + worlds * mine for before, mine in zip(holders, parts, strict=True)]
+    return max(Fraction(number, ways * size) for number, size in zip(holders, sizes, strict=True)) if ways else Fraction(0)
+
+
+@pytest.mark.parametrize("a", [1, 2, 3, 4, 5, 6, 7, 8, pytest.param(13, marks=pytest.mark.slow), pytest.param(27, marks=pytest.mark.slow)])
+def test_a_failed_cut_into_uneven_thirds_stays_within_the_ratio(a: int) -> None:
+    """The same of three parts, one or two of which have one row more; and no chance is above what a series counts for it."""
+    for more, ratio in product((1, 2), RATIOS):
+        for held in range(1, int((3 * a + more) / ratio) + 1):
+            chance, cap = odd_thirds(a, more, held, ratio), int(a / ratio)
+            assert chance * ratio <= 1
+            assert chance <= (Fraction(min(held, cap), a) if held <= 3 * cap else Fraction(held, 3 * a + more))
+
+
 def splits(counts: tuple[int, ...], a: int) -> Iterable[tuple[int, ...]]:
     """How many rows of each value the part of ``a`` rows may hold."""
     return (x for x in product(*(range(c + 1) for c in counts)) if sum(x) == a)
