@@ -4,9 +4,20 @@ VENV   ?= .venv
 
 BIN     := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
+UV      := $(BIN)/uv --quiet --no-config --no-python-downloads
+TESTS   := pytest -q -n auto --dist worksteal
+
+# Environments beside the usual one, each made anew at each run, with what somebody else may have: the core alone, the lowest versions, other Pythons.
+FRESH     = $(UV) venv --clear --python $(BIN)/python $(VENV)-$@
+INTO      = $(UV) pip install --python $(VENV)-$@/bin/python
+INSTALLED = PHALANX_INSTALLED=$(abspath $(VENV)-$@) NUMBA_OPT=0 \
+	$(VENV)-$@/bin/python -m pytest -q -p no:cacheprovider -W default --confcutdir tests/cli tests/cli/test_installed.py
+SAMPLE   ?= 1
+PYTHONS  ?= $(shell for version in 3.11 3.12 3.13 3.14; do \
+	for python in python$$version $(HOME)/.pyenv/versions/$$version*/bin/python; do $$python -c "" 2>/dev/null && echo $$python && break; done; done; true)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick check format bench experiments judges oracle docs-reference clean
+.PHONY: help demo test quick check format core lowest pythons pythons-found lock audit bench experiments judges oracle docs-reference clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -14,42 +25,72 @@ help:  ## what there is to make
 demo: $(VENV)/.demo  ## set everything up and publish a real series, five years of it, three ways
 	@$(BIN)/phalanx demo
 
-test: $(VENV)/.test  ## every test
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal --durations 10
+test: $(VENV)/.locked  ## every test
+	@$(BIN)/python -m $(TESTS) --durations 10
 
-quick: $(VENV)/.test  ## every test but the slow ones
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow"
+quick: $(VENV)/.locked  ## every test but the slow ones
+	@$(BIN)/python -m $(TESTS) -m "not slow"
 
-check: $(VENV)/.check  ## lint, format, types, layers
+check: $(VENV)/.locked  ## lint, format, types, layers
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy --strict src
 	@$(BIN)/lint-imports
 
-format: $(VENV)/.check  ## what can be put right by machine
+format: $(VENV)/.locked  ## what can be put right by machine
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/.test  ## speed and memory, beside the floor
+core: $(VENV)/.uv  ## the core alone, without any extra: how large it is, and that it works
+	@$(FRESH)
+	@$(INTO) .
+	@du -sm $(VENV)-$@/lib/python3*/site-packages | sed 's/\t.*/ MB: the core and what it needs/'
+	@$(INTO) 'pytest>=8.3'
+	@NUMBA_DISABLE_JIT=1 $(INSTALLED)  # compiled they are everywhere else, which takes a minute
+
+lowest: $(VENV)/.uv  ## the lowest versions that pyproject.toml declares: that they work
+	@$(FRESH)
+	@$(INTO) --resolution lowest-direct '.[all]' 'pytest>=8.3'
+	@$(INSTALLED)
+
+pythons: $(VENV)/.uv  ## the quick tests on every Python that is here, or on PYTHONS=…; every n-th test with SAMPLE=n
+	@set -e; for python in $(PYTHONS); do \
+	  echo "== $$($$python --version)"; $(UV) venv --clear --python $$python $(VENV)-$@; \
+	  $(INTO) --require-hashes -r requirements.lock; $(INTO) --no-deps --editable .; \
+	  NUMBA_CACHE_DIR=$(abspath $(VENV)-$@)/numba SAMPLE=$(SAMPLE) $(VENV)-$@/bin/python -m $(TESTS) -m "not slow"; \
+	done
+
+pythons-found:  ## the Pythons that are here
+	@echo $(PYTHONS)
+
+lock: $(VENV)/.uv  ## requirements.lock anew: the newest versions of all that tests and checks install, with their hashes
+	@$(UV) pip compile --upgrade --universal --generate-hashes --no-annotate --all-extras --python-version 3.11 \
+	  --default-index https://pypi.org/simple --custom-compile-command 'make lock' --output-file requirements.lock pyproject.toml
+
+audit: $(VENV)/.uv  ## whether a vulnerability is known of anything in requirements.lock; fails where nobody can be asked
+	@$(UV) tool run --from 'pip-audit~=2.10' pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r requirements.lock || \
+	  { echo "Not green: a vulnerability is known, or PyPI could not be asked about a package; the lines above say which." >&2; exit 1; }
+
+bench: $(VENV)/.locked  ## speed and memory, beside the floor
 	@set -e; for script in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script; done
 
-experiments: $(VENV)/.test  ## the papers' figures on real data
+experiments: $(VENV)/.locked  ## the papers' figures on real data
 	@set -e; for script in $(sort $(shell grep -l __main__ experiments/*/*.py)); do echo "== $$script"; $(BIN)/python $$script; done
 
-judges: $(VENV)/.test  ## our adversaries beside Anonymeter and anonypyx, in an environment of their own
+judges: $(VENV)/.locked  ## our adversaries beside Anonymeter and anonypyx, in an environment of their own
 	@$(BIN)/python experiments/judges/judges.py
 
-oracle: $(VENV)/.test  ## publish from every world: what who knows the method learns, as a table (ORACLE='--write METHOD': into its page)
+oracle: $(VENV)/.locked  ## publish from every world: what who knows the method learns, as a table (ORACLE='--write METHOD': into its page)
 	@PYTHONPATH=tests $(BIN)/python -m worlds.table $(ORACLE)
 
-docs-reference: $(VENV)/.test  ## docs/reference/ from the docstrings
+docs-reference: $(VENV)/.locked  ## docs/reference/ from the docstrings
 	@$(BIN)/python docs/reference.py
 
 clean:  ## remove the environment and every cache
-	rm -rf $(VENV) experiments/judges/.venv-judges build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-core $(VENV)-lowest $(VENV)-pythons experiments/judges/.venv-judges build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Each stamp says that its extra is installed as pyproject.toml now has it; a second run starts at once.
+# Each stamp says that what it names is installed as pyproject.toml and requirements.lock now have it; a second run starts at once.
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null || \
 	  { echo "Phalanx needs Python 3.11 to 3.14 and '$(PYTHON)' is not one; name one that is, as in: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
@@ -61,10 +102,11 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml
 	@$(INSTALL) --editable '.[demo]'
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.python pyproject.toml
-	@$(INSTALL) --editable '.[demo,test]'
+$(VENV)/.uv: $(VENV)/.python
+	@$(INSTALL) 'uv~=0.13.9'
 	@touch $@
 
-$(VENV)/.check: $(VENV)/.python pyproject.toml
-	@$(INSTALL) --editable '.[check]'
+$(VENV)/.locked: $(VENV)/.uv pyproject.toml requirements.lock
+	@$(UV) pip install --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(UV) pip install --python $(BIN)/python --no-deps --editable .
 	@touch $@
