@@ -30,7 +30,9 @@ def series(folder: Path, method, schema=SCHEMA, name="visits"):
 
 
 def protecting(**settings):
-    return GlobalGuarantee(**({"l": 2, "protect": ["chlamydia", "syphilis"]} | settings))
+    """Two values, which need not be in the first table."""
+    named = ["chlamydia", "syphilis"]
+    return GlobalGuarantee(**({"l": 2, "protect": named, "expected_later": named} | settings))
 
 
 def truth_of(published, ledger, name, protected):

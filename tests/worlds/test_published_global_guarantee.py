@@ -43,7 +43,9 @@ class Series:
     """
 
     def __init__(self, tables, prior=RARE, protected=("hiv",), bound=HALF, ages=lambda person: person, **parameters):
-        self.method = GlobalGuarantee(**({"l": 2, "protect": list(protected), "strategy": "constant-ratio", "horizon": 1} | parameters))
+        self.method = GlobalGuarantee(
+            **({"l": 2, "protect": list(protected), "expected_later": list(protected), "strategy": "constant-ratio", "horizon": 1} | parameters)
+        )
         self.tables, self.protected, self.bound, self.ages = tables, protected, bound, ages
         self.priors = prior if isinstance(prior, list) else [prior] * len(tables)
         self.ever, self.told = Fraction(0), Fraction(0)
@@ -199,7 +201,7 @@ def carriers(n, present):
     )
 
 
-COHORTS = GlobalGuarantee(l=2, protect=["hiv"], permanent=["hiv"])
+COHORTS = GlobalGuarantee(l=2, protect=["hiv"], permanent=["hiv"], expected_later=["hiv"])
 
 
 def test_members_of_a_cohort_are_carriers_with_their_share():
