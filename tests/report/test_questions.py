@@ -34,7 +34,7 @@ def people(n=80):
 def publish(tmp_path, name, times=1):
     schema = Schema(identifier="who", quasi=["age", "hours"], sensitive="ill")
     series = Series("s", schema=schema, method=make(name, METHODS[name]), to=tmp_path / name)
-    return [series.publish(people()) for _ in range(times)][-1].report.read_text(encoding="utf-8")
+    return [series.publish(people()) for _ in range(times)][-1].page.read_text(encoding="utf-8")
 
 
 def section(text):

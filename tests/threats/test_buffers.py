@@ -39,7 +39,7 @@ def behind(table: Any) -> bytes:
 def test_nothing_stands_behind_what_is_published(tmp_path: Path, name: str, kind: str) -> None:
     """Of a table that is a part of a longer one, no table of the release has a byte of the rest in its buffers."""
     part = people()[N : 2 * N] if kind == "a slice" else people().filter(~pl.col("town").str.starts_with(MARKER))
-    release = Series("s", schema=SCHEMA, method=METHODS[name], to=tmp_path / "out", report=False).publish(part).release
+    release = Series("s", schema=SCHEMA, method=METHODS[name], to=tmp_path / "out", report=False).publish(part)
     for table in release.form.tables().values():
         assert MARKER.encode() not in behind(table)
         assert MARKER.encode() not in behind(table.to_arrow(compat_level=pl.CompatLevel.oldest()))

@@ -23,7 +23,7 @@ def table() -> pl.DataFrame:
 
 def published(folder: Path, seed: int | None = None) -> list[int]:
     """The order in which the rows of a release stand, as places in the source."""
-    release = Series("s", schema=SCHEMA, method=Anatomy(l=2), to=folder, report=False, ledger=f"sqlite:///{folder}.db", seed=seed).publish(table()).release
+    release = Series("s", schema=SCHEMA, method=Anatomy(l=2), to=folder, report=False, ledger=f"sqlite:///{folder}.db", seed=seed).publish(table())
     return [age - 20 for age in release.form.table["age"].to_list()]
 
 
