@@ -67,6 +67,15 @@ def test_the_goal_of_membership(data):
     assert [row[8] for row in rows if row[0] == "like German credit"] == ["", "", "held"] * 3
 
 
+def test_further_tables_of_membership(data):
+    """Adult with all attributes and the health panel need no further file; whoever goes by counts alone stands beside both adversaries."""
+    ran = run_script("slicing/membership.py", "--others", data=data)
+    assert ran.returncode == 0, ran.stderr
+    (rows,) = tables_of(ran.stdout).values()
+    assert [row[0] for row in rows] == ["Adult, OCC-15", "health panel", "health panel without income"]
+    assert rows[2][7].startswith("missed by")
+
+
 def test_readings(data):
     """Nobody is above the bound by shares, by rows or by counting."""
     ran = run_script("slicing/readings.py", data=data)

@@ -24,3 +24,11 @@ def first_encounters(quasi: Sequence[str] = QUASI) -> Microdata:
     """The complete rows of everybody's first encounter, of women and men; the chapter of the first diagnosis is sensitive."""
     found = pl.read_parquet(Path(os.environ["PHALANX_DATA"], _NAME)).filter(pl.col("visit_no") == 1, pl.col("gender").is_in(["Female", "Male"]))
     return microdata(quasi, found.select(*quasi, SENSITIVE).drop_nulls(), SENSITIVE)
+
+
+def in_folder(name: str) -> pl.DataFrame | None:
+    """Another table of the folder; None where it is not there."""
+    path = Path(os.environ.get("PHALANX_DATA", ""), name)
+    if not path.is_file():
+        return None
+    return pl.read_csv(path, infer_schema_length=None) if path.suffix == ".csv" else pl.read_parquet(path)
