@@ -263,3 +263,15 @@ def test_a_registry_is_of_use_to_some_methods_only(tmp_path, method):
     with pytest.raises(PlanError, match=r"plan\.toml' \[source.registry\] is of use to global-guarantee only; remove it"):
         planned(tmp_path, text).method()
     assert planned(tmp_path, text.replace(REGISTRY, "[schema]\n")).method().takes_registry is False
+
+
+def test_a_key_of_a_hundred_thousand_parts_is_refused_at_once(tmp_path):
+    """Reading it would take minutes; and a path that leads in a circle is refused by its name."""
+    file = tmp_path / "plan.toml"
+    file.write_text(f"a{'.a' * 100_000} = 1\n")
+    with pytest.raises(PlanError, match="has a line of more than 2000 dots"):
+        Plan.read(file)
+    (tmp_path / "round").symlink_to("round")
+    file.write_text('[series]\nname = "s"\n[source]\npath = "round"\n[schema]\nquasi = ["a"]\n[method]\nname = "mondrian"\nk = 2\n[publish]\nto = "out"\n')
+    with pytest.raises(PlanError, match="'round' leads nowhere"):
+        Plan.read(file).source_path()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from phalanx.adversaries.disclosure import Disclosed
 from phalanx.attacking import beyond, disclosed
 from phalanx.data.microdata import Microdata
-from phalanx.errors import GuaranteeError, MethodError
+from phalanx.errors import GuaranteeError, MethodError, SchemaError
 from phalanx.guarantees import truth
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.verify import verify
@@ -70,6 +70,7 @@ class Drafting:
             progress("group")
             rng = self._randomness(attempt)
             draft = method.publish(self.microdata, self.memory, rng)
+            _check_attributes(self.earlier, draft)
             with room() as folder:
                 progress("write")
                 write_folder(folder.path, draft.form, self.formats, **self._manifest_fields(draft, rng))
@@ -143,3 +144,19 @@ def _person_to_group(microdata: Microdata, draft: Draft) -> "pl.DataFrame | None
     if microdata.registry is not None and draft.registered is not None:
         members.append(pl.DataFrame({"person": microdata.registry.persons, "group": draft.registered}))
     return pl.concat(members).filter(pl.col("group") > 0)
+
+
+def _check_attributes(earlier: Sequence[Release], draft: Draft) -> None:
+    """SchemaError where the columns are not those of the release before, as when one row makes a column of numbers one of texts."""
+    if not earlier:
+        return
+    before = earlier[-1]
+    known = {attribute.name: attribute.type for attribute in before.form.attributes}
+    for now in draft.form.attributes:
+        if known.get(now.name, now.type) != now.type:
+            raise SchemaError(
+                f"column {now.name!r} is {now.type} in this table, and was {known[now.name]} in release {before.number}; "
+                "correct the table, or name the type in the schema's types."
+            )
+    if list(draft.form.attributes) != list(before.form.attributes):
+        raise SchemaError(f"the published columns are not those of release {before.number}, and a series keeps its own; give the plan another series name.")

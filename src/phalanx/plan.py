@@ -23,8 +23,12 @@ SeriesName = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z0-9_-][A-Z
 Format = Literal["parquet", "csv"]
 
 
-_LARGEST: Final = 10_000_000
+_LARGEST: Final = 1_000_000
 """So many bytes of a plan are read: what is named by mistake may have no end."""
+
+
+_MOST_DOTS: Final = 2000
+"""So many dots may stand between two equals signs on one line: the time to read a key grows with the square of its dots."""
 
 
 class _Section(BaseModel):
@@ -168,6 +172,8 @@ class Plan:
     @classmethod
     def parse(cls, text: str, path: Path) -> "Plan":
         """A plan from its text; ``path`` is where it stands, or would."""
+        if any(part.count(".") > _MOST_DOTS for line in text.splitlines() for part in line.split("=")):
+            raise PlanError(f"the plan {str(path)!r} has a line of more than {_MOST_DOTS} dots; break it into several lines.")
         try:
             data = tomllib.loads(text)
         except (ValueError, RecursionError) as wrong:
@@ -291,7 +297,10 @@ class Plan:
         return self._url(self.sections.ledger.url or f"sqlite:///{self.name}.db", "[ledger] url")
 
     def _resolved(self, path: str) -> Path:
-        return (self.path.absolute().parent / Path(path).expanduser()).resolve()
+        try:
+            return (self.path.absolute().parent / Path(path).expanduser()).resolve()
+        except (RuntimeError, ValueError):  # links that go round, the home of nobody, a NUL
+            raise PlanError(f"in the plan {str(self.path)!r} the path {path!r} leads nowhere; correct it.") from None
 
     def _table(self, table: TableSection, section: str) -> str:
         return str(self._resolved(table.path)) if table.path is not None else self._url(table.url or "", f"{section} url")

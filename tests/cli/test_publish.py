@@ -25,6 +25,22 @@ def test_counts_are_those_of_the_form(ward, method: str, counted: list[str]) -> 
     assert len(figures.split()) == len(counted) - counted.count("back")
 
 
+def test_a_column_that_changes_its_type_is_named(ward) -> None:
+    """A text in a column of numbers makes all of it text: said before anything is written, and not as a failed check of ours; so is a column that is new."""
+    assert ward.publish("--quiet").code == 0
+    there, table = ward.snapshot(), (ward.path / "t.csv").read_text()
+    ward.table(table.replace("p3,23,", "p3,unknown,"))
+    said = ward.publish("--quiet")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("phalanx: column 'age' is categorical in this table, and was numeric in release 1;")
+    ward.table("\n".join(f"{line},{'more' if i == 0 else 'x'}" for i, line in enumerate(table.splitlines())) + "\n")
+    ward.plan(schema='identifier = "who"\nquasi = ["age", "zip"]\nsensitive = "ill"\nkeep = ["more"]')
+    said = ward.publish("--quiet")
+    assert (said.code, "the published columns are not those of release 1" in said.err) == (2, True)
+    ward.table(table)
+    assert ward.snapshot().keys() == there.keys()
+
+
 def named(out: str) -> dict[str, str]:
     """What the lines about adversaries say, by adversary."""
     return dict(re.findall(r"^(\w+): +(names .*)$", out, flags=re.MULTILINE))

@@ -48,8 +48,8 @@ def killed(place: Place, release: int, seconds: float | None) -> float | None:
     os.close(watched)
     os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
-    if os.WIFSIGNALED(status) and seconds is None:
-        raise RuntimeError("a publisher hangs")
+    if os.WIFSIGNALED(status) and (seconds is None or os.WTERMSIG(status) != signal.SIGKILL):
+        raise RuntimeError("a publisher hangs or crashes")
     if not os.WIFSIGNALED(status) and os.WEXITSTATUS(status):
         raise RuntimeError("a publisher fails")
     return None if os.WIFSIGNALED(status) else took
@@ -74,8 +74,8 @@ def _next(releases: int) -> str:
     return f"{scene.NAME}-{releases + 1}"
 
 
-def kills(place: Place, count: int, fate: random.Random) -> int:
-    """Kill so many publishers of a first and of a second release, and print what was found; how many faults there are."""
+def kills(place: Place, count: int, fate: random.Random, until: float) -> int:
+    """Kill so many publishers, or until the time is over, of a first and of a second release by turns, and print what was found; how many faults there are."""
     found: Counter[str] = Counter()
     faults: list[str] = []
     began = time.monotonic()
@@ -86,16 +86,20 @@ def kills(place: Place, count: int, fate: random.Random) -> int:
         place.keep()
         share = count - count // 2 if releases else count // 2
         takes = [_whole(place, releases) for _ in range(3)]
-        for at in range(share):
-            moment = BEYOND * (at + fate.random()) / share * sorted(takes[-5:])[len(takes[-5:]) // 2]
-            state, _, wrong = kill(place, releases, moment)
+        shares = random.Random(fate.random()).sample([(at + fate.random()) / share for at in range(share)], share)
+        ends = began + (until - began) * (releases + 1) / 2
+        for at, moment in enumerate(shares):
+            if time.monotonic() > ends:
+                break
+            seconds = BEYOND * moment * sorted(takes[-5:])[len(takes[-5:]) // 2]
+            state, _, wrong = kill(place, releases, seconds)
             found[state] += 1
-            faults += [f"release {releases + 1}, killed after {moment:.3f} s ({state}): {fault}" for fault in wrong]
+            faults += [f"release {releases + 1}, killed after {seconds:.3f} s ({state}): {fault}" for fault in wrong]
             if at % 10 == 9:  # others use the machine, too
                 takes.append(_whole(place, releases))
     faults += forked(place.strays_of_all)
     states = ", ".join(f"{found[state]} {state}" for state in ("nothing yet", "staged", "recorded", "named", "came through"))
-    said = f"{count} publishers killed at random moments ({states}) in {time.monotonic() - began:.0f} s: {len(faults)} fault(s)"
+    said = f"{sum(found.values())} publishers killed at random moments ({states}) in {time.monotonic() - began:.0f} s: {len(faults)} fault(s)"
     print(f"{type(place).__name__}: {said}", flush=True)  # noqa: T201 - a script
     for fault in faults:
         print(f"    {fault}", flush=True)  # noqa: T201
@@ -107,7 +111,7 @@ def _whole(place: Place, releases: int) -> float:
     place.reset()
     took = killed(place, releases + 1, None)
     if took is None:
-        raise RuntimeError("a publisher hangs")
+        raise RuntimeError("a publisher hangs or crashes")
     return took
 
 
@@ -116,6 +120,7 @@ def main() -> int:
     asked = argparse.ArgumentParser(prog="python -m crash.moments", description=__doc__)
     asked.add_argument("kills", nargs="?", type=int, default=200)
     asked.add_argument("--seed", type=int, default=1)
+    asked.add_argument("--minutes", type=float, default=1e6, help="for each ledger: end then, however many kills are left")
     asked.add_argument("--ledger", choices=["sqlite", "postgresql"], action="append")
     asked.add_argument("--twin", choices=TWINS)
     said = asked.parse_args()
@@ -137,7 +142,7 @@ def main() -> int:
             if said.twin:
                 TWINS[said.twin]()
             try:
-                wrong += kills(place, said.kills, random.Random(said.seed))
+                wrong += kills(place, said.kills, random.Random(said.seed), time.monotonic() + 60 * said.minutes)
             except BaseException:
                 for log in [Path(short, "log")] if server else []:
                     print("\n".join(line for line in log.read_text(errors="replace").splitlines() if "statement:" not in line)[-3000:])  # noqa: T201

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from phalanx.data.frames import like, to_polars
-from phalanx.errors import SourceError
+from phalanx.errors import ReleaseError, SourceError
+from phalanx.release.foreign import Foreign
 
 ROWS = {"n": [1, 2, 3], "t": ["a", None, "c"]}
 
@@ -138,3 +139,12 @@ def test_pandas_is_not_imported_for_others():
     )
 
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "set()"
+
+
+def test_extension_types_are_what_they_hold() -> None:
+    """A column of an Arrow extension type, which Polars casts to nothing, comes in as its storage; somebody else's table with one is refused in a sentence."""
+    values = pa.array([1, 0, 1], pa.int8()).cast(pa.bool8())
+    frame = to_polars(pa.table({"a": values}), drop=None)
+    assert frame["a"].dtype == pl.Int8 and frame["a"].to_list() == [1, 0, 1]
+    with pytest.raises(ReleaseError, match="one value per cell is needed"):
+        Foreign.read(pa.table({"a": values}), quasi=["a"])

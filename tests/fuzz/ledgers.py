@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import random
-import shutil
 import sqlite3
 from pathlib import Path
 
@@ -147,7 +146,7 @@ def key(fate: random.Random) -> list[str]:
             )
             os.environ["PHALANX_LEDGER_NEW_KEY"] = fate.choice(["", "1" * 64, "x"])
         case _:
-            shutil.copy(fate.choice(["ward.series.key", "ledger.db.mark", "t1.csv", "ledger.db.key"]), file)
+            file.write_bytes(Path(fate.choice(["ward.series.key", "ledger.db.mark", "t1.csv", "ledger.db.key"])).read_bytes())
     return ask(fate)
 
 

@@ -163,7 +163,8 @@ def broken(outcome: Outcome, out: bytes, err: bytes) -> list[str]:
     if outcome.megabytes > MEGABYTES:
         faults.append(f"it took more than {MEGABYTES} MB")
     if outcome.ended != "refused":
-        return faults + (["it said something on standard error"] if err and not faults else [])
+        refused = outcome.ended == "does not hold" and SPOKEN.fullmatch(err)
+        return faults + (["it said something on standard error"] if err and not refused and not faults else [])
     if "--json" in outcome.words:
         try:
             said = json.loads(out).keys() == {"error"} and not err

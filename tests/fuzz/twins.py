@@ -89,7 +89,7 @@ def dies(_: random.Random) -> list[str]:
 
 TWINS = {
     raises: "a fault of Phalanx",
-    panics: "a traceback",
+    panics: "a panic",
     sleeps: "it took more than 10 seconds",
     swells: "it took more than 2048 MB",
     tells: "a value of the table",

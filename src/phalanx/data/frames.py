@@ -127,6 +127,8 @@ def _check_unique(names: list[str]) -> None:
 
 def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
     check_names(frame.columns, SourceError)
+    extended = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.BaseExtension)]
+    frame = frame.with_columns(frame[name].ext.storage() for name in extended)  # what they hold, as nothing can be done with the rest
     casts = []
     for name, dtype in frame.schema.items():
         if name == "":

@@ -81,7 +81,7 @@ def _text(column: pl.Series) -> pl.Series:
     """Every cell as text, missing stays missing."""
     if column.dtype == pl.Binary:
         return column.bin.encode("hex")
-    if column.dtype.is_nested() or column.dtype == pl.Object:
+    if column.dtype.is_nested() or column.dtype == pl.Object or isinstance(column.dtype, pl.BaseExtension):
         raise ReleaseError(f"column {column.name!r} holds {column.dtype}, and one value per cell is needed; flatten it.")
     return column.cast(pl.String)
 
