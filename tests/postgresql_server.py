@@ -82,7 +82,7 @@ def fresh_schema():
     """The URL of a schema of its own, empty, in the shared server: as good as a database of its own, and a hundred times as quick to make."""
     import adbc_driver_postgresql.dbapi as postgresql
 
-    name = f"ledger{next(_schemas)}"
+    name = f"ledger{os.getpid()}_{next(_schemas)}"  # forks of one process share the server
     with postgresql.connect(running(), autocommit=True) as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE SCHEMA {name}")
     return f"{running()}&options=-csearch_path%3D{name}"
