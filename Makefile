@@ -17,7 +17,7 @@ PYTHONS  ?= $(shell for version in 3.11 3.12 3.13 3.14; do \
 	for python in python$$version $(HOME)/.pyenv/versions/$$version*/bin/python; do $$python -c "" 2>/dev/null && echo $$python && break; done; done; true)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick check format core lowest pythons pythons-found lock audit bench experiments judges oracle docs-reference clean
+.PHONY: help demo test quick check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments judges oracle docs-reference clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -70,6 +70,15 @@ lock: $(VENV)/.uv  ## requirements.lock anew: the newest versions of all that te
 audit: $(VENV)/.uv  ## whether a vulnerability is known of anything in requirements.lock; fails where nobody can be asked
 	@$(UV) tool run --from 'pip-audit~=2.10' pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r requirements.lock || \
 	  { echo "Not green: a vulnerability is known, or PyPI could not be asked about a package; the lines above say which." >&2; exit 1; }
+
+fuzz: $(VENV)/.locked  ## ten thousand hostile inputs at every door
+	@PYTHONPATH=tests $(BIN)/python -m fuzz
+
+kills: $(VENV)/.locked  ## 200 publishers killed at random moments, with each kind of ledger
+	@cd tests && $(abspath $(BIN))/python -m crash.moments 200
+
+mutants: $(VENV)/.locked  ## 300 small changes to what checks, remembers and accounts, which some test must notice
+	@PYTHONPATH=tests $(BIN)/python -m mutants
 
 bench: $(VENV)/.locked  ## speed and memory, beside the floor
 	@set -e; for script in $(sort $(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(BIN)/python $$script; done
