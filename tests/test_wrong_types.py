@@ -81,7 +81,7 @@ def test_a_schema_says_what_it_takes(given: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize("wrong", [None, 3, [None], [3], {"a": 1}, object()])
 def test_verify_takes_releases(wrong: Any) -> None:
     """Something else in the place of releases is refused."""
-    with pytest.raises(ReleaseError, match="no list of releases"):
+    with pytest.raises(ReleaseError, match="what is given is no release"):
         px.verify(wrong)
 
 

@@ -17,7 +17,7 @@ from phalanx.release.recoded import Recoded
 if TYPE_CHECKING:
     from phalanx.adversaries.opinion import Answer
 
-MOST_ROWS: Final = 5_000
+MOST_ROWS: Final = 1_000
 """A larger release is not attacked for its report. The limit is on published rows, which everybody knows, so that no time and no silence follows the values."""
 _SAMPLE: Final = 2000
 """So many persons are attacked, drawn at random, where there are more."""

@@ -95,11 +95,11 @@ def asked(releases: Release | Sequence[Release], evidence: Evidence | None) -> t
     ReleaseError where something else is in the place of a release.
     """
     given = [releases] if isinstance(releases, Release) else releases
-    if not isinstance(given, Sequence) or isinstance(given, str) or not all(isinstance(release, Release) for release in given):
+    if not isinstance(given, Sequence) or not all(hasattr(release, "form") for release in given):
         raise ReleaseError("an adversary attacks releases, and is given something else; give it a list of what Release.read or publish returned.")
     if not isinstance(evidence, Evidence | None):
         raise ReleaseError("what is laid beside the releases is not evidence; give an Evidence, or nothing.")
-    return list(given), Evidence.of([release.evidence for release in given]) if evidence is None else evidence
+    return list(given), Evidence.of([getattr(release, "evidence", Evidence()) for release in given]) if evidence is None else evidence
 
 
 def _rounded(share: float | None) -> float | None:
