@@ -65,7 +65,7 @@ class Sliced(Form):
         """One row per tuple; of a compact release the columns' values in ascending order, each column by itself."""
         if not self.compact:
             return self.given[0]
-        sides = [part[np.repeat(np.arange(part.height), part[COUNT].to_numpy())].drop(COUNT) for part in self.parts]
+        sides = [part[np.repeat(np.arange(part.height), part[COUNT].cast(pl.Int64).to_numpy())].drop(COUNT) for part in self.parts]
         named = [side.rename(dict(zip(self.published(i), self._in_rows(i), strict=True))) for i, side in enumerate(sides)]
         return pl.concat([named[0], *(side.drop(BUCKET) for side in named[1:])], how="horizontal")
 
@@ -194,7 +194,7 @@ def check_published(attributes: Sequence[PublishedAttribute]) -> None:
     names, published = [a.name for a in attributes], [c for a in attributes for c in a.columns]
     if len(set(names)) < len(names) or len(set(published)) < len(published) or not all(a.columns for a in attributes):
         raise ReleaseError("the manifest does not name every attribute and its columns once; ask the publisher for the folder again.")
-    if taken := next((name for name in published if name in (BUCKET, COUNT) or "\0" in name), None):
+    if taken := next((name for name in published if name in (BUCKET, COUNT)), None):
         raise ReleaseError(f"the manifest calls a column {taken!r}, which is taken; ask the publisher for the folder again.")
 
 
