@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from phalanx import MInvariance, Release, Schema, Series, publishing, staging, verify
+from phalanx import MInvariance, Release, Schema, Series, drafting, staging, verify
 from phalanx.errors import LedgerError, ReleaseError
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.release import folder
@@ -27,7 +27,7 @@ PUBLISHER = """
 import os, sys
 from pathlib import Path
 import polars as pl
-from phalanx import MInvariance, Schema, Series, publishing, staging
+from phalanx import MInvariance, Release, Schema, Series, drafting, staging
 from phalanx.errors import PhalanxError
 from phalanx.ledger import Ledger
 to, series, step, wait = Path(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4] == "wait"
@@ -40,9 +40,9 @@ def dying(place, name, when):
         os._exit(9)
     setattr(place, name, call)
 steps = {
-    "before write": (publishing, "write_folder", "before"), "after write": (publishing, "write_folder", "after"),
-    "during check": (publishing, "verify", "before"), "before commit": (Ledger, "commit", "before"), "after commit": (Ledger, "commit", "after"),
-    "before rename": (Path, "rename", "before"), "after rename": (staging.Folder, "hand_out", "after"), "before report": (Series, "_report", "before"),
+    "before write": (drafting, "write_folder", "before"), "after write": (drafting, "write_folder", "after"),
+    "during check": (drafting, "verify", "before"), "before commit": (Ledger, "commit", "before"), "after commit": (Ledger, "commit", "after"),
+    "before rename": (Path, "rename", "before"), "after rename": (staging.Folder, "hand_out", "after"), "before report": (Release, "report", "before"),
 }
 if step in steps:
     dying(*steps[step])
@@ -52,7 +52,7 @@ if wait:
 table = pl.DataFrame({"who": range(40), "age": [20 + i % 9 for i in range(40)], "ill": ["abcde"[i % 5] for i in range(40)]})
 schema = Schema(identifier="who", quasi=["age"], sensitive="ill")
 try:
-    made = Series(series, schema=schema, method=MInvariance(m=2), to=to, ledger=f"sqlite:///{to}/l.db", report=False).publish(table)
+    made = Series(series, schema=schema, method=MInvariance(m=2), to=to, ledger=f"sqlite:///{to}/l.db", report=step == "before report").publish(table)
     print("published", made.number, flush=True)
 except PhalanxError as error:
     print(error, flush=True)
@@ -117,9 +117,9 @@ class Death(BaseException):
 
 
 OWNERS: dict[str, tuple[Any, str]] = {
-    "before write": (publishing, "write_folder"), "after write": (publishing, "write_folder"), "during check": (publishing, "verify"),
+    "before write": (drafting, "write_folder"), "after write": (drafting, "write_folder"), "during check": (drafting, "verify"),
     "before commit": (Ledger, "commit"), "after commit": (Ledger, "commit"), "before rename": (Path, "rename"),
-    "after rename": (staging.Folder, "hand_out"), "before report": (Series, "_report"),
+    "after rename": (staging.Folder, "hand_out"), "before report": (Release, "report"),
 }  # fmt: skip
 
 
@@ -144,9 +144,9 @@ def test_a_publisher_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         patch.setattr(staging.Folder, "__exit__", lambda self, *_: os.close(self._lock))
         patch.setattr(staging, "recover", lambda *a: recover(*a) if alive else None)
         with pytest.raises(Death):
-            series_in(tmp_path).publish(table())
+            series_in(tmp_path, report=step == "before report").publish(table())
     assert len(recorded(tmp_path)) == before + (step in KNOWN)
-    assert len(staged(tmp_path)) == (step not in {"after rename", "before report"})
+    assert len(staged(tmp_path)) == (step != "after rename")  # a report has a staging folder of its own
     made = series_in(tmp_path).publish(table())
     assert made.number == before + (step in KNOWN) + 1
     check_whole(tmp_path, made.number)
@@ -157,12 +157,12 @@ def interrupt(*_: Any, **__: Any) -> Any:
 
 
 PLACES: dict[str, tuple[Any, str]] = {
-    "write": (publishing, "write_folder"),
-    "read back": (Release, "read"),
-    "check": (publishing, "verify"),
+    "write": (drafting, "write_folder"),
+    "read back": (folder.Release, "read"),
+    "check": (drafting, "verify"),
     "commit": (Ledger, "commit"),
     "rename": (staging.Folder, "hand_out"),
-    "report": (Series, "_report"),
+    "report": (Release, "report"),
 }
 
 
@@ -180,7 +180,7 @@ def test_a_publisher_that_is_interrupted(tmp_path: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, interrupt if when == "before" else then_interrupt)
         with pytest.raises(KeyboardInterrupt):
-            series_in(tmp_path).publish(table())
+            series_in(tmp_path, report=place == "report").publish(table())
     committed = (place, when) == ("commit", "after") or place in {"rename", "report"}
     check_whole(tmp_path, 1 if committed else 0)
     assert series_in(tmp_path).publish(table()).number == (2 if committed else 1)
@@ -206,8 +206,8 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_disk_that_fills_up_while_writing(tmp_path: Path) -> None:
     """Where the operating system refuses to let a file grow, the writer's error is one sentence and nothing is left."""
     limited = PUBLISHER.replace("import os, sys", "import os, sys, resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)").replace(
-        "try:\n", "real = publishing.write_folder\ndef small(*a, **k):\n    resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))\n    real(*a, **k)\n"
-        "publishing.write_folder = small\ntry:\n", 1
+        "try:\n", "real = drafting.write_folder\ndef small(*a, **k):\n    resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))\n    real(*a, **k)\n"
+        "drafting.write_folder = small\ntry:\n", 1
     )  # fmt: skip
     series_in(tmp_path).publish(table())
     done = subprocess.run([sys.executable, "-c", limited, str(tmp_path), "s", "none", "go"], capture_output=True, text=True, timeout=60, check=False)
@@ -243,7 +243,7 @@ def test_a_name_that_is_taken(tmp_path: Path) -> None:
 
 def test_a_report_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A report that cannot be written does not undo the release, and the error does not say that it did."""
-    monkeypatch.setattr(Series, "_report", raising(OSError(28, "No space left on device")))
+    monkeypatch.setattr(Release, "report", raising(OSError(28, "No space left on device")))
     with pytest.raises(ReleaseError, match=r"release 1 is published as .*s-1, but its report cannot be written \(no space left .*\); do not publish"):
         series_in(tmp_path, report=True).publish(table())
     check_whole(tmp_path, 1)
@@ -377,7 +377,7 @@ def test_two_publishers_of_one_series(tmp_path: Path) -> None:
 
 def test_somebody_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A publisher that is overtaken between its check and its commit publishes nothing and says why; the other's release stands."""
-    real, overtaken = publishing.verify, []
+    real, overtaken = drafting.verify, []
 
     def verify_slowly(*a: Any, **k: Any) -> Any:
         if not overtaken:
@@ -385,7 +385,7 @@ def test_somebody_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             series_in(tmp_path).publish(table(30))
         return real(*a, **k)
 
-    monkeypatch.setattr(publishing, "verify", verify_slowly)
+    monkeypatch.setattr(drafting, "verify", verify_slowly)
     with pytest.raises(LedgerError, match="published by somebody else meanwhile; publish again to make release 2"):
         series_in(tmp_path).publish(table(40))
     check_whole(tmp_path, 1)

@@ -329,7 +329,7 @@ def test_interrupted_by_the_keyboard(ward, monkeypatch: pytest.MonkeyPatch) -> N
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("phalanx.publishing.write_folder", interrupted)
+        patched.setattr("phalanx.drafting.write_folder", interrupted)
         said = ward.publish()
         as_json = ward.publish("--json")
     assert said.code == as_json.code == 130

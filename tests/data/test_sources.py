@@ -88,10 +88,10 @@ def test_not_a_number_among_numbers(tmp_path):
 
 
 def test_line_ends_marks_quotes_and_strange_names(tmp_path):
-    """Windows line ends, a byte order mark, quoted separators and line breaks, and any column name are read as they are meant."""
-    frame = read_source(csv_of(tmp_path, '\ufeff"say ""hi""","a,b","line\nbreak",🙂\r\n"1\n2","x,y",,z\r\n\r\n'))
+    """Windows line ends, a byte order mark, quoted separators, line breaks in values, and any column name on one line are read as they are meant."""
+    frame = read_source(csv_of(tmp_path, '\ufeff"say ""hi""","a,b",two words,🙂\r\n"1\n2","x,y",,z\r\n\r\n'))
 
-    assert frame.columns == ['say "hi"', "a,b", "line\nbreak", "🙂"]
+    assert frame.columns == ['say "hi"', "a,b", "two words", "🙂"]
     assert frame.rows() == [("1\n2", "x,y", None, "z")]
 
 
@@ -104,6 +104,7 @@ def test_line_ends_marks_quotes_and_strange_names(tmp_path):
         (b"a,\xe4\n1,2\n", r"line 1 of 't\.csv' is not UTF-8"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
         (b'a,"b\n1,SECRET\n1,SECRET\n', r"the header of 't\.csv' goes on over several lines"),
+        (b'a,"line\nbreak"\n1,2\n', r"the header of 't\.csv' goes on over several lines"),
         (b"a,b\n1,SECRET\n1,2,SECRET\n", r"line 3 of 't\.csv' has 3 field\(s\) where the header has 2"),
         (b"a,b\n1,2\nSECRET\n", r"line 3 of 't\.csv' has 1 field\(s\)"),
         (b'a,b\n"1\n1",2\nSECRET\n', r"line 4 of 't\.csv' has 1 field\(s\)"),
