@@ -55,6 +55,7 @@ def test_half_the_coin_is_caught():
 
 @pytest.mark.parametrize("most", [0.0, 0.5, 1.0, 2.0, 2.5])
 def test_what_is_computed_of_a_tail_is_never_too_little(most):
+    """At least the exact chance that a part holds more, and at least by how much on average, in tables of up to eight rows."""
     for n, held, m, l in EVERY:
         chance, beyond = waiting(n, held, l)._beyond(m, np.array([most]))
         exact = lies(n, held, m)

@@ -25,6 +25,7 @@ def never(*_):
 
 
 def test_nobody_without_a_value_is_above_the_bound():
+    """In all worlds, of those whose value is not published nobody is linked with it with more than one half, and no world is refused."""
     answer = found()
     assert answer.largest == HALF
     assert answer.above == answer.refused == 0

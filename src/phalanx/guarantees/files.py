@@ -87,9 +87,8 @@ def hidden(release: Release) -> tuple[list[str], list[str]]:
 def hidden_in_parquet(path: Path, table: pl.DataFrame) -> tuple[str, bool]:
     """What is wrong with the bytes of a file, and whether nothing is left to ask; a file that is no Parquet at all is told elsewhere."""
     try:
-        with pq.ParquetFile(path) as file:
-            rows, writer = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)], file.metadata.created_by
-    except (pa.ArrowException, OSError):
+        rows, writer = _pieces(path)
+    except ReleaseError:
         return "", True
     parts, start = [], 0
     for count in rows:  # pieces of a table become row groups
@@ -99,12 +98,18 @@ def hidden_in_parquet(path: Path, table: pl.DataFrame) -> tuple[str, bool]:
     encode(pl.concat(parts, rechunk=False) if parts else table, again, "parquet")
     if again.getvalue() == path.read_bytes():
         return "", True
-    left, of_this_writer = left_over(path), pq.ParquetFile(again).metadata.created_by == writer
+    left, of_this_writer = left_over(path), _pieces(again)[1] == writer
     if left is None:
         return "does not say where its pages are", True
     if left:
         return f"holds {left} byte(s) that no page and no footer needs, in which anything may be hidden", True
     return ("is not what its writer makes of its rows, so that more may be hidden in it", True) if of_this_writer else ("", False)
+
+
+def _pieces(source: Path | io.BytesIO) -> tuple[list[int], str]:
+    """How many rows each row group of a Parquet file has, and who wrote it."""
+    with refusing(ReleaseError(_UNREADABLE)), pq.ParquetFile(source) as file:
+        return [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)], file.metadata.created_by
 
 
 def hidden_in_csv(path: Path, table: pl.DataFrame) -> tuple[str, bool]:

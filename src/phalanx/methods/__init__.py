@@ -5,7 +5,7 @@
 - ``mondrian``; ``balanced``: groups that tell of nobody, also for global-guarantee.
 - ``m_invariance``; ``signatures``: the sets of values among which persons are published.
 - ``global_guarantee``; ``rounds``: one release of it; ``grouping``: its groups; ``uneven``: what a cut into unequal
-  parts tells; ``ratios``, ``exposures``, ``protected``, ``cohorts``.
+  parts tells; ``ratios``, ``exposures``, ``protected``, ``cohorts``; ``emptied``: who is published without a value.
 - ``slicing``; ``columns``, ``column_boxes``: which attributes stand together, and how they are generalized; ``tuples``: tuples as slicing sees them; ``cuts``,
   ``dealing``, ``membership``: its buckets; ``counting``: who must be in which.
 - ``anatomy``.

@@ -136,8 +136,7 @@ def _candidates(highest: Floats, least: int) -> list[int]:
 
 def _choose(n: Any, k: Any) -> Floats:
     """The logarithm of the number of ways to choose ``k`` of ``n``."""
-    ways: Floats = _log_gamma(n + 1) - _log_gamma(k + 1) - _log_gamma(n - k + 1)
-    return ways
+    return np.asarray(_log_gamma(n + 1) - _log_gamma(k + 1) - _log_gamma(n - k + 1), dtype=np.float64)
 
 
-_log_gamma: Final = np.vectorize(lgamma, otypes=[np.float64])
+_log_gamma: Final = np.frompyfunc(lgamma, 1, 1)
