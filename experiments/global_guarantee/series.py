@@ -102,7 +102,7 @@ class Run:
 
     @property
     def releases(self) -> list[Release]:
-        return [p.release for p in self.published]
+        return list(self.published)
 
     def mean(self, what: str) -> float:
         """A figure over the rounds, rounds without groups left out."""
@@ -151,13 +151,13 @@ def _measured(
         mapping = opened.groups(published.manifest.series, published.number)
     average, largest, demanded, count = 0.0, 0, 0.0, 0
     if isinstance(method, GlobalGuarantee) and mapping is not None:
-        sizes, demands = demanded_sizes(method, microdata, before, published.release, mapping)
+        sizes, demands = demanded_sizes(method, microdata, before, published, mapping)
         count = len(sizes)
         if count:
             average, largest, demanded = float(sizes.mean()), int(sizes.max()), float(demands.mean())
-    error = relative_error(published.release, microdata, queries=queries, seed=7 + published.number) if queries else None
+    error = relative_error(published, microdata, queries=queries, seed=7 + published.number) if queries else None
     ends = box_ends(microdata, published.form)
-    groups = Groups.of(published.release)
+    groups = Groups.of(published)
     widths = [((high - low) / max(1, len(c.domain) - 1)) for (low, high), c in zip(ends, microdata.quasi, strict=True)]
     loss = float(sum(w @ groups.sizes for w in widths) / len(widths) / groups.sizes.sum())
     suppressed = sum(published.suppressed_values.values()) + sum(published.suppressed_rows.values())

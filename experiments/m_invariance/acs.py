@@ -87,8 +87,8 @@ def per_release(run: common.Run, tables: Sequence[pl.DataFrame], schema: Schema,
     for p, table in zip(run.published, tables, strict=True):
         error = "-"
         if asked.everything and (p.number == 1 or p.number % 5 == 0):
-            error = f"{common.workload_error(p.release, run.microdata(table, schema), theta=THETA, queries=QUERIES, seed=p.number):.1%}"
-        rows.append((p.number, p.rows, p.groups, common.signatures(p.release), p.counterfeits, p.suppressed, f"{p.seconds:.2f}", error))
+            error = f"{common.workload_error(p, run.microdata(table, schema), theta=THETA, queries=QUERIES, seed=p.number):.1%}"
+        rows.append((p.number, p.rows, p.groups, common.signatures(p), p.counterfeits, p.suppressed, f"{p.seconds:.2f}", error))
     return common.table_of(("release", "rows", "groups", "signatures", "counterfeits", "held back", "seconds", "workload error"), rows)
 
 

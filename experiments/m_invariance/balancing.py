@@ -75,9 +75,7 @@ def experiment(case: Case, to: Path) -> list[tuple[Any, ...]]:
     for way in WAYS:
         run = common.publish(case.tables, name=way, schema=case.schema, method=MInvariance(balancing=way, **case.parameters), to=to)
         microdata = [run.microdata(table, case.schema) for table in case.tables]
-        columns.append(
-            [(p.rows, p.counterfeits, p.groups, common.signatures(p.release), common.loss(p.release, m)) for p, m in zip(run.published, microdata, strict=True)]
-        )
+        columns.append([(p.rows, p.counterfeits, p.groups, common.signatures(p), common.loss(p, m)) for p, m in zip(run.published, microdata, strict=True)])
         evidence, _ = gather_evidence(run.releases, ledger=run.ledger, originals=case.tables, identifier=str(case.schema.identifier))
         attack = Counterfeits().attack(run.releases, evidence)
         named = f"{attack.named_rightly} of {attack.named}"

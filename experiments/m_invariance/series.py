@@ -60,7 +60,7 @@ class Run:
 
     @property
     def releases(self) -> list[Release]:
-        return [p.release for p in self.published]
+        return list(self.published)
 
     def groups(self) -> Evidence:
         """Who was published in which group, as the ledger has it."""
