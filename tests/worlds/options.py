@@ -25,6 +25,7 @@ WITHIN: Mapping[tuple[str, str], Sequence[str]] = {
 """Keys that hold a table, of which what stands in it matters."""
 
 NOT_ASKED: Mapping[Option, str] = {
+    ("global-guarantee", "expected_later", "list"): "it only says which named values may come later; no release depends on it",
     ("schema", "drop", "list"): "dropped columns are left out before any method sees the table",
     ("schema", "types", "table"): "a type says how values are read; a method gets their order",
 }

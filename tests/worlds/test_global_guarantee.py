@@ -295,7 +295,7 @@ def published_by_the_method(case, *, forget=""):
     """
     found, ages, of_sets, lasting, registry, seed = case
     schema = Schema(identifier="who", quasi=["age"], sensitive="ill", missing={"ill": "value"}, types={"ill": "set"} if of_sets else {})
-    method = Method(l=2, strategy="geometric", alpha=1.5, permanent=["v"] if lasting else [])
+    method = Method(l=2, strategy="geometric", alpha=1.5, permanent=["v"] if lasting else [], expected_later=["v"] if lasting else [])
     names = {key(str(p)): f"p{p}" for p in ages}
     memory, series, releases, groups, cohort_of = Memory(), [], [], {}, {}
     for number, rows in enumerate(found):
