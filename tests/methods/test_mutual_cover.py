@@ -312,10 +312,9 @@ def test_any_small_table_is_published_with_all_promises_or_refused(case):
     frame, quasi, parameters = case
     with tempfile.TemporaryDirectory() as folder:
         roles = schema(quasi=quasi, hierarchies={"job": JOBS} if "job" in quasi else {}, types={name: "categorical" for name in ("sex",) if name in quasi})
-        series = Series("s", schema=roles, method=MutualCover(**parameters), to=Path(folder) / "out", report=False)
         release, refused = None, ""
         try:
-            release = series.publish(frame)
+            release = Series("s", schema=roles, method=MutualCover(**parameters), to=Path(folder) / "out", report=False).publish(frame)
         except PhalanxError as error:
             refused = str(error)
         if release is None:

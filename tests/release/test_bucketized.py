@@ -39,7 +39,7 @@ def made(microdata=None, of_row=OF_ROW, stream=None):
 def write(path, form, formats):
     path.mkdir()
     said = {"series": "s", "number": 1, "method": {"name": "by hand"}, "boxes": "exact", "not_for_publication": False, "previous": None}
-    write_folder(path, form, formats, guarantees=[{"name": "anatomy's l-diversity", "l": 1}], **said)
+    write_folder(path, form, formats, guarantees=[{"name": "anatomy's l-diversity", "l": "3/2"}], **said)
     return Release.read(path)
 
 

@@ -102,7 +102,7 @@ def test_sensitive_values_of_every_type(tmp_path, kind, formats):
         schema = Schema(identifier="who", quasi=["age"], sensitive="ill", types={"ill": kind}, missing="value")
     microdata = encoded(frame, schema)
     form, rows = made(microdata)
-    release = Release.read(issue(tmp_path / "r", form, formats, {"name": "mutual cover", "delta": 1}))
+    release = Release.read(issue(tmp_path / "r", form, formats, {"name": "mutual cover", "delta": "1/4"}))
     evidence = Evidence(groups={1: pl.DataFrame({"person": microdata.persons, "group": rows})}, microdata={1: microdata})
     assert [v.note for v in verify([release], evidence) if not v.holds] == []
 
