@@ -48,8 +48,10 @@ class Case:
         return f"{self.method}: {self.option}: {self.table}"
 
     def made(self) -> Any:
-        """The method with its parameters, as a plan makes it."""
-        return make(self.method, self.parameters)
+        """The method with its parameters, as a plan makes it; of the values that it names, some worlds have none."""
+        given = [self.parameters.get(key) for key in ("protect", "permanent")]
+        named = [value for values in given if isinstance(values, list) for value in values]
+        return make(self.method, {**self.parameters, **({"expected_later": named} if named else {})})
 
     def answer(self, progress: Callable[[int, int], None] = unseen) -> Answer:
         """Ask the oracle."""
