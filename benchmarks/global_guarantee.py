@@ -19,8 +19,8 @@ import polars as pl
 from beside import Seconds, floor
 
 from phalanx.data.schema import Schema
-from phalanx.methods.global_guarantee import GlobalGuarantee
-from phalanx.publishing import Series
+from phalanx.methods.global_guarantee.method import GlobalGuarantee
+from phalanx.series.series import Series
 
 QUASI = {"age": 80, "sex": 2, "region": 50, "education": 16}
 PROTECTED = 10

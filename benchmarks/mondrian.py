@@ -17,7 +17,7 @@ from beside import Seconds, floor, show, timed
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.methods.base import Memory
-from phalanx.methods.mondrian import Mondrian, partition
+from phalanx.methods.mondrian.method import Mondrian, partition
 from phalanx.randomness import Randomness
 from phalanx.release.folder import write_folder
 

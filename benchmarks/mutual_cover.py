@@ -25,8 +25,8 @@ import polars as pl
 from beside import Seconds, floor, timed
 
 from phalanx.data.schema import Schema
-from phalanx.methods.mutual_cover import MutualCover
-from phalanx.publishing import Series
+from phalanx.methods.mutual_cover.method import MutualCover
+from phalanx.series.series import Series
 
 QUASI = ["sex", "age", "relate", "marst", "race", "educ", "uhrswork"]
 SALARY = "incwage"

@@ -23,9 +23,9 @@ import polars as pl
 from beside import Seconds, floor, show, timed
 
 from phalanx.data.schema import Schema
-from phalanx.kernels import m_invariance as kernels
-from phalanx.methods.m_invariance import MInvariance
-from phalanx.publishing import Series
+from phalanx.methods.m_invariance import kernels
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.series.series import Series
 
 CARDINALITIES = {"age": 79, "sex": 2, "education17": 17, "birthplace57": 57}
 KERNELS = ("counted_order", "sorted_lists", "balancing", "assignment", "split")

@@ -20,10 +20,10 @@ import numpy as np
 import polars as pl
 from beside import Seconds, floor, show, timed
 
-from phalanx.data.hierarchy import Tree
+from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.schema import Schema
-from phalanx.methods.safe_sampling import SafeSampling
-from phalanx.publishing import Series
+from phalanx.methods.safe_sampling.method import SafeSampling
+from phalanx.series.series import Series
 
 QUASI = ["age", "sex", "education17", "birthplace57"]
 SENSITIVE = "occupation50"

@@ -26,8 +26,8 @@ import polars as pl
 from beside import Seconds, floor, timed
 
 from phalanx.data.schema import Schema
-from phalanx.methods.slicing import Slicing
-from phalanx.publishing import Series
+from phalanx.methods.slicing.method import Slicing
+from phalanx.series.series import Series
 
 OCC_7 = ["age", "workclass", "education", "marital_status", "race", "sex"]
 CENSUS = ["age", "sex", "education17", "birthplace57"]

@@ -5,7 +5,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from thoroughly import sample, today
+from support.thoroughly import sample, today
 
 settings.register_profile("phalanx", deadline=None)
 settings.load_profile("phalanx")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from one_group import OneGroup
 from phalanx.errors import PlanError
 from phalanx.plan import Plan
+from support.one_group import OneGroup
 
 PLAN = """\
 [series]

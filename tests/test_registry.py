@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from one_group import SCHEMA, OneGroup, registry, rows
 from phalanx import Ledger, MInvariance, Mondrian, Release, Schema, Series, verify
 from phalanx.data.microdata import Microdata
 from phalanx.errors import GuaranteeError, PhalanxError, ReleaseError, SchemaError, SourceError
 from phalanx.methods.base import Draft, Memory
 from phalanx.randomness import Randomness
-from tampering_cases import written
+from support.one_group import SCHEMA, OneGroup, registry, rows
+from support.tampering_cases import written
 
 
 def series_in(to: Path, method: Any = None, **said: Any) -> Series:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from thoroughly import sample
+from support.thoroughly import sample
 
 
 @pytest.mark.parametrize("every", [1, 3, 16])

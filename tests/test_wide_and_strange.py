@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 from phalanx import Schema, Series
-from phalanx.checking import verify
 from phalanx.errors import PhalanxError, SchemaError, SourceError
 from phalanx.methods.base import Method
-from phalanx.methods.m_invariance import MInvariance
-from phalanx.methods.mondrian import Mondrian
-from phalanx.released import Release
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.methods.mondrian.method import Mondrian
+from phalanx.series.released import Release
+from phalanx.verification import verify
 
 STRANGE = [
     'a "b"',

@@ -11,14 +11,14 @@ import tempfile
 from pathlib import Path
 
 import polars as pl
-from series import DIABETES, encounters, publish, table_of
 from vaers import HEADER, above, row
 
 from phalanx.methods.base import Method
-from phalanx.methods.global_guarantee import GlobalGuarantee
-from phalanx.methods.m_invariance import MInvariance
-from phalanx.methods.mondrian import Mondrian
-from phalanx.publishing import Series
+from phalanx.methods.global_guarantee.method import GlobalGuarantee
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.methods.mondrian.method import Mondrian
+from phalanx.series.series import Series
+from series import DIABETES, encounters, publish, table_of
 
 FREQUENT = 0.01
 

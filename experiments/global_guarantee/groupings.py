@@ -15,15 +15,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
-from series import DIABETES, encounters, paper_series, reports, table_of, tell
 
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.demo import panel
 from phalanx.methods.base import Memory
-from phalanx.methods.global_guarantee import GlobalGuarantee
+from phalanx.methods.global_guarantee.method import GlobalGuarantee
 from phalanx.randomness import Randomness
+from series import DIABETES, encounters, paper_series, reports, table_of, tell
 
 STRATEGIES = {
     "adaptive": {"strategy": "adaptive"},

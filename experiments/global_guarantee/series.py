@@ -14,15 +14,15 @@ import polars as pl
 
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.guarantees.boxes import box_ends
-from phalanx.guarantees.groups import Groups
+from phalanx.guarantees.views.boxes import box_ends
+from phalanx.guarantees.views.groups import Groups
 from phalanx.ledger import Ledger
 from phalanx.methods.base import Memory, Method
-from phalanx.methods.global_guarantee import GlobalGuarantee
-from phalanx.methods.rounds import Round
-from phalanx.publishing import Series
+from phalanx.methods.global_guarantee.method import GlobalGuarantee
+from phalanx.methods.global_guarantee.rounds import Round
 from phalanx.randomness import Randomness
 from phalanx.release.folder import Release
+from phalanx.series.series import Series
 
 Ints = npt.NDArray[np.int64]
 
@@ -175,7 +175,7 @@ def _measured(
 
 
 def _as_published(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    from phalanx.data.frames import to_polars
+    from phalanx.data.sources.frames import to_polars
 
     return to_polars(table, drop=schema.drop)
 

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from series import VAERS, Run, paper_series, publish, reports, table_of
 
-from phalanx.adversaries.history import History
+from phalanx.adversaries.series.history import History
 from phalanx.data.schema import Schema
 from phalanx.ledger import Ledger
 from phalanx.methods.base import Method
-from phalanx.methods.global_guarantee import GlobalGuarantee
-from phalanx.methods.m_invariance import MInvariance
-from phalanx.methods.mondrian import Mondrian
-from phalanx.publishing import Series
-from phalanx.release.evidence import Evidence
+from phalanx.methods.global_guarantee.method import GlobalGuarantee
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.methods.mondrian.method import Mondrian
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.series.series import Series
+from series import VAERS, Run, paper_series, publish, reports, table_of
 
 HEADER = ["", "groups / round", "average size", "demanded", "largest", "loss %", "error %", "error % first 5", "error % last 5", "s / round", "suppressed"]
 

@@ -20,12 +20,12 @@ import numpy as np
 import polars as pl
 
 from phalanx import Intersection, Linkage, MInvariance, Mondrian, Posterior, Release, Schema, Series, SinglingOut
-from phalanx.adversaries.posterior import wilson
-from phalanx.adversaries.predicates import Predicates, Regions
-from phalanx.adversaries.sightings import Sightings
-from phalanx.checking import gather_evidence
+from phalanx.adversaries.groups.posterior import wilson
+from phalanx.adversaries.groups.predicates import Predicates, Regions
+from phalanx.adversaries.series.sightings import Sightings
 from phalanx.demo import RELEASES, panel
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.verification import gather_evidence
 
 HERE = Path(__file__).resolve().parent
 QUASI, SENSITIVE = ["born", "female", "married", "income"], "educ"

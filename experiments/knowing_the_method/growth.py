@@ -17,12 +17,12 @@ from pathlib import Path
 import polars as pl
 
 from phalanx.adversaries import Growth
-from phalanx.adversaries.growth import Grown
-from phalanx.checking import gather_evidence
+from phalanx.adversaries.series.growth import Grown
 from phalanx.data.schema import Schema
 from phalanx.demo import QUASI, RELEASES, panel
-from phalanx.methods.global_guarantee import GlobalGuarantee
-from phalanx.publishing import Series
+from phalanx.methods.global_guarantee.method import GlobalGuarantee
+from phalanx.series.series import Series
+from phalanx.verification import gather_evidence
 
 STRATEGIES = {"adaptive": {}, "geometric": {}, "constant-ratio": {"horizon": 10}}
 HEADER = ["", "groups", "names a holder", "by the past alone", "any member", "clear", "right where clear", "any member there"]

@@ -16,15 +16,15 @@ from pathlib import Path
 import polars as pl
 
 from phalanx.adversaries import Minimality
-from phalanx.adversaries.minimality import Replayed
+from phalanx.adversaries.minimality.adversary import Replayed
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import NotEligible
 from phalanx.methods.base import Memory, Method
-from phalanx.methods.mondrian import Mondrian
-from phalanx.methods.slicing import Slicing
+from phalanx.methods.mondrian.method import Mondrian
+from phalanx.methods.slicing.method import Slicing
 from phalanx.randomness import Randomness
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
 

@@ -18,8 +18,8 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import NotEligible
 from phalanx.methods.base import Memory, Method
-from phalanx.methods.m_invariance import MInvariance
-from phalanx.methods.mondrian import Cuts, Mondrian
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.methods.mondrian.method import Cuts, Mondrian
 from phalanx.randomness import Randomness
 
 ADULT = ["age", "workclass", "education_num", "marital_status", "race", "sex"]

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import series as common
 
+import series as common
 from phalanx.data.schema import Schema
-from phalanx.methods.m_invariance import MInvariance
-from phalanx.methods.mondrian import Mondrian
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.methods.mondrian.method import Mondrian
 
 QUASI = ("age", "sex", "education17", "birthplace57")
 SENSITIVE = ("occupation50", "income50")

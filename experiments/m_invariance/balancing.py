@@ -16,13 +16,13 @@ from typing import Any
 import acs
 import diabetes
 import polars as pl
-import series as common
 
+import series as common
 from phalanx.adversaries import Counterfeits
-from phalanx.checking import gather_evidence
 from phalanx.data.schema import Schema
 from phalanx.demo import QUASI, RELEASES, panel
-from phalanx.methods.m_invariance import MInvariance
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.verification import gather_evidence
 
 WAYS = ("paper", "exact")
 

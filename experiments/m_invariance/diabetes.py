@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-import series as common
 
+import series as common
 from phalanx.adversaries import Intersection
-from phalanx.checking import gather_evidence
 from phalanx.data.schema import Schema
 from phalanx.methods.base import Method
-from phalanx.methods.m_invariance import MInvariance
-from phalanx.methods.mondrian import Mondrian
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.methods.mondrian.method import Mondrian
+from phalanx.verification import gather_evidence
 
 PERSON = "patient_nbr"
 QUASI = ("age", "gender", "race", "admission_type", "time_in_hospital")

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
-import series as common
 from scipy.optimize import linprog
 
-from phalanx.kernels.m_invariance import assignment
+import series as common
+from phalanx.methods.m_invariance.kernels import assignment
 
 Ints = common.Ints
 Signature = tuple[int, ...]

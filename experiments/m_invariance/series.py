@@ -15,14 +15,14 @@ import polars as pl
 from phalanx.adversaries import Intersection
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.guarantees.boxes import box_ends
-from phalanx.guarantees.groups import Groups
-from phalanx.guarantees.signatures import Signatures
+from phalanx.guarantees.m_invariance.signatures import Signatures
+from phalanx.guarantees.views.boxes import box_ends
+from phalanx.guarantees.views.groups import Groups
 from phalanx.ledger import Ledger
 from phalanx.methods.base import Method
-from phalanx.publishing import Series
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+from phalanx.series.series import Series
 
 Ints = npt.NDArray[np.int64]
 

@@ -20,14 +20,14 @@ from census import P_MATCH, QUASI, Cover, Floats, Ints, attacked, disclosures, m
 from measures import alone, apart, changed, cost, errors_of_rows, queries, together, together_before
 from plots import Curves, curves
 
-from phalanx.adversaries.informed import Informed
-from phalanx.adversaries.omniscient import Omniscient
-from phalanx.kernels import drawing
-from phalanx.methods.joint_outputs import Tables
-from phalanx.methods.mutual_cover import draw, drawn_codes
+from phalanx.adversaries.records.informed import Informed
+from phalanx.adversaries.records.omniscient import Omniscient
+from phalanx.methods.mutual_cover.joint_outputs import Tables
+from phalanx.methods.mutual_cover.kernels import drawing
+from phalanx.methods.mutual_cover.method import draw, drawn_codes
 from phalanx.randomness import Randomness
+from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.form import Form
-from phalanx.release.outputs import OutputTables
 
 L, THEIRS = 10, 6
 PAPER: dict[str, Any] = {"grouping": "mondrian", "unchanged": "paper"}

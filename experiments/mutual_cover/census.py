@@ -14,23 +14,23 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.adversaries import Attack
-from phalanx.adversaries.linkage import Linkage
+from phalanx.adversaries.records.linkage import Linkage
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.guarantees.exact import Number, exact, plain
-from phalanx.kernels import cover_cuts
+from phalanx.exact import Number, exact, plain
 from phalanx.methods.base import Draft, Memory, Method
-from phalanx.methods.distances import Distance
-from phalanx.methods.joint_outputs import Maker, Tables
-from phalanx.methods.mondrian import Diversity, partition
-from phalanx.methods.mutual_cover import MutualCover
+from phalanx.methods.mondrian.method import Diversity, partition
+from phalanx.methods.mutual_cover.distances import Distance
+from phalanx.methods.mutual_cover.joint_outputs import Maker, Tables
+from phalanx.methods.mutual_cover.kernels import cover_cuts
+from phalanx.methods.mutual_cover.method import MutualCover
 from phalanx.randomness import Randomness
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
+from phalanx.release.forms.perturbed import Perturbed
 from phalanx.release.manifest import Manifest
-from phalanx.release.outputs import OutputTables
-from phalanx.release.perturbed import Perturbed
 
 QUASI = ["sex", "age", "relate", "marst", "race", "educ", "uhrswork"]
 SENSITIVE = "incwage"

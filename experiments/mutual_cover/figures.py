@@ -22,9 +22,9 @@ from census import P_MATCH, Cover, Floats, disclosures, publish, rows_of, show
 from measures import cost, errors_of_buckets, errors_of_intervals, errors_of_rows, loss_of_intervals, loss_of_rows, loss_of_tables, queries
 from plots import Panel, boxes
 
-from phalanx.methods.anatomy import Anatomy
-from phalanx.methods.mondrian import Mondrian
-from phalanx.release.generalized import Generalized
+from phalanx.methods.anatomy.method import Anatomy
+from phalanx.methods.mondrian.method import Mondrian
+from phalanx.release.forms.generalized import Generalized
 
 DELTAS = ("1/5", "1/6", "1/7", "1/8", "1/10")
 DIVERSE = (8, 10, 12, 15, 18)

@@ -19,7 +19,7 @@ from census import Diverse, show
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PhalanxError
-from phalanx.methods.mutual_cover import MutualCover
+from phalanx.methods.mutual_cover.method import MutualCover
 
 Row = dict[int, Fraction]
 """What a person publishes: age -> probability."""

@@ -10,9 +10,9 @@ import polars as pl
 from census import QUASI, SENSITIVE, Floats, Ints, microdata, originals, salaries
 
 from phalanx.methods.base import Draft
-from phalanx.release.bucketized import Bucketized
-from phalanx.release.generalized import Generalized
-from phalanx.release.sliced import BUCKET, COUNT
+from phalanx.release.forms.bucketized import Bucketized
+from phalanx.release.forms.generalized import Generalized
+from phalanx.release.forms.sliced import BUCKET, COUNT
 
 NUMBERS = ("age", "uhrswork")
 """What the paper calls continuous; of all others a query asks for one value."""

@@ -14,8 +14,8 @@ from census import QUASI, Floats, Ints, census, microdata, originals
 from scipy import sparse
 from scipy.optimize import linprog
 
+from phalanx.release.forms.perturbed import Perturbed
 from phalanx.release.manifest import PublishedAttribute
-from phalanx.release.perturbed import Perturbed
 
 
 def diverse(salary: Ints, l: int) -> bool:

@@ -21,7 +21,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from tables import Ints, Table
 from threadpoolctl import threadpool_limits
 
-from phalanx.data.hierarchy import Tree
+from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 
 Floats = npt.NDArray[np.float64]

@@ -15,10 +15,10 @@ import polars as pl
 
 from phalanx import Mondrian, Schema, Series
 from phalanx.adversaries import Extremes
-from phalanx.adversaries.extremes import Proven
+from phalanx.adversaries.groups.extremes import Proven
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
 
 K = 4
 SCHEMA = Schema(identifier="name", quasi=["age", "net_worth"], sensitive="illness")

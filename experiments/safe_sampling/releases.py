@@ -12,8 +12,8 @@ from measures import Cells, Workload, accuracy, cells_of, errors, originals, pos
 from tables import Ints, Table
 
 from phalanx.accounting import Promise
-from phalanx.methods.safe_sampling import publish_sample
-from phalanx.methods.schemes import Axes, FixedScheme, Scheme
+from phalanx.methods.safe_sampling.method import publish_sample
+from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme, Scheme
 from phalanx.randomness import Randomness
 
 Way = Literal["levels", "partition"]
@@ -46,10 +46,10 @@ def chosen(table: Table, way: Way, promise: Promise, depth: int = 10) -> Scheme:
     axes = Axes.of(table.scheme(table.must), table.schema, choose=True)
     crowd = math.ceil(promise.k / promise.beta)
     if way == "levels":
-        from phalanx.methods.private_levels import choose_levels
+        from phalanx.methods.safe_sampling.private_levels import choose_levels
 
         return choose_levels(axes, table.published, promise.epsilon_scheme, crowd)
-    from phalanx.methods.private_partition import choose_partition
+    from phalanx.methods.safe_sampling.private_partition import choose_partition
 
     return choose_partition(axes, table.published, promise.epsilon_scheme, crowd, depth, promise.k)
 

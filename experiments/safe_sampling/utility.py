@@ -29,7 +29,7 @@ from releases import Way, Worth, chosen, fixed, noisy_counts, plain_sample, publ
 from tables import Table, tables
 
 from phalanx.accounting import Accounting, Promise, best_beta, solve
-from phalanx.methods.schemes import FixedScheme
+from phalanx.methods.safe_sampling.schemes import FixedScheme
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2))
 DELTA = Fraction(1, 10**6)

@@ -14,7 +14,7 @@ import polars as pl
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.methods.base import Draft, Memory, Method
-from phalanx.methods.slicing import Slicing
+from phalanx.methods.slicing.method import Slicing
 from phalanx.randomness import Randomness
 
 OCC_7 = ["age", "workclass", "education", "marital_status", "race", "sex"]

@@ -6,7 +6,7 @@ PHALANX_DATA=folder python experiments/slicing/columns.py
 from adult import OCC_7, OCC_15, SENSITIVE, microdata, show
 
 from phalanx.data.correlation import phi2
-from phalanx.methods.columns import partition
+from phalanx.methods.slicing.columns import partition
 
 PAPER = {
     ("OCC-7", 5): "age + marital_status + sex; every other attribute alone",

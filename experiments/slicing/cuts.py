@@ -13,10 +13,10 @@ from membership import utility
 
 from phalanx.data.microdata import Microdata
 from phalanx.errors import NotEligible
-from phalanx.guarantees.posterior import matches
-from phalanx.guarantees.sliced_view import View
-from phalanx.guarantees.slicing import SlicedDiversity
-from phalanx.methods.slicing import Slicing
+from phalanx.guarantees.slicing.guarantee import SlicedDiversity
+from phalanx.guarantees.slicing.posterior import matches
+from phalanx.guarantees.views.sliced import View
+from phalanx.methods.slicing.method import Slicing
 
 WAYS = {
     "strict / local": {"check": "local"},

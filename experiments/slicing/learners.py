@@ -13,11 +13,11 @@ from typing import Any
 from adult import OCC_7, SENSITIVE, microdata, publish, random_slices, show
 
 from phalanx.adversaries import Posterior
-from phalanx.methods.anatomy import Anatomy
+from phalanx.methods.anatomy.method import Anatomy
 from phalanx.methods.base import Method
-from phalanx.methods.mondrian import Mondrian
-from phalanx.methods.slicing import Slicing
-from phalanx.release.evidence import Evidence
+from phalanx.methods.mondrian.method import Mondrian
+from phalanx.methods.slicing.method import Slicing
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
 

@@ -27,8 +27,8 @@ from sklearn.naive_bayes import CategoricalNB
 from sklearn.tree import DecisionTreeClassifier
 
 from phalanx.data.microdata import Microdata
-from phalanx.methods.mondrian import Mondrian
-from phalanx.methods.slicing import Slicing
+from phalanx.methods.mondrian.method import Mondrian
+from phalanx.methods.slicing.method import Slicing
 
 BINS = 10
 LEAF = 20

@@ -32,11 +32,11 @@ import numpy as np
 import polars as pl
 from adult import OCC_7, OCC_15, SENSITIVE, Ints, codes_of, microdata, publish, random_slices, show
 
-from phalanx.adversaries.matching import Area, Column, Ranking, area, rank
+from phalanx.adversaries.groups.matching import Area, Column, Ranking, area, rank
 from phalanx.data.microdata import Microdata
 from phalanx.demo import QUASI, RELEASES, panel
 from phalanx.errors import PhalanxError
-from phalanx.methods.slicing import Slicing
+from phalanx.methods.slicing.method import Slicing
 from phalanx.randomness import Randomness
 
 RANGES = (0, 10, 20, 10**9)

@@ -17,9 +17,9 @@ from adult import OCC_7, SENSITIVE, microdata, publish, show
 from phalanx.adversaries import Posterior
 from phalanx.data.microdata import Microdata
 from phalanx.errors import NotEligible
-from phalanx.methods import cuts
-from phalanx.methods.slicing import Slicing
-from phalanx.release.evidence import Evidence
+from phalanx.methods.slicing import cuts
+from phalanx.methods.slicing.method import Slicing
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
 

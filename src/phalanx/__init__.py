@@ -23,64 +23,64 @@ if TYPE_CHECKING:
         SeriesLearning,
         SinglingOut,
     )
-    from phalanx.checking import Verification, verify, verify_table
-    from phalanx.data.hierarchy import Bands, Prefix, Tree
+    from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
     from phalanx.data.schema import Schema
-    from phalanx.data.sources import read_source
+    from phalanx.data.sources.source import read_source
     from phalanx.errors import PhalanxError
     from phalanx.ledger import Ledger
-    from phalanx.methods.anatomy import Anatomy
-    from phalanx.methods.global_guarantee import GlobalGuarantee
-    from phalanx.methods.m_invariance import MInvariance
-    from phalanx.methods.mondrian import Mondrian
-    from phalanx.methods.mutual_cover import MutualCover
-    from phalanx.methods.safe_sampling import SafeSampling
-    from phalanx.methods.slicing import Slicing
+    from phalanx.methods.anatomy.method import Anatomy
+    from phalanx.methods.global_guarantee.method import GlobalGuarantee
+    from phalanx.methods.m_invariance.method import MInvariance
+    from phalanx.methods.mondrian.method import Mondrian
+    from phalanx.methods.mutual_cover.method import MutualCover
+    from phalanx.methods.safe_sampling.method import SafeSampling
+    from phalanx.methods.slicing.method import Slicing
     from phalanx.plan import Plan
-    from phalanx.publishing import Series, publish
-    from phalanx.reconciling import reconcile
-    from phalanx.released import Release
+    from phalanx.series.reconciling import reconcile
+    from phalanx.series.released import Release
+    from phalanx.series.series import Series, publish
+    from phalanx.verification import Verification, verify, verify_table
 
 _WHERE = {
-    "Anatomy": "phalanx.methods.anatomy",
-    "Bands": "phalanx.data.hierarchy",
+    "Anatomy": "phalanx.methods.anatomy.method",
+    "Bands": "phalanx.data.hierarchies.hierarchy",
     "Composition": "phalanx.adversaries",
     "Counterfeits": "phalanx.adversaries",
     "Downcoding": "phalanx.adversaries",
     "Extremes": "phalanx.adversaries",
-    "GlobalGuarantee": "phalanx.methods.global_guarantee",
+    "GlobalGuarantee": "phalanx.methods.global_guarantee.method",
     "Growth": "phalanx.adversaries",
     "History": "phalanx.adversaries",
     "Informed": "phalanx.adversaries",
     "Intersection": "phalanx.adversaries",
     "Ledger": "phalanx.ledger",
     "Linkage": "phalanx.adversaries",
-    "MInvariance": "phalanx.methods.m_invariance",
+    "MInvariance": "phalanx.methods.m_invariance.method",
     "Membership": "phalanx.adversaries",
     "Minimality": "phalanx.adversaries",
-    "Mondrian": "phalanx.methods.mondrian",
-    "MutualCover": "phalanx.methods.mutual_cover",
+    "Mondrian": "phalanx.methods.mondrian.method",
+    "MutualCover": "phalanx.methods.mutual_cover.method",
     "Omniscient": "phalanx.adversaries",
     "PhalanxError": "phalanx.errors",
     "Plan": "phalanx.plan",
     "Posterior": "phalanx.adversaries",
-    "Prefix": "phalanx.data.hierarchy",
-    "Release": "phalanx.released",
-    "SafeSampling": "phalanx.methods.safe_sampling",
+    "Prefix": "phalanx.data.hierarchies.hierarchy",
+    "Release": "phalanx.series.released",
+    "SafeSampling": "phalanx.methods.safe_sampling.method",
     "Schema": "phalanx.data.schema",
-    "Series": "phalanx.publishing",
+    "Series": "phalanx.series.series",
     "SeriesLearning": "phalanx.adversaries",
     "SinglingOut": "phalanx.adversaries",
-    "Slicing": "phalanx.methods.slicing",
-    "Tree": "phalanx.data.hierarchy",
-    "Verification": "phalanx.checking",
+    "Slicing": "phalanx.methods.slicing.method",
+    "Tree": "phalanx.data.hierarchies.hierarchy",
+    "Verification": "phalanx.verification",
     "budget": "phalanx.accounting:solve",
-    "publish": "phalanx.publishing",
-    "read_source": "phalanx.data.sources",
-    "reconcile": "phalanx.reconciling",
+    "publish": "phalanx.series.series",
+    "read_source": "phalanx.data.sources.source",
+    "reconcile": "phalanx.series.reconciling",
     "together": "phalanx.accounting",
-    "verify": "phalanx.checking",
-    "verify_table": "phalanx.checking",
+    "verify": "phalanx.verification",
+    "verify_table": "phalanx.verification",
 }
 
 __all__ = [

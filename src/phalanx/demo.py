@@ -17,15 +17,15 @@ from typing import Any
 import polars as pl
 
 from phalanx.adversaries import Intersection
-from phalanx.checking import gather_evidence
 from phalanx.data.schema import Schema
 from phalanx.errors import ReleaseError, SourceError, require_extra
 from phalanx.guarantees.verify import verify
 from phalanx.methods.base import Method
-from phalanx.methods.m_invariance import MInvariance
-from phalanx.methods.mondrian import Mondrian
-from phalanx.publishing import Series
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.methods.mondrian.method import Mondrian
 from phalanx.release.folder import Release
+from phalanx.series.series import Series
+from phalanx.verification import gather_evidence
 
 RELEASES = (1984, 1985, 1986, 1987, 1988)
 QUASI = ("age", "female", "married", "kids", "hhninc")

@@ -7,15 +7,15 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, StringConstraints, ValidationError, model_validator
 
-from phalanx.data.databases import sqlite_path
-from phalanx.data.hierarchy import Hierarchy
-from phalanx.data.hierarchy_files import hierarchy_of
+from phalanx.data.hierarchies.files import hierarchy_of
+from phalanx.data.hierarchies.hierarchy import Hierarchy
 from phalanx.data.schema import Missing, Schema, Type
-from phalanx.data.sources import read_source
+from phalanx.data.sources.databases import sqlite_path
+from phalanx.data.sources.source import read_source
 from phalanx.errors import PhalanxError, PlanError, SchemaError, SourceError, did_you_mean
 from phalanx.methods.base import Method, make, promises_nothing
-from phalanx.publishing import Progress, Series
-from phalanx.released import Release
+from phalanx.series.released import Release
+from phalanx.series.series import Progress, Series
 
 Name = Annotated[StrictStr, StringConstraints(min_length=1)]
 Number = StrictInt | StrictFloat

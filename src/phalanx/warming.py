@@ -12,7 +12,7 @@ import polars as pl
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.methods.base import make, registered
-from phalanx.publishing import Series
+from phalanx.series.series import Series
 
 _AGE: Final = {"low": 0, "high": 100, "width": 10}
 _ALONE: Final = {"l": 2, "sensitive_column_size": 1}

@@ -12,7 +12,7 @@ from phalanx.accounting import default_beta, k_by_beta, largest_beta, least_epsi
 from phalanx.accounting.promise import surely_keeps, theorem_covers
 from phalanx.accounting.solve import smallest_k
 from phalanx.errors import PlanError
-from thoroughly import examples
+from support.thoroughly import examples
 
 BOTH = ("theorem", "tight")
 FIGURE = {"theorem": theorem_delta, "tight": tight_delta}

@@ -8,7 +8,7 @@ import pytest
 
 from phalanx import Extremes, History, Informed, Intersection, Linkage, Membership, MInvariance, Omniscient, Posterior, Release, Schema, Series
 from phalanx.errors import PhalanxError
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
 
 ADVERSARIES = (Extremes, History, Informed, Intersection, Linkage, Membership, Omniscient, Posterior)
 

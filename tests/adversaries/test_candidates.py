@@ -11,7 +11,7 @@ from phalanx.adversaries.candidates import Values, hold, sizes
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Column, Microdata
 from phalanx.data.schema import Schema
-from phalanx.release.generalized import Generalized
+from phalanx.release.forms.generalized import Generalized
 from phalanx.release.manifest import PublishedAttribute
 
 ATTRIBUTES = (

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from perturbed_cases import people, random_drawing
 from phalanx.adversaries import Informed, Omniscient
-from phalanx.attacking import beyond
+from phalanx.series.bounds import beyond
+from support.perturbed_cases import people, random_drawing
 
 
 @pytest.fixture(scope="module")

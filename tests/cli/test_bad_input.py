@@ -15,7 +15,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from phalanx import Ledger, staging
+from phalanx import Ledger
+from phalanx.series import staging
 
 ROWS = "".join(f"p{i},{20 + i % 7},{10000 + i * 37 % 9},{'abcd'[i % 4]}\n" for i in range(40))
 HEAD = "who,age,zip,ill\n"
@@ -329,7 +330,7 @@ def test_interrupted_by_the_keyboard(ward, monkeypatch: pytest.MonkeyPatch) -> N
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("phalanx.drafting.write_folder", interrupted)
+        patched.setattr("phalanx.series.drafting.write_folder", interrupted)
         said = ward.publish()
         as_json = ward.publish("--json")
     assert said.code == as_json.code == 130

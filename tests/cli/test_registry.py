@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-import one_group
+from support import one_group
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import postgresql_server
 from phalanx import cli
 from phalanx.ledger import Ledger
+from support import postgresql_server
 
 T1 = """patient,age,zip,disease
 Bob,21,12000,dyspepsia

@@ -5,8 +5,8 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-import postgresql_server
 from crash.conftest import faults, make, run_alone
+from support import postgresql_server
 
 ORDERS = [
     {"releases": 0, "how": "before"},

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import postgresql_server
+from support import postgresql_server
 
 TESTS = Path(__file__).parents[1]
 Trial = dict[str, Any]

@@ -16,13 +16,13 @@ from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
-import postgresql_server
 from crash import aftermath, scene
 from crash.forks import forked
 from crash.places import Place
 from crash.trials import place_of, rehearse
 from crash.twins import TWINS
-from warm import begin_again, warm_up
+from support import postgresql_server
+from support.warm import begin_again, warm_up
 
 BEYOND = 1.1
 """The last moment, as a share of the time that a publisher took."""

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from phalanx import MInvariance, Schema, Series
-from phalanx.released import Release
+from phalanx.series.released import Release
 
 NAME = "visits"
 HIDDEN, SHOWN = "Hidden7qz", "Shown8kx"

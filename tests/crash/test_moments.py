@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-import postgresql_server
 from crash.conftest import run_alone
+from support import postgresql_server
 
 TODAY = str(datetime.now(UTC).toordinal())
 

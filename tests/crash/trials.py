@@ -21,7 +21,7 @@ from crash.forks import forked
 from crash.places import Place
 from crash.twins import TWINS
 from phalanx.errors import PhalanxError
-from warm import begin_again, warm_up
+from support.warm import begin_again, warm_up
 
 
 @dataclass(frozen=True, kw_only=True)

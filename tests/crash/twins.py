@@ -10,12 +10,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from phalanx import staging
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.ledger import Ledger, sealing, store
 from phalanx.ledger.marks import Mark, Marked
 from phalanx.ledger.rows import Rows
+from phalanx.series import staging
 
 
 def named_too_early() -> None:

@@ -3,12 +3,12 @@
 import polars as pl
 import pytest
 
-from phalanx.adversaries import nearness
+from phalanx.adversaries.records import nearness
 from phalanx.data.distance_matrix import distance_matrix
 from phalanx.data.domain import Domain
-from phalanx.data.hierarchy import Tree
+from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.errors import PlanError
-from phalanx.methods import distances
+from phalanx.methods.mutual_cover import distances
 
 HOURS = Domain("numeric", pl.Series("hours", [None, 8.0, 40.0]))
 SAID = {"": {8: 3, 40: 4}, "8": {"40": 1.5}}

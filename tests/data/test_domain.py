@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from phalanx.data.domain import Domain
-from phalanx.data.hierarchy import Tree
+from phalanx.data.hierarchies.hierarchy import Tree
 
 
 @pytest.mark.parametrize(

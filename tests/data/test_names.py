@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phalanx.checking import verify_table
-from phalanx.data.frames import to_polars
 from phalanx.data.names import check_names
 from phalanx.data.schema import Schema
-from phalanx.data.sources import read_source
+from phalanx.data.sources.frames import to_polars
+from phalanx.data.sources.source import read_source
 from phalanx.errors import PhalanxError
 from phalanx.release.folder import Release
+from phalanx.verification import verify_table
 
 PATTERNS = ["*", "^.*$", "^a$", "^$"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from phalanx.data.hierarchy import Prefix
+from phalanx.data.hierarchies.hierarchy import Prefix
 from phalanx.data.schema import Schema
 from phalanx.errors import SchemaError
 

@@ -25,7 +25,7 @@ from fuzz import commands, ledgers, plans, releases, scene, tables
 from fuzz.trial import MEGABYTES, SECONDS, Door, Outcome, run
 from fuzz.twins import TWINS
 from phalanx.cli import app
-from warm import begin_again, warm_up
+from support.warm import begin_again, warm_up
 
 DOORS: dict[str, Door] = {
     door.__name__: door

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from fuzz import scene
-from phalanx import checking, publishing
+from phalanx import verification as checking
 from phalanx.errors import ReleaseError
+from phalanx.series import series as publishing
 
 
 def _read(instead: Callable[..., Any]) -> list[str]:

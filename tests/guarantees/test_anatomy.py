@@ -11,10 +11,10 @@ import pytest
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
-from phalanx.guarantees import diversity
+from phalanx.guarantees import l_diversity as diversity
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.randomness import Randomness
-from phalanx.release.bucketized import Bucketized, bucketize
+from phalanx.release.forms.bucketized import Bucketized, bucketize
 
 
 def published(rows, bucket, **schema) -> Bucketized:

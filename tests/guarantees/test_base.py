@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phalanx.exact import rounded
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.exact import rounded
-from thoroughly import examples
+from support.thoroughly import examples
 
 LONG = Fraction(33333332, 99999999)
 

@@ -8,13 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from phalanx.guarantees import closeness, groups
-from phalanx.guarantees.closeness import farthest
-from phalanx.guarantees.diversity import FrequencyDiversity, check_shares
-from phalanx.guarantees.groups import Groups
-from phalanx.guarantees.slicing import SlicedDiversity, _times
+from phalanx.guarantees import t_closeness as closeness
+from phalanx.guarantees.l_diversity import FrequencyDiversity, check_shares
+from phalanx.guarantees.slicing.guarantee import SlicedDiversity, _times
+from phalanx.guarantees.t_closeness import farthest
+from phalanx.guarantees.views import groups
+from phalanx.guarantees.views.groups import Groups
+from phalanx.release.forms.sliced import Sliced
 from phalanx.release.manifest import PublishedAttribute
-from phalanx.release.sliced import Sliced
 
 SENSITIVE = PublishedAttribute(name="s", role="sensitive", type="numeric", columns=["s"])
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import postgresql_server
 from phalanx.ledger import Ledger
 from phalanx.ledger.keys import VARIABLE
 from phalanx.ledger.postgresql import Postgresql
+from support import postgresql_server
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -15,7 +15,6 @@ import polars as pl
 import pytest
 from adbc_driver_manager import AdbcStatusCode, dbapi
 
-import postgresql_server
 from phalanx.errors import ExtraError, LedgerError
 from phalanx.ledger import Ledger, ReleaseEntry, postgresql
 from phalanx.ledger.keys import VARIABLE
@@ -23,6 +22,7 @@ from phalanx.ledger.postgresql import Address, Postgresql
 from phalanx.ledger.rows import Head
 from phalanx.ledger.sealing import pack
 from phalanx.ledger.store import Store
+from support import postgresql_server
 
 
 @pytest.fixture

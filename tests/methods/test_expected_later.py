@@ -5,8 +5,8 @@ import pytest
 
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
-from phalanx.methods.global_guarantee import GlobalGuarantee
-from phalanx.publishing import Series
+from phalanx.methods.global_guarantee.method import GlobalGuarantee
+from phalanx.series.series import Series
 
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
 
@@ -44,7 +44,7 @@ def test_a_value_that_no_row_has_is_refused(tmp_path, settings, said):
 
 def test_without_the_check_the_true_value_would_be_unprotected(tmp_path, monkeypatch):
     """The twin: a mistyped value, published, promises nothing about the one that was meant."""
-    monkeypatch.setattr("phalanx.methods.global_guarantee.check_named", lambda *_: None)
+    monkeypatch.setattr("phalanx.methods.global_guarantee.method.check_named", lambda *_: None)
     published = series(tmp_path, protect=["HIV"]).publish(table())
     (promise,) = [g for g in published.manifest.guarantees if g["name"] == "global guarantee"]
     assert promise["protected"] == ["HIV"]

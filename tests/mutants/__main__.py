@@ -20,10 +20,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import postgresql_server
 from mutants import trials
 from mutants.mutations import Mutation, mutations
 from mutants.trials import PACKAGES, ROOT, Copy, Fork, Tests
+from support import postgresql_server
 
 PROCESSES = 2
 LEAST = 0.90

@@ -27,7 +27,7 @@ from mutants.mutations import Mutation, mutated
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("guarantees", "ledger", "accounting")
-TESTS = (*(f"tests/{name}" for name in PACKAGES), "tests/test_checking.py", "tests/test_reconciling.py")
+TESTS = (*(f"tests/{name}" for name in PACKAGES), "tests/test_verification.py", "tests/series/test_reconciling.py")
 """Where tests are that may notice a mutant."""
 WARM = (
     "numpy",

@@ -12,10 +12,10 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import NotEligible
 from phalanx.guarantees.anatomy import AnatomyDiversity
-from phalanx.methods.anatomy import Anatomy
+from phalanx.methods.anatomy.method import Anatomy
 from phalanx.methods.base import Memory
 from phalanx.randomness import Randomness
-from phalanx.release.bucketized import Bucketized, bucketize
+from phalanx.release.forms.bucketized import Bucketized, bucketize
 
 TABLE_1 = pl.DataFrame(
     [

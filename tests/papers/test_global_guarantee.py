@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 
 from naive.global_guarantee import Shown
-from phalanx.guarantees.breach import linked
-from phalanx.guarantees.global_guarantee import GlobalGuarantee
-from shown import evidence_of, releases_of
+from phalanx.guarantees.global_guarantee.breach import linked
+from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
+from support.shown import evidence_of, releases_of
 
 ILL, WELL = frozenset(["chlamydia"]), frozenset(["flu"])
 

@@ -10,10 +10,10 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.methods.base import Memory
-from phalanx.methods.m_invariance import MInvariance
+from phalanx.methods.m_invariance.method import MInvariance
 from phalanx.randomness import Randomness
-from phalanx.release.evidence import Evidence
-from phalanx.release.generalized import Generalized
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.forms.generalized import Generalized
 from phalanx.release.manifest import PublishedAttribute
 
 T1 = [

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from naive import outputs as naive
 from phalanx.errors import MethodError
-from phalanx.methods.outputs import Problems, denominator_of, rounded, solve
+from phalanx.methods.mutual_cover.outputs import Problems, denominator_of, rounded, solve
 
 HELEN = (0.7129, 0.2871)
 

@@ -8,11 +8,11 @@ import pytest
 
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.guarantees.posterior import distributions, matches
-from phalanx.guarantees.sliced_view import View
-from phalanx.guarantees.slicing import SlicedDiversity
+from phalanx.guarantees.slicing.guarantee import SlicedDiversity
+from phalanx.guarantees.slicing.posterior import distributions, matches
+from phalanx.guarantees.views.sliced import View
 from phalanx.randomness import Randomness
-from phalanx.release.sliced import Sliced, slice_into
+from phalanx.release.forms.sliced import Sliced, slice_into
 
 TABLE = [
     (22, "M", "47906", "dyspepsia"),

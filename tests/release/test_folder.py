@@ -14,14 +14,14 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from phalanx.data.hierarchy import Bands
+from phalanx.data.hierarchies.hierarchy import Bands
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.verify import verify
 from phalanx.randomness import Randomness
 from phalanx.release.folder import Release, write_folder
-from phalanx.release.generalized import Generalized, generalize
+from phalanx.release.forms.generalized import Generalized, generalize
 from phalanx.release.manifest import NAME, Manifest, digest
 
 SAID = {

@@ -12,15 +12,15 @@ from phalanx import MInvariance, Mondrian, Release, Schema, Series, verify
 from phalanx.data.microdata import Column, Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.sets import SEPARATOR, canonical
-from phalanx.data.sources import read_source
+from phalanx.data.sources.source import read_source
 from phalanx.errors import SchemaError
-from phalanx.guarantees import truth
-from phalanx.guarantees.groups import Groups
-from phalanx.guarantees.m_invariance import MInvariance as Promise
+from phalanx.guarantees.m_invariance.guarantee import MInvariance as Promise
+from phalanx.guarantees.truth import check as truth
+from phalanx.guarantees.views.groups import Groups
 from phalanx.methods.base import Memory
 from phalanx.randomness import Randomness
 from phalanx.release.folder import write_folder
-from phalanx.release.generalized import Generalized, generalize
+from phalanx.release.forms.generalized import Generalized, generalize
 
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="reactions", types={"reactions": "set"}, missing={"reactions": "value"})
 REACTIONS = ["rash", "fever", "nausea", "pain, severe", 'so-called "flu"', "é", "two words", "NA", "null", "1", "a\u2028b", "a\nb"]

@@ -11,17 +11,17 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.slicing import SlicedDiversity
-from phalanx.methods.anatomy import Anatomy
-from phalanx.methods.slicing import Slicing
-from phalanx.publishing import Series
+from phalanx.guarantees.slicing.guarantee import SlicedDiversity
+from phalanx.methods.anatomy.method import Anatomy
+from phalanx.methods.slicing.method import Slicing
 from phalanx.randomness import Randomness
-from phalanx.release.bucketized import bucketize
 from phalanx.release.folder import Release, write_folder
-from phalanx.release.sliced import Boxes, slice_into
+from phalanx.release.forms.bucketized import bucketize
+from phalanx.release.forms.sliced import Boxes, slice_into
 from phalanx.report import write_report
 from phalanx.report.correlations import Correlations
 from phalanx.report.promises import in_words
+from phalanx.series.series import Series
 from report.reader import Page
 
 EVIL = '<img src=x onerror="alert(1)">'

@@ -14,9 +14,9 @@ from phalanx.data.correlation import phi2 as of_table
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.randomness import Randomness
-from phalanx.release.bucketized import bucketize
+from phalanx.release.forms.bucketized import bucketize
+from phalanx.release.forms.sliced import Boxes, Sliced, slice_into
 from phalanx.release.manifest import PublishedAttribute
-from phalanx.release.sliced import Boxes, Sliced, slice_into
 from phalanx.report import correlations
 from phalanx.report.correlations import Correlations
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phalanx.data.hierarchy import Tree
-from phalanx.release.generalized import Generalized
+from phalanx.data.hierarchies.hierarchy import Tree
+from phalanx.release.forms.generalized import Generalized
 from phalanx.release.manifest import PublishedAttribute
 from phalanx.report.figures import Figures, Width, size_histogram
 

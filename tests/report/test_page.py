@@ -6,28 +6,38 @@ from fractions import Fraction
 import polars as pl
 import pytest
 
-import one_group
-from phalanx.data.hierarchy import Tree
+from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.schema import Schema
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.closeness import Closeness
-from phalanx.guarantees.counting import SlicedCounting
-from phalanx.guarantees.differential_privacy import DifferentialPrivacy
-from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
-from phalanx.guarantees.global_guarantee import GlobalGuarantee
+from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
+from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
-from phalanx.guarantees.m_invariance import MInvariance as InvarianceOverSeries
-from phalanx.guarantees.m_uniqueness import MUniqueness
-from phalanx.guarantees.mutual_cover import MutualCover
+from phalanx.guarantees.l_diversity import (
+    DistinctDiversity,
+    EntropyDiversity,
+    FrequencyDiversity,
+    RecursiveDiversity,
+)
+from phalanx.guarantees.m_invariance.guarantee import MInvariance as InvarianceOverSeries
+from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
+from phalanx.guarantees.mutual_cover.guarantee import MutualCover
 from phalanx.guarantees.registry import KNOWN
-from phalanx.guarantees.slicing import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
-from phalanx.methods.m_invariance import MInvariance
-from phalanx.methods.mondrian import Mondrian
-from phalanx.publishing import Series
+from phalanx.guarantees.slicing.counting import SlicedCounting
+from phalanx.guarantees.slicing.guarantee import (
+    SlicedCloseness,
+    SlicedDistinct,
+    SlicedDiversity,
+    SlicedRecursive,
+)
+from phalanx.guarantees.t_closeness import Closeness
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.methods.mondrian.method import Mondrian
 from phalanx.report import write_report
 from phalanx.report.promises import in_words
+from phalanx.series.series import Series
 from report.reader import Page
+from support import one_group
 
 EVIL = '<img src=x onerror="alert(1)">'
 

@@ -9,13 +9,13 @@ import pytest
 
 from phalanx.data.schema import Schema
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.mutual_cover import MutualCover as Promise
-from phalanx.methods.mutual_cover import MutualCover
-from phalanx.publishing import Series
+from phalanx.guarantees.mutual_cover.guarantee import MutualCover as Promise
+from phalanx.methods.mutual_cover.method import MutualCover
 from phalanx.report import write_report
 from phalanx.report.adversaries import told
 from phalanx.report.figures import Figures, Shown
 from phalanx.report.promises import in_words
+from phalanx.series.series import Series
 from report.reader import Page
 
 EVIL = '<img src=x onerror="alert(1)">'

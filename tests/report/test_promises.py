@@ -2,9 +2,9 @@
 
 import pytest
 
-from phalanx.guarantees.global_guarantee import GlobalGuarantee
-from phalanx.guarantees.m_invariance import MInvariance
-from phalanx.guarantees.mutual_cover import MutualCover
+from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
+from phalanx.guarantees.m_invariance.guarantee import MInvariance
+from phalanx.guarantees.mutual_cover.guarantee import MutualCover
 from phalanx.release.manifest import Manifest, PublishedAttribute
 from phalanx.report.promises import in_words, settings, warnings
 

@@ -6,13 +6,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from phalanx import attacking
 from phalanx.adversaries.opinion import QUESTIONS, play_none
 from phalanx.data.schema import Schema
 from phalanx.methods.base import make
-from phalanx.publishing import Series
 from phalanx.release.folder import Release
 from phalanx.report import write_report
+from phalanx.series import bounds as attacking
+from phalanx.series.series import Series
 from report.reader import Page
 
 RANGES = {"age": {"low": 0, "high": 100, "width": 100}, "hours": {"low": 0, "high": 60, "width": 60}}
@@ -88,7 +88,7 @@ def test_nobody_is_played_beyond_the_budget(tmp_path, monkeypatch):
 
 def evidence_of(release):
     from phalanx.data.microdata import Microdata
-    from phalanx.release.evidence import Evidence
+    from phalanx.release.evidence.evidence import Evidence
 
     return Evidence(microdata={release.number: Microdata.encode(people().drop("who"), Schema(quasi=["age", "hours"], sensitive="ill"))})
 

@@ -13,15 +13,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from phalanx.data.hierarchy import Bands, Prefix, Tree
+from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.guarantees.base import Verdict
-from phalanx.methods.schemes import FixedScheme
+from phalanx.methods.safe_sampling.schemes import FixedScheme
 from phalanx.release.folder import Release
+from phalanx.release.forms.perturbed import Perturbed
+from phalanx.release.forms.recoded import Recoded, recode
 from phalanx.release.manifest import Manifest, PublishedAttribute
-from phalanx.release.perturbed import Perturbed
-from phalanx.release.recoded import Recoded, recode
 from phalanx.report.figures import Figures
 from phalanx.report.page import render
 from phalanx.report.privacy import Privacy, limits, shown

@@ -12,12 +12,12 @@ import pytest
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
-from phalanx.methods import m_invariance
 from phalanx.methods.base import Draft, Memory
-from phalanx.methods.m_invariance import MInvariance
+from phalanx.methods.m_invariance import method as m_invariance
+from phalanx.methods.m_invariance.method import MInvariance
 from phalanx.randomness import Randomness
-from phalanx.release import generalized
 from phalanx.release.folder import Release, write_folder
+from phalanx.release.forms import generalized
 
 SURE = 5.2
 """So many standard errors off half is a false alarm once in ten million."""

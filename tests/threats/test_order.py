@@ -13,10 +13,10 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.methods.base import Memory
-from phalanx.methods.m_invariance import MInvariance
-from phalanx.methods.mondrian import Mondrian, partition
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.methods.mondrian.method import Mondrian, partition
 from phalanx.randomness import Randomness, Stream
-from phalanx.release.generalized import generalize
+from phalanx.release.forms.generalized import generalize
 
 SURE = 1e-7
 METHODS: dict[str, Any] = {

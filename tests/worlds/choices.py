@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from naive.safe_sampling import exponential_between
-from phalanx.kernels import anatomy as anatomy_kernel
-from phalanx.methods.private_choice import PrivateChoice
+from phalanx.methods.anatomy import kernels as anatomy_kernel
+from phalanx.methods.safe_sampling.private_choice import PrivateChoice
 
 LABELS = frozenset({"generalize", "bucketize", "slices", "mondrian", "perturb"})
 """Streams from which only ids and the order of rows are drawn; words from them (which row a counterfeit copies) cannot be gone through."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
-from phalanx.data.hierarchy import Bands, Hierarchy, Prefix, Tree
+from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from worlds.case import HALF, THIRD, Case, holds, open_
 from worlds.choices import as_they_stand, by_value, dealt
 from worlds.settings import Setting, once

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from naive.safe_sampling import exponential_between
-from phalanx.data.hierarchy import Hierarchy, Tree
+from phalanx.data.hierarchies.hierarchy import Hierarchy, Tree
 from phalanx.methods.base import make
 from worlds.choices import FLIPS
 from worlds.publications import Publisher

@@ -11,16 +11,16 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from phalanx.attacking import beyond, disclosed
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError
 from phalanx.methods.base import Draft, Memory, Widening, ever_wider
 from phalanx.randomness import Randomness
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
+from phalanx.series.bounds import beyond, disclosed
 from worlds import choices as ways
 from worlds.settings import ABSENT, Beside, Setting, World
 

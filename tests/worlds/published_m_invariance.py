@@ -20,7 +20,7 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import PhalanxError
 from phalanx.methods.base import Memory
-from phalanx.methods.m_invariance import MInvariance
+from phalanx.methods.m_invariance.method import MInvariance
 
 KEY = PersonKey(bytes(32))
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")

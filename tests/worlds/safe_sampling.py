@@ -12,11 +12,11 @@ import numpy as np
 import polars as pl
 
 from naive import safe_sampling as naive
-from phalanx.data.hierarchy import Bands, Prefix, Tree
+from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.methods.safe_sampling import publish_sample
-from phalanx.methods.schemes import FixedScheme
+from phalanx.methods.safe_sampling.method import publish_sample
+from phalanx.methods.safe_sampling.schemes import FixedScheme
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from phalanx.methods.emptied import Waiting
-from phalanx.methods.global_guarantee import GlobalGuarantee
+from phalanx.methods.global_guarantee.emptied import Waiting
+from phalanx.methods.global_guarantee.method import GlobalGuarantee
 from worlds.cases import SPENT_SMALL
 from worlds.choices import as_they_stand
 from worlds.oracle import ask

@@ -13,16 +13,16 @@ from naive import global_guarantee as naive
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError
-from phalanx.guarantees import breach
-from phalanx.guarantees.global_guarantee import GlobalGuarantee
+from phalanx.guarantees.global_guarantee import breach
+from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.methods.base import Memory
-from phalanx.methods.global_guarantee import GlobalGuarantee as Method
+from phalanx.methods.global_guarantee.method import GlobalGuarantee as Method
 from phalanx.randomness import Randomness
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
-from shown import KEY, evidence_of, key, releases_of
-from thoroughly import examples
+from support.shown import KEY, evidence_of, key, releases_of
+from support.thoroughly import examples
 from worlds.global_guarantee import Group, ever_linked, ways
 
 VALUES = "stu"

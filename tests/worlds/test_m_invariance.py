@@ -13,9 +13,9 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError
 from phalanx.methods.base import Memory
-from phalanx.methods.m_invariance import MInvariance
+from phalanx.methods.m_invariance.method import MInvariance
 from phalanx.randomness import Randomness
-from thoroughly import examples
+from support.thoroughly import examples
 from worlds.m_invariance import PublishedRelease, risks
 
 KEY = PersonKey(bytes(32))

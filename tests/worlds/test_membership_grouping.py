@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from naive.membership import parting_cuts
-from phalanx.methods import membership
-from phalanx.methods.tuples import Coded
+from phalanx.methods.slicing import membership
+from phalanx.methods.slicing.tuples import Coded
 
 AGES = [1, 2, 4, 7, 11, 16, 22, 29]
 

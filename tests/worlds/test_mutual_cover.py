@@ -10,9 +10,9 @@ import pytest
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.methods.base import Memory
-from phalanx.methods.mutual_cover import MutualCover
+from phalanx.methods.mutual_cover.method import MutualCover
 from phalanx.randomness import Randomness
-from scripts import EXPERIMENTS, run_script, tables_of
+from support.scripts import EXPERIMENTS, run_script, tables_of
 
 sys.path.insert(0, str(EXPERIMENTS / "mutual_cover"))
 from census import Diverse

@@ -12,12 +12,12 @@ import pytest
 
 from phalanx.data.schema import Schema
 from phalanx.methods.base import Draft
-from phalanx.methods.global_guarantee import GlobalGuarantee
-from phalanx.methods.m_invariance import MInvariance
-from phalanx.methods.slicing import Slicing
-from phalanx.publishing import Series
+from phalanx.methods.global_guarantee.method import GlobalGuarantee
+from phalanx.methods.m_invariance.method import MInvariance
+from phalanx.methods.slicing.method import Slicing
 from phalanx.randomness import Randomness
-from phalanx.release.generalized import generalize
+from phalanx.release.forms.generalized import generalize
+from phalanx.series.series import Series
 from worlds.choices import Choices, EveryRandomness, NotEnumerableError, by_value, dealt, enumerated, whole
 from worlds.oracle import SEEN, ask, at_least
 from worlds.publications import Publisher, canonical, groups_of, remembered

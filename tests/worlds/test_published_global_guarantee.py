@@ -18,12 +18,12 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError
-from phalanx.methods import rounds
 from phalanx.methods.base import Memory
-from phalanx.methods.emptied import Waiting
-from phalanx.methods.exposures import Demands, Hosts
-from phalanx.methods.global_guarantee import GlobalGuarantee
-from phalanx.methods.uneven import hedged
+from phalanx.methods.global_guarantee import rounds
+from phalanx.methods.global_guarantee.emptied import Waiting
+from phalanx.methods.global_guarantee.exposures import Demands, Hosts
+from phalanx.methods.global_guarantee.method import GlobalGuarantee
+from phalanx.methods.global_guarantee.uneven import hedged
 from phalanx.randomness import Randomness
 from worlds.choices import EveryRandomness, as_they_stand, enumerated
 from worlds.oracle import ask

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from phalanx.methods import m_invariance
+from phalanx.methods.m_invariance import method as m_invariance
 from worlds import published_m_invariance
 from worlds.published_m_invariance import Series, independent, lasting, minvariance, posteriors
 

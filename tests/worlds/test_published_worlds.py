@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from phalanx.methods.anatomy import Anatomy
+from phalanx.methods.anatomy.method import Anatomy
 from phalanx.methods.base import registered
-from phalanx.methods.private_choice import PrivateChoice
-from thoroughly import turn
+from phalanx.methods.safe_sampling.private_choice import PrivateChoice
+from support.thoroughly import turn
 from worlds import neighbours, options, table
 from worlds.case import Case
 from worlds.cases import CASES

@@ -21,14 +21,14 @@ from naive import safe_sampling as naive
 from phalanx.accounting import solve, theorem_delta, tight_delta, together
 from phalanx.cli import app
 from phalanx.data.domain import Domain
-from phalanx.data.hierarchy import Bands, Hierarchy, Prefix, Tree
+from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
-from phalanx.methods.axes import Axis
-from phalanx.methods.safe_sampling import publish_sample
-from phalanx.methods.schemes import FixedScheme, Scheme
+from phalanx.methods.safe_sampling.axes import Axis
+from phalanx.methods.safe_sampling.method import publish_sample
+from phalanx.methods.safe_sampling.schemes import FixedScheme, Scheme
 from phalanx.release.folder import write_folder
-from thoroughly import examples
+from support.thoroughly import examples
 from worlds.safe_sampling import PLACES, WORLDS, outcomes, safe, told
 
 KS = (1, 2, 3, 4)

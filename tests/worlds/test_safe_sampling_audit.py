@@ -18,8 +18,8 @@ from phalanx.data.domain import Domain
 from phalanx.data.microdata import Column, Microdata
 from phalanx.data.schema import Schema
 from phalanx.methods.base import Memory
-from phalanx.methods.safe_sampling import SafeSampling, publish_sample
-from phalanx.methods.schemes import FixedScheme
+from phalanx.methods.safe_sampling.method import SafeSampling, publish_sample
+from phalanx.methods.safe_sampling.schemes import FixedScheme
 from phalanx.randomness import Randomness, Stream
 
 SIDE = 1000

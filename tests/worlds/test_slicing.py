@@ -12,10 +12,10 @@ from naive.posterior import posterior
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import ReleaseError
-from phalanx.guarantees import posterior as source
-from phalanx.guarantees.sliced_view import View
+from phalanx.guarantees.slicing import posterior as source
+from phalanx.guarantees.views.sliced import View
 from phalanx.randomness import Randomness
-from phalanx.release.sliced import slice_into
+from phalanx.release.forms.sliced import slice_into
 from worlds.slicing import arrangements, posteriors, shares
 
 APART = [

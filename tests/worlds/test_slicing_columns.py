@@ -14,7 +14,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import NotEligible
 from phalanx.methods.base import Memory
-from phalanx.methods.slicing import Slicing
+from phalanx.methods.slicing.method import Slicing
 from phalanx.randomness import Randomness
 
 QUASI = ["x", "y", "z"]

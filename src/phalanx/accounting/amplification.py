@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from phalanx.accounting.directed import downwards, exponential, float_above, float_below, float_kept, logarithm, quotient, upwards
 from phalanx.errors import PlanError
-from phalanx.guarantees.exact import Number, exact
+from phalanx.exact import Number, exact
 
 _DIGITS = 60
 

@@ -15,7 +15,7 @@ from phalanx.accounting.directed import float_kept, log_of
 from phalanx.accounting.promise import Accounting, Promise, default_beta, log_delta, promised
 from phalanx.accounting.solve import smallest_k
 from phalanx.errors import PlanError
-from phalanx.guarantees.exact import Number, bounded, exact, whole
+from phalanx.exact import Number, bounded, exact, whole
 
 _AT_ONCE = 40
 _DIGITS = 6

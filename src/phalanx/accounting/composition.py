@@ -21,7 +21,7 @@ from phalanx.accounting.directed import float_kept
 from phalanx.accounting.losses import added, removed, span
 from phalanx.accounting.promise import Promise
 from phalanx.errors import require_extra
-from phalanx.guarantees.exact import whole
+from phalanx.exact import whole
 
 _MOST_POINTS = 50_000
 _LONGEST = 8_000_000

@@ -18,7 +18,7 @@ from phalanx.accounting.promise import (
     theorem_covers,
 )
 from phalanx.errors import PlanError
-from phalanx.guarantees.exact import Number, exact
+from phalanx.exact import Number, exact
 
 
 def solve(

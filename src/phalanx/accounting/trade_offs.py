@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from phalanx.accounting.promise import Accounting
 from phalanx.accounting.solve import solve
-from phalanx.guarantees.exact import Number, exact
+from phalanx.exact import Number, exact
 
 
 def trade_offs(epsilons: Sequence[Number], deltas: Sequence[Number], accounting: Accounting = "theorem") -> list[list[int]]:

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 import polars as pl
 
 from phalanx.errors import ReleaseError
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
 Z: Final = 1.959963984540054

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.data.microdata import Microdata
-from phalanx.guarantees.boxes import candidate_sets
-from phalanx.guarantees.groups import Groups
-from phalanx.release.generalized import Generalized
+from phalanx.guarantees.views.boxes import candidate_sets
+from phalanx.guarantees.views.groups import Groups
+from phalanx.release.forms.generalized import Generalized
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]

@@ -10,12 +10,12 @@ import polars as pl
 
 from phalanx.adversaries.base import Attack, between, percent
 from phalanx.adversaries.candidates import Values
-from phalanx.adversaries.posterior import Interval, wilson
+from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
-from phalanx.guarantees.exact import Ints
+from phalanx.exact import Ints
 from phalanx.randomness import Randomness
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
 Bools = npt.NDArray[np.bool_]

@@ -6,22 +6,22 @@ from functools import partial
 from typing import Any, Final
 
 from phalanx.adversaries.base import Adversary, Attack
-from phalanx.adversaries.counterfeits import Counterfeits
-from phalanx.adversaries.downcoding import Downcoding
-from phalanx.adversaries.extremes import Extremes
-from phalanx.adversaries.growth import Growth
-from phalanx.adversaries.history import History
-from phalanx.adversaries.informed import Informed
-from phalanx.adversaries.intersection import Intersection
-from phalanx.adversaries.linkage import Linkage
-from phalanx.adversaries.membership import Membership
-from phalanx.adversaries.minimality import Minimality
-from phalanx.adversaries.omniscient import Omniscient
-from phalanx.adversaries.posterior import Posterior
-from phalanx.adversaries.series_learning import SeriesLearning
-from phalanx.adversaries.singling_out import SinglingOut
+from phalanx.adversaries.groups.downcoding import Downcoding
+from phalanx.adversaries.groups.extremes import Extremes
+from phalanx.adversaries.groups.membership import Membership
+from phalanx.adversaries.groups.posterior import Posterior
+from phalanx.adversaries.groups.singling_out import SinglingOut
+from phalanx.adversaries.minimality.adversary import Minimality
+from phalanx.adversaries.records.informed import Informed
+from phalanx.adversaries.records.linkage import Linkage
+from phalanx.adversaries.records.omniscient import Omniscient
+from phalanx.adversaries.series.counterfeits import Counterfeits
+from phalanx.adversaries.series.growth import Growth
+from phalanx.adversaries.series.history import History
+from phalanx.adversaries.series.intersection import Intersection
+from phalanx.adversaries.series.series_learning import SeriesLearning
 from phalanx.errors import PhalanxError
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
 QUESTIONS: Final[Mapping[str, str]] = {

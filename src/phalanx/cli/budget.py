@@ -77,7 +77,7 @@ def _alone(option: str, about: str, others: Mapping[str, object]) -> None:
 def _check_question(asked: Mapping[str, Any], releases: int | None, cell: int | None, plot: Path | None) -> None:
     """PlanError where something is asked for that does not go with what is given; ExtraError where it needs more than the core."""
     from phalanx.errors import PlanError, require_extra
-    from phalanx.guarantees.exact import whole
+    from phalanx.exact import whole
 
     for option, number in (("--releases", releases), ("--cell", cell)):
         if number is not None:
@@ -178,7 +178,7 @@ def _amplified(epsilon: str | None, delta: str, beta: str, *, json: bool) -> Non
     """What a method that keeps epsilon and delta by itself keeps on a sample, and what it may keep by itself to have them there."""
     from phalanx.accounting import amplified, before_sampling
     from phalanx.errors import PlanError
-    from phalanx.guarantees.exact import exact
+    from phalanx.exact import exact
 
     if epsilon is None:
         raise PlanError("--amplify needs the epsilon of a method; give --epsilon, and --delta where it has one.")
@@ -247,7 +247,7 @@ def _drawn(path: Path, asked: Mapping[str, Any], epsilon_scheme: str) -> str:
 def _curve(epsilon: str, delta: str, accounting: "Accounting", epsilon_scheme: str) -> "Curve":
     """The k at betas up to the largest that the theorem allows, and by tight accounting somewhat further."""
     from phalanx.accounting import default_beta, k_by_beta
-    from phalanx.guarantees.exact import exact
+    from phalanx.exact import exact
     from phalanx.report.curves import Curve
 
     own = exact(epsilon, "epsilon") - exact(epsilon_scheme, "epsilon_scheme")

@@ -9,7 +9,7 @@ from phalanx.cli.output import JSON, QUIET, show_json, show_text, steps
 from phalanx.cli.publish import show_release
 
 if TYPE_CHECKING:
-    from phalanx.released import Release
+    from phalanx.series.released import Release
 
 
 def check(
@@ -24,7 +24,7 @@ def check(
     under differential privacy only method, number and guarantees, since how much a sample publishes is for the release alone to say.
     """
     from phalanx.plan import Plan
-    from phalanx.publishing import STEPS
+    from phalanx.series.series import STEPS
 
     with steps(STEPS[:-1], quiet=quiet or json) as progress:
         read = Plan.read(plan)

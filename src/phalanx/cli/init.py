@@ -13,7 +13,7 @@ from phalanx.errors import PhalanxError, PlanError
 if TYPE_CHECKING:
     import polars as pl
 
-    from phalanx.data.column_profile import ColumnProfile
+    from phalanx.profile.columns import ColumnProfile
 
 _MOST_ATTRIBUTES: Final = 12
 """So many attributes' correlations fit beside each other on a screen."""
@@ -34,9 +34,9 @@ def init(
     """
     from dataclasses import asdict
 
-    from phalanx.data.profile import profile
-    from phalanx.data.proposal import propose_plan, slug
-    from phalanx.data.sources import read_source
+    from phalanx.data.sources.source import read_source
+    from phalanx.profile.proposal import propose_plan, slug
+    from phalanx.profile.table import profile
 
     frame = read_source(source, query=query, drop=None)
     profiles = profile(frame)
@@ -79,7 +79,7 @@ def _correlation(frame: "pl.DataFrame", profiles: "Sequence[ColumnProfile]") -> 
     from phalanx.data.correlation import phi2
     from phalanx.data.microdata import Microdata
     from phalanx.data.schema import Schema
-    from phalanx.methods.columns import partition
+    from phalanx.methods.slicing.columns import partition
 
     sensitive = next((p.name for p in profiles if p.role == "sensitive"), None)
     proposed = [p for role in ("quasi", "sensitive") for p in profiles if p.role == role]

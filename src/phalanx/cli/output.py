@@ -25,7 +25,7 @@ QUIET = typer.Option(False, "--quiet", "-q", help="No progress on the terminal."
 
 
 def keep_standard_error() -> None:
-    """Python writes to a copy of standard error from now on, so that a bar goes on while ``phalanx.data.reading`` silences whatever else writes there."""
+    """Python writes to a copy of standard error from now on, so that a bar goes on while ``phalanx.data.sources.reading`` silences whatever else writes there."""
     own = sys.__stderr__
     if own is not None and sys.stderr is own:
         with suppress(OSError):  # there may be none
@@ -152,7 +152,7 @@ def at_most(number: float | Fraction) -> str:
     >>> at_most(1.0), at_most(2.71828), at_most(1e-06), at_most(Fraction(1, 3))
     ('1', '2.719', '1e-6', '0.3334')
     """
-    from phalanx.guarantees.exact import rounded
+    from phalanx.exact import rounded
 
     return rounded(number, up=True)
 
@@ -163,7 +163,7 @@ def at_least(number: float | Fraction) -> str:
     >>> at_least(2.71828)
     '2.718'
     """
-    from phalanx.guarantees.exact import rounded
+    from phalanx.exact import rounded
 
     return rounded(number, up=False)
 

@@ -8,7 +8,7 @@ import typer
 from phalanx.cli.output import JSON, QUIET, show_json, show_table, show_text, steps
 
 if TYPE_CHECKING:
-    from phalanx.released import Release
+    from phalanx.series.released import Release
 
 
 def publish(
@@ -25,7 +25,7 @@ def publish(
     disclosed.
     """
     from phalanx.plan import Plan
-    from phalanx.publishing import STEPS
+    from phalanx.series.series import STEPS
 
     with steps(STEPS, quiet=quiet or json) as progress:
         read = Plan.read(plan)

@@ -160,7 +160,7 @@ def reconcile(
     go on with such a series. That this was said is recorded. JSON keys: number, day, entered, forgotten.
     """
     from phalanx.cli.locations import ledger_url
-    from phalanx.reconciling import reconcile
+    from phalanx.series.reconciling import reconcile
 
     done = reconcile(name, folders or (), ledger=ledger_url(ledger))
     if json:

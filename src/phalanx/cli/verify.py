@@ -29,10 +29,10 @@ def verify(
     Exit code 0 if everything holds, 1 if something does not, 2 if it could not be read. What could not be checked is said. JSON keys: holds, checks
     (each: name, bound, worst, holds, note).
     """
-    from phalanx.checking import verify as check
-    from phalanx.checking import verify_table
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import ReleaseError
+    from phalanx.verification import verify as check
+    from phalanx.verification import verify_table
 
     about_ours = {"--ledger": ledger, "--original": original, "--identifier": identifier, "--allow-seeded": allow_seeded or None}
     about_theirs = {"--sensitive": sensitive, "--k": k, "--l": l, "--t": t}

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.data.hierarchy import Hierarchy
+from phalanx.data.hierarchies.hierarchy import Hierarchy
 from phalanx.data.schema import Type
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from phalanx.data import sets
 from phalanx.data.domain import Domain
-from phalanx.data.hierarchy import Bands, Hierarchy, Prefix, Tree
+from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema, Type
 from phalanx.errors import SchemaError, SourceError, did_you_mean

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from phalanx.data.hierarchy import Hierarchy, Prefix, Tree
+from phalanx.data.hierarchies.hierarchy import Hierarchy, Prefix, Tree
 from phalanx.data.names import check_names
 from phalanx.errors import SchemaError, did_you_mean
 

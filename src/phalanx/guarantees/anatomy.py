@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from phalanx.exact import Number, bounded, plain
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.diversity import check_shares
-from phalanx.guarantees.exact import Number, bounded, plain
-from phalanx.guarantees.groups import Groups, Published
-from phalanx.release.evidence import Evidence
+from phalanx.guarantees.l_diversity import check_shares
+from phalanx.guarantees.views.groups import Groups, Published
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
 

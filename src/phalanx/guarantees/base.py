@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final, Protocol
 
 import polars as pl
 
-from phalanx.guarantees.exact import rounded
-from phalanx.release.evidence import Evidence
+from phalanx.exact import rounded
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
 _DIGITS: Final = (4, 6, 9, 17)

@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from phalanx.guarantees.exact import Ints
-from phalanx.guarantees.groups import Groups
+from phalanx.exact import Ints
+from phalanx.guarantees.views.groups import Groups
 
 _PRECISIONS: Final = (40, 80, 160, 320, 640, 1280, 2560)
 """Decimal digits tried one after the other; the two sides differ by then, unless somebody built them to be hard."""

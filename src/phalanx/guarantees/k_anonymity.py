@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from phalanx.exact import whole
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.exact import whole
-from phalanx.guarantees.groups import Groups, Published
-from phalanx.release.evidence import Evidence
+from phalanx.guarantees.views.groups import Groups, Published
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
 

@@ -3,11 +3,11 @@
 from fractions import Fraction
 from typing import Any
 
-from phalanx.guarantees.closeness import farthest
-from phalanx.guarantees.diversity import recursive_ratio
+from phalanx.exact import largest_ratio
 from phalanx.guarantees.entropy import effective_numbers
-from phalanx.guarantees.exact import largest_ratio
-from phalanx.guarantees.groups import Groups, Published
+from phalanx.guarantees.l_diversity import recursive_ratio
+from phalanx.guarantees.t_closeness import farthest
+from phalanx.guarantees.views.groups import Groups, Published
 
 _MOST = 20
 """Recursive diversity is told up to this l."""

@@ -7,16 +7,26 @@ from typing import Any
 from phalanx.errors import PlanError, ReleaseError, did_you_mean
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Guarantee
-from phalanx.guarantees.closeness import Closeness
-from phalanx.guarantees.counting import SlicedCounting
-from phalanx.guarantees.differential_privacy import DifferentialPrivacy
-from phalanx.guarantees.diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
-from phalanx.guarantees.global_guarantee import GlobalGuarantee
+from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
+from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
-from phalanx.guarantees.m_invariance import CONSECUTIVE, MInvariance
-from phalanx.guarantees.m_uniqueness import MUniqueness
-from phalanx.guarantees.mutual_cover import MutualCover
-from phalanx.guarantees.slicing import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
+from phalanx.guarantees.l_diversity import (
+    DistinctDiversity,
+    EntropyDiversity,
+    FrequencyDiversity,
+    RecursiveDiversity,
+)
+from phalanx.guarantees.m_invariance.guarantee import CONSECUTIVE, MInvariance
+from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
+from phalanx.guarantees.mutual_cover.guarantee import MutualCover
+from phalanx.guarantees.slicing.counting import SlicedCounting
+from phalanx.guarantees.slicing.guarantee import (
+    SlicedCloseness,
+    SlicedDistinct,
+    SlicedDiversity,
+    SlicedRecursive,
+)
+from phalanx.guarantees.t_closeness import Closeness
 
 _ALL: tuple[type[Any], ...] = (
     KAnonymity,

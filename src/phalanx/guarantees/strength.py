@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from phalanx.errors import ReleaseError
+from phalanx.exact import exact
 from phalanx.guarantees.base import Guarantee
-from phalanx.guarantees.exact import exact
 from phalanx.guarantees.registry import from_public
 
 _NOTHING: Final[Mapping[str, str]] = {

@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from phalanx.guarantees import consistency, coverage, stated, truth
+from phalanx.guarantees import stated
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.buckets import bucket_faults
-from phalanx.guarantees.perturbed import row_faults
-from phalanx.guarantees.recoded import cell_faults
+from phalanx.guarantees.consistency import check as consistency
+from phalanx.guarantees.consistency.buckets import bucket_faults
+from phalanx.guarantees.consistency.perturbed import row_faults
+from phalanx.guarantees.consistency.recoded import cell_faults
 from phalanx.guarantees.registry import from_public
 from phalanx.guarantees.strength import promises_nothing
-from phalanx.release.evidence import Evidence
+from phalanx.guarantees.truth import check as truth
+from phalanx.guarantees.truth import coverage
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
 

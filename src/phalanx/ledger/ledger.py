@@ -9,8 +9,8 @@ from typing import Any, Final, Self
 
 import polars as pl
 
-from phalanx.data.databases import sqlite_path
 from phalanx.data.persons import PersonKey
+from phalanx.data.sources.databases import sqlite_path
 from phalanx.errors import LedgerError
 from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile, today
 from phalanx.ledger.keys import Keyring

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.data.hierarchy import Tree
+from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.guarantees.base import Guarantee
 from phalanx.randomness import Randomness
+from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.form import Form
-from phalanx.release.outputs import OutputTables
 
 
 @dataclass(frozen=True)

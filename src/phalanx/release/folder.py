@@ -12,16 +12,16 @@ import polars as pl
 import polars.selectors as cs
 
 from phalanx.data.names import check_names
-from phalanx.data.reading import check_size, read_parquet, refusing
+from phalanx.data.sources.reading import check_size, read_parquet, refusing
 from phalanx.errors import ReleaseError
-from phalanx.release.bucketized import Bucketized
-from phalanx.release.evidence import Evidence
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.form import Form
-from phalanx.release.generalized import Generalized
+from phalanx.release.forms.bucketized import Bucketized
+from phalanx.release.forms.generalized import Generalized
+from phalanx.release.forms.perturbed import Perturbed
+from phalanx.release.forms.recoded import Recoded
+from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
 from phalanx.release.manifest import NAME, Manifest, PublishedAttribute, PublishedFile, Slices, digest
-from phalanx.release.perturbed import Perturbed
-from phalanx.release.recoded import Recoded
-from phalanx.release.sliced import BUCKET, COUNT, Sliced
 
 FORMATS: Final = ("parquet", "csv")
 

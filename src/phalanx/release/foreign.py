@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from phalanx.data.names import check_names
-from phalanx.data.reading import refusing
-from phalanx.data.sources import read_source
+from phalanx.data.sources.reading import refusing
+from phalanx.data.sources.source import read_source
 from phalanx.errors import ReleaseError, SourceError, did_you_mean
 
 

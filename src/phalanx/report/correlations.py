@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.release.bucketized import Bucketized
+from phalanx.release.forms.bucketized import Bucketized
+from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
 from phalanx.release.manifest import PublishedAttribute
-from phalanx.release.sliced import BUCKET, COUNT, Sliced
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -10,11 +10,11 @@ import polars as pl
 
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
-from phalanx.release.generalized import GROUP, Generalized
+from phalanx.release.forms.generalized import GROUP, Generalized
+from phalanx.release.forms.perturbed import Perturbed
+from phalanx.release.forms.recoded import Recoded
+from phalanx.release.forms.sliced import COUNT, Sliced
 from phalanx.release.manifest import PublishedAttribute
-from phalanx.release.perturbed import Perturbed
-from phalanx.release.recoded import Recoded
-from phalanx.release.sliced import COUNT, Sliced
 from phalanx.report.recodings import Recoding
 
 Floats = npt.NDArray[np.float64]

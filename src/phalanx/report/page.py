@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phalanx.guarantees.base import Verdict
-from phalanx.release.bucketized import Bucketized
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
-from phalanx.release.generalized import Generalized
+from phalanx.release.forms.bucketized import Bucketized
+from phalanx.release.forms.generalized import Generalized
+from phalanx.release.forms.perturbed import Perturbed
+from phalanx.release.forms.recoded import Recoded
+from phalanx.release.forms.sliced import Sliced
 from phalanx.release.manifest import Manifest
-from phalanx.release.perturbed import Perturbed
-from phalanx.release.recoded import Recoded
-from phalanx.release.sliced import Sliced
 from phalanx.report import promises
 from phalanx.report.adversaries import Disclosure, Question, by_informed, reasons, told
 from phalanx.report.charts import Bars, percent

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from phalanx.errors import PhalanxError
-from phalanx.guarantees.exact import rounded
+from phalanx.exact import rounded
 
 NAME: Final = "differential privacy"
 """The guarantee that this module has words for."""

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from phalanx.release.forms.recoded import Recoded
 from phalanx.release.manifest import PublishedAttribute
-from phalanx.release.recoded import Recoded
 
 _ROWS: Final = "rows of the image"
 _MOST: Final = 3

@@ -23,8 +23,8 @@ def everything(
     JSON keys: questions (each question, asks, asked, adversaries, not_played).
     """
     from phalanx.adversaries.opinion import QUESTIONS, play_all
-    from phalanx.checking import gather_evidence, read_releases
     from phalanx.cli.locations import ledger_url
+    from phalanx.verification import gather_evidence, read_releases
 
     read = read_releases(releases)
     url = None if ledger is None else ledger_url(ledger)

@@ -10,9 +10,9 @@ from phalanx.cli.attack.playing import interval, play, share, show_binned, small
 from phalanx.cli.output import JSON, show_table
 
 if TYPE_CHECKING:
-    from phalanx.adversaries.extremes import Proven
-    from phalanx.adversaries.membership import Ranked
-    from phalanx.adversaries.singling_out import SingledOut
+    from phalanx.adversaries.groups.extremes import Proven
+    from phalanx.adversaries.groups.membership import Ranked
+    from phalanx.adversaries.groups.singling_out import SingledOut
 
 app = typer.Typer(rich_markup_mode="markdown")
 _PANEL = "Who is in it, from one release"

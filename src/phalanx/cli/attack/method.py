@@ -9,9 +9,9 @@ from phalanx.cli.attack.playing import interval, play, share
 from phalanx.cli.output import JSON, show_table
 
 if TYPE_CHECKING:
-    from phalanx.adversaries.counterfeits import Named
-    from phalanx.adversaries.growth import Grown
-    from phalanx.adversaries.minimality import Replayed
+    from phalanx.adversaries.minimality.adversary import Replayed
+    from phalanx.adversaries.series.counterfeits import Named
+    from phalanx.adversaries.series.growth import Grown
 
 app = typer.Typer(rich_markup_mode="markdown")
 _PANEL = "Who knows the method"

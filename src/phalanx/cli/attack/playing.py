@@ -25,9 +25,9 @@ def play(
     ``alone``: the adversary looks at one release, and need not know who is who in the original table. PlanError where it is given several, ReleaseError
     where nobody of the original tables is in the releases.
     """
-    from phalanx.checking import gather_evidence, read_releases
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import PlanError, ReleaseError
+    from phalanx.verification import gather_evidence, read_releases
 
     if alone and len(releases) > 1:
         raise PlanError(f"{adversary.name} looks at one release at a time, and {len(releases)} are given; name one of them.")

@@ -9,7 +9,7 @@ from phalanx.cli.attack.playing import interval, play, share
 from phalanx.cli.output import JSON, show_table
 
 if TYPE_CHECKING:
-    from phalanx.adversaries.composition import Composed
+    from phalanx.adversaries.series.composition import Composed
 
 app = typer.Typer(rich_markup_mode="markdown")
 
@@ -29,7 +29,7 @@ def composition(
     JSON keys: those of every attack, and interval, alone (of each publisher: exposed, success).
     """
     from phalanx.adversaries import Composition
-    from phalanx.checking import gather_evidence, read_releases
+    from phalanx.verification import gather_evidence, read_releases
 
     read = read_releases(beside)
     known, _ = gather_evidence(read, ledger=None, originals=beside_original, identifier=beside_identifier or identifier)

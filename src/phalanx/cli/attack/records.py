@@ -63,8 +63,8 @@ def omniscient(
 
 
 def _show_disclosed(found: "Disclosed") -> None:
-    from phalanx.adversaries.linkage import P_MATCH, Matched
-    from phalanx.adversaries.omniscient import Inverted
+    from phalanx.adversaries.records.linkage import P_MATCH, Matched
+    from phalanx.adversaries.records.omniscient import Inverted
 
     rows = [["the person's own record", share(found.identity), interval(found.identity_interval), small(found.identity_baseline)]]
     if isinstance(found, Inverted):

@@ -9,8 +9,8 @@ from phalanx.cli.attack.playing import interval, play, share
 from phalanx.cli.output import JSON, show_table
 
 if TYPE_CHECKING:
-    from phalanx.adversaries.history import Linked
-    from phalanx.adversaries.series_learning import Learned
+    from phalanx.adversaries.series.history import Linked
+    from phalanx.adversaries.series.series_learning import Learned
 
 app = typer.Typer(rich_markup_mode="markdown")
 _PANEL = "Over a series"

@@ -9,8 +9,8 @@ from phalanx.cli.attack.playing import interval, play, share
 from phalanx.cli.output import JSON, show_table
 
 if TYPE_CHECKING:
-    from phalanx.adversaries.downcoding import Downcoded
-    from phalanx.adversaries.posterior import Inferred
+    from phalanx.adversaries.groups.downcoding import Downcoded
+    from phalanx.adversaries.groups.posterior import Inferred
 
 app = typer.Typer(rich_markup_mode="markdown")
 _PANEL = "Values, from one release"

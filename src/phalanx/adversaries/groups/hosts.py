@@ -1,0 +1,259 @@
+"""Which groups of a release may host each person, and how probable each of them is, for whoever knows all quasi-identifiers."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import log
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.data.domain import Domain
+from phalanx.data.microdata import Microdata
+from phalanx.errors import ReleaseError
+from phalanx.exact import Ints
+from phalanx.guarantees.consistency.buckets import bucket_faults
+from phalanx.guarantees.slicing.counting import counted
+from phalanx.guarantees.slicing.posterior import matches
+from phalanx.guarantees.views.boxes import box_ends
+from phalanx.guarantees.views.groups import Groups
+from phalanx.guarantees.views.sliced import View, own_values
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.folder import Release
+from phalanx.release.form import Form
+from phalanx.release.forms.bucketized import Bucketized
+from phalanx.release.forms.generalized import Generalized
+from phalanx.release.forms.sliced import BUCKET, Sliced
+
+Floats = npt.NDArray[np.float64]
+Found = tuple[Ints, Ints, Floats]
+"""Pairs of a tuple and a group, with a weight."""
+
+_ENTRIES: Final = 1 << 22
+"""Entries of a table of tuples and sensitive values that is held at once."""
+_PAIRS: Final = 1 << 22
+"""Pairs of a tuple and a box that are compared at once."""
+_FEW: Final = 1 << 16
+"""So many are compared without dividing them first."""
+_TINY: Final = 1e-290
+"""Shares below this are near what floating point cannot tell from 0; their logarithms are far from it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hosts:
+    """Persons as distinct tuples of quasi-identifiers, and the pairs of a tuple and a group that may host it.
+
+    A group is what the release lays a distribution of sensitive values on: a group of a generalized release, a bucket of a bucketized one, and of a
+    sliced one the rows of a bucket that agree on the quasi-identifiers of the sensitive column.
+    """
+
+    groups: Groups
+    domains: tuple[Domain, ...]
+    """Those of the original table's quasi-identifiers."""
+    codes: npt.NDArray[np.int32]
+    """The distinct tuples as codes of these domains, shape (u, attributes)."""
+    of_person: Ints
+    """Every person's tuple, shape (n,)."""
+    owner: Ints
+    """Each pair's tuple, ascending, shape (p,)."""
+    group: Ints
+    """Shape (p,): a place among the groups."""
+    share: Floats
+    """p(t, B): how probable the tuple's group is by the release alone; sums to 1 over each tuple that has a group, shape (p,)."""
+    others: Mapping[str, Floats] = field(default_factory=dict)
+    """Other readings of p(t, B), each of shape (p,): of a sliced release by "rows" and, where everybody who was published is known, by "counting"."""
+
+    @classmethod
+    def of(cls, form: Form, microdata: Microdata) -> "Hosts":
+        """Everybody of an original table beside a release of one form; ReleaseError where there are no sensitive values to lay hands on."""
+        if form.sensitive is None:
+            raise ReleaseError("the release has no sensitive attribute, so there is nothing to infer.")
+        if faults := bucket_faults(form):
+            raise ReleaseError(f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says of it.")
+        codes, rows, of_person = _distinct(form, microdata)
+        others: dict[str, Floats] = {}
+        if isinstance(form, Sliced):
+            groups, found, others = _of_sliced(form, microdata, rows, np.bincount(of_person, minlength=len(codes)))
+        elif isinstance(form, Bucketized):
+            groups, found = Groups.of(form), _of_bucketized(form, microdata, rows)
+        elif isinstance(form, Generalized):
+            groups, found = Groups.of(form), _of_generalized(form, microdata, rows)
+        else:
+            raise ReleaseError(f"this adversary reads sliced, bucketized and generalized releases, and this one is {form.kind}.")
+        domains = tuple(microdata.columns[a.name].domain for a in form.attribute("quasi"))
+        return cls(groups, domains, codes, of_person, *_shared(groups, len(codes), *found), others)
+
+    @cached_property
+    def first(self) -> Ints:
+        """Where each tuple's pairs begin, and the end, shape (u + 1,)."""
+        return np.searchsorted(self.owner, np.arange(len(self.codes) + 1)).astype(np.int64)
+
+    @cached_property
+    def persons(self) -> Ints:
+        """How many persons have each tuple, shape (u,)."""
+        return np.bincount(self.of_person, minlength=len(self.codes)).astype(np.int64)
+
+    @cached_property
+    def hosted(self) -> npt.NDArray[np.bool_]:
+        """Whether some group may host each tuple, shape (u,)."""
+        return np.diff(self.first) > 0
+
+    def entries(self, tuples: slice) -> tuple[Ints, Ints]:
+        """Every value that some tuples may have in every group that may host them: the tuple, ascending, and the cell of ``groups``."""
+        pairs = self._pairs(tuples)
+        length = self.groups.distinct[self.group[pairs]]
+        pair = np.repeat(np.arange(len(length)), length)
+        within = np.arange(len(pair)) - (np.cumsum(length) - length)[pair]
+        return self.owner[pairs][pair], self.groups.starts[self.group[pairs]][pair] + within
+
+    def law(self, tuples: slice, share: Floats | None = None) -> Floats:
+        """How probable each of these entries is: p(t, B), or another reading of it, times the value's share in the group; sums to 1 over each tuple."""
+        pairs = self._pairs(tuples)
+        group = self.group[pairs]
+        _, cell = self.entries(tuples)
+        weight = (self.share if share is None else share)[pairs]
+        return np.repeat(weight / self.groups.sizes[group], self.groups.distinct[group]) * self.groups.cell_count[cell]
+
+    def tables(self, probability: Callable[[slice], Floats]) -> Iterator[tuple[slice, Floats]]:
+        """The probability of every value of every tuple, by that of their entries, some tuples at a time: tables of shape (tuples, values).
+
+        Every row adds up to 1, or to 0 where no group hosts the tuple.
+        """
+        q = 0 if self.groups.values is None else len(self.groups.values)
+        step = max(1, _ENTRIES // max(q, 1))
+        for start in range(0, len(self.codes), step):
+            tuples = slice(start, min(start + step, len(self.codes)))
+            owner, cell = self.entries(tuples)
+            key = (owner - start) * q + self.groups.cell_value[cell]
+            table = np.bincount(key, weights=probability(tuples), minlength=(tuples.stop - start) * q).reshape(-1, q)
+            yield tuples, table / np.where(self.hosted[tuples], table.sum(axis=1), 1)[:, None]
+
+    def _pairs(self, tuples: slice) -> slice:
+        return slice(int(self.first[tuples.start]), int(self.first[tuples.stop]))
+
+
+def original_table(release: Release, evidence: Evidence) -> Microdata:
+    """The original table, of those who were published where a mapping tells who was."""
+    microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
+    if microdata is None:
+        raise ReleaseError(f"release {release.number} has no original table beside it, without which nobody's quasi-identifiers are known.")
+    if mapping is None or microdata.persons is None:
+        return microdata
+    published = mapping.filter(pl.col(mapping.columns[1]) != 0)["person"]
+    return microdata.take(microdata.persons.is_in(published.implode()).arg_true().to_numpy().astype(np.int64))
+
+
+def _distinct(form: Form, microdata: Microdata) -> tuple[npt.NDArray[np.int32], Ints, Ints]:
+    """The distinct tuples, a row that has each, and everybody's."""
+    names = [a.name for a in form.attribute("quasi")]
+    codes = np.stack([microdata.columns[name].codes for name in names], axis=1)
+    _, rows, of_person = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    return codes[rows], rows.astype(np.int64), of_person.ravel().astype(np.int64)
+
+
+def _shared(groups: Groups, tuples: int, owner: Ints, group: Ints, weight: Floats) -> Found:
+    """The pairs in order of tuples, their weights scaled to shares; groups without a sensitive value host nobody."""
+    kept = (weight > 0) & (groups.distinct[group] > 0)
+    owner, group, weight = owner[kept], group[kept], weight[kept]
+    order = np.lexsort((group, owner))
+    owner, group, weight = owner[order], group[order], weight[order]
+    return owner, group, weight / np.bincount(owner, weights=weight, minlength=tuples)[owner]
+
+
+def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints, persons: Ints) -> tuple[Groups, Found, dict[str, Floats]]:
+    """The matching buckets, weighted by f(t, B); in the order of tuples and groups also by rows, and by counting if there are as many persons as rows."""
+    view = View.of(form)
+    if view.sensitive is None:
+        raise ReleaseError("the release has no sensitive attribute, so there is nothing to infer.")
+    tuples, q = view.of_people(microdata, rows), len(view.sides[-1].values)
+    key = view.cell_bucket * q + view.cell_value
+    found: list[Found] = [_NOTHING]
+    for some in matches(view, tuples):
+        group = np.searchsorted(key, some.bucket * q + tuples[some.tuple, -1]).astype(np.int64)
+        found.append((some.tuple, group, _degrees(some.tuple, some.above, some.below)))
+    owner, group, weight = _together(found)
+    order = np.lexsort((group, owner))
+    owner, group, weight = owner[order], group[order], weight[order]
+    bucket = view.cell_bucket[group]
+    numbers = weight * view.sizes[bucket]
+    others = {"rows": numbers / np.bincount(owner, weights=numbers, minlength=len(rows))[owner]}
+    if int(persons[np.unique(owner)].sum()) == int(view.sizes.sum()):
+        others["counting"] = counted(view, tuples, persons, owner, bucket)
+    return view.sensitive, (owner, group, weight), others
+
+
+def _degrees(owner: Ints, above: Ints, below: Ints) -> Floats:
+    """f(t, B), where it would be too small for floating point times a factor that is the same for all buckets of a tuple."""
+    share: Floats = (above / below).astype(np.float64)
+    if share.min(initial=1) > _TINY:
+        return share
+    logarithm = np.array([log(a) - log(b) for a, b in zip(above.tolist(), below.tolist(), strict=True)])
+    most = np.full(int(owner.max()) + 1, -np.inf)
+    np.maximum.at(most, owner, logarithm)
+    scaled: Floats = np.exp(logarithm - most[owner])
+    return scaled
+
+
+def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints) -> Found:
+    """The buckets with rows of the same quasi-identifiers, weighted by how many: each of these rows is as likely the person's (Xiao & Tao, VLDB 2006)."""
+    attributes = form.attribute("quasi")
+    names = [c for a in attributes for c in a.columns]
+    cells = form.table.group_by(BUCKET, *names).len("\0rows")
+    values = cells.select(names).unique().with_row_index("\0value")
+    cells = cells.join(values, on=names, nulls_equal=True)
+    own = own_values(attributes, values.drop("\0value"), microdata, rows)
+    hosted = pl.DataFrame({"\0tuple": np.arange(len(rows)), "\0value": own}).filter(pl.col("\0value") >= 0)
+    found = hosted.join(cells.select(BUCKET, pl.col("\0value").cast(pl.Int64), "\0rows"), on="\0value")
+    group = found[BUCKET].to_numpy().astype(np.int64) - 1  # buckets are numbered from 1
+    return found["\0tuple"].to_numpy().astype(np.int64), group, found["\0rows"].to_numpy().astype(np.float64)
+
+
+def _of_generalized(form: Generalized, microdata: Microdata, rows: Ints) -> Found:
+    """The groups whose box contains the tuple, weighted by their rows."""
+    codes = np.stack([microdata.columns[a.name].codes[rows].astype(np.int64) for a in form.attribute("quasi")], axis=1)
+    low, high = (np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True))
+    pairs = [_NOTHING[:2], *containing(codes, low, high)]
+    owner, group = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    return owner, group, Groups.of(form).sizes[group].astype(np.float64)
+
+
+def containing(codes: Ints, low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """All pairs of a tuple and a box that contains it; tuples are halved, with the boxes that reach into each half, while this saves comparisons."""
+    parts = [(np.arange(len(codes)), np.arange(len(low)))]
+    while parts:
+        some, boxes = parts.pop()
+        halves = _halved(codes, low, high, some, boxes) if len(some) * len(boxes) > _FEW else None
+        if halves is not None:
+            parts += halves
+            continue
+        step = max(1, _PAIRS // max(len(boxes), 1))
+        for start in range(0, len(some), step):
+            part = some[start : start + step]
+            inside = np.ones((len(part), len(boxes)), dtype=bool)
+            for i in range(codes.shape[1]):
+                inside &= (codes[part, i, None] >= low[boxes, i]) & (codes[part, i, None] <= high[boxes, i])
+            at, box = np.nonzero(inside)
+            yield part[at], boxes[box]
+
+
+def _halved(codes: Ints, low: Ints, high: Ints, some: Ints, boxes: Ints) -> list[tuple[Ints, Ints]] | None:
+    """The cut at some attribute's median that leaves the fewest pairs to compare; None where none saves a tenth of them."""
+    best, least = None, 0.9 * len(some) * len(boxes)
+    for i in range(codes.shape[1]):
+        median = np.partition(codes[some, i], len(some) // 2)[len(some) // 2]
+        left = codes[some, i] < median
+        reach_left, reach_right = low[boxes, i] < median, high[boxes, i] >= median
+        work = int(left.sum()) * int(reach_left.sum()) + int((~left).sum()) * int(reach_right.sum())
+        if left.any() and work < least:
+            best, least = [(some[left], boxes[reach_left]), (some[~left], boxes[reach_right])], work
+    return best
+
+
+def _together(found: Sequence[Found]) -> Found:
+    owner, group, weight = (np.concatenate(side) for side in zip(*found, strict=True))
+    return owner, group, weight
+
+
+_NOTHING: Final[Found] = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))

@@ -1,0 +1,130 @@
+"""Mondrian's strict cuts replayed beside the groups that were published: which cuts the method tried and did not make (LeFevre et al., ICDE 2006).
+
+Written anew from what the method's page says, for whoever knows everybody's quasi-identifiers. At every node the method tries the attributes by falling
+width, each behind its median and then before it, and makes the first cut both of whose sides keep the requirement. Where a cut goes between the
+published groups it was made: a side of whole groups keeps whatever each of them keeps. A cut that goes through a group was tried and failed; where
+both sides are large enough it failed by the values.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.errors import ReleaseError
+from phalanx.exact import Ints
+from phalanx.guarantees.views.groups import Groups
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Persons:
+    """Everybody as distinct tuples of quasi-identifiers, each in one group.
+
+    A *cell* is what a distribution of values is published for: a group, or of slicing the rows of a bucket with the same values beside the sensitive one.
+    """
+
+    codes: npt.NDArray[np.int32]
+    """Shape (u, attributes)."""
+    positions: Sequence[Floats]
+    """Per attribute where each code is, from 0 to 1."""
+    count: Ints
+    """How many persons have each tuple, shape (u,)."""
+    cell: Ints
+    """Each tuple's cell, shape (u,)."""
+    group: Ints
+    """Each cell's group."""
+    line: Ints
+    """Each cell's line: the cells of a line are judged together."""
+
+
+@dataclass(frozen=True, eq=False)
+class FailedLine:
+    """What a cut that failed makes of one line."""
+
+    sizes: tuple[int, int]
+    beside: tuple[Mapping[int, int], Mapping[int, int]]
+    """How often each value stands on the left and on the right in cells that are wholly there."""
+    parted: Mapping[int, Ints]
+    """The cells that the cut parts, and the tuples of each that are on the left."""
+
+
+FailedCut = tuple[FailedLine, ...]
+"""Lines with a parted cell; all others keep the requirement on both sides."""
+
+
+def failed_cuts(persons: Persons, groups: Groups, least: int, most: int) -> Iterator[FailedCut | None]:
+    """All cuts that failed by the values, None in the place of one that parts more than ``most`` cells.
+
+    ``groups``: the values of the cells; ``least``: the least size of a group. ReleaseError where the groups are none that such cuts make.
+    """
+    stack = [np.arange(len(persons.codes))]
+    while stack:
+        node = stack.pop()
+        size = int(persons.count[node].sum())
+        of_group = persons.group[persons.cell[node]]
+        several = bool((of_group != of_group[0]).any())
+        if size < 2 * least and not several:
+            continue
+        made: Bools | None = None
+        for left in _tried(persons, node, least, size):
+            if several and not _parts_a_group(of_group, left):
+                made = left
+                break
+            yield _failed(persons, groups, node, left, most)
+        if made is not None:
+            stack += [node[made], node[~made]]
+        elif several:
+            raise ReleaseError("the groups are none that strict cuts of this table make; check that it is the table that was published, whole.")
+
+
+def _tried(persons: Persons, node: Ints, least: int, size: int) -> Iterator[Bools]:
+    """Who goes left, for every cut that the method tries in a node and that leaves enough persons on both sides, in its order."""
+    codes, count = persons.codes[node], persons.count[node]
+    low, high = codes.min(axis=0), codes.max(axis=0)
+    width = np.array([p[b] - p[a] for p, a, b in zip(persons.positions, low, high, strict=True)])
+    for a in np.argsort(-width, kind="stable").tolist():
+        if low[a] == high[a]:
+            continue
+        column = codes[:, a]
+        order = np.argsort(column, kind="stable")
+        reached = np.cumsum(count[order])
+        median = column[order[np.searchsorted(reached, (size - 1) // 2, side="right")]]
+        for left in (column <= median, column < median):
+            on_left = int(count[left].sum())
+            if least <= on_left <= size - least:
+                yield left
+
+
+def _parts_a_group(of_group: Ints, left: Bools) -> bool:
+    return len(np.intersect1d(of_group[left], of_group[~left])) > 0
+
+
+def _failed(persons: Persons, groups: Groups, node: Ints, left: Bools, most: int) -> FailedCut | None:
+    cells, place = np.unique(persons.cell[node], return_inverse=True)
+    weight = persons.count[node]
+    there = np.bincount(place, weights=weight).astype(np.int64)
+    on_left = np.bincount(place, weights=weight * left).astype(np.int64)
+    parted = (on_left > 0) & (on_left < there)
+    if int(parted.sum()) > most:
+        return None
+    found = []
+    for line in np.unique(persons.line[cells[parted]]):
+        here = persons.line[cells] == line
+        sizes = int(on_left[here].sum()), int((there - on_left)[here].sum())
+        beside = _counts(groups, cells[here & ~parted & (on_left > 0)]), _counts(groups, cells[here & ~parted & (on_left == 0)])
+        found.append(FailedLine(sizes, beside, {int(cells[i]): node[left & (place == i)] for i in np.flatnonzero(here & parted).tolist()}))
+    return tuple(found)
+
+
+def _counts(groups: Groups, cells: Ints) -> dict[int, int]:
+    """How often each value stands in some cells together."""
+    if not len(cells):
+        return {}
+    length = groups.distinct[cells]
+    at = np.repeat(groups.starts[cells] - (np.cumsum(length) - length), length) + np.arange(int(length.sum()))
+    counts = np.bincount(groups.cell_value[at], weights=groups.cell_count[at]).astype(np.int64)
+    return {int(value): int(counts[value]) for value in np.flatnonzero(counts)}

@@ -1,0 +1,230 @@
+"""The omniscient adversary: it knows who is in which group, and the random output tables that rows were drawn from; the worst case."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from phalanx.adversaries.base import asked
+from phalanx.adversaries.disclosure import MOST_ATTRIBUTES, Disclosed, Floats, figures, numbered, of_persons, one_release, published_table, shares
+from phalanx.adversaries.groups.posterior import Interval, wilson
+from phalanx.adversaries.records.assignments import Believed, Pairs, posterior
+from phalanx.adversaries.records.outcomes import Outcomes
+from phalanx.data.microdata import Microdata
+from phalanx.errors import ReleaseError
+from phalanx.exact import Ints, whole
+from phalanx.guarantees.consistency.perturbed import row_faults
+from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
+from phalanx.guarantees.mutual_cover.output_tables import table_faults
+from phalanx.randomness import Randomness
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.folder import Release
+from phalanx.release.forms.perturbed import Perturbed
+
+_AT_ONCE: Final = 1 << 19
+"""Pairs of a person and a row that are held at once."""
+_MOST_PAIRS: Final = 1 << 30
+"""Pairs of a person and a row of the same group, beyond which an attack would take hours."""
+_ROUNDING: Final = 1e-9
+"""More than rounding costs a probability: below this, two are equal."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inverted(Disclosed):
+    """What the omniscient adversary concluded; ``identity`` and ``attribute`` are how often it is right if it draws by its probabilities.
+
+    ``success`` is how often it is right if it names the most probable sensitive value, one of them where several are. ``histogram`` counts the persons
+    for whom 1, 2, 3, … rows are possible, ``exposed`` those for whom their own alone is.
+    """
+
+    named: float
+    """How often the most probable row is the person's own, one of them where several are."""
+    named_interval: Interval
+    """Its 95 % confidence interval, by Wilson."""
+    largest: float | None
+    """The largest probability that it gives any sensitive value of anybody; None where the release has no sensitive attribute."""
+    largest_identity: float
+    """The largest probability that it gives any row of anybody."""
+    approximate: int
+    """Persons whose probabilities are not summed over all that may have happened, but believed."""
+
+    @property
+    def named_rightly(self) -> tuple[float, Interval]:
+        """How often the most probable row is the person's own, which is more often than a row drawn by its probabilities."""
+        return self.named, self.named_interval
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of every attack that links records, and named, named_interval, largest, largest_identity, approximate."""
+        more = {
+            "named": round(self.named, 6),
+            "named_interval": [round(end, 6) for end in self.named_interval],
+            "largest": None if self.largest is None else round(self.largest, 6),
+            "largest_identity": round(self.largest_identity, 6),
+            "approximate": self.approximate,
+        }
+        return super().to_json() | more
+
+
+@dataclass(frozen=True)
+class Omniscient:
+    """Knows everybody's quasi-identifiers and group, and the random output tables of a perturbed release: the posterior of whose row is whose.
+
+    For each group, the probability that a person publishes the quasi-identifiers of a row is that of the law by which rows were drawn, and all
+    assignments of rows to persons are possible beforehand. The posterior of a person's row sums over all assignments, exactly in floating point; where
+    too many ways are open among too many persons at once, belief propagation stands in for the sum, and these persons are counted (see
+    ``posterior`` in adversaries/records/assignments.py). Nobody who knows less, of how the release was made and of whom it is about, can know more from it alone.
+
+    With ``sample``, groups are drawn until they have so many persons, and only these are attacked. Needs ``evidence.microdata``, who was published in
+    which row (``evidence.rows`` or ``evidence.groups``), and ``evidence.outputs``. PlanError for a sample below 1.
+    """
+
+    sample: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.sample is not None:
+            whole(self.sample, "sample")
+
+    @property
+    def name(self) -> str:
+        return "omniscient"
+
+    @property
+    def knows(self) -> str:
+        return "everybody's quasi-identifier values and group, and with which probability everybody published which values"
+
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Inverted:
+        """Identity and attribute disclosure; ReleaseError for several releases, other forms, and where evidence is missing or of another release."""
+        releases, evidence = asked(releases, evidence)
+        release = one_release(releases, self.name)
+        form = release.form
+        if not isinstance(form, Perturbed):
+            raise ReleaseError(
+                f"the {self.name} adversary undoes what was drawn from random output tables, as in a perturbed release, and this one is {form.kind}."
+            )
+        microdata, own = published_table(release, evidence, self.name)
+        drawn = self._drawn(release, form, microdata, own, evidence)
+        outcomes = Outcomes(_part(drawn, self.sample))
+        believed = _posterior(outcomes)
+        classes, everybody = outcomes.drawn.classes, len(drawn.classes.who)
+        values = shown = None
+        if form.sensitive is not None:
+            shown, of_person = numbered(form.table[form.sensitive], microdata)
+            values = of_person[classes.who]
+        return self._concluded(believed, microdata, classes.who, (everybody, len(np.unique(classes.group))), own, values, shown, form.rows)
+
+    def _drawn(self, release: Release, form: Perturbed, microdata: Microdata, own: Ints, evidence: Evidence) -> DrawnRows:
+        """Everybody's own and published values; ReleaseError where the tables are missing or not those of the release."""
+        outputs, number = evidence.outputs.get(release.number), release.number
+        names = [a.name for a in form.attribute("quasi")]
+        if outputs is None:
+            raise ReleaseError(
+                f"the random output tables of release {number} are not known, and the {self.name} adversary knows them; publish with keep_tables = true, "
+                "and name the ledger."
+            )
+        if len(names) > MOST_ATTRIBUTES:
+            raise ReleaseError(f"the {self.name} adversary looks at up to {MOST_ATTRIBUTES} quasi-identifiers, and the release has {len(names)}.")
+        if faults := row_faults(form):
+            raise ReleaseError(f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says of it.")
+        if faults := table_faults(outputs, names, form.rows, repaired=outputs.weights is not None):
+            raise ReleaseError(f"the random output tables are not those of release {number} ({faults[0]}); use the ledger that it was published with.")
+        drawn = DrawnRows.of(outputs, microdata, form, own + 1)
+        if unlike := drawn.unlike_groups():
+            raise ReleaseError(
+                f"the random output tables are not those of release {number} ({unlike} group(s) have other tuples in the original table); "
+                "check that it is the table that was published."
+            )
+        return drawn
+
+    def _concluded(
+        self, found: Believed, microdata: Microdata, who: Ints, of: tuple[int, int], own: Ints, values: Ints | None, shown: Ints | None, rows: int
+    ) -> Inverted:
+        """What is believed about the rows ``who`` of the original table; ``of``: of how many persons these are, and in how many groups they are."""
+        (everybody, groups), (pairs, p, n) = of, (found.pairs, found.probability, len(who))
+        identity = p[pairs.person == pairs.row]
+        count = np.bincount(pairs.person, minlength=n)
+        named = _named(pairs.person, p, pairs.person == pairs.row, n)
+        approximate = int((~found.exact).sum())
+        notes = [f"{n} of {everybody} persons were drawn, by groups"] if n < everybody else []
+        notes += [f"the probabilities of {approximate} person(s) are approximate"] if approximate else []
+        attribute = guessed = largest = None
+        if values is not None and shown is not None:
+            person, value, mass = _by_value(pairs, p, shown[own[who]])
+            attribute = np.bincount(person, weights=np.where(value == values[person], mass, 0), minlength=n)
+            guessed = float(_named(person, mass, value == values[person], n).sum()) / max(n, 1)
+            largest = float(mass.max(initial=0))
+        means = [None if each is None else float(each.sum()) / max(n, 1) for each in (identity, attribute, named)]
+        per_person = {"identity": identity} if attribute is None else {"identity": identity, "attribute": attribute}
+        draws = n if n == everybody else groups  # persons of one group are not drawn by themselves
+        said = figures(means[0] or 0.0, means[1], draws) | {"success": guessed}
+        return Inverted(
+            adversary=self.name,
+            knows=self.knows,
+            note="; ".join(notes),
+            sample=None if n == everybody else n,
+            named=means[2] or 0.0,
+            named_interval=wilson(min(means[2] or 0.0, 1.0), draws),
+            largest=largest,
+            largest_identity=float(p.max(initial=0)),
+            approximate=approximate,
+            **of_persons(microdata, who, count, count == 1, values, shares(shown, rows), rows, per_person),
+            **said,
+        )
+
+
+def _part(drawn: DrawnRows, sample: int | None) -> DrawnRows:
+    """The persons of groups that are drawn until they have ``sample`` persons; everybody where that is None, or not less."""
+    classes = drawn.classes
+    if sample is None or sample >= len(classes.who):
+        return drawn
+    sizes = np.bincount(classes.group)
+    order = Randomness.seeded(0).stream("groups").permutation(len(sizes))  # measuring protects nobody, and who asks again shall see the same figures
+    enough = int(np.searchsorted(np.cumsum(sizes[order]), sample)) + 1
+    kept = np.isin(classes.group, order[:enough])
+    part = replace(classes, who=classes.who[kept], group=classes.group[kept], own=classes.own[kept])
+    return replace(drawn, classes=part, shown=drawn.shown[kept], table=drawn.table[kept])
+
+
+def _posterior(outcomes: Outcomes) -> Believed:
+    """The posterior over all groups; ReleaseError where groups are too large, and where somebody's row cannot have been drawn."""
+    group = outcomes.drawn.classes.group
+    if int((np.bincount(group) ** 2).sum()) > _MOST_PAIRS:
+        raise ReleaseError(f"the largest group has {int(np.bincount(group).max())} rows, which leaves too many pairs of a person and a row to look at.")
+    found = [outcomes.possible(*pairs) for pairs in _pairs(group)]
+    person, row, logs = (np.concatenate(side) for side in zip(*found, strict=True))
+    if int((person == row).sum()) < len(group):
+        raise ReleaseError(
+            f"{len(group) - int((person == row).sum())} row(s) cannot have been drawn from the random output tables, so that these are those of another release; "
+            "use the ledger that it was published with."
+        )
+    return posterior(Pairs.of(person, row, logs, len(group)))
+
+
+def _pairs(group: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """All pairs of two persons of one group, some at a time."""
+    order = np.argsort(group, kind="stable")
+    size = np.bincount(group)
+    starts, length = (np.cumsum(size) - size)[group[order]], size[group[order]]
+    ends = np.cumsum(length)
+    begin = 0
+    while begin < len(order):
+        end = max(begin + 1, int(np.searchsorted(ends, (ends[begin - 1] if begin else 0) + _AT_ONCE, side="right")))
+        part = length[begin:end]
+        within = np.arange(int(part.sum())) - np.repeat(np.cumsum(part) - part, part)
+        yield np.repeat(order[begin:end], part), order[np.repeat(starts[begin:end], part) + within]
+        begin = end
+
+
+def _by_value(pairs: Pairs, probability: Floats, value: Ints) -> tuple[Ints, Ints, Floats]:
+    """Persons and the sensitive values that they may have, with their probabilities; ``value``: that of every person's row."""
+    q = int(value.max(initial=0)) + 1
+    keys, place = np.unique(pairs.person * q + value[pairs.row], return_inverse=True)
+    return keys // q, keys % q, np.asarray(np.bincount(place.ravel(), weights=probability), dtype=np.float64)
+
+
+def _named(person: Ints, probability: Floats, right: np.ndarray, n: int) -> Floats:
+    """How often the most probable of each person's possibilities is right, if one of the most probable ones is named, shape (n,)."""
+    most = np.zeros(n)
+    np.maximum.at(most, person, probability)
+    first = probability >= most[person] * (1 - _ROUNDING)
+    return np.bincount(person, weights=first & right, minlength=n) / np.bincount(person, weights=first, minlength=n)

@@ -1,0 +1,249 @@
+"""The growth adversary: it grows the groups of the global guarantee again, from each member in turn, and names whom they grew around."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.adversaries.base import Attack, asked
+from phalanx.adversaries.groups.posterior import Interval, wilson
+from phalanx.adversaries.series.growing import Demand, Group, reached
+from phalanx.data.microdata import Microdata
+from phalanx.data.sets import members as values_of_sets
+from phalanx.errors import ReleaseError
+from phalanx.exact import Ints, Number, bounded
+from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
+from phalanx.guarantees.registry import from_public
+from phalanx.guarantees.views.groups import Groups
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.folder import Release
+from phalanx.release.forms.generalized import Generalized
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+_ROUNDING: Final = 1e-9
+"""More than rounding costs a demand."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grown(Attack):
+    """What the growth adversary concluded. ``success`` is how often it names a holder of a protected value of the group, over all groups that have one.
+
+    ``baseline`` is the same for somebody who names any member; ``exposed`` counts the holders whom it names where its replay is clear.
+    """
+
+    interval: Interval
+    """The 95 % confidence interval of ``success``, by Wilson."""
+    by_past: float
+    """How often somebody is right who replays nothing and names the member who was linked most to the group's values before, as whoever had one may have it still."""
+    by_past_interval: Interval
+    """Its 95 % confidence interval, by Wilson."""
+    bound: Fraction
+    """What the guarantee lets anybody be linked with at most: 1/l, or as asked for."""
+    groups: int
+    """Groups with a protected value, over all releases."""
+    clear: int
+    """Groups that can have grown around one of their members only."""
+    clear_success: float | None
+    """How often that member holds a protected value of the group; None where no replay is clear."""
+    clear_interval: Interval | None
+    """Its 95 % confidence interval, by Wilson."""
+    clear_baseline: float | None
+    """How often any member of these groups does."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of every attack, and interval, by_past, by_past_interval, bound (as text), groups, clear, clear_success, clear_interval, clear_baseline."""
+        more = {
+            "interval": [round(end, 6) for end in self.interval],
+            "by_past": round(self.by_past, 6),
+            "by_past_interval": [round(end, 6) for end in self.by_past_interval],
+            "bound": str(self.bound),
+            "groups": self.groups,
+            "clear": self.clear,
+            "clear_success": _rounded(self.clear_success),
+            "clear_interval": None if self.clear_interval is None else [round(end, 6) for end in self.clear_interval],
+            "clear_baseline": _rounded(self.clear_baseline),
+        }
+        return super().to_json() | more
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """Names a member of every group with a protected value: the one around whom this very group can have grown.
+
+    It knows everybody's quasi-identifiers and group in every release, and the method with its public parameters; from past groups it computes how much
+    everybody demands. It is made for ``grouping = "bottom-up"`` and plays against any grouping, which shows whether that one gives its holders away too.
+
+    The replay is the method's but for what is not public. Which rows were free when a group grew: it takes those of groups without protected values and of
+    smaller groups, which grow later, and leaves out those of groups of the same size. What the adaptive strategy asks of whom: it takes whoever was linked
+    more often to demand more. Ties: they go to members of the group. Cells of large tables and rows that found no company at first: it takes no notice.
+    So a replay may fail for everybody; it names the member from whom it reached most of the group, of several the one who demands most, and one of them by lot
+    where they are still several.
+
+    Needs ``evidence.groups`` and ``evidence.microdata`` of every release, whose sensitive values only tell how often it is right. ``bound``: by default 1/l
+    by the manifest. ReleaseError where a manifest promises no global guarantee, or registered persons stand in the groups, whose places are not given.
+    """
+
+    bound: Number | None = None
+
+    def __post_init__(self) -> None:
+        if self.bound is not None:
+            bounded(self.bound, "the bound", 0, 1)
+
+    @property
+    def name(self) -> str:
+        return "growth"
+
+    @property
+    def knows(self) -> str:
+        return "everybody's quasi-identifier values, in which group of each release everybody was published, and the method, which it replays"
+
+    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Grown:
+        """Whom it names, group by group; ReleaseError where it lacks what it needs to know."""
+        releases, evidence = asked(releases, evidence)
+        survival: dict[Any, dict[bytes, float]] = defaultdict(dict)
+        named = [one for r in sorted(releases, key=lambda r: r.number) for one in _attacked(r, evidence, survival)]
+        clear = [one for one in named if one.clear]
+        rightly, of_clear = (sum(one.right for one in some) / max(len(some), 1) for some in (named, clear))
+        by_past = sum(one.by_past for one in named) / max(len(named), 1)
+        seeds: Counter[int] = Counter()
+        for one in named:
+            seeds[one.candidates] += one.members
+        return Grown(
+            adversary=self.name,
+            knows=self.knows,
+            persons=sum(one.members for one in named),
+            exposed=round(sum(one.right for one in clear)),
+            success=rightly,
+            baseline=sum(one.promised for one in named) / max(len(named), 1),
+            histogram=dict(sorted(seeds.items())),
+            note=f"{len(named)} group(s) with a protected value in {len(releases)} release(s); a person counts in every release",
+            per_person=pl.DataFrame(
+                {"person": [p for one in named for p in one.names], "candidates": [one.candidates for one in named for _ in one.names]}
+            ).with_columns(exposed=pl.Series([one.clear and one.right == 1 for one in named for _ in one.names], dtype=pl.Boolean)),
+            interval=wilson(rightly, len(named)),
+            by_past=by_past,
+            by_past_interval=wilson(by_past, len(named)),
+            bound=self._bound(releases),
+            groups=len(named),
+            clear=len(clear),
+            clear_success=of_clear if clear else None,
+            clear_interval=wilson(of_clear, len(clear)) if clear else None,
+            clear_baseline=sum(one.promised for one in clear) / len(clear) if clear else None,
+        )
+
+    def _bound(self, releases: Sequence[Release]) -> Fraction:
+        if self.bound is not None:
+            return bounded(self.bound, "the bound", 0, 1)
+        return max(1 / bounded(_promise(release).l, "l", 1) for release in releases)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """Whom it names of one group."""
+
+    names: list[bytes]
+    """The members who remain; it names one of them, drawn by lot."""
+    candidates: int
+    """How many members the group can have grown around; all where it can have around none."""
+    members: int
+    right: float
+    """The share of the names that hold a protected value of the group."""
+    promised: float
+    """The same of all members."""
+    by_past: float
+    """The share of those members who demand most that do."""
+    clear: bool
+
+
+def _attacked(release: Release, evidence: Evidence, survival: dict[Any, dict[bytes, float]]) -> Iterator[_Named]:
+    """All groups of a release with a protected value; ``survival`` is what it was before the release, and is brought up to date."""
+    microdata, place = _placed(release, evidence)
+    groups, promise = Groups.of(release).members, _promise(release)
+    if groups.values is None or microdata.persons is None:
+        raise ReleaseError(f"release {release.number} has no sensitive attribute, or its original table no identifier; the growth adversary needs both.")
+    passes, lasts = promise.passes(groups.values), promise.lasts(groups.values)
+    persons, values = microdata.persons.to_list(), groups.values.to_list()
+    positions = np.stack([column.domain.normalised[column.codes] for column in microdata.quasi], axis=1)
+    demand = Demand.of(release.manifest.method)
+    asked = {
+        value: demand.ratio(np.array([survival[value].get(p, 1.0) for p in persons])) for value, counts in zip(values, passes.tolist(), strict=True) if counts
+    }
+    cell = np.flatnonzero(passes[groups.cell_value])
+    protecting = np.bincount(groups.cell_group[cell], minlength=len(groups)) > 0
+    # rows of cohorts stand where they stood before; they are nobody's neighbours
+    cohort = np.bincount(groups.cell_group[lasts[groups.cell_value]], minlength=len(groups)) > 0
+    taken_at = np.where(place >= 0, np.where(protecting, groups.sizes, 0)[place], 0)
+    holds = _held(microdata)
+    after: list[tuple[Any, bytes, float]] = []
+    in_order = np.argsort(place, kind="stable")
+    starts = np.searchsorted(place[in_order], np.arange(len(groups) + 1))
+    for g in np.flatnonzero(protecting).tolist():
+        rows = in_order[starts[g] : starts[g + 1]]
+        size = int(groups.sizes[g])
+        mine = cell[groups.cell_group[cell] == g]
+        here = {values[int(groups.cell_value[i])]: int(groups.cell_count[i]) for i in mine.tolist()}
+        after += [(value, persons[row], 1 - count / size) for value, count in here.items() for row in rows.tolist()]
+        if cohort[g] or size < 2:
+            continue
+        free = np.flatnonzero((taken_at < size) & (place != g) & ~(cohort[place] & (place >= 0)))
+        demanded = np.max([count * asked[value] for value, count in here.items()], axis=0)
+        found = reached(Group(positions[rows], positions[free], demanded[rows], demanded[free], single=sum(here.values()) == 1), demand)
+        held = np.array([any(value in here for value in holds[microdata.sensitive.codes[row]]) for row in rows.tolist()])
+        pressing = demanded[rows] >= demanded[rows].max() - _ROUNDING
+        best, possible = found == found.max(), int((found == size - 1).sum())
+        best &= demanded[rows] >= demanded[rows][best].max() - _ROUNDING
+        yield _Named(
+            names=[persons[row] for row in rows[best].tolist()],
+            candidates=possible or size,
+            members=size,
+            right=float(held[best].mean()),
+            promised=float(held.mean()),
+            by_past=float(held[pressing].mean()),
+            clear=possible == 1,
+        )
+    for value, person, factor in after:
+        survival[value][person] = survival[value].get(person, 1.0) * factor
+
+
+def _placed(release: Release, evidence: Evidence) -> tuple[Microdata, Ints]:
+    """The original table, and for every row the place of its group, -1 where it was not published; ReleaseError where one is missing."""
+    microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
+    if microdata is None or mapping is None or microdata.persons is None:
+        raise ReleaseError(
+            f"the growth adversary knows everybody's values and group, and release {release.number} lacks them; name original, identifier, ledger."
+        )
+    if not isinstance(release.form, Generalized) or release.form.registered is not None:
+        raise ReleaseError(f"release {release.number} is {release.form.kind}, or has registered persons; this adversary replays groups of rows in boxes.")
+    ids = pl.DataFrame({"group": Groups.of(release).ids.cast(pl.Int64), "place": np.arange(len(Groups.of(release)), dtype=np.int64)})
+    hosted = mapping.select("person", pl.col("group").cast(pl.Int64)).join(ids, on="group", how="left")
+    found = microdata.persons.to_frame("person").join(hosted, on="person", how="left", maintain_order="left")["place"]
+    return microdata, found.fill_null(-1).to_numpy()
+
+
+def _promise(release: Release) -> GlobalGuarantee:
+    for public in release.manifest.guarantees:
+        if public.get("name") == GlobalGuarantee.name and isinstance(promise := from_public(public), GlobalGuarantee):
+            return promise
+    raise ReleaseError(f"release {release.number} promises no global guarantee, so that no group grew around anybody; this adversary is about that method.")
+
+
+def _held(microdata: Microdata) -> list[list[Any]]:
+    """The single values of every sensitive code."""
+    domain = microdata.sensitive.domain
+    if domain.type != "set":
+        return [[value] for value in domain.values.to_list()]
+    held: list[list[Any]] = [[] for _ in range(len(domain))]
+    for index, value in values_of_sets(domain.values).iter_rows():
+        held[index].append(value)
+    return held
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 6)

@@ -1,0 +1,145 @@
+"""Frames in, the same kind out: pandas, Polars, Arrow, and whatever speaks the Arrow PyCapsule interface."""
+
+from collections.abc import Collection
+from typing import Any
+
+import polars as pl
+
+from phalanx.data.names import check_names
+from phalanx.data.sets import holds_sets
+from phalanx.data.sources.reading import refusing
+from phalanx.errors import SourceError
+
+
+def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
+    """The table as a Polars frame whose columns are numbers, texts, booleans, dates, timestamps, or lists of texts or whole numbers (sets of values).
+
+    ``table`` is a pandas, Polars (eager or lazy), PyArrow or narwhals frame, or anything with ``__arrow_c_stream__``. A pandas index is not data and is
+    ignored. Dictionary, categorical and enum columns become text, so that values which no row has stay behind. A missing value stays missing: pandas' NaN
+    is one, NaN of the others is taken for one when the table is encoded.
+
+    Raises SourceError for what is no table, for two columns of one name, and for a column of other lists, structs, bytes or times that is not in
+    ``drop`` (``None``: none is refused).
+
+    >>> to_polars(pl.DataFrame({"sex": ["f", "m"]}, schema={"sex": pl.Categorical})).dtypes
+    [String]
+    """
+    table = _native(table)
+    if isinstance(table, pl.LazyFrame):
+        with refusing(SourceError("the lazy table cannot be computed; collect it first, and see what is wrong.")):
+            table = table.collect()
+    if isinstance(table, pl.DataFrame):
+        frame = table
+    elif _kind(table) == "pandas" and hasattr(table, "columns"):
+        frame = _from_pandas(table)
+    elif hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
+        frame = _from_arrow(table)
+    else:
+        raise SourceError(f"{type(table).__name__} is not a table; give a pandas, Polars or Arrow table, or the path of a file.")
+    return _plain(frame, drop)
+
+
+def like(table: Any, frame: pl.DataFrame) -> Any:
+    """``frame`` as the kind of table that ``table`` is; what speaks Arrow only becomes a PyArrow table.
+
+    >>> import pyarrow as pa
+    >>> type(like(pa.table({"a": [1]}), pl.DataFrame({"b": [2]}))).__name__
+    'Table'
+    """
+    native = _native(table)
+    made: Any
+    if isinstance(native, pl.DataFrame):
+        made = frame
+    elif isinstance(native, pl.LazyFrame):
+        made = frame.lazy()
+    elif _kind(native) == "pandas":
+        made = frame.to_pandas()
+    elif _kind(native) == "pyarrow":
+        made = frame.to_arrow()
+        if type(native).__name__ == "RecordBatch":
+            made = _one_batch(made)
+    else:
+        made = _like_other(native, frame)
+    if native is table:
+        return made
+    import narwhals as nw
+
+    return nw.from_native(made)
+
+
+def _kind(table: Any) -> str:
+    """The package that a frame's class comes from; asked by name, so that no package is imported for it."""
+    return type(table).__module__.split(".")[0]
+
+
+def _native(table: Any) -> Any:
+    return table.to_native() if _kind(table) == "narwhals" else table
+
+
+def _from_pandas(table: Any) -> pl.DataFrame:
+
+    names = [str(name) for name in table.columns]
+    _check_unique(names)
+    mixed = SourceError("the pandas table cannot be read as columns of one type each; convert them at the source.")
+    try:
+        with refusing(mixed):
+            return pl.from_pandas(table.set_axis(names, axis=1), include_index=False)
+    except SourceError as refused:
+        if refused is mixed:
+            for name in table.columns:
+                with refusing(SourceError(f"column {str(name)!r} of the pandas table holds values of several types; convert it to one type at the source.")):
+                    pl.from_pandas(table[name])
+        raise
+
+
+def _from_arrow(table: Any) -> pl.DataFrame:
+    import pyarrow as pa
+
+    what = type(table).__name__
+    with refusing(SourceError(f"{what} cannot be read as a table through the Arrow interface; convert it to a PyArrow table at the source.")):
+        read = table if isinstance(table, pa.Table) else pa.table(table)
+        _check_unique(read.column_names)
+        frame = pl.from_arrow(read)
+        return frame if isinstance(frame, pl.DataFrame) else frame.to_frame()
+
+
+def _one_batch(table: Any) -> Any:
+    import pyarrow as pa
+
+    batches = table.combine_chunks().to_batches()
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def _like_other(native: Any, frame: pl.DataFrame) -> Any:
+    """Frames of the other packages that narwhals knows; else a PyArrow table."""
+    import narwhals as nw
+
+    known = nw.from_native(native, eager_only=True, pass_through=True)
+    if isinstance(known, nw.DataFrame):
+        return nw.from_arrow(frame.to_arrow(), backend=known.implementation).to_native()
+    return frame.to_arrow()
+
+
+def _check_unique(names: list[str]) -> None:
+    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+        raise SourceError(f"the table has two columns called {twice!r}; rename one at the source.")
+
+
+def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
+    check_names(frame.columns, SourceError)
+    extended = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.BaseExtension)]
+    frame = frame.with_columns(frame[name].ext.storage() for name in extended)  # what they hold, as nothing can be done with the rest
+    casts = []
+    for name, dtype in frame.schema.items():
+        if name == "":
+            raise SourceError("the table has a column without a name; name it at the source.")
+        if dtype in (pl.Categorical, pl.Enum, pl.Null):
+            casts.append(pl.col(name).cast(pl.String))
+        elif holds_sets(dtype):
+            casts.append(pl.col(name).cast(pl.List(pl.String)))
+        elif drop is not None and name not in drop and (dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Time, pl.Duration)):
+            raise SourceError(
+                f"column {name!r} holds {dtype.base_type()} values, which are neither numbers, texts nor dates; drop it, or flatten it at the source."
+            )
+    with refusing(SourceError("the table holds text that is not UTF-8; convert it at the source.")):
+        return frame.with_columns(casts) if casts else frame

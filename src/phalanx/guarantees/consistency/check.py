@@ -1,0 +1,152 @@
+"""Consistency: a release says one thing, in all its files, and follows on the one before it. Always checked."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from phalanx.errors import PlanError
+from phalanx.exact import exact
+from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.consistency.buckets import bucket_faults
+from phalanx.guarantees.consistency.files import file_faults, hidden
+from phalanx.guarantees.consistency.intervals import fits, interval_faults, set_faults
+from phalanx.guarantees.consistency.order import order_faults
+from phalanx.guarantees.consistency.perturbed import row_faults
+from phalanx.guarantees.consistency.recoded import cell_faults
+from phalanx.guarantees.strength import weakened
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.folder import Release
+from phalanx.release.forms.generalized import GROUP, Generalized
+
+NAME: Final = "consistency"
+_LOOKED_AT: Final = {"generalized": "groups, intervals, ", "sliced": "buckets, ", "bucketized": "buckets, ", "perturbed": "values, ", "recoded": "cells, "}
+
+
+def check(release: Release, earlier: Sequence[Release] = (), *, evidence: Evidence | None = None, allow_seeded: bool = False) -> list[Verdict]:
+    """Faults in columns, groups, intervals, nodes, order, files, chain and promises; and whether the release may be published at all."""
+    if isinstance(release.form, Generalized):
+        faults = list(_column_faults(release)) or list(_box_faults(release))
+        faults += _registered_faults(release.form)
+    else:
+        faults = [*bucket_faults(release.form), *row_faults(release.form), *cell_faults(release.form)]
+    faults = faults or order_faults(release.form, None if evidence is None else evidence.published_rows(release.number))
+    in_bytes, unsettled = hidden(release)
+    faults += [*file_faults(release), *in_bytes, *_chain_faults(release, earlier), *_promise_faults(release)]
+    note = "; ".join(faults) or f"columns, {_LOOKED_AT[release.form.kind]}order, files, chain"
+    if release.number > 1 and not earlier:
+        note += f"; not checked: whether it follows on release {release.number - 1}, which was not given"
+    if release.form.has_intervals and release.manifest.boxes == "tight" and (evidence is None or release.number not in evidence.microdata):
+        note += "; not checked: whether intervals end at values of persons, which the original table shows"
+    if unsettled:
+        note += f"; not checked: whether anything is hidden within the values of {', '.join(unsettled)}, which another version of the writer made"
+    seeded = release.manifest.not_for_publication
+    return [
+        Verdict(name=NAME, bound=0, worst=len(faults), holds=not faults, note=note, worst_cases=pl.DataFrame({"fault": pl.Series(faults, dtype=pl.String)})),
+        Verdict(
+            name="for publication",
+            bound="no seed",
+            worst="a seed" if seeded else "no seed",
+            holds=allow_seeded or not seeded,
+            note="it was made with a seed, and whoever guesses the seed undoes its random choices" if seeded else "random choices cannot be repeated",
+        ),
+    ]
+
+
+def _column_faults(release: Release) -> Iterator[str]:
+    table = release.form.table
+    expected = [GROUP, *(c for a in release.form.attributes for c in a.columns)]
+    if table.columns != expected:
+        yield "the columns of data are not those of the manifest"
+        return
+    if not table[GROUP].dtype.is_integer():
+        yield "the group column does not hold whole numbers"
+    for attribute in release.form.attributes:
+        wanted = 1 if attribute.role != "quasi" else 2 if attribute.hierarchy is None else 3
+        if len(attribute.columns) != wanted:
+            yield f"{attribute.name!r} stands in {len(attribute.columns)} column(s) instead of {wanted}"
+            continue
+        for column in attribute.columns[-2:]:
+            if not fits(table[column], attribute):
+                yield f"column {column!r} holds {table[column].dtype} and is declared {attribute.type}"
+            elif table[column].dtype.is_float() and table[column].is_nan().any():
+                yield f"column {column!r} holds NaN, which is no published value; a missing value is null"
+        yield from set_faults(table[attribute.columns[0]], attribute)
+
+
+def _box_faults(release: Release) -> Iterator[str]:
+    """Faults of groups, and of the boxes that they have."""
+    quasi = [c for a in release.form.attribute("quasi") for c in a.columns]
+    boxes = release.form.table.select(GROUP, *quasi).unique()
+    yield from _group_faults(release, boxes)
+    yield from interval_faults(release.form.attribute("quasi"), boxes)
+
+
+def _group_faults(release: Release, boxes: pl.DataFrame) -> Iterator[str]:
+    table = release.form.table
+    if missing := table[GROUP].null_count():
+        yield f"{missing} row(s) have no group"
+        return
+    ids = table[GROUP].unique().sort().cast(pl.Int64, strict=False).to_numpy()
+    if not np.array_equal(ids, np.arange(1, len(ids) + 1)):
+        yield f"the groups are not numbered 1 to {len(ids)}"
+    if boxes.height != len(ids):
+        quasi = boxes.columns[1:]
+        uneven = boxes.group_by(GROUP).agg(pl.len().alias("boxes"), pl.col(quasi).n_unique()).filter(pl.col("boxes") > 1)
+        where = [c for c in quasi if (uneven[c] > 1).any()]
+        yield f"{uneven.height} group(s) differ in quasi-identifiers from row to row (column {where[0]!r})"
+
+
+def _registered_faults(form: Generalized) -> Iterator[str]:
+    """Counts of registered persons that are no counts, or of groups that are not there."""
+    table = form.registered
+    if table is None or not table.height or GROUP not in form.table.columns:
+        return
+    if table.columns != [GROUP, "count"] or not all(table[c].dtype.is_integer() and not table[c].null_count() for c in table.columns):
+        yield "the registered table holds something else than groups and whole numbers"
+        return
+    groups = form.table[GROUP].cast(pl.Int64, strict=False).unique()
+    if unknown := int((~table[GROUP].cast(pl.Int64, strict=False).is_in(groups.implode())).sum()):
+        yield f"{unknown} registered count(s) name a group that is not in the data"
+    if small := int((table["count"] < 1).sum()):
+        yield f"{small} registered count(s) are not positive"
+    if twice := table.height - table[GROUP].n_unique():
+        yield f"{twice} group(s) are counted twice among the registered"
+
+
+def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]:
+    manifest = release.manifest
+    if release.number == 1 and manifest.previous is not None:
+        yield "the first release names a release before it"
+    if release.number > 1 and manifest.previous is None:
+        yield f"release {release.number} does not name the release before it"
+    if not earlier:
+        return
+    before = earlier[-1]
+    if manifest.series != before.manifest.series:
+        yield f"it belongs to series {manifest.series!r} and the one before it to {before.manifest.series!r}"
+    if manifest.number != before.number + 1:
+        yield f"release {manifest.number} follows on release {before.number}; the releases between them are missing, or a number is taken twice"
+    elif manifest.previous != before.digest:
+        yield f"release {before.number} is not the one that release {manifest.number} was published after (its digest differs)"
+    if list(manifest.attributes) != list(before.manifest.attributes):
+        yield "its attributes are not those of the release before it"
+    if manifest.per == "record" and before.manifest.per == "person":
+        yield "it covers each record and no longer each person, as the release before it does"
+    yield from weakened(manifest.guarantees, before.manifest.guarantees)
+
+
+def _promise_faults(release: Release) -> Iterator[str]:
+    """A promise that says another number than the method's own parameter of that name."""
+    method = release.manifest.method
+    for promise in release.manifest.guarantees:
+        for parameter in sorted({"k", "l", "c", "t", "m", "epsilon", "delta", "beta"} & promise.keys() & method.keys()):
+            if method[parameter] is None:
+                continue
+            try:
+                differs = exact(promise[parameter], parameter) != exact(method[parameter], parameter)
+            except PlanError:
+                differs = True
+            if differs:
+                yield f"the method says {parameter} = {method[parameter]} and the promise {promise.get('name')} says {promise[parameter]}"

@@ -1,0 +1,151 @@
+"""The order of published rows: one that no row has a part in, or one that chance gave.
+
+Tables of counts are in the order of what they say. All other rows stand in the order of their groups, whose numbers are random, and within a group at random. An order
+by a value, or by the source, would tell who is who. What is asked of random order is a test with a stated rate of false alarms: rows (or groups) are taken in
+pairs half their number apart. Exchanging the two of a pair is as likely as not, whatever they hold, so that of the pairs that differ the number of those that
+ascend is as of a fair coin (Chernoff's bound of its tails is used). Values that have no order of their own, or were put in another one, are
+ranked by where they stand in one half of the rows, and asked about in the other half.
+
+Few pairs show nothing: fewer than about 36 are never refused. An order that follows what was not published is not seen here.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.exact import Ints
+from phalanx.guarantees.consistency.intervals import in_order
+from phalanx.release.form import Form
+from phalanx.release.forms.bucketized import Bucketized
+from phalanx.release.forms.generalized import Generalized
+from phalanx.release.forms.perturbed import Perturbed
+from phalanx.release.forms.sliced import BUCKET, Sliced
+
+FALSE_ALARM: Final = 1e-9
+"""How often a release in random order is refused at most, all tests of one release together."""
+_LONG: Final = 64
+"""In groups of so many rows, every other row tells the order that the rest are asked about; of shorter ones, every other group does."""
+
+Floats = npt.NDArray[np.float64]
+_Test = tuple[str, int, int]
+"""What was asked about, of how many pairs, and how many of them ascend."""
+
+
+def order_faults(form: Form, original: Ints | None = None) -> list[str]:
+    """What is wrong with the order of a sound form's rows.
+
+    ``original`` (n,): the published group of every row of the original table, 0 for none; of a perturbed release the published row, from 1.
+    """
+    if faults := list(_declared_faults(form)):
+        return faults
+    tests = list(_tests(form, original))
+    most = math.log(2 * max(1, len(tests)) / FALSE_ALARM)
+    return [
+        f"{what}: {max(ascending, pairs - ascending)} of {pairs} pairs stand in one direction, which chance does less than once in {round(1 / FALSE_ALARM):,} releases"
+        for what, pairs, ascending in tests
+        if _surprise(pairs, ascending) > most
+    ]
+
+
+def _surprise(pairs: int, ascending: int) -> float:
+    """-ln of Chernoff's bound of the probability that a fair coin is so far off to that side."""
+    if not pairs:
+        return 0.0
+    share = ascending / pairs
+    return pairs * (math.log(2) + sum(p * math.log(p) for p in (share, 1 - share) if p))
+
+
+def _declared_faults(form: Form) -> Iterator[str]:
+    """Rows that are not in the order of their groups, and counts that are not in the order of what they say."""
+    if form.id_column and not form.table[form.id_column].is_sorted():
+        yield f"the rows are not in the order of their {form.id_column}s"
+    if isinstance(form, Generalized):
+        for name, counts in form.tables().items():
+            if name != "data" and not counts[form.id_column].is_sorted():
+                yield f"the {name} are not in the order of their groups"
+    elif isinstance(form, Sliced) and form.compact:
+        for i, part in enumerate(form.given):
+            if not part.sort(part.columns[:-1], nulls_last=False, maintain_order=True).equals(part):
+                yield f"the counts of column {i + 1} are not in the order of what they say"
+    elif isinstance(form, Bucketized):
+        values = pl.DataFrame({"group": form.values[BUCKET], "place": in_order(form.attribute("sensitive")[0], form.values[str(form.sensitive)])})
+        if not values.sort("group", "place", nulls_last=False, maintain_order=True).equals(values):
+            yield "the counts of sensitive values are not in the order of what they say"
+
+
+def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
+    """What chance orders: values within groups, and what groups are by their numbers."""
+    for table, within, ordered in _views(form):
+        if not table.height:
+            return
+        ids = table[form.id_column].to_numpy() if form.id_column else np.zeros(table.height, np.int64)
+        starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+        sizes = np.diff(starts, append=table.height)
+        where = "within groups rows" if form.id_column else "rows"
+        ranks = {name: _rank(table[name]) for name in {*within, *ordered}}
+        for name in within:
+            yield _asked(f"{where} stand in the order of {name!r}", ranks[name].astype(np.float64), starts, sizes)
+            yield _asked(f"{where} stand in an order that {name!r} decides", *_learned(ranks[name], starts, sizes))
+        if form.id_column:
+            yield _asked("groups are numbered by their size", sizes.astype(np.float64))
+            for name in ordered:
+                for what, found in (("least", np.minimum.reduceat(ranks[name], starts)), ("greatest", np.maximum.reduceat(ranks[name], starts))):
+                    yield _asked(f"groups are numbered in the order of their {what} {name!r}", found.astype(np.float64))
+    if original is not None:
+        yield _asked("the order is that of the original table", _first_places(original, form.groups if form.id_column else form.rows))
+
+
+def _views(form: Form) -> Iterator[tuple[pl.DataFrame, Sequence[str], Sequence[str]]]:
+    """The tables of a form, with the columns whose order within groups is random, and those by which groups may not be numbered."""
+    if isinstance(form, Generalized):
+        yield form.table, [c for a in form.attributes if a.role != "quasi" for c in a.columns], form.table.columns[1:]
+    elif isinstance(form, Sliced) and form.compact:
+        for i, part in enumerate(form.parts):
+            yield part, [], form.published(i)
+    elif isinstance(form, Bucketized):
+        yield form.table, form.table.columns[1:], form.table.columns[1:]
+        yield form.values, [], [str(form.sensitive)]
+    elif isinstance(form, Sliced):
+        yield form.table, form.table.columns[1:], form.table.columns[1:]
+    elif isinstance(form, Perturbed):
+        yield form.table, form.table.columns, []
+
+
+def _rank(values: pl.Series) -> Ints:
+    """The places of values in their order, equal ones alike; a missing value is the lowest."""
+    return values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+
+
+def _asked(what: str, scores: Floats, starts: Ints | None = None, sizes: Ints | None = None) -> _Test:
+    """How many pairs of rows differ in their scores, and how many of these ascend; pairs are half a group apart. A score that is none is of no pair."""
+    starts = np.zeros(1, np.int64) if starts is None else starts
+    sizes = np.array([len(scores)]) if sizes is None else sizes
+    half = np.repeat(sizes // 2, sizes)
+    first = np.flatnonzero(np.arange(len(scores)) - np.repeat(starts, sizes) < half)
+    ahead = scores[first + half[first]] - scores[first]
+    return what, int((np.abs(ahead) > 0).sum()), int((ahead > 0).sum())
+
+
+def _learned(ranks: Ints, starts: Ints, sizes: Ints) -> tuple[Floats, Ints, Ints]:
+    """The rows that are asked about, by groups, scored by where their values stand on average in the rows that are not."""
+    place = np.arange(len(ranks)) - np.repeat(starts, sizes)
+    length = np.repeat(sizes, sizes)
+    of_group = np.repeat(np.arange(len(sizes)), sizes)
+    telling = np.where(length >= _LONG, place, of_group) % 2 == 1
+    times = np.bincount(ranks[telling], minlength=int(ranks.max()) + 1)
+    summed = np.bincount(ranks[telling], weights=place[telling] / length[telling], minlength=len(times))
+    scores = np.where(times > 0, summed / np.maximum(times, 1), np.nan)[ranks[~telling]]
+    left = np.bincount(of_group[~telling], minlength=len(sizes))
+    return scores, np.cumsum(left) - left, left
+
+
+def _first_places(original: Ints, places: int) -> Floats:
+    """Where in the original table each group's rows are on average, shape (places,)."""
+    at = np.flatnonzero((original > 0) & (original <= places))
+    which = original[at] - 1
+    times = np.bincount(which, minlength=places)
+    return np.where(times > 0, np.bincount(which, weights=at, minlength=places) / np.maximum(times, 1), np.nan)

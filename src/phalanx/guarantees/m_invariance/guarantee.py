@@ -1,0 +1,307 @@
+"""m-invariance of a series: whoever stays is published under one signature of m values (Xiao & Tao, SIGMOD 2007, Definition 7)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar, Final, Literal
+
+import numpy as np
+import polars as pl
+
+from phalanx.data.microdata import Microdata
+from phalanx.errors import PlanError
+from phalanx.exact import Ints, whole
+from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
+from phalanx.guarantees.m_invariance.signatures import Signatures
+from phalanx.guarantees.views.boxes import Bools, candidate_sets
+from phalanx.guarantees.views.groups import Groups, places
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.folder import Release
+
+CONSECUTIVE = " (consecutive releases)"
+_FILLED: Final = (
+    "missing values were filled as in the paper, so the bound is against somebody who ignores the method: whoever knows it can name values of counterfeits"
+)
+
+
+@dataclass(frozen=True)
+class MInvariance:
+    """Every release is m-unique, and all groups that ever host a person have the same signature; then the risk of a value is at most 1/m.
+
+    The paper's Lemma 3. We differ in one thing: the lifespan runs over everything ever published, gaps included, because somebody who
+    returns under another signature is exposed. With ``consecutive`` the promise is the paper's own, over neighbouring releases only.
+    Where the manifest says ``per: record`` it covers each pair of person and value, against somebody who does not know which records are one person's.
+    Suppressed rows are not covered, nor those who share a group with somebody who was suppressed before, nor values of kept columns.
+
+    ``balancing`` says how the places of missing values were filled, which no file shows. "exact": by counterfeits alone, and then the bound also holds
+    against somebody who knows the method. "paper": by new tuples where they could be spared, and then it does not.
+
+    The files alone show m-uniqueness and the counterfeits. Signatures by person need ``evidence.groups``; the candidate sets of the public
+    view need ``evidence.microdata``; what cannot be checked is a verdict that starts with ``not checked``. PlanError where m is below 1, or ``balancing`` neither.
+    """
+
+    name: ClassVar[str] = "m-invariance"
+    forms: ClassVar[tuple[str, ...]] = ("generalized",)
+    m: int
+    consecutive: bool = False
+    balancing: Literal["exact", "paper"] = "exact"
+
+    def __post_init__(self) -> None:
+        whole(self.m, "m")
+        if self.balancing not in ("exact", "paper"):
+            raise PlanError(f"balancing is {self.balancing!r} and must be 'exact' or 'paper'.")
+
+    @property
+    def full_name(self) -> str:
+        """The name that says which releases the promise is over."""
+        return self.name + (CONSECUTIVE if self.consecutive else "")
+
+    def check(self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
+        """m-uniqueness, counterfeits, persons and groups, signatures by person, candidate sets by box."""
+        series, evidence = [*earlier, release], evidence or Evidence()
+        if any(r.form.sensitive is None for r in series):
+            note = "no sensitive attribute is published, and this promise is about one"
+            return [Verdict(name=self.full_name, bound=self.m, worst=None, holds=False, note=note)]
+        return [
+            self._uniqueness(series),
+            self._counterfeits(series),
+            *self._persons_and_groups(series, evidence),
+            *self._signatures(series, evidence),
+            *self._candidate_sets(series, evidence),
+        ]
+
+    def public(self) -> dict[str, Any]:
+        """Name and parameters, as the manifest shows them."""
+        return {"name": self.full_name, "m": self.m, "balancing": self.balancing}
+
+    def _named(self, part: str) -> str:
+        return f"{self.full_name}: {part}"
+
+    def _not_checked(self, part: str, bound: int, why: str) -> Verdict:
+        return Verdict(name=self._named(part), bound=bound, worst=None, holds=True, note=f"not checked: {why}")
+
+    def _uniqueness(self, series: Sequence[Release]) -> Verdict:
+        """Every release is m-unique; the first that is not is shown."""
+        verdicts = [MUniqueness(self.m).check(r)[0] for r in series]
+        worst = min((v.worst for v in verdicts if isinstance(v.worst, int)), default=None)
+        wrong = [(r, v) for r, v in zip(series, verdicts, strict=True) if not v.holds]
+        shown = wrong[0] if wrong else (series[-1], verdicts[-1])
+        note = "; ".join(f"release {r.number}: {v.note}" for r, v in wrong) or f"{len(series)} release(s)"
+        return Verdict(name=self._named("m-uniqueness"), bound=self.m, worst=worst, holds=not wrong, note=note, worst_cases=shown[1].worst_cases)
+
+    def _counterfeits(self, series: Sequence[Release]) -> Verdict:
+        """Counts name groups that exist, each once, at least 1 and less than the group's rows: every group hosts somebody."""
+        faults = [f"release {r.number}: {fault}" for r in series for fault in _counterfeit_faults(r)]
+        counted = sum(r.form.counterfeit_rows for r in series) if not faults else 0
+        note = "; ".join(faults) or f"{counted} counterfeit(s) in {len(series)} release(s)"
+        note += f"; {_FILLED}" if self.balancing == "paper" else ""
+        return Verdict(name=self._named("counterfeits"), bound=0, worst=len(faults), holds=not faults, note=note)
+
+    def _persons_and_groups(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
+        """The mapping covers exactly the published persons: each once, in a group that exists, as many as the group has real rows."""
+        part, given = "persons and groups", [r for r in series if r.number in evidence.groups]
+        if given:
+            faults = [f"release {r.number}: {fault}" for r in given for fault in _mapping_faults(r, evidence.groups[r.number])]
+            note = "; ".join(faults) or f"{len(given)} release(s)"
+            yield Verdict(name=self._named(part), bound=0, worst=len(faults), holds=not faults, note=note)
+        if len(given) < len(series):
+            yield self._not_checked(part, 0, f"no person-to-group mapping was given for release(s) {_without(series, given)}")
+
+    def _signatures(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
+        """How many different signatures a person's groups have, which may be one."""
+        part, signatures = "signatures by person", Signatures.of_series(series)
+        mapped = [r for r in series if r.number in evidence.groups]
+        records = any(r.manifest.per == "record" for r in series)
+        given = [r for r in mapped if not records or _has_records(evidence.microdata.get(r.number))]
+        if given:
+            hosted = [_hosts(r, evidence, signatures, records=records) for r in given]
+            moved = _moved_next(hosted) if self.consecutive else _moved(hosted)
+            whom = "record(s) (person and value)" if records else "person(s)"
+            cases = _moved_cases(moved, hosted, given)
+            looked = f"{sum(h.height for h in hosted)} {whom} in {len(given)} release(s)"
+            note = f"{moved.height} {whom} stand under more than one signature" if moved.height else looked
+            worst = int(moved["signatures"].max()) if moved.height else 1  # type: ignore[arg-type]
+            yield Verdict(name=self._named(part), bound=1, worst=worst, holds=not moved.height, note=note, worst_cases=cases)
+        if len(mapped) < len(series):
+            yield self._not_checked(part, 1, f"no person-to-group mapping was given for release(s) {_without(series, mapped)}")
+        if len(given) < len(mapped):
+            hosted = [_hosts(r, evidence, signatures, records=False) for r in mapped]
+            several = (_moved_next(hosted) if self.consecutive else _moved(hosted)).height
+            yield self._not_checked(
+                part,
+                1,
+                f"the promise is per record, and without the microdata of release(s) {_without(mapped, given)} nothing says which value a person had; "
+                f"{several} person(s) stand under more than one signature, each of whom must have changed the value in between",
+            )
+
+    def _candidate_sets(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
+        """How many values the public view leaves a person: over the releases, the intersection of what all boxes around the person hold."""
+        part, given = "candidate sets by box", [r for r in series if r.number in evidence.microdata and evidence.microdata[r.number].persons is not None]
+        if given:
+            yield self._smallest_candidate_set(part, given, evidence, records=any(r.manifest.per == "record" for r in series))
+        if len(given) < len(series):
+            yield self._not_checked(part, self.m, f"no microdata with persons was given for release(s) {_without(series, given)}")
+
+    def _smallest_candidate_set(self, part: str, given: Sequence[Release], evidence: Evidence, *, records: bool) -> Verdict:
+        signatures = Signatures.of_series(given)
+        numbers = [signatures.values(Groups.of(r).values.to_list()) for r in given]  # type: ignore[union-attr]
+        rows = [_published_rows(evidence, r.number) for r in given]
+        whose = _whose([evidence.microdata[r.number] for r in given], rows, signatures, records=records)
+        left = np.ones((int(max((w.max(initial=-1) for w in whose), default=-1)) + 1, signatures.number_of_values), dtype=bool)
+        seen = np.zeros(len(left), dtype=bool)
+        fewest, cases = None, left[:0]
+        for release, kept, everybody, number in zip(given, rows, whose, numbers, strict=True):
+            local = candidate_sets(evidence.microdata[release.number], release.generalized)[kept]
+            boxed = local.any(axis=1)
+            who, now = everybody[boxed], np.zeros((int(boxed.sum()), signatures.number_of_values), dtype=bool)
+            now[:, number] = local[boxed]
+            if self.consecutive:
+                together = np.where(seen[who][:, None], left[who] & now, now)
+                left[:], seen[:] = True, False
+                left[who], seen[who] = now, True
+            else:
+                left[who] &= now
+                seen[who] = True
+                together = left[who]
+            sizes = together.sum(axis=1)
+            if len(sizes) and (fewest is None or sizes.min() < fewest):
+                fewest, cases = int(sizes.min()), together[sizes == sizes.min()]
+        holds = fewest is None or fewest >= self.m
+        note = f"{len(given)} release(s), {len(left)} {'record(s) (person and value)' if records else 'person(s)'}"
+        return Verdict(name=self._named(part), bound=self.m, worst=fewest, holds=holds, note=note, worst_cases=_remaining(cases, signatures))
+
+
+def _counterfeit_faults(release: Release) -> list[str]:
+    table = release.generalized.counterfeits
+    if table is None or not table.height:
+        return []
+    if not (table["group"].dtype.is_integer() and table["count"].dtype.is_integer()) or table["group"].null_count() or table["count"].null_count():
+        return ["the counterfeits table holds something else than whole numbers"]
+    groups = Groups.of(release)
+    sizes = pl.DataFrame({"group": groups.ids.cast(pl.Int64, strict=False), "size": groups.sizes})
+    beside = table.select(pl.col("group", "count").cast(pl.Int64)).join(sizes, on="group", how="left")
+    faults = []
+    if unknown := beside["size"].null_count():
+        faults.append(f"{unknown} counterfeit count(s) name a group that is not in the data")
+    if small := int((beside["count"] < 1).sum()):
+        faults.append(f"{small} counterfeit count(s) are not positive")
+    if full := int((beside["count"] >= beside["size"]).sum()):
+        faults.append(f"{full} group(s) would consist of counterfeits alone")
+    if twice := table.height - table["group"].n_unique():
+        faults.append(f"{twice} group(s) are counted twice among the counterfeits")
+    return faults
+
+
+def _mapping_faults(release: Release, mapping: pl.DataFrame) -> list[str]:
+    groups = Groups.of(release)
+    hosted = mapping.filter(pl.col("group") != 0)
+    place, known = _place(groups, hosted["group"])
+    faults = []
+    if twice := hosted.height - hosted["person"].n_unique():
+        faults.append(f"the mapping names {twice} person(s) more than once")
+    if unknown := int((~known).sum()):
+        faults.append(f"the mapping puts {unknown} person(s) into groups that are not in the data")
+    persons = np.bincount(place[known], minlength=len(groups))
+    if wrong := int((persons != groups.sizes - groups.counterfeits).sum()):
+        faults.append(f"{wrong} group(s) have another number of persons in the mapping than real rows in the data")
+    return faults
+
+
+def _place(groups: Groups, named: pl.Series) -> tuple[Ints, Bools]:
+    """The place of each named group among the published ones, and whether it is there at all."""
+    ids, wanted = groups.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy(), named.cast(pl.Int64).fill_null(-1).to_numpy()
+    if len(ids) and ids[-1] - ids[0] == len(ids) - 1:  # the ids follow each other, as in every release of ours: no search is needed
+        place = np.clip(wanted - ids[0], 0, len(ids) - 1)
+    else:
+        place = np.minimum(np.searchsorted(ids, wanted), max(len(ids) - 1, 0)).astype(np.int64)
+    return place, (ids[place] == wanted) & (wanted >= 0) if len(ids) else np.zeros(len(wanted), dtype=bool)
+
+
+def _hosts(release: Release, evidence: Evidence, signatures: Signatures, *, records: bool) -> pl.DataFrame:
+    """(person, signature, group) of a release; with ``records`` also the number of the person's own value."""
+    mapping = evidence.groups[release.number].filter(pl.col("group") != 0)
+    place, known = _place(Groups.of(release), mapping["group"])
+    hosts = mapping.select("person", "group", pl.Series("signature", signatures.of(release)[place])).filter(pl.Series(known))
+    if not records:
+        return hosts
+    microdata = evidence.microdata[release.number]
+    own = pl.DataFrame({"person": microdata.persons, "value": _values_of(microdata, signatures)})
+    return hosts.join(own, on="person", how="inner")
+
+
+def _whom(hosts: pl.DataFrame) -> list[str]:
+    return [c for c in ("person", "value") if c in hosts.columns]
+
+
+def _moved(hosted: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Those whose groups have more than one signature, with how many."""
+    everywhere = pl.concat(hosted)
+    whom = _whom(everywhere)
+    spread = everywhere.group_by(whom).agg(low=pl.col("signature").min(), high=pl.col("signature").max()).filter(pl.col("low") != pl.col("high"))
+    return everywhere.join(spread, on=whom, how="semi").group_by(whom).agg(signatures=pl.col("signature").n_unique())
+
+
+def _moved_next(hosted: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Those whose signature differs between two neighbouring releases."""
+    whom = _whom(hosted[0])
+    moved = [
+        now.join(before, on=whom, how="inner", suffix="_before").filter(pl.col("signature") != pl.col("signature_before")).select(whom)
+        for before, now in pairwise(hosted)
+    ]
+    return pl.concat([hosted[0].select(whom).clear(), *moved]).unique().with_columns(signatures=pl.lit(2))
+
+
+def _moved_cases(moved: pl.DataFrame, hosted: Sequence[pl.DataFrame], given: Sequence[Release]) -> pl.DataFrame:
+    """The groups of the first few who moved, as published: case, release, group, signature; nothing says who they are."""
+    few = moved.head(5).with_row_index("case", offset=1)
+    rows = []
+    for hosts, release in zip(hosted, given, strict=True):
+        found = few.join(hosts, on=_whom(hosts), how="inner")
+        groups = Groups.of(release)
+        place, _ = _place(groups, found["group"])
+        for case, group, at in zip(found["case"].to_list(), found["group"].to_list(), place.tolist(), strict=True):
+            rows.append((case, release.number, group, ", ".join(map(str, groups.signature(at)))))
+    return pl.DataFrame(sorted(rows), schema={"case": pl.Int64, "release": pl.Int64, "group": pl.Int64, "signature": pl.String}, orient="row")
+
+
+def _has_records(microdata: Microdata | None) -> bool:
+    return microdata is not None and microdata.persons is not None
+
+
+def _values_of(microdata: Microdata, signatures: Signatures) -> Ints:
+    """The number of every row's own sensitive value."""
+    column = microdata.sensitive
+    return signatures.values(column.domain.values.to_list())[column.codes]
+
+
+def _published_rows(evidence: Evidence, number: int) -> Ints:
+    """The microdata rows that are published, as far as a mapping tells; else all."""
+    microdata, mapping = evidence.microdata[number], evidence.groups.get(number)
+    if mapping is None:
+        return np.arange(microdata.rows)
+    rows = pl.DataFrame({"person": microdata.persons}).with_row_index("row")
+    return rows.join(mapping.filter(pl.col("group") != 0), on="person", how="semi")["row"].sort().to_numpy().astype(np.int64)
+
+
+def _whose(tables: Sequence[Microdata], rows: Sequence[Ints], signatures: Signatures, *, records: bool) -> list[Ints]:
+    """A number per chosen row for the person, or with ``records`` for the person and value, the same in all tables."""
+    persons = pl.concat([t.persons.rename("person").gather(kept) for t, kept in zip(tables, rows, strict=True) if t.persons is not None])
+    _, who = places(persons)
+    if records:
+        values = np.concatenate([_values_of(t, signatures)[kept] for t, kept in zip(tables, rows, strict=True)])
+        _, who = np.unique(who * (int(values.max(initial=0)) + 1) + values, return_inverse=True)
+    return np.split(who, np.cumsum([len(kept) for kept in rows])[:-1])
+
+
+def _remaining(sets: Bools, signatures: Signatures) -> pl.DataFrame:
+    """The smallest candidate sets, and how many are left with each."""
+    distinct, counts = np.unique(sets, axis=0, return_counts=True) if len(sets) else (sets, np.zeros(0, dtype=np.int64))
+    order = np.argsort(-counts, kind="stable")[:10]
+    texts = [", ".join(str(signatures.value(v)) for v in np.flatnonzero(distinct[i]).tolist()) for i in order.tolist()]
+    return pl.DataFrame({"candidates": pl.Series(texts, dtype=pl.String), "how_many": counts[order]})
+
+
+def _without(series: Sequence[Release], given: Sequence[Release]) -> str:
+    numbers = [str(r.number) for r in series if r not in given]
+    return ", ".join(numbers[:8]) + (f" and {len(numbers) - 8} more" if len(numbers) > 8 else "")

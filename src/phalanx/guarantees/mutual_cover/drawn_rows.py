@@ -1,0 +1,123 @@
+"""Rows of a perturbed release beside the tables that they were drawn from and the persons whose they are: whether they may have been drawn so."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.data.microdata import Microdata
+from phalanx.exact import Ints
+from phalanx.guarantees.consistency.perturbed import codes_of
+from phalanx.release.evidence.outputs import Classes, OutputTables
+from phalanx.release.forms.perturbed import Perturbed
+
+Bools = npt.NDArray[np.bool_]
+_ROOM = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """Every published person's own and published values, as classes of their group's tables."""
+
+    outputs: OutputTables
+    classes: Classes
+    shown: Ints
+    """The class of the value that the person's row shows, -1 for a value that nobody of the group has, shape (p, d)."""
+    table: Ints
+    """Which table the person was drawn from on an attribute, shape (p, d)."""
+
+    @classmethod
+    def of(cls, outputs: OutputTables, microdata: Microdata, form: Perturbed, rows: Ints) -> "DrawnRows":
+        """Of sound tables, and ``rows`` that tell the published row of each row of the microdata, from 1, each once, 0 for none."""
+        classes = outputs.classes(microdata, rows)
+        published = rows[classes.who] - 1
+        shown = np.empty_like(classes.own)
+        for a, name in enumerate(outputs.attributes):
+            domain = microdata.columns[name].domain
+            code = codes_of(domain, form.table[name])[published]
+            first = classes.first[a]
+            cells = np.repeat(np.arange(len(first) - 1), np.diff(first)) * len(domain) + classes.codes[a]
+            wanted = classes.group * len(domain) + code
+            at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+            shown[:, a] = np.where((code >= 0) & (cells[at] == wanted), at - first[classes.group], -1)
+        return cls(outputs, classes, shown, outputs.of[classes.group])
+
+    def unlike_groups(self) -> int:
+        """How many groups have other tuples, on some attribute, than the table says."""
+        outputs = self.outputs
+        unlike = np.zeros(len(outputs.of), np.bool_)
+        for a in range(len(outputs.attributes)):
+            of, first = outputs.of[:, a], self.classes.first[a]
+            k = np.diff(outputs.starts)[of]
+            same = np.diff(first) == k
+            unlike |= ~same
+            of, begin, k = outputs.starts[of][same], first[:-1][same], k[same]
+            within = np.arange(int(k.sum())) - np.repeat(np.cumsum(k) - k, k)
+            other = outputs.counts[np.repeat(of, k) + within] != self.classes.counts[a][np.repeat(begin, k) + within]
+            unlike[np.repeat(np.flatnonzero(same), k)[other]] = True
+        return int(unlike.sum())
+
+    def units(self, column: Ints) -> Ints:
+        """How many units each person gives to the class ``column``, shape (p, d), on every attribute; 0 where it is -1."""
+        k = np.diff(self.outputs.starts)[self.table]
+        cell = self.outputs.cells[self.table] + self.classes.own * k + np.maximum(column, 0)
+        return np.where(column >= 0, self.outputs.units[cell], 0)
+
+    @cached_property
+    def stay(self) -> Ints:
+        """How many units each person gives to their own value, shape (p, d)."""
+        return self.units(self.classes.own)
+
+    @cached_property
+    def changed(self) -> Bools:
+        """Where a row shows another value than its person's, shape (p, d)."""
+        return np.not_equal(self.shown, self.classes.own)
+
+    def too_still(self, changes: int) -> int:
+        """How many persons change too seldom for any way of drawing all attributes together, with these tables, to change ``changes`` of them each time.
+
+        There is such a way where the probabilities to change add up to ``changes`` or more, and in no other case.
+        """
+        leave = self.outputs.denominator - self.stay
+        wide = leave.shape[1] * self.outputs.denominator >= _ROOM
+        total = leave.astype(object).sum(axis=1) if wide else leave.sum(axis=1)
+        return int((total < changes * self.outputs.denominator).sum())
+
+    def impossible(self) -> int:
+        """How many rows cannot have been drawn from the tables in the way that is said of them (see :class:`OutputTables`)."""
+        drawn = (self.units(self.shown) > 0).all(axis=1)
+        if self.outputs.weights is None:
+            return int((~drawn | ~self._changed_together()).sum())
+        times = self._may_change.sum(axis=1).clip(max=self.outputs.changes)
+        changed = self.changed.sum(axis=1)
+        return int((~(drawn & ((changed > 0) | (times == 0))) & ~(self._repaired() & (changed == times))).sum())
+
+    def _changed_together(self) -> Bools:
+        """Whether some point of the line changes just the attributes that are changed in a row: one of the points where an attribute's part begins does."""
+        whole, d = self.outputs.denominator, self.shown.shape[1]
+        kind = object if (d + 1) * whole >= _ROOM else np.int64
+        leave = (whole - self.stay).astype(kind)
+        begins = np.zeros((len(leave), d + 1), dtype=kind)
+        begins[:, 1:] = np.cumsum(leave[:, list(self.outputs.order)], axis=1)
+        changed, found = self.changed, np.zeros(len(leave), np.bool_)
+        for point in range(d + 1):
+            here = np.ones(len(leave), np.bool_)
+            for place, a in enumerate(self.outputs.order):
+                from_begin = (begins[:, point] - begins[:, place]) % whole
+                here &= (from_begin < leave[:, a]) == changed[:, a]
+            found |= here
+        return found
+
+    @property
+    def _may_change(self) -> Bools:
+        """Which attributes of a row may be changed afterwards, shape (p, d)."""
+        weights = np.zeros_like(self.outputs.of) if self.outputs.weights is None else self.outputs.weights
+        by_group: Bools = (np.diff(self.outputs.starts)[self.outputs.of] > 1) & (weights > 0)
+        return by_group[self.classes.group]
+
+    def _repaired(self) -> Bools:
+        """Whether a row may have come out unchanged, and just then shows other values of the group where it may be changed."""
+        came_out_unchanged = (self.stay > 0).all(axis=1)
+        where_it_may = (self._may_change | ~self.changed).all(axis=1)
+        return np.asarray(came_out_unchanged & where_it_may & (self.shown >= 0).all(axis=1), dtype=np.bool_)

@@ -1,0 +1,95 @@
+"""Anatomy: quasi-identifiers as they are, and beside them what sensitive values a bucket of persons has (Xiao & Tao, VLDB 2006)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.data.microdata import Column, Microdata
+from phalanx.errors import NotEligible, SchemaError
+from phalanx.exact import Number, bounded, exact, plain
+from phalanx.guarantees.anatomy import AnatomyDiversity
+from phalanx.guarantees.base import Guarantee
+from phalanx.kernels.picking import SPARE
+from phalanx.methods.anatomy import kernels as kernel
+from phalanx.methods.base import Draft, Memory
+from phalanx.randomness import Randomness, Stream
+from phalanx.release.forms.bucketized import bucketize
+from phalanx.release.forms.generalized import by_group
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anatomy:
+    """Nobody is linked with a sensitive value with more than 1/l, while all quasi-identifiers are published as they are.
+
+    Publishes two tables: every row's quasi-identifiers and bucket, and how often each sensitive value stands in each bucket; rows and bucket ids are in
+    random order. A bucket holds each value at most once, hence at least l rows, rounded up. A missing value counts as a value of its own. That a person is
+    in the table is not hidden at all, and the promise is about one release: two releases of a changing table may expose people together (see m-invariance).
+
+    Raises PlanError for an l below 1, SchemaError where no sensitive attribute is declared, where it holds sets, or where columns are kept, NotEligible
+    where a value stands in more than 1/l of the rows, l rounded up.
+
+    Source: Xiao, Tao, VLDB 2006, the algorithm Anatomize; how we differ: l may be a fraction, and ties between values of equally many rows are decided at random.
+
+    >>> Anatomy(l=3).public()
+    {'name': 'anatomy', 'l': 3}
+    """
+
+    name: ClassVar[str] = "anatomy"
+    needs_persons: ClassVar[bool] = False
+    looks_back: ClassVar[Literal["all", "last"]] = "all"
+    takes_registry: ClassVar[bool] = False
+    holds_if_method_known: ClassVar[bool] = True
+    may_suppress: ClassVar[Sequence[str]] = ()
+
+    l: Number
+    """No value has more than 1/l of a bucket; 1 or more."""
+
+    def __post_init__(self) -> None:
+        bounded(self.l, "[method] l", 1)
+
+    @property
+    def guarantees(self) -> list[Guarantee]:
+        return [AnatomyDiversity(l=exact(self.l, "l"))]
+
+    def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+        if keep := microdata.schema.keep:
+            raise SchemaError(
+                f"column {keep[0]!r} is kept, and anatomy publishes quasi-identifiers as they are, beside which a kept column would be one more; "
+                "make it quasi, or drop it."
+            )
+        microdata.check_single_valued("anatomy")
+        buckets = bucketization(self, microdata.sensitive, rng.stream("anatomy"), of=microdata.schema.sensitive)
+        form, published = bucketize(microdata, buckets, rng.stream("bucketize"))
+        return Draft(form=form, groups=published[buckets])
+
+    def public(self) -> dict[str, Any]:
+        return {"name": self.name, "l": plain(self.l)}
+
+
+def bucketization(method: Anatomy, sensitive: Column, stream: Stream, *, of: str | None = None) -> Ints:
+    """The bucket of every row, 0 .. g-1, shape (n,); ``of`` names the sensitive attribute in errors."""
+    n, size = len(sensitive.codes), math.ceil(exact(method.l, "l"))
+    counts = np.bincount(sensitive.codes, minlength=len(sensitive.domain)).astype(np.int64)
+    if size * int(counts.max()) > n:
+        raise _not_eligible(method, size, counts, of)
+    shuffled = stream.permutation(n)
+    order = shuffled[by_group(sensitive.codes[shuffled].astype(np.int64))]
+    draws = (stream.words(n + SPARE) >> np.uint64(1)).astype(np.int64)
+    buckets: Ints = kernel.bucketization(counts, order, size, draws)
+    return buckets
+
+
+def _not_eligible(method: Anatomy, size: int, counts: Ints, of: str | None) -> NotEligible:
+    """By how much the table fails, and the ways out."""
+    n, most = int(counts.sum()), int(counts.max())
+    rounded = "" if exact(method.l, "l") == size else f", rounded up to {size} as a bucket holds each value once at most"
+    return NotEligible(
+        f"the most frequent value of column {of!r} stands in {most} of {n} rows ({100 * most / n:.1f} %) and l = {method.l} allows at most 1/l{rounded}; "
+        f"lower l to at most {n // most}, hold back rows with that value, or make the values coarser at the source."
+    )

@@ -1,0 +1,219 @@
+"""How large a group must be for what it holds of a value: the strategies of the global guarantee (Wong et al., Section 4) and a better one.
+
+A person's *survival* P of a value is the probability that no release so far linked them to it; ``r`` is a group's size over the rows with the value.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import asinh, exp, expm1, inf, log, log1p, sqrt
+from typing import Final, Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.release.evidence.exposures import SCALE
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_MARGIN: Final = 1e-10
+"""Ratios are rounded up by this part, far more than what floating point loses; groups are checked in whole numbers all the same."""
+_TIE: Final = 1 - 1e-9
+"""What a strategy asks beyond the least is rounded down by as much, so that a ratio of 6 is not taken for 6.0000001 and rounded up to 7 members."""
+_LEAST: Final = 1e-9
+"""Weights below this part of the first no longer change what is spent first."""
+_LONGEST: Final = 400
+"""So many exposures are looked ahead at most."""
+_LOWEST: Final = 0.2
+"""No exposure is taken for less likely than this: the few who are exposed again and again would otherwise need groups of hundreds."""
+_WEIGHT: Final = 4.0
+"""So many observations what is taken for granted counts for."""
+_GRID: Final = 4096
+
+
+def nlow(survival: npt.ArrayLike, l: Fraction) -> Floats:
+    """The least ratio that keeps the promise now (Theorem 1): l P / (l P - (l - 1)); infinite once l P <= l - 1.
+
+    ``survival`` (n,) in [0, 1]; exactly ``l`` at 1, or a trifle more where survival, carried in whole parts and rounded down, would fall below 1 - 1/l.
+
+    >>> nlow([1.0, 9 / 16], Fraction(2)).round(6).tolist()
+    [2.0, 9.0]
+    """
+    p = np.asarray(survival, dtype=np.longdouble)
+    left = float(l.numerator) * p - float(l.numerator - l.denominator)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(left > 0, float(l.numerator) * p / left * (1 + _MARGIN), np.inf)
+    fresh = float(l) if Fraction(float(l)) >= l and SCALE % l.numerator == 0 else np.nextafter(float(l), inf)
+    return cast("Floats", np.where(p == 1, fresh, ratio).astype(np.float64))
+
+
+def constant_ratio(l: Fraction, exposures: int) -> float:
+    """n_c = 1 / (1 - (1 - 1/l)^(1/k')): spends the whole promise in k' equal steps, and no smaller largest group is possible (Theorem 4).
+
+    >>> round(constant_ratio(Fraction(2), 20), 6)
+    29.356789
+    """
+    return -1 / expm1(log1p(-1 / float(l)) / exposures)
+
+
+class Strategy(Protocol):
+    """Says which ratio a group must have for a member, given the member's survival of the value and in how many releases they were linked to it."""
+
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
+        """The demanded ratios, shape (n,), never below ``nlow``; infinite where the value may not be near the person any more."""
+
+
+@dataclass(frozen=True)
+class ConstantRatio:
+    """The same ratio for up to ``horizon`` exposures (Section 4.2); afterwards what the promise leaves."""
+
+    l: Fraction
+    horizon: int
+
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
+        """The larger of n_c and nlow."""
+        return np.maximum(constant_ratio(self.l, self.horizon) * _TIE, nlow(survival, self.l))
+
+
+@dataclass(frozen=True)
+class Geometric:
+    """``alpha`` times the least ratio (Section 4.3), so that something is always left."""
+
+    l: Fraction
+    alpha: float
+
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
+        """Alpha times nlow."""
+        least = nlow(survival, self.l)
+        return np.maximum(self.alpha * _TIE * least, least)
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Spends a person's budget so that the expected size of their groups is least, given how likely further exposures are.
+
+    With x = -ln(1 - 1/r) the promise is that the x of all exposures add up to at most -ln(1 - 1/l). The sizes that minimise the sum of w_j r_j, where
+    w_j is the probability that the j-th exposure from now on takes place, satisfy w_j = lambda 4 sinh(x_j / 2)^2; lambda is found so that the budget
+    is spent. Both strategies of the paper are feasible points of this problem; ours is recomputed at every exposure from what is really left.
+    """
+
+    l: Fraction
+    again: tuple[float, ...]
+    """The probability that a person who was linked to a value in 1, 2, … releases will be once more; the last one holds for all further ones."""
+
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
+        """The ratio of the next exposure, for persons with these ``times`` behind them."""
+        least = nlow(survival, self.l)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            budget = np.log(survival) - log1p(-1 / float(self.l))
+        found = np.full(len(least), inf)
+        able = np.isfinite(least) & (budget > 0)
+        kinds = np.minimum(times, len(self.again))
+        for kind in np.unique(kinds[able]):
+            here = (kinds == kind) & able
+            found[here] = _first_ratio(budget[here], weights(self.again, int(kind)))
+        return np.maximum(found * _TIE, least)
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """Another strategy's ratio, and no more than ``times`` the least: what is asked where a table is too small for what the strategy would like."""
+
+    strategy: Strategy
+    l: Fraction
+    times: float
+
+    def ratio(self, survival: Floats, times: Ints) -> Floats:
+        """The smaller of the two, never below nlow."""
+        least = nlow(survival, self.l)
+        return np.maximum(np.minimum(self.strategy.ratio(survival, times), self.times * _TIE * least), least)
+
+
+def weights(again: Sequence[float], times: int) -> list[float]:
+    """w_1 = 1, w_2, …: the probabilities of the next exposures of somebody who has ``times`` behind them.
+
+    >>> weights([0.5, 0.1], 0)[:3]
+    [1.0, 0.5, 0.05]
+    """
+    found = [1.0]
+    while found[-1] > _LEAST and len(found) < _LONGEST:
+        behind = times + len(found)
+        found.append(found[-1] * again[min(behind, len(again)) - 1])
+    return found
+
+
+def _first_ratio(budget: Floats, chances: Sequence[float]) -> Floats:
+    """r_1 of the closed form for every budget, as a whole number: of the two beside it the one that expects less with the best of what is then left.
+
+    Groups have whole members, so a ratio of 3.1 would be paid for like 4. Budgets, shares and costs all grow or fall with lambda; they are tabulated along
+    it and read off.
+    """
+    w = np.array([x for x in chances if x > _LEAST])
+    lambdas = np.exp(np.linspace(log(1e-8), log(1e16), _GRID))[::-1]
+    x = 2 * np.arcsinh(np.sqrt(w[:, None] / lambdas) / 2)
+    first = np.minimum(np.interp(budget, x.sum(axis=0), x[0]), budget) if len(w) > 1 else budget
+    ratio = -1 / np.expm1(-first)
+    if len(w) == 1:
+        return cast("Floats", ratio)
+    later = (-w[1:, None] / np.expm1(-x[1:])).sum(axis=0)
+
+    def expected(members: Floats) -> Floats:
+        left = budget + np.log1p(-1 / np.maximum(members, 1 + 1e-12))
+        cost = np.exp(np.interp(np.log(np.maximum(left, 1e-300)), np.log(x[1:].sum(axis=0)), np.log(later)))
+        return np.where(left > 0, members + cost, inf)
+
+    above = np.ceil(ratio)
+    return cast("Floats", np.where(expected(above - 1) < expected(above), above - 1, above))
+
+
+def shares(budget: float, chances: Sequence[float]) -> list[float]:
+    """All x_j for one budget and the weights ``chances``, by bisection on lambda: the closed form as it is written, for whoever wants to see the plan of a person.
+
+    >>> [round(x, 6) for x in shares(log(2), [1, 1])]
+    [0.346574, 0.346574]
+    """
+    low, high = 1e-12, 1e18
+    for _ in range(300):
+        middle = sqrt(low * high)
+        if sum(2 * asinh(sqrt(w / middle) / 2) for w in chances) > budget:
+            low = middle
+        else:
+            high = middle
+    return [2 * asinh(sqrt(w / high) / 2) for w in chances]
+
+
+def ratio_of(share: float) -> float:
+    """The ratio r that spends ``share`` = -ln(1 - 1/r) of a budget.
+
+    >>> round(ratio_of(log(2)), 9)
+    2.0
+    """
+    return 1 / (1 - exp(-share))
+
+
+def again_of_series(exposures: Sequence[int], releases: int) -> tuple[float, ...]:
+    """The chance of one more exposure after 1, 2, … of them, as a series shows it, which everybody can compute from what was published.
+
+    ``exposures``: how many pairs of person and value have 0, 1, … exposures behind them after so many ``releases``; those of the last release could not be
+    exposed again yet.
+    """
+    found, chance = [], _LOWEST
+    could = max(releases - 1, 0) / max(releases, 1)
+    for behind in range(1, len(exposures)):
+        reached, further = sum(exposures[behind:]) * could, sum(exposures[behind + 1 :])
+        chance = min((further + _WEIGHT * chance) / (reached + _WEIGHT), 1.0)  # after more exposures as after fewer, until it is known better
+        found.append(max(chance, _LOWEST))
+    return tuple(found)
+
+
+def again_of_horizon(horizon: int | Sequence[float]) -> tuple[float, ...]:
+    """The same from a plan: at most so many exposures, or the probabilities of at least 1, 2, … of them.
+
+    >>> again_of_horizon(3), again_of_horizon([1, 0.5, 0.1])
+    ((1.0, 1.0, 0.0), (0.5, 0.2, 0.0))
+    """
+    if isinstance(horizon, int):
+        return (*([1.0] * (horizon - 1)), 0.0)
+    return (*(after / before if before > 0 else 0.0 for before, after in pairwise(horizon)), 0.0)

@@ -1,0 +1,61 @@
+"""How surely members of a group may be linked where its cut, into parts that were not equally large, failed.
+
+A failed cut into equal parts leaves each member of a group of n rows with c/n. Where the parts were of m and m + 1 rows, a failure says a little more of
+some. Each part may hold q = floor(m / r) of a value of which a ratio r is demanded, and then
+
+- where more of some value are there than all parts may hold, the cut fails whoever holds them: it says nothing;
+- where no value has more rows than one part may hold, it did not fail;
+- else nobody is linked with more than min(c, q) / m, which is at most 1/r, and is reached (c = 2, q = 1).
+
+So a series counts such an exposure as min(c, q) of m. All of it follows from what is published. Source: our own; tests/worlds/test_published_global_guarantee.py
+counts all ways in which a value can lie, and tests/worlds/test_balanced.py what the cuts say.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.methods.global_guarantee.exposures import Demands, Hosts
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def unit_of(demands: Demands, least: int) -> int:
+    """The size that most groups will need; nodes of three to four times as many rows are cut in three."""
+    finite = demands.base[np.isfinite(demands.base)]
+    return max(least, int(np.ceil(finite.max(initial=1.0))))
+
+
+def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], least: int) -> Hosts:
+    """``hosts`` as they expose their members where an uneven cut may have failed.
+
+    ``place`` (n,): the group of every row; ``cuts``: what was demanded where which rows, all in a group, were cut; ``least``: the least size of any group.
+    """
+    v = max((len(demands.base) for demands, _ in cuts), default=1)
+    of = np.repeat(np.arange(len(hosts.size)), np.diff(hosts.starts))
+    key, ratio, unit = of * max(v, 1) + hosts.value, np.ones(len(of)), np.zeros(len(hosts.size), dtype=np.int64)
+    for demands, rows in cuts:
+        unit[place[rows]] = unit_of(demands, least)
+        here = np.isin(of, place[rows])
+        ratio[here] = demands.base[hosts.value[here]]
+        member = np.zeros(len(place), dtype=bool)
+        member[rows] = True
+        row = np.repeat(np.arange(len(place)), np.diff(demands.starts))
+        own = np.flatnonzero(member[row])
+        asked = place[row[own]] * v + demands.value[own]
+        at = np.minimum(np.searchsorted(key, asked), max(len(key) - 1, 0))
+        known = np.zeros(len(own), dtype=bool) if len(key) == 0 else key[at] == asked
+        np.maximum.at(ratio, at[known], demands.ratio[own[known]])
+    parts = np.where((hosts.size >= 3 * unit) & (hosts.size < 4 * unit), 3, 2)
+    smaller = hosts.size // parts
+    uneven = (unit > 0) & (hosts.size % parts != 0) & (smaller >= least)
+    most = np.floor(smaller[of] / ratio).astype(np.int64)
+    most += (most + 1) * ratio <= smaller[of]  # as the cut compares, whatever a division rounds to
+    failed, surely = np.zeros(len(unit), dtype=bool), np.zeros(len(unit), dtype=bool)
+    failed[of[hosts.count > most]] = True
+    surely[of[hosts.count > parts[of] * most]] = True
+    tells = uneven & failed & ~surely
+    return replace(hosts, count=np.where(tells[of], np.minimum(hosts.count, most), hosts.count), size=np.where(tells, smaller, hosts.size))

@@ -1,0 +1,258 @@
+"""The array work of m-invariance: balancing, entering, assignment and split (Xiao & Tao, SIGMOD 2007, Section 4).
+
+A *signature table* is given as ``offsets`` (q + 1,): the entries ``offsets[b] .. offsets[b+1]-1`` belong to signature b, one per value.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.kernels import njit
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def balancing(offsets: Ints, values: Ints, owned: Ints, left: Ints, m: int) -> tuple[Ints, Ints]:
+    """Phase 2 as in the paper: make every value of a bucket's signature owned by the same number of tuples.
+
+    ``values`` (e,): the value of each entry; ``owned`` (e,): the tuples of S_cap that own it; ``left`` (lambda,): the tuples of S_minus per value,
+    m-eligible, reduced in place by what is taken. Returns ``filled`` and ``invented`` (e,): tuples taken from S_minus, and counterfeits.
+    Taking q tuples of one value leaves S_minus m-eligible iff m times the largest count of the *other* values stays at most what remains
+    (taking more of the same value never helps it to be too frequent), which gives the largest q in one step.
+    """
+    filled = np.zeros_like(owned)
+    invented = np.zeros_like(owned)
+    remaining = left.sum()
+    for b in range(len(offsets) - 1):
+        most = 0
+        for e in range(offsets[b], offsets[b + 1]):
+            most = max(most, owned[e])
+        for e in range(offsets[b], offsets[b + 1]):
+            shortage = most - owned[e]
+            if shortage == 0:
+                continue
+            v = values[e]
+            take = min(shortage, left[v])
+            if take > 0:
+                others = 0
+                for u in range(len(left)):
+                    if u != v:
+                        others = max(others, left[u])
+                take = min(take, remaining - m * others)
+            take = max(take, 0)
+            left[v] -= take
+            remaining -= take
+            filled[e] = take
+            invented[e] = shortage - take
+    return filled, invented
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def entering(offsets: Ints, values: Ints, members: Ints, left: Ints, m: int) -> Ints:
+    """How many whole sets of new tuples, one of every value, enter each signature that there is; shape (q,).
+
+    ``values`` (e,): the value of each entry; ``members`` (q,): the most tuples of S_cap that any value of the signature has; ``left`` (lambda,): the
+    tuples of S_minus per value, m-eligible, reduced in place by what enters. The signature with most members comes first, of equally large ones the
+    first; each takes as many sets as leave S_minus m-eligible. Nothing here changes if the values of one signature are renamed among all who were
+    ever put under it, which is why the choice tells nothing of them; the paper has no such step.
+    """
+    sets = np.zeros(len(members), dtype=np.int64)
+    remaining = left.sum()
+    inside = np.zeros(len(left), dtype=np.bool_)
+    for b in np.argsort(-members, kind="mergesort"):
+        size = offsets[b + 1] - offsets[b]
+        fewest, most = remaining, 0
+        for e in range(offsets[b], offsets[b + 1]):
+            inside[values[e]] = True
+            fewest, most = min(fewest, left[values[e]]), max(most, left[values[e]])
+        if fewest > 0:
+            others = 0
+            for u in range(len(left)):
+                if not inside[u]:
+                    others = max(others, left[u])
+            take = min(fewest, (remaining - m * others) // size)
+            if size > m:  # at size = m the values of the signature stay as eligible as they are
+                take = min(take, (remaining - m * most) // (size - m))
+            sets[b] = take
+            remaining -= take * size
+        for e in range(offsets[b], offsets[b + 1]):
+            inside[values[e]] = False
+            left[values[e]] -= sets[b]
+    return sets
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def assignment(counts: Ints, m: int) -> tuple[Ints, Ints, Ints]:
+    """Phase 3 (Figure 3): how many tuples of which values go together.
+
+    ``counts`` (lambda,): the tuples of S_minus per value, m-eligible. Returns ``alphas`` (i,), ``betas`` (i,) of the iterations and ``values``
+    (sum of betas,): the values of each iteration's signature, most frequent first; equal counts stand in the order of their codes.
+    """
+    total = counts.sum()
+    alphas = np.empty(total // m + 1, dtype=np.int64)
+    betas = np.empty(total // m + 1, dtype=np.int64)
+    chosen = np.empty(total, dtype=np.int64)
+    iterations, written = 0, 0
+    order = np.argsort(-counts, kind="mergesort")
+    n = counts[order].copy()
+    merged_order, merged_n = order.copy(), n.copy()
+    size = np.count_nonzero(n)
+    gamma = total
+    while gamma > 0:
+        beta = m
+        alpha = 0
+        while True:  # Lemma 5: some beta has a solution while S_minus is m-eligible
+            following = n[beta] if beta < size else 0
+            alpha = min(n[beta - 1], (gamma - m * following) // beta)  # Inequalities 5 and 7
+            if beta > m:
+                alpha = min(alpha, (gamma - m * n[0]) // (beta - m))  # Inequality 6; at beta = m it is m-eligibility itself
+            if alpha >= 1:
+                break
+            beta += 1
+        alphas[iterations], betas[iterations] = alpha, beta
+        iterations += 1
+        chosen[written : written + beta] = order[:beta]
+        written += beta
+        gamma -= alpha * beta
+        i, j, k = 0, beta, 0  # the beta reduced counts and the untouched rest are each in order: merge them
+        while i < beta or j < size:
+            reduced = n[i] - alpha if i < beta else -1
+            if i < beta and (j >= size or reduced > n[j] or (reduced == n[j] and order[i] < order[j])):
+                merged_order[k], merged_n[k] = order[i], reduced
+                i += 1
+            else:
+                merged_order[k], merged_n[k] = order[j], n[j]
+                j += 1
+            k += 1
+        while size > 0 and merged_n[size - 1] == 0:
+            size -= 1
+        order, merged_order = merged_order, order
+        n, merged_n = merged_n, n
+    return alphas[:iterations], betas[:iterations], chosen[:written]
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def counted_order(codes: Ints, n_codes: int) -> Ints:
+    """The stable order of ``codes`` (p,), whole numbers from 0 to ``n_codes - 1``, by counting them; shape (p,)."""
+    place = np.zeros(n_codes + 1, dtype=np.int64)
+    for code in codes:
+        place[code + 1] += 1
+    for code in range(1, n_codes + 1):
+        place[code] += place[code - 1]
+    order = np.empty(len(codes), dtype=np.int64)
+    for slot in range(len(codes)):
+        order[place[codes[slot]]] = slot
+        place[codes[slot]] += 1
+    return order
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def sorted_lists(entries: Ints, codes: Ints, n_entries: int, n_codes: int) -> Ints:
+    """Slots ordered by entry, within an entry by code (-1, a counterfeit, first), within equal codes as they stand; shape (p,).
+
+    ``entries`` are below ``n_entries`` and ``codes`` below ``n_codes``, both of shape (p,).
+    """
+    by_code = counted_order(codes + 1, n_codes + 1)
+    return by_code[counted_order(entries[by_code], n_entries)]
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def split(orders: Ints, positions: Floats, real: npt.NDArray[np.bool_], starts: Ints, sizes: Ints, lengths: Ints, first: int, last: int) -> None:
+    """Phase 4: cut the buckets ``first .. last-1`` into groups of one tuple per value (Section 4.3).
+
+    Bucket b holds ``sizes[b]`` lists (one per value) of ``lengths[b]`` slots from slot ``starts[b]`` on. ``orders`` (d, p): per attribute the slots,
+    each list sorted by that attribute; ``positions`` (p, d) in [0, 1]; ``real`` (p,): False for a counterfeit, whose position does not count.
+    On return the g-th slots of a bucket's lists, in ``orders[0]`` (as in every other row), are its g-th group.
+    Of schemes with equal perimeter the most even one is taken, so that equal tuples do not make the recursion deep.
+
+    The x-th slots of all lists lie side by side (a *row*), so that a row's extent is measured once, four attributes at a time, and a scheme is a run of
+    rows; a counterfeit lies at NaN, which is neither less nor more than anything.
+    """
+    d = orders.shape[0]
+    lanes = (d + 3) // 4 * 4
+    for b in range(first, last):
+        s, length, start = sizes[b], lengths[b], starts[b]
+        if length < 2:
+            continue
+        place = np.zeros((s * length, lanes))
+        for slot in range(s * length):
+            for i in range(d):
+                place[slot, i] = positions[start + slot, i] if real[start + slot] else np.nan
+        rows = np.empty((d, s * length), dtype=np.uint32)
+        for a in range(d):
+            for j in range(s):
+                for x in range(length):
+                    rows[a, x * s + j] = orders[a, start + j * length + x] - start
+        side = np.zeros(s * length, dtype=np.int64)
+        low, high = np.empty((length, lanes)), np.empty((length, lanes))
+        lowest, highest = np.empty(d), np.empty(d)
+        perimeter = np.empty(length)
+        moved = np.empty(length, dtype=np.uint32)
+        stack = np.empty((length + 1, 2), dtype=np.int64)
+        stack[0, 0], stack[0, 1] = 0, length
+        depth, cut = 1, 0
+        while depth > 0:
+            depth -= 1
+            begin, end = stack[depth, 0], stack[depth, 1]
+            n = end - begin
+            best, best_a, best_x = np.inf, 0, 0
+            for a in range(d):
+                for i in range(0, lanes, 4):
+                    for x in range(n):
+                        l0 = l1 = l2 = l3 = np.inf
+                        h0 = h1 = h2 = h3 = -np.inf
+                        for r in range((begin + x) * s, (begin + x + 1) * s):
+                            slot = rows[a, r]
+                            v0, v1, v2, v3 = place[slot, i], place[slot, i + 1], place[slot, i + 2], place[slot, i + 3]
+                            l0, h0 = v0 if v0 < l0 else l0, v0 if v0 > h0 else h0
+                            l1, h1 = v1 if v1 < l1 else l1, v1 if v1 > h1 else h1
+                            l2, h2 = v2 if v2 < l2 else l2, v2 if v2 > h2 else h2
+                            l3, h3 = v3 if v3 < l3 else l3, v3 if v3 > h3 else h3
+                        low[x, i], low[x, i + 1], low[x, i + 2], low[x, i + 3] = l0, l1, l2, l3
+                        high[x, i], high[x, i + 1], high[x, i + 2], high[x, i + 3] = h0, h1, h2, h3
+                lowest[:], highest[:] = np.inf, -np.inf
+                for x in range(1, n):
+                    span = 0.0
+                    for i in range(d):
+                        lowest[i] = min(lowest[i], low[x - 1, i])
+                        highest[i] = max(highest[i], high[x - 1, i])
+                        span += highest[i] - lowest[i]
+                    perimeter[x] = x * s * span
+                lowest[:], highest[:] = np.inf, -np.inf
+                for x in range(n - 1, 0, -1):
+                    span = 0.0
+                    for i in range(d):
+                        lowest[i] = min(lowest[i], low[x, i])
+                        highest[i] = max(highest[i], high[x, i])
+                        span += highest[i] - lowest[i]
+                    cost = perimeter[x] + (n - x) * s * span
+                    if cost < best or (cost == best and abs(2 * x - n) < abs(2 * best_x - n)):
+                        best, best_a, best_x = cost, a, x
+            cut += 1
+            for r in range(begin * s, (begin + best_x) * s):
+                side[rows[best_a, r]] = cut  # in the first half of this cut
+            for a in range(d):
+                if a == best_a:
+                    continue
+                for j in range(s):
+                    left, right = begin * s + j, 0
+                    for r in range(begin * s + j, end * s, s):  # a stable partition keeps both halves sorted; without a branch, which nobody could foresee
+                        slot = rows[a, r]
+                        inside = side[slot] == cut
+                        rows[a, left] = slot
+                        moved[right] = slot
+                        left += s if inside else 0
+                        right += 0 if inside else 1
+                    for x in range(right):
+                        rows[a, left + x * s] = moved[x]
+            if best_x > 1:
+                stack[depth, 0], stack[depth, 1] = begin, begin + best_x
+                depth += 1
+            if n - best_x > 1:
+                stack[depth, 0], stack[depth, 1] = begin + best_x, end
+                depth += 1
+        for a in range(d):
+            for j in range(s):
+                for x in range(length):
+                    orders[a, start + j * length + x] = rows[a, x * s + j] + start

@@ -1,0 +1,266 @@
+"""m-Invariance: publish a table again and again while rows come and go (Xiao & Tao, SIGMOD 2007, Section 4).
+
+How we differ from the paper. It fills the place of a value that is short with a new tuple where one is in stock, and so tells which value was short;
+here every shortage is a counterfeit, and new tuples enter signatures in whole sets, which tells nothing (``balancing``; the proof is in
+docs/explanation/m-invariance.md). It looks back one release (Lemma 4); with ``remember`` we place whoever returns under the signature first published
+for them. It takes a tuple whose value changed for a new tuple; we ask the steward. It assumes that the new tuples are m-eligible; we refuse, or hold
+back the fewest that restore it. Of equally good splits we take the most even one.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.data.microdata import Microdata
+from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
+from phalanx.guarantees.base import Guarantee
+from phalanx.guarantees.m_invariance.guarantee import MInvariance as MInvarianceGuarantee
+from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
+from phalanx.methods.m_invariance import kernels
+from phalanx.methods.m_invariance.signatures import Signatures
+from phalanx.randomness import Randomness
+from phalanx.release.forms.generalized import generalize
+
+Ints = npt.NDArray[np.int64]
+Balancing = Literal["exact", "paper"]
+Changed = Literal["refuse", "hold-back", "new-record"]
+NotEligiblePolicy = Literal["refuse", "hold-back"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MInvariance:
+    """Nobody's persistent value is linked with them by more than 1/m over all releases of a series (Lemma 3), by somebody who knows this method.
+
+    Assumes that the adversary knows every person's quasi-identifier values and in which releases the person is, that values persist, and that as far as the
+    adversary knows persons are alike. It does not cover suppressed rows, nor persons who share a group with one, nor values of kept columns. With
+    ``balancing = "paper"`` or ``remember = False`` it holds only against somebody who does not reason about the method's choices, or about returns.
+    Raises PlanError for parameters that mean nothing.
+
+    >>> MInvariance(m=2).public()["name"]
+    'm-invariance'
+    """
+
+    name: ClassVar[str] = "m-invariance"
+    needs_persons: ClassVar[bool] = True
+    looks_back: ClassVar[Literal["all", "last"]] = "all"
+    takes_registry: ClassVar[bool] = False
+
+    m: int
+    """At least this many values, all different, in every group; 2 or more."""
+    balancing: Balancing = "exact"
+    """A value that is short in a signature: always a counterfeit, or, as in the paper, a new tuple where one can be spared; the paper's way needs hardly
+    any counterfeits, and names values and persons to whoever knows the method."""
+    remember: bool = True
+    """Keep the signature of everyone ever published; False forgets those who left, as the paper does, and exposes some who return,
+    and with them some who stood in their groups."""
+    changed: Changed = "refuse"
+    """A person whose sensitive value changed: refuse the release, hold the person back, or publish a new record under a signature of its own. Holding back
+    tells that the value changed; a new record is covered only where nobody knows that it and the old one are of one person, for then they differ."""
+    not_eligible: NotEligiblePolicy = "refuse"
+    """New rows with a value in more than 1/m of them: refuse, or hold back the fewest rows that restore eligibility, which all hold a most frequent value."""
+    min_width: Mapping[str, float] = field(default_factory=dict)
+    """Per quasi-identifier the least width of a published interval, in its own unit (leaves for a categorical one)."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.m, bool) or not isinstance(self.m, int) or self.m < 2:
+            raise PlanError(f"[method] m = {self.m!r} must be a whole number of at least 2, for one value alone covers nobody.")
+        for key, allowed in (("balancing", ("exact", "paper")), ("changed", ("refuse", "hold-back", "new-record")), ("not_eligible", ("refuse", "hold-back"))):
+            if getattr(self, key) not in allowed:
+                raise PlanError(f"[method] {key} = {getattr(self, key)!r} is not one of {', '.join(allowed)}.")
+        if not isinstance(self.remember, bool):
+            raise PlanError(f"[method] remember = {self.remember!r} must be true or false.")
+        check_widths(self.min_width)
+
+    @property
+    def holds_if_method_known(self) -> bool:
+        """Where no place is filled, nobody is forgotten, and no row is suppressed or published under a second signature by its value."""
+        return self.balancing == "exact" and self.remember and self.changed == "refuse" and self.not_eligible == "refuse"
+
+    @property
+    def may_suppress(self) -> Sequence[str]:
+        changed: Sequence[str] = ("changed value",) if self.changed == "hold-back" else ()
+        return (*changed, "not eligible") if self.not_eligible == "hold-back" else changed
+
+    @property
+    def guarantees(self) -> list[Guarantee]:
+        return [MInvarianceGuarantee(m=self.m, consecutive=not self.remember, balancing=self.balancing)]
+
+    def public(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "m": self.m,
+            "balancing": self.balancing,
+            "remember": self.remember,
+            "changed": self.changed,
+            "not_eligible": self.not_eligible,
+            "min_width": dict(self.min_width),
+        }
+
+    def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+        """Division, balancing (by default: entering in whole sets), assignment, split; MethodError or NotEligible where the promise cannot be kept."""
+        if microdata.persons is None:
+            raise SchemaError("m-invariance follows persons through the releases and no identifier is declared; name the identifier column in the schema.")
+        check_min_width(self.min_width, microdata)
+        microdata.check_single_valued("m-invariance")
+        stream = rng.stream("m-invariance")
+        signatures = Signatures.recall(microdata, memory, everyone=self.remember, per_record=self.changed == "new-record")
+        held_back: dict[str, int] = {}
+        published = np.ones(microdata.rows, dtype=bool)
+        if changed := int(signatures.changed.sum()):
+            if self.changed == "refuse":
+                raise MethodError(
+                    f"{changed} person(s) come with another value of {microdata.schema.sensitive!r} than the one published for them, and m-invariance "
+                    'is about values that persist; set changed = "hold-back" or "new-record" in [method], or use a method for values that change.'
+                )
+            if self.changed == "hold-back":
+                published[signatures.changed] = False
+                held_back["changed value"] = changed
+
+        # S_cap: tuples with a signature. S_minus: the new ones, in random order, so that "random tuples" are the next ones.
+        shuffled = stream.permutation(microdata.rows)
+        shuffled = shuffled[published[shuffled]]
+        has_signature = signatures.of_row[shuffled] >= 0
+        s_cap, s_minus = shuffled[has_signature], shuffled[~has_signature]
+        s_minus, surplus = self._eligible(s_minus, signatures, microdata)
+        if surplus:
+            held_back["not m-eligible"] = surplus
+        if len(s_cap) + len(s_minus) == 0:
+            raise MethodError("every row would be held back and nothing is left to publish; lower m, or add rows with other values.")
+
+        buckets = _division(s_cap, signatures)
+        left = _count(signatures.codes[s_minus], signatures.n_values)
+        if self.balancing == "paper":
+            filled, invented = kernels.balancing(signatures.offsets, signatures.values, buckets, left, self.m)
+        else:
+            filled, invented = _enter(signatures, buckets, left, self.m)
+        alphas, betas, chosen = kernels.assignment(left, self.m)
+        signatures, assigned = signatures.extended(alphas, betas, chosen)
+        filled, invented = (np.pad(x, (0, len(assigned) - len(x))) for x in (filled, invented))
+
+        entries, source = _move(s_cap, s_minus, signatures, filled + assigned, invented)
+        groups = _split(entries, source, signatures, microdata)
+        values = signatures.domain.gather(signatures.values[entries])
+        form, published_id = generalize(microdata, source, groups, rng.stream("generalize"), values=values, counterfeits=True, min_width=self.min_width)
+        group_of_row = np.zeros(microdata.rows, dtype=np.int64)
+        real = source >= 0
+        group_of_row[source[real]] = published_id[groups[real]]
+        new = real & (signatures.of_row[source] < 0)
+        return Draft(
+            form=form,
+            groups=group_of_row,
+            remember=signatures.to_remember(microdata.persons, source[new], entries[new]),
+            held_back=held_back,
+            per="record" if self.changed == "new-record" else "person",
+        )
+
+    def _eligible(self, s_minus: Ints, signatures: Signatures, microdata: Microdata) -> tuple[Ints, int]:
+        """S_minus if it is m-eligible; else refuse, or the largest part of it that is, and how many rows that leaves out."""
+        codes = signatures.codes[s_minus]
+        counts = _count(codes, signatures.n_values)
+        if len(s_minus) == 0 or self.m * int(counts.max()) <= len(s_minus):
+            return s_minus, 0
+        cap = largest_eligible(counts, self.m)
+        surplus = int(np.maximum(counts - cap, 0).sum())
+        if self.not_eligible == "refuse":
+            most, values = int(counts.max()), int((counts > 0).sum())
+            ways = [f"lower m to at most {len(s_minus) // most}"] if len(s_minus) >= 2 * most else []
+            ways += [f'set not_eligible = "hold-back" in [method] to leave out {surplus} row(s)'] if surplus < len(s_minus) else []
+            raise NotEligible(
+                f"{most} of the {len(s_minus)} new rows ({most / len(s_minus):.1%}) share one value of {microdata.schema.sensitive!r} "
+                f"(they hold {values} different values) and m = {self.m} allows 1/{self.m} ({1 / self.m:.1%}); "
+                f"{', or '.join(ways) or 'no m of 2 or more fits, so more rows with other values are needed'}."
+            )
+        by_value = np.argsort(codes, kind="stable")
+        rank = np.empty(len(s_minus), dtype=np.int64)
+        rank[by_value] = np.arange(len(s_minus)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return s_minus[rank < cap], surplus
+
+
+def largest_eligible(counts: Ints, m: int | Fraction) -> int:
+    """The largest c such that keeping at most c rows of every value leaves an m-eligible rest; 0 if there is none.
+
+    Keeping more rows of the values below the cap never hurts, so for each c the best rest has ``sum(min(counts, c))`` rows, and it is m-eligible iff
+    that is at least ``m * c``. The difference is concave in c and zero at 0, so bisection finds the last c.
+
+    >>> largest_eligible(np.array([5, 2, 1]), 2)
+    3
+    """
+    low, high = 0, int(counts.max(initial=0))
+    while low < high:
+        c = (low + high + 1) // 2
+        if int(np.minimum(counts, c).sum()) >= m * c:
+            low = c
+        else:
+            high = c - 1
+    return low
+
+
+def _division(s_cap: Ints, signatures: Signatures) -> Ints:
+    """Phase 1: how many tuples of S_cap own each entry (signature, value)."""
+    return _count(signatures.entry_of_row[s_cap], len(signatures.values))
+
+
+def _enter(signatures: Signatures, buckets: Ints, left: Ints, m: int) -> tuple[Ints, Ints]:
+    """Phase 2 without a look at which value is short: tuples that enter each entry in whole sets, and counterfeits for every shortage; reduces ``left``."""
+    sizes = np.diff(signatures.offsets)
+    members = np.maximum.reduceat(buckets, signatures.offsets[:-1]) if len(sizes) else np.zeros(0, dtype=np.int64)
+    sets = kernels.entering(signatures.offsets, signatures.values, members, left, m)
+    return np.repeat(sets, sizes), np.repeat(members, sizes) - buckets
+
+
+def _count(codes: Ints, n: int) -> Ints:
+    return np.bincount(codes, minlength=n).astype(np.int64)
+
+
+def _move(s_cap: Ints, s_minus: Ints, signatures: Signatures, taken: Ints, invented: Ints) -> tuple[Ints, Ints]:
+    """Put tuples where the counts say: returns the entry and the microdata row (-1: counterfeit) of every published tuple, ordered by entry."""
+    codes = signatures.codes[s_minus]
+    by_value = kernels.counted_order(codes, signatures.n_values)
+    entries_by_value = np.argsort(signatures.values, kind="stable")
+    entry_of_new = np.repeat(entries_by_value, taken[entries_by_value])
+    entry_of_invented = np.repeat(np.arange(len(invented)), invented)
+    entries = np.concatenate([signatures.entry_of_row[s_cap], entry_of_new, entry_of_invented])
+    source = np.concatenate([s_cap, s_minus[by_value], np.full(len(entry_of_invented), -1, dtype=np.int64)])
+    order = kernels.counted_order(entries, len(signatures.values))
+    return entries[order], source[order]
+
+
+def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Microdata) -> Ints:
+    """Phase 4: the group of every published tuple, shape (p,), 0 .. g-1."""
+    per_entry = _count(entries, len(signatures.values))
+    sizes = np.diff(signatures.offsets)
+    lengths = per_entry[signatures.offsets[:-1]]
+    real = source >= 0
+    columns = microdata.quasi
+    orders = np.empty((len(columns), len(source)), dtype=np.int64)
+    positions = np.empty((len(source), len(columns)))
+    for i, column in enumerate(columns):
+        codes = column.codes[source].astype(np.int64)
+        codes[~real] = -1
+        orders[i] = kernels.sorted_lists(entries, codes, len(per_entry), len(column.domain))
+        positions[:, i] = column.domain.normalised[codes]
+    live = np.flatnonzero(lengths)
+    sizes, lengths = sizes[live], lengths[live]
+    starts = np.concatenate([[0], np.cumsum(sizes * lengths)])
+    work = np.cumsum(sizes * lengths * np.log2(lengths + 1))
+    parts = min(os.cpu_count() or 1, 8, len(live))
+    cuts = [0, *(int(np.searchsorted(work, work[-1] * (i + 1) / parts)) for i in range(parts - 1)), len(live)]
+    with ThreadPoolExecutor(parts) as pool:  # the kernel holds no lock, and no two parts touch the same slot
+        for done in [pool.submit(kernels.split, orders, positions, real, starts, sizes, lengths, a, b) for a, b in pairwise(cuts)]:
+            done.result()
+    first_group = np.concatenate([[0], np.cumsum(lengths)])[:-1]
+    slots = np.arange(len(source))
+    bucket = np.repeat(np.arange(len(live)), sizes * lengths)
+    groups = np.empty(len(source), dtype=np.int64)
+    groups[orders[0]] = first_group[bucket] + (slots - starts[bucket]) % lengths[bucket]
+    return cast("Ints", groups)
+
+
+__all__ = ["MInvariance", "largest_eligible"]

@@ -1,0 +1,302 @@
+"""Random output tables of all attributes of a group at once, where every tuple must change on some attribute.
+
+Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4. How we differ: the paper solves each attribute by itself and afterwards changes the tuples
+that came out as they went in. Here a tuple changes on at least ``changes`` of d attributes because its tables say so: over its attributes, the
+probabilities of its own values sum to at most d - changes. By systematic sampling one can then draw from the tables so that every tuple does change.
+
+The program is that of ``methods/mutual_cover/kernels/outputs.py`` for all attributes, one row per class, and a row per tuple type (tuples of one group with the same
+values) for that sum. A type's price is one for every tuple of it that stays, so it only makes the own value of its classes dearer: covers are found as
+without it. The same prices prove the optimum.
+
+Every function here releases the lock.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.kernels import njit
+from phalanx.methods.mutual_cover.kernels.simplex import cover, inverted, leaves, price
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_ENOUGH: Final = 1e-10
+"""A cover that saves less than this part of the greatest distance is not worth a step."""
+_SUM: Final = 1e-10
+"""A row's sum is no further from 1."""
+_LESS: Final = 1e-9
+"""By so much a type's own values are less probable than they may be, which leaves room for rounding."""
+_MOST: Final = 40
+"""So many steps per row are taken before a group is given up."""
+_FRESH: Final = 2
+"""After so many steps per row the inverse is made anew, which costs as much as that many steps."""
+_ARTIFICIAL: Final = -1
+_SPARE: Final = -2
+
+_kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
+
+
+@_kernel
+def _blocks(a: Ints, first: Ints) -> Ints:
+    """The block of every class, where ``first`` says where each of the blocks ``a`` begins, and the end."""
+    of = np.empty(first[-1], np.int64)
+    for b in range(len(a)):
+        of[first[b] : first[b + 1]] = b
+    return of
+
+
+@_kernel
+def _dearer(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, u: Floats, dear: Floats) -> None:
+    """Fill ``dear`` with the distances ``d``, on the diagonal with what the prices ``u`` of types add for tuples that stay."""
+    dear[:] = d
+    k = first[-1]
+    for t in range(len(types)):
+        if u[k + t] != 0.0:
+            for a in range(types.shape[1]):
+                i = types[t, a]
+                size = first[a + 1] - first[a]
+                dear[at[a] + i * size + i] -= u[k + t] / c[first[a] + i]
+
+
+@_kernel
+def _together(
+    c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, delta: float, dearness: float, slack: float, table: Floats
+) -> tuple[float, float, float]:
+    """Fill ``table`` with the tables of one group; returns their cost, a lower bound on it, and what is left uncovered (0 where all is well).
+
+    The classes of attribute a are ``first[a] .. first[a + 1] - 1`` of ``c``, its cells stand from ``at[a]`` on. ``types`` (t, attributes): the class of
+    each tuple type on each attribute. ``caps``: what the probabilities of a type's own values may sum to. ``dearness``: what it costs not to cover a class.
+    ``slack``: how far weights may fall below zero on the way.
+    """
+    attributes = len(first) - 1
+    k, rows = first[-1], first[-1] + len(types)
+    m = c[: first[1]].sum()
+    greatest = d.max()
+    if greatest == 0.0:
+        greatest = 1.0
+    sums = np.ones(rows)
+    sums[k:] = caps
+    basis, inverse, work, x = np.eye(rows), np.eye(rows), np.empty((rows, rows)), sums.copy()
+    costs, values = np.zeros(rows), np.full(rows, _SPARE)
+    values[:k] = _ARTIFICIAL
+    costs[:k] = dearness * m * greatest * c
+    block = _blocks(np.arange(attributes), first)
+    longest = 0
+    for a in range(attributes):
+        longest = max(longest, first[a + 1] - first[a])
+    orders = np.empty((k, longest), np.int64)
+    for j in range(k):
+        orders[j] = np.arange(longest)
+    u, reduced, w, full, step = np.empty(rows), np.empty(longest), np.empty(longest), np.zeros(rows), np.empty(rows)
+    dear = np.empty(len(d))
+    nonzero, new = np.empty(rows, np.int64), np.empty(rows)
+    last, taken, age, most = 0, 0, 0, _MOST * (rows + 5)
+    while True:
+        if age == 0:
+            u[:] = 0.0
+            for b in range(rows):
+                if costs[b] != 0.0:
+                    for i in range(rows):
+                        u[i] += costs[b] * inverse[b, i]
+        _dearer(c, first, d, at, types, u, dear)
+        entering, saving = -1, -_ENOUGH * greatest
+        for t in range(len(types)):
+            if -u[k + t] < saving:
+                entering, saving = k + t, -u[k + t]
+        for turn in range(attributes):  # the first attribute in turn on which a cover pays is enough
+            a = (last + turn) % attributes
+            lo, hi = first[a], first[a + 1]
+            size = hi - lo
+            for j in range(lo, hi):
+                cost = price(c[lo:hi], dear[at[a] : at[a] + size * size].reshape(size, size), delta, u[lo:hi], j - lo, orders[j, :size], reduced)
+                if cost < saving:
+                    entering, saving = j, cost
+            if entering >= 0:
+                last = (a + 1) % attributes
+                break
+        if entering < 0 or taken >= most:
+            if age == 0 or not inverted(basis, sums, inverse, work, x):
+                break
+            age = 0
+            continue
+        full[:] = 0.0
+        coming = 0.0
+        if entering < k:
+            a = block[entering]
+            lo, hi = first[a], first[a + 1]
+            size = hi - lo
+            own = entering - lo
+            cover(c[lo:hi], delta, orders[entering, :size], w[:size])
+            for i in range(size):
+                full[lo + i] = w[i]
+                coming += c[lo + i] * w[i] * d[at[a] + i * size + own]
+            for t in range(len(types)):
+                if types[t, a] == own:
+                    full[k + t] = w[own]
+        else:
+            full[entering] = 1.0
+        reached = 0
+        for i in range(rows):
+            if full[i] != 0.0:
+                nonzero[reached] = i
+                reached += 1
+        for b in range(rows):
+            sum_of = 0.0
+            for r in range(reached):
+                sum_of += inverse[b, nonzero[r]] * full[nonzero[r]]
+            step[b] = sum_of
+        out = leaves(x, inverse, step, slack)
+        if out < 0:
+            break
+        inverse[out] /= step[out]
+        x[out] /= step[out]
+        new[:] = inverse[out]
+        for b in range(rows):
+            factor = step[b]
+            if b != out and factor != 0.0:
+                old = inverse[b]
+                for i in range(rows):
+                    old[i] -= factor * new[i]
+                x[b] -= factor * x[out]
+        for i in range(rows):  # the prices move by what the cover that came in saves
+            u[i] += saving * new[i]
+        basis[out], values[out], costs[out] = full, (entering if entering < k else _SPARE), coming
+        taken += 1
+        age += 1
+        if age >= _FRESH * rows:
+            age = 0
+            if not inverted(basis, sums, inverse, work, x):
+                break
+    table[:] = 0.0
+    uncovered = 0.0
+    for b in range(rows):
+        if values[b] == _ARTIFICIAL:
+            uncovered += max(x[b], 0.0)
+        elif values[b] >= 0 and x[b] > 0.0:
+            a = block[values[b]]
+            lo, hi = first[a], first[a + 1]
+            for i in range(lo, hi):
+                table[at[a] + (i - lo) * (hi - lo) + values[b] - lo] += x[b] * basis[b, i]
+    return _cost(c, first, d, at, types, caps, table), _bound(c, first, d, at, types, caps, delta, u, dear), uncovered
+
+
+@_kernel
+def _cost(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, table: Floats) -> float:
+    """What the tables cost; infinity where a row does not sum to 1, or a type stays too often."""
+    cost = 0.0
+    for a in range(len(first) - 1):
+        size = first[a + 1] - first[a]
+        for i in range(size):
+            row = 0.0
+            for j in range(size):
+                p = table[at[a] + i * size + j]
+                row += p
+                cost += c[first[a] + i] * d[at[a] + i * size + j] * p
+            if not abs(row - 1.0) <= _SUM:
+                return np.inf
+    for t in range(len(types)):
+        stays = 0.0
+        for a in range(len(first) - 1):
+            size = first[a + 1] - first[a]
+            stays += table[at[a] + types[t, a] * (size + 1)]
+        if not stays <= caps[t] + _SUM:
+            return np.inf
+    return cost
+
+
+@_kernel
+def _bound(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, delta: float, u: Floats, dear: Floats) -> float:
+    """The bound that prices prove: types' prices above 0 are none, and where a cover undercuts the others, all prices of a tuple are lowered by as much."""
+    k = first[-1]
+    for t in range(len(types)):
+        u[k + t] = min(u[k + t], 0.0)
+    _dearer(c, first, d, at, types, u, dear)
+    bound = (caps * u[k:]).sum()
+    for a in range(len(first) - 1):
+        lo, hi = first[a], first[a + 1]
+        size = hi - lo
+        order, reduced, short = np.arange(size), np.empty(size), 0.0
+        for j in range(size):
+            short = min(short, price(c[lo:hi], dear[at[a] : at[a] + size * size].reshape(size, size), delta, u[lo:hi], j, order, reduced))
+        bound += u[lo:hi].sum() + c[lo:hi].sum() * short
+    return float(bound)
+
+
+@_kernel
+def least_together(
+    counts: Ints,
+    starts: Ints,
+    distances: Floats,
+    cells: Ints,
+    types: Ints,
+    first_type: Ints,
+    num: int,
+    den: int,
+    changes: int,
+    dearness: float,
+    slack: float,
+    table: Floats,
+    cost: Floats,
+    bound: Floats,
+    which: Ints,
+) -> None:
+    """Solve the groups ``which``, all attributes at once: fill their parts of ``table``, their ``cost``, and the ``bound`` below which no cost is.
+
+    Group g has on attribute a the problem ``a * groups + g`` of ``counts``, ``starts``, ``distances`` and ``cells``, as in ``methods/mutual_cover/kernels/outputs.py``, and the
+    tuple types ``first_type[g] .. first_type[g + 1] - 1`` of ``types`` (classes on each attribute). delta is ``num / den``; every type changes on at least
+    ``changes`` attributes. ``dearness``: how dear it is not to cover a class; ``slack``: how far
+    weights may fall below zero on the way, which helps where covers are nearly alike. A cost is infinite where there are no such tables, or none were found.
+    """
+    groups, d = len(first_type) - 1, types.shape[1]
+    for g in which:
+        varying = 0
+        for a in range(d):
+            p = a * groups + g
+            if starts[p + 1] - starts[p] > 1:
+                varying += 1
+            else:
+                table[cells[p]] = 1.0
+        cost[g], bound[g] = np.inf, np.inf
+        if varying < changes:
+            continue
+        problem, first, at = np.empty(varying, np.int64), np.zeros(varying + 1, np.int64), np.zeros(varying + 1, np.int64)
+        attribute, v = np.empty(varying, np.int64), 0
+        for a in range(d):
+            p = a * groups + g
+            k = starts[p + 1] - starts[p]
+            if k > 1:
+                problem[v], attribute[v] = p, a
+                first[v + 1], at[v + 1] = first[v] + k, at[v] + k * k
+                v += 1
+        c, distance, part = np.empty(first[-1], np.int64), np.empty(at[-1]), np.empty(at[-1])
+        for v in range(varying):
+            p = problem[v]
+            c[first[v] : first[v + 1]] = counts[starts[p] : starts[p + 1]]
+            distance[at[v] : at[v + 1]] = distances[cells[p] : cells[p + 1]]
+        own = np.empty((first_type[g + 1] - first_type[g], varying), np.int64)
+        for t in range(len(own)):
+            for v in range(varying):
+                own[t, v] = types[first_type[g] + t, attribute[v]]
+        cap = float(varying - changes)
+        cap -= min(_LESS, cap)
+        cost[g], bound[g], uncovered = _together(c, first, distance, at, own, np.full(len(own), cap), num / den, dearness, slack, part)
+        if uncovered > _SUM:
+            cost[g] = np.inf
+        for v in range(varying):
+            p = problem[v]
+            table[cells[p] : cells[p + 1]] = part[at[v] : at[v + 1]]
+
+
+@_kernel
+def least_capped(c: Ints, d: Floats, classes: Ints, caps: Floats, num: int, den: int, dearness: float, slack: float, table: Floats) -> float:
+    """Solve one attribute with a cap on the probabilities of some classes' own values: fill ``table``, and return its cost, infinite where there is none.
+
+    ``c`` (k,): the tuples of its classes; ``d`` and ``table`` (k * k,): distances and cells, row by row; ``classes``: those with ``caps``; delta is
+    ``num / den``; ``dearness`` and ``slack`` are those of :func:`least_together`.
+    """
+    k = len(c)
+    first, at = np.array([0, k]), np.array([0, k * k])
+    cost, _, uncovered = _together(c, first, d, at, classes.reshape(-1, 1), caps, num / den, dearness, slack, table)
+    return cost if uncovered <= _SUM else np.inf

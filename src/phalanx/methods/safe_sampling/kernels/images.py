@@ -1,0 +1,82 @@
+"""Images of rows: numbering the different ones, and counting them, so that those that occur too seldom are dropped whole.
+
+Source: Li, Qardaji, Su, section 3.2, the second step of a safe k-anonymization: g is applied to each tuple, and tuples whose image occurs fewer than k times
+are taken out.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.kernels import njit
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def add_digit(key: Ints, of_code: Codes, codes: Codes, rows: Ints, count: int) -> None:
+    """Append one attribute to the ``key`` (s,) of every row, as a digit of base ``count``: the cell ``of_code`` of its code.
+
+    ``codes`` (n,): the attribute's codes; ``rows`` (s,): the rows whose keys these are.
+    """
+    for i in range(len(rows)):
+        key[i] = key[i] * count + of_code[codes[rows[i]]]
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def _slot(key: int, bits: int) -> np.int64:
+    """Where a key is looked for first, among 2^bits slots: the uppermost bits of its product with an odd number."""
+    return np.int64((np.uint64(key) * _SPREAD) >> np.uint64(64 - bits))
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def number(key: Ints) -> tuple[Ints, Ints]:
+    """Number different keys in the order in which they first occur: the number of each ``key`` (s,), and where each first stands (g,).
+
+    Keys are put into a table of slots that is at least half empty, the next slot being tried where one is taken, and grows by doubling.
+    """
+    bits = 12
+    slots = np.full(1 << bits, -1, dtype=np.int64)
+    image = np.empty(len(key), dtype=np.int64)
+    first = np.empty(1 << (bits - 1), dtype=np.int64)
+    g = 0
+    for i in range(len(key)):
+        if 2 * g >= len(slots):
+            bits += 1
+            slots = np.full(1 << bits, -1, dtype=np.int64)
+            longer = np.empty(1 << (bits - 1), dtype=np.int64)
+            longer[:g] = first[:g]
+            first = longer
+            for old in range(g):
+                at = _slot(key[first[old]], bits)
+                while slots[at] >= 0:
+                    at = np.int64((at + 1) % len(slots))
+                slots[at] = old
+        at = _slot(key[i], bits)
+        while slots[at] >= 0 and key[first[slots[at]]] != key[i]:
+            at = np.int64((at + 1) % len(slots))
+        if slots[at] < 0:
+            slots[at] = g
+            first[g] = i
+            g += 1
+        image[i] = slots[at]
+    return image, first[:g].copy()
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def crowded(image: Ints, counts: Ints, k: int) -> tuple[Ints, Ints]:
+    """Count how often each image occurs, into ``counts`` (g,), and set to 0 those that occur fewer than ``k`` times.
+
+    ``image`` (s,): the image of every sampled row, 0 .. g-1. Returns ``counts`` and ``image``, of which those of dropped rows are -1.
+    """
+    for i in range(len(image)):
+        counts[image[i]] += 1
+    for j in range(len(counts)):
+        if counts[j] < k:
+            counts[j] = 0
+    kept = np.empty_like(image)
+    for i in range(len(image)):
+        kept[i] = image[i] if counts[image[i]] > 0 else -1
+    return counts, kept

@@ -1,0 +1,256 @@
+"""Safe sampling: differential privacy by hiding in a sampled crowd (Li, Qardaji, Su, "Sampling + safe k-anonymization")."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from typing import Any, ClassVar, Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.accounting import Accounting, Promise, solve
+from phalanx.data.microdata import Microdata
+from phalanx.errors import MethodError, PlanError, did_you_mean, require_extra
+from phalanx.exact import Number, bounded, exact, readable, whole
+from phalanx.guarantees.base import Guarantee
+from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
+from phalanx.methods.base import Draft, Memory
+from phalanx.methods.safe_sampling.kernels import images as kernel
+from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme, Scheme
+from phalanx.randomness import Randomness
+from phalanx.release.forms.recoded import Recoded, recode
+
+Ints = npt.NDArray[np.int64]
+Choice = Literal["levels", "partition"]
+
+_SPENT: Final = "spent"
+"""The table of the memory that says what each release cost, and marks its sample."""
+_DIGITS: Final = Context(prec=7, rounding=ROUND_CEILING)
+"""A delta that was computed is promised to so many digits, rounded up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SafeSampling:
+    """Whoever sees all releases can hardly tell whether any one row was in the table: each release is (epsilon, delta)-differentially private.
+
+    Every row enters a fresh sample with probability beta, by itself. A sampled row is recoded by a scheme that follows no person; rows whose image occurs
+    fewer than k times in the sample are dropped whole, and nothing else of the sample leaves: no stars, no counts of what was left out. All published
+    attributes are covered, sensitive or not. Of epsilon, delta, k and beta give two or more; the rest is solved for, beta as large as the theorem allows.
+    A missing value is a value of its own. The promise is about one row: where a person may have several, name the identifier, of which each may occur once.
+
+    Releases of a series compose, as each draws its own sample: ``budget`` is what they may cost together, by default what one costs. A sample answers once:
+    it is forgotten, and a release from randomness that was used before is refused.
+
+    Raises PlanError for parameters that do not determine a promise or contradict each other, SchemaError where columns are kept, or an attribute has no
+    recoding that follows no person, MethodError where the budget is spent, or a sample would answer twice.
+
+    Source: Li, Qardaji, Su, Theorems 3.9 and 3.11; how we differ: ``tight`` accounting takes the exact hockey-stick divergence where the theorem bounds it,
+    and a scheme is chosen from the whole table, not from the sample, so that plain composition covers it.
+
+    >>> SafeSampling(epsilon=2, delta=1e-6, beta="1/2", accounting="theorem").public()["k"]
+    24
+    """
+
+    name: ClassVar[str] = "safe-sampling"
+    needs_persons: ClassVar[bool] = False
+    looks_back: ClassVar[Literal["all", "last"]] = "last"
+    takes_registry: ClassVar[bool] = False
+    holds_if_method_known: ClassVar[bool] = True
+    may_suppress: ClassVar[Sequence[str]] = ()
+
+    epsilon: Number | None = None
+    """By what factor, e^epsilon, a row may change the odds of any outcome; what the choice of a scheme costs is a part of it."""
+    delta: Number | None = None
+    """The probability with which the factor may be exceeded."""
+    k: int | None = None
+    """How often an image occurs in the sample, at least, to be published."""
+    beta: Number | None = None
+    """With what probability a row enters the sample."""
+    accounting: Accounting = "tight"
+    """How delta is computed: ``tight``, exactly; ``theorem``, by the paper's bound, which asks for a larger k."""
+    scheme: Mapping[str, Any] = field(default_factory=dict)
+    """Per attribute a level of its hierarchy, or a range ``{ low, high, width }``, for numbers and dates; those not named are published as they are."""
+    epsilon_scheme: Number = 0
+    """What the choice of the recodings that ``scheme`` leaves open may cost, a part of epsilon; 0: nothing is chosen by the data."""
+    choose: Choice = "levels"
+    """What is chosen under epsilon_scheme: ``levels`` of the attributes, or a ``partition`` of their ranges that is finer where rows are many."""
+    depth: int = 10
+    """Of a partition, how often a part may be divided."""
+    budget: Mapping[str, Number] = field(default_factory=dict)
+    """What all releases of the series may cost together, ``{ epsilon, delta }``."""
+
+    def __post_init__(self) -> None:
+        for parameter, allowed in (("accounting", get_args(Accounting)), ("choose", get_args(Choice))):
+            if (word := getattr(self, parameter)) not in allowed:
+                raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use ' + ' or '.join(allowed) + '.'}")
+        bounded(self.epsilon_scheme, "[method] epsilon_scheme", 0)
+        whole(self.depth, "[method] depth")
+        for parameter in ("scheme", "budget"):
+            if not isinstance(getattr(self, parameter), Mapping):
+                raise PlanError(f"[method] {parameter} = {getattr(self, parameter)!r} is no table; write [method.{parameter}] and its keys below.")
+        if self.budget and self.budget.keys() != {"epsilon", "delta"}:
+            raise PlanError("[method] budget needs the keys epsilon and delta, and no others; complete it, as in { epsilon = 4, delta = 1e-5 }.")
+        object.__setattr__(self, "_promise", self._solved())
+        for parameter, value in (("epsilon_scheme", self.promise.epsilon_scheme), ("budget", self.budget)):
+            if value:
+                require_extra("dp", f"[method] {parameter}")  # already of the first release, which would do without
+        if self.budget and not self._within(1):
+            raise PlanError(f"[method] budget is less than what one release costs (epsilon {self._epsilon}, delta {self._delta}); raise it.")
+
+    def _solved(self) -> Promise:
+        """The promise with all parameters; of a plan, errors say so."""
+        try:
+            return solve(
+                epsilon=self.epsilon,
+                delta=self.delta,
+                k=self.k,
+                beta=self.beta,
+                accounting=self.accounting,
+                epsilon_scheme=exact(self.epsilon_scheme, "epsilon_scheme"),
+            )
+        except PlanError as wrong:
+            raise PlanError(f"[method] safe-sampling: {wrong}") from None
+        except ArithmeticError:
+            raise PlanError("[method] safe-sampling: these numbers are beyond what can be computed; give an epsilon of at most 100.") from None
+
+    @property
+    def promise(self) -> Promise:
+        """All parameters, those that were solved for among them."""
+        solved: Promise = self._promise  # type: ignore[attr-defined]
+        return solved
+
+    @property
+    def guarantees(self) -> list[Guarantee]:
+        return [self._guarantee(None)]
+
+    def _guarantee(self, budget: Mapping[str, Number] | None) -> DifferentialPrivacy:
+        p = self.promise
+        return DifferentialPrivacy(
+            epsilon=p.epsilon, delta=self._delta_exactly, k=p.k, beta=p.beta, accounting=self.accounting, epsilon_scheme=p.epsilon_scheme, budget=budget
+        )
+
+    @property
+    def _delta_exactly(self) -> Fraction:
+        """The promised delta: the plan's, or the computed one, rounded up."""
+        return exact(self.delta, "delta") if self.delta is not None else Fraction(_DIGITS.create_decimal(Decimal(self.promise.delta)))
+
+    @property
+    def _epsilon(self) -> float:
+        return float(self.promise.epsilon)
+
+    @property
+    def _delta(self) -> float:
+        return float(self._delta_exactly)
+
+    def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+        spent = memory.tables.get(_SPENT)
+        releases = 1 if spent is None else spent.height + 1
+        self._check_budget(releases)
+        mark = rng.stream("safe sampling: mark").words(4).tobytes().hex()
+        if spent is not None and mark in spent["mark"]:
+            raise MethodError(
+                "this sample was published before in this series, and a sample answers once; publish without a seed, or with another, so that a fresh one is drawn."
+            )
+        scheme = self._scheme(microdata)
+        sample = rng.stream("safe sampling: sample").bernoulli(self.promise.beta, microdata.rows)
+        form, groups = publish_sample(microdata, sample, scheme, self.promise.k)
+        cost = {"mark": [mark], "epsilon": [str(self.promise.epsilon)], "delta": [str(self._delta_exactly)]}
+        return Draft(
+            form=form,
+            groups=groups,
+            held_back=None,
+            forgets=True,
+            remember={_SPENT: pl.DataFrame(cost)},
+            guarantees=[self._guarantee(self.budget or None)],
+            spent=self._cost(releases),
+        )
+
+    @staticmethod
+    def recollect(digest: str, guarantees: Sequence[Mapping[str, Any]]) -> Mapping[str, pl.DataFrame]:
+        """What a release spent, which its manifest says; its randomness it does not, so that whoever uses a seed again is not noticed."""
+        (own,) = (g for g in guarantees if g["name"] == DifferentialPrivacy.name)
+        return {_SPENT: pl.DataFrame({"mark": [f"entered again {digest}"], "epsilon": [str(own["epsilon"])], "delta": [str(own["delta"])]})}
+
+    def _scheme(self, microdata: Microdata) -> Scheme:
+        """The fixed scheme of the plan, or one chosen under epsilon_scheme."""
+        epsilon = self.promise.epsilon_scheme
+        axes = Axes.of(self.scheme, microdata.schema, choose=epsilon > 0)
+        axes.check_fits(microdata)
+        open_axes = [name for name, level in axes.levels.items() if level is None]
+        if epsilon == 0 or not open_axes:
+            if epsilon > 0:
+                raise PlanError(
+                    "[method] epsilon_scheme pays for a choice, and [method.scheme] leaves none; take the levels out there, or set epsilon_scheme = 0."
+                )
+            return FixedScheme.of(self.scheme, microdata.schema)
+        crowd = -(-self.promise.k * self.promise.beta.denominator // self.promise.beta.numerator)
+        if self.choose == "levels":
+            from phalanx.methods.safe_sampling.private_levels import choose_levels
+
+            return choose_levels(axes, microdata, epsilon, crowd)
+        from phalanx.methods.safe_sampling.private_partition import choose_partition
+
+        return choose_partition(axes, microdata, epsilon, crowd, self.depth, self.promise.k)
+
+    def _within(self, releases: int) -> bool:
+        """Whether so many releases together are within the budget; without one, whether it is one release."""
+        if not self.budget:
+            return releases == 1
+        epsilon, delta = exact(self.budget["epsilon"], "[method] budget epsilon"), exact(self.budget["delta"], "[method] budget delta")
+        if releases * self.promise.epsilon <= epsilon and releases * self._delta_exactly <= delta:
+            return True
+        cost = self._together(releases, float(delta)) if releases > 1 else math.inf
+        return math.isfinite(cost) and Fraction(cost) <= epsilon
+
+    def _together(self, releases: int, delta: float) -> float:
+        """The epsilon of so many releases at a delta, by composition; infinite where there is none."""
+        from phalanx.accounting import together  # a library that is slow to import
+
+        return together(self.promise, releases).epsilon_at(delta)
+
+    def _check_budget(self, releases: int) -> None:
+        if self._within(releases):
+            return
+        cost = self._cost(releases)
+        allowed = f"epsilon {self.budget['epsilon']} at delta {self.budget['delta']}" if self.budget else "no more than one release"
+        raise MethodError(
+            f"release {releases} would cost, with those before it, epsilon {cost['epsilon']:.4g} at delta {cost['delta']:.3g}, and the plan allows {allowed}; "
+            "stop here, or raise [method] budget, knowing that everybody's protection falls."
+        )
+
+    def _cost(self, releases: int) -> dict[str, float]:
+        """What so many releases cost together: by plain addition, or less where tight accounting at the budget's delta shows less."""
+        epsilon, delta = releases * self._epsilon, releases * self._delta
+        if releases > 1 and self.budget:
+            at = float(exact(self.budget["delta"], "delta"))
+            less = self._together(releases, at)
+            if math.isfinite(less) and (less < epsilon or delta > at):
+                epsilon, delta = less, at
+        return {"epsilon": epsilon, "delta": delta, "releases": releases}
+
+    def public(self) -> dict[str, Any]:
+        p = self.promise
+        said = {"name": self.name, "epsilon": readable(p.epsilon), "delta": readable(self._delta_exactly), "k": p.k, "beta": readable(p.beta)}
+        said["accounting"] = self.accounting
+        if p.epsilon_scheme:
+            said |= {"epsilon_scheme": readable(p.epsilon_scheme), "choose": self.choose}
+        return said
+
+
+def publish_sample(microdata: Microdata, sample: Ints, scheme: Scheme, k: int) -> tuple[Recoded, Ints]:
+    """The safe k-anonymization of a sample: its rows (s,) recoded, those dropped whose image occurs fewer than ``k`` times.
+
+    Returns the form, and the image of every row of the microdata, from 1, 0 for a row that is not published, shape (n,), for the check that forgets it.
+    """
+    image, images = scheme.images(microdata, sample)
+    counts, kept = kernel.crowded(image, np.zeros(images.height, dtype=np.int64), k)
+    crowds = np.flatnonzero(counts)
+    form, place = recode(images[pl.Series(crowds, dtype=pl.UInt32)], counts[crowds], scheme.attributes(microdata), scheme.public())
+    number = np.zeros(images.height + 1, dtype=np.int64)
+    number[crowds] = place
+    groups = np.zeros(microdata.rows, dtype=np.int64)
+    groups[sample] = number[kept]
+    return form, groups

@@ -1,0 +1,329 @@
+"""Slicing: attributes that go together in columns, tuples in buckets, and each column shuffled by itself within every bucket (Li, Li, Zhang, Molloy)."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.data.correlation import BINS, phi2
+from phalanx.data.microdata import Microdata
+from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did_you_mean
+from phalanx.exact import Number, bounded, exact, is_list, plain, whole
+from phalanx.guarantees.base import Guarantee
+from phalanx.guarantees.slicing.counting import SlicedCounting
+from phalanx.guarantees.slicing.guarantee import (
+    SlicedCloseness,
+    SlicedDistinct,
+    SlicedDiversity,
+    SlicedRecursive,
+)
+from phalanx.methods.base import Draft, Memory
+from phalanx.methods.mondrian.method import Mondrian, balanced_partition
+from phalanx.methods.slicing.column_boxes import column_boxes
+from phalanx.methods.slicing.columns import check_partition, check_sizes, partition
+from phalanx.methods.slicing.cuts import Local, by_cuts
+from phalanx.methods.slicing.dealing import at_random, merged
+from phalanx.methods.slicing.membership import eligible, group
+from phalanx.methods.slicing.tuples import Coded, largest_share
+from phalanx.randomness import Randomness, Stream
+from phalanx.release.forms.sliced import slice_into
+
+Check = Literal["exact", "local"]
+Cuts = Literal["balanced", "strict", "relaxed"]
+Diversity = Literal["frequency", "distinct", "recursive"]
+Grouping = Literal["mondrian", "membership", "random"]
+Distance = Literal["equal", "ordered"]
+Policy = Literal["refuse", "hold-back"]
+Columns = tuple[tuple[str, ...], ...]
+_WORDS = {
+    "check": get_args(Check),
+    "diversity": get_args(Diversity),
+    "cuts": get_args(Cuts),
+    "grouping": get_args(Grouping),
+    "distance": get_args(Distance),
+    "not_eligible": get_args(Policy),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slicing:
+    """No sensitive value is linked with anybody's other columns with more than 1/l, and attributes of one column keep their correlations.
+
+    Publishes, for each row, its bucket and a value of every column, each column shuffled by itself within the bucket: what stands in a row together belongs to
+    the bucket, not to a person. The attributes of a column stay together as they are, unless ``generalize_columns_k`` makes intervals of them. A missing value
+    counts as a value of its own. Where no attribute is sensitive, every column is protected alike.
+
+    ``check = "local"`` cuts a bucket only where both halves keep the promise by themselves. ``"exact"`` looks at p(t, s) over all buckets that a tuple of the
+    table matches, weighed by shares, by rows, and by counting who must be in which bucket (an estimate, which the manifest names as a guarantee of its own). With
+    strict cuts of Mondrian every tuple matches its own bucket alone, and the two are the same. Where the exact check lets a bucket pass that breaks the promise by
+    itself, the files alone may not show that it is kept, since they leave tuples open that are not in the table: ``verify`` then needs the original.
+
+    Raises PlanError for parameters or columns that cannot be, SchemaError for attributes that this form has no place for, NotEligible where the promise
+    cannot be kept by the table as one bucket.
+
+    Source: Li, Li, Zhang, Molloy, "Slicing", sections 4 and 5; how we differ: relaxed cuts, a size of buckets, attributes of several columns, closeness and
+    recursive diversity of p(t, s), and the grouping against membership disclosure, which the paper leaves open.
+
+    >>> Slicing(l=5, columns=2, sensitive_column_size=2).public()
+    {'name': 'slicing', 'l': 5, 'columns': 2, 'sensitive_column_size': 2, 'diversity': 'frequency', 'check': 'exact', 'cuts': 'strict', 'grouping': 'mondrian'}
+    """
+
+    name: ClassVar[str] = "slicing"
+    needs_persons: ClassVar[bool] = False
+    looks_back: ClassVar[Literal["all", "last"]] = "all"
+    takes_registry: ClassVar[bool] = False
+
+    l: Number
+    """Diversity of p(t, .), for every tuple t; a whole number for ``distinct`` and ``recursive``."""
+    diversity: Diversity = "frequency"
+    """What l counts: no value has more than 1/l of p(t, .), l values have some of it, or recursive (c, l)."""
+    columns: int | Sequence[Sequence[str]] = 2
+    """How many columns, found by correlation; or the columns themselves, in which an attribute may stand more than once."""
+    sensitive_column_size: int | None = None
+    """How many attributes stand in the sensitive attribute's column, itself among them (alpha); None: as many as the clusters have."""
+    generalize_columns_k: int | None = None
+    """Every column value occurs at least so often in the table; None: values are published as they are."""
+    check: Check = "exact"
+    """Whether a cut is judged over all matching buckets, or by the two halves alone."""
+    cuts: Cuts | None = None
+    """``strict``: equal values stay together; ``relaxed``: those at the median may fall on either side, so that a tuple may match several buckets; both tell of
+    values to who knows the method. ``balanced`` does not, where the sensitive attribute stands alone in its column: the default if ``sensitive_column_size`` is 1."""
+    grouping: Grouping = "mondrian"
+    """``mondrian`` cuts the table into boxes where l allows it, which tells something to who knows the method; ``random`` deals tuples out, and ``membership``, which hides
+    who is in the table, deals and cuts by quasi-identifiers: these tell nothing more."""
+    bucket_size: int | None = None
+    """The least number of tuples in a bucket; needed for ``random`` and ``membership``."""
+    not_eligible: Policy = "refuse"
+    """Where the table as one bucket does not keep l: ``refuse``, or ``hold-back`` as few rows as make it, those with the most frequent values, drawn by lot.
+
+    No promise covers suppressed rows: where the distribution is known, who is absent has one of these values."""
+    bins: int | Mapping[str, int] = BINS
+    """Into how many intervals of equal width numbers and dates are cut for their correlation."""
+    c: Number | None = None
+    """Recursive diversity: the largest p(t, s) stays below c times the sum of the l-th largest and all smaller ones."""
+    t: Number | None = None
+    """Closeness: the greatest distance between p(t, .) and the table's distribution, beside l."""
+    distance: Distance = "equal"
+    """Between sensitive values: all alike, or by their order."""
+    compact: bool = False
+    """Publish one table per column, with counts, instead of one of rows."""
+
+    def __post_init__(self) -> None:
+        for parameter, allowed in _WORDS.items():
+            word = getattr(self, parameter)
+            if word not in allowed and (parameter != "cuts" or word is not None):
+                raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use one of ' + ', '.join(allowed) + '.'}")
+        if not isinstance(self.compact, bool):
+            raise PlanError(f"[method] compact is {self.compact!r} and must be true or false.")
+        self._check_columns()
+        self._check_grouping()
+        self._check_diversity()
+
+    def _check_columns(self) -> None:
+        for parameter in ("sensitive_column_size", "generalize_columns_k", "bucket_size"):
+            if getattr(self, parameter) is not None:
+                whole(getattr(self, parameter), f"[method] {parameter}")
+        named = not isinstance(self.columns, int) and is_list(self.columns, lambda column: is_list(column, lambda name: isinstance(name, str)))
+        if not named and (isinstance(self.columns, bool) or not isinstance(self.columns, int) or self.columns < 1):
+            raise PlanError(f"[method] columns must be a whole number of at least 1, or a list of columns, and is {self.columns!r}.")
+        if not isinstance(self.columns, int) and self.sensitive_column_size is not None:
+            raise PlanError("[method] sensitive_column_size is for a number of columns, and here they are named; leave it out.")
+        for bins in self.bins.values() if isinstance(self.bins, Mapping) else [self.bins]:
+            whole(bins, "[method] bins")
+
+    def _check_grouping(self) -> None:
+        if self.grouping == "mondrian":
+            return
+        if self.bucket_size is None:
+            raise PlanError(f"[method] grouping = {self.grouping!r} needs bucket_size; add it.")
+        if self.grouping == "membership" and (self.diversity != "frequency" or self.t is not None):
+            raise PlanError("[method] grouping = 'membership' keeps shares at 1/l; leave diversity and t out, or choose another grouping.")
+        if self.grouping == "membership" and bounded(self.l, "[method] l", 1).denominator != 1:
+            raise PlanError(f"[method] l = {self.l} is not a whole number, and grouping = 'membership' deals whole sets of l values; round it up.")
+        if self.cuts is not None:
+            raise PlanError(f"[method] cuts = {self.cuts!r} is for grouping = 'mondrian'; leave one of them out.")
+
+    def _check_diversity(self) -> None:
+        if self.not_eligible == "hold-back" and (self.diversity != "frequency" or self.t is not None or self.generalize_columns_k is not None):
+            raise PlanError("[method] not_eligible = 'hold-back' is for l as a share, without t and generalize_columns_k; leave one of them out.")
+        if bounded(self.l, "[method] l", 1).denominator != 1 and self.diversity != "frequency":
+            raise PlanError(f"[method] l = {self.l} is not a whole number, and diversity = {self.diversity!r} counts values; round it up.")
+        if (self.c is None) == (self.diversity == "recursive"):
+            raise PlanError("[method] c belongs to diversity = 'recursive', which needs both c and l; give both or neither.")
+        if self.c is not None and bounded(self.c, "[method] c", 0) == 0:
+            raise PlanError("[method] c = 0 is met by no table; give a number above 0.")
+        if self.t is not None:
+            bounded(self.t, "[method] t", 0, 1)
+        elif self.distance != "equal":
+            raise PlanError(f"[method] distance = {self.distance!r} needs t; add it.")
+
+    @property
+    def holds_if_method_known(self) -> bool:
+        """Where neither buckets nor what stands beside the sensitive attribute are chosen by its values, as cuts and correlations choose."""
+        named = not isinstance(self.columns, int) and self.generalize_columns_k is None
+        return (self.grouping != "mondrian" or self._used_cuts == "balanced") and (named or self.sensitive_column_size == 1)
+
+    @property
+    def may_suppress(self) -> Sequence[str]:
+        return ("not eligible",) if self.not_eligible == "hold-back" else ()
+
+    @property
+    def guarantees(self) -> list[Guarantee]:
+        l = exact(self.l, "l")
+        promised: list[Guarantee] = [SlicedDiversity(l=l), *([SlicedCounting(l=l)] if self._counts else [])]
+        if self.c is not None:
+            promised = [SlicedRecursive(c=exact(self.c, "c"), l=int(l))]
+        elif self.diversity == "distinct":
+            promised = [SlicedDistinct(l=int(l))]
+        if self.t is not None:
+            promised.append(SlicedCloseness(t=exact(self.t, "t"), distance=self.distance))
+        return promised
+
+    @property
+    def _counts(self) -> bool:
+        """Whether a bucket may lean on others, so that it is counted who must be in which; of tables of which nobody is suppressed, since else nobody can tell."""
+        several = self.cuts == "relaxed" or (self.generalize_columns_k is not None and self.grouping == "mondrian")
+        return self.check == "exact" and several and self.diversity == "frequency" and self.t is None and self.not_eligible == "refuse"
+
+    def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+        self._check_schema(microdata)
+        columns = self.partition(microdata)
+        repeated = sum(map(len, columns)) > len(set().union(*columns))
+        if repeated and self.generalize_columns_k is not None:
+            raise PlanError("[method] generalize_columns_k cannot be kept where an attribute stands in two columns, whose intervals would cross; leave it out.")
+        boxes = {} if self.generalize_columns_k is None else column_boxes(microdata, columns, self.generalize_columns_k)
+        kept = self._kept(microdata, columns, rng)
+        shown = microdata if len(kept) == microdata.rows else microdata.take(kept)
+        coded = Coded.of(shown, columns, boxes)
+        self._check_eligible(coded, shown.schema.sensitive, columns)
+        buckets = self._buckets(shown, coded, columns, rng, repeated=repeated)
+        form, published = slice_into(shown, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact)
+        groups = np.zeros(microdata.rows, dtype=np.int64)
+        groups[kept] = published[buckets]
+        absent = microdata.rows - len(kept)
+        return Draft(form=form, groups=groups, held_back={"not l-eligible": absent} if absent else {})
+
+    def partition(self, microdata: Microdata) -> Columns:
+        """The columns: those of the plan, or those that correlations suggest (sections 4.1.2 and 4.1.3); PlanError where there are none such."""
+        schema = microdata.schema
+        names = [*schema.quasi, *([schema.sensitive] if schema.sensitive is not None else [])]
+        if not isinstance(self.columns, int):
+            return check_partition(self.columns, names, schema.sensitive)
+        check_sizes(len(names), columns=self.columns, sensitive=schema.sensitive, sensitive_column_size=self.sensitive_column_size)
+        matrix = phi2([microdata.columns[name] for name in names], self.bins)
+        return partition(names, matrix, columns=self.columns, sensitive=schema.sensitive, sensitive_column_size=self.sensitive_column_size)
+
+    def public(self) -> dict[str, Any]:
+        columns = self.columns if isinstance(self.columns, int) else [list(column) for column in self.columns]
+        said: dict[str, Any] = {"name": self.name, "l": plain(exact(self.l, "l")), "columns": columns}
+        for parameter in ("sensitive_column_size", "generalize_columns_k", "bucket_size"):
+            if getattr(self, parameter) is not None:
+                said[parameter] = getattr(self, parameter)
+        if self.not_eligible != "refuse":
+            said["not_eligible"] = self.not_eligible
+        said |= {
+            "diversity": self.diversity,
+            "check": self.check,
+            **({"cuts": self._used_cuts} if self.grouping == "mondrian" else {}),
+            "grouping": self.grouping,
+        }
+        if self.c is not None:
+            said["c"] = plain(exact(self.c, "c"))
+        if self.t is not None:
+            said |= {"t": plain(exact(self.t, "t")), "distance": self.distance}
+        if self.bins != BINS:
+            said["bins"] = self.bins if isinstance(self.bins, int) else dict(self.bins)
+        return said | ({"compact": True} if self.compact else {})
+
+    def _check_schema(self, microdata: Microdata) -> None:
+        schema = microdata.schema
+        if schema.keep:
+            raise SchemaError(f"column {schema.keep[0]!r} is kept, and slicing puts every published attribute into a column; make it quasi, or drop it.")
+        if schema.sensitive is not None:
+            microdata.check_single_valued("slicing")
+        elif self.diversity != "frequency" or self.t is not None or self.grouping == "membership":
+            raise PlanError(
+                "[method] diversity, t and grouping = 'membership' are about a sensitive attribute, and none is declared; name it, or leave them out."
+            )
+
+    def _check_eligible(self, coded: Coded, sensitive: str | None, columns: Columns) -> None:
+        """NotEligible where the whole table, taken as one bucket, does not keep the largest share that l allows."""
+        if self.bucket_size is not None and self.bucket_size > coded.rows:
+            raise MethodError(f"the table has {coded.rows} row(s) and bucket_size = {self.bucket_size}; lower it, or publish when there are more rows.")
+        l = exact(self.l, "l")
+        if self.diversity != "frequency":
+            return
+        above, below, where = largest_share(coded)
+        if l * above <= below:
+            return
+        most = f"lower l to at most {math.floor(100 * below / above) / 100:g}"
+        if sensitive is None:
+            raise NotEligible(
+                f"a value of column {' + '.join(columns[where])} stands in {above} of {below} rows and l = {self.l} allows at most 1/l in every bucket; "
+                f"{most}, or put more attributes into that column."
+            )
+        beside = [name for name in columns[-1] if name != sensitive]
+        whom = f"rows that agree on {', '.join(beside)}" if beside else "rows"
+        coarser = (
+            "make these coarser with generalize_columns_k or a smaller sensitive_column_size, hold rows back with not_eligible, "
+            if beside
+            else "hold rows back with not_eligible, "
+        )
+        raise NotEligible(
+            f"a value of column {sensitive!r} stands in {above} of {below} {whom}, and l = {self.l} allows at most 1/l; {most}, {coarser}"
+            "or make the values coarser at the source."
+        )
+
+    def _kept(self, microdata: Microdata, columns: Columns, rng: Randomness) -> npt.NDArray[np.int64]:
+        """The rows to publish: all, or as many as leave the table l-eligible, drawn by lot."""
+        if self.not_eligible == "refuse":
+            return np.arange(microdata.rows)
+        coded = Coded.of(microdata, columns, {})
+        if coded.sensitive is None:
+            raise PlanError("[method] not_eligible = 'hold-back' is about a sensitive attribute, and none is declared; name it, or leave it out.")
+        kept = np.flatnonzero(eligible(coded.values[-1], coded.sensitive, exact(self.l, "l"), rng.stream("hold back")))
+        if not len(kept):
+            raise NotEligible(f"no row could be published with l = {self.l}; lower l, or leave fewer attributes in the sensitive column.")
+        return kept
+
+    @property
+    def _used_cuts(self) -> Cuts:
+        return self.cuts or ("balanced" if self.sensitive_column_size == 1 else "strict")
+
+    def _balanced(self, microdata: Microdata, columns: Columns, stream: Stream) -> npt.NDArray[np.int64]:
+        """The bucket of every row by balanced cuts; PlanError where the sensitive attribute shares its column, as rows could then not be exchanged."""
+        secret = microdata.schema.sensitive
+        if secret is None or (secret,) not in [tuple(column) for column in columns]:
+            raise PlanError(
+                "[method] cuts = 'balanced' asks for a sensitive attribute that stands alone in its column; set sensitive_column_size = 1, or name the columns."
+            )
+        like = Mondrian(k=self.bucket_size or 1, l=self.l, diversity=self.diversity, c=self.c, t=self.t, distance=self.distance)
+        return balanced_partition(like, microdata.quasi, microdata.sensitive, stream, of=secret)
+
+    def _needs_all_buckets(self, coded: Coded, *, repeated: bool) -> bool:
+        """Whether judging a cut by all buckets could allow more than judging it by its halves.
+
+        Not where values are exact and cuts strict, since a tuple then matches its own bucket alone. Promises other than a largest share, and columns that
+        share attributes (``repeated``), are judged by the halves, which is enough for them and asks for more.
+        """
+        several = self.cuts == "relaxed" or self.generalize_columns_k is not None
+        return self.check == "exact" and several and self.diversity == "frequency" and self.t is None and coded.sensitive is not None and not repeated
+
+    def _buckets(self, microdata: Microdata, coded: Coded, columns: Columns, rng: Randomness, *, repeated: bool) -> npt.NDArray[np.int64]:
+        """The bucket of every row, 0 .. g-1, shape (n,); NotEligible where the table as one bucket does not keep the promise."""
+        local, stream = Local.of(self, microdata, coded, columns), rng.stream("deal")
+        if not local.keeps(np.arange(coded.rows)):
+            asked = f"l = {self.l}" + (f", c = {self.c}" if self.c is not None else "") + (f", t = {self.t}" if self.t is not None else "")
+            raise NotEligible(f"the table as one bucket does not keep {asked}; ask for less, or leave fewer attributes in the sensitive column.")
+        if self._used_cuts == "balanced" and self.grouping == "mondrian":
+            return self._balanced(microdata, columns, stream)
+        if self.grouping == "mondrian":
+            over_all = self._needs_all_buckets(coded, repeated=repeated)
+            return by_cuts(local, microdata, coded, stream if self.cuts == "relaxed" else None, over_all_buckets=over_all)
+        size = self.bucket_size or 1
+        if self.grouping == "random":
+            return merged(at_random(coded.rows, size, stream), local.keeps)
+        return group(coded, np.stack([column.codes for column in microdata.quasi]), bucket_size=size, l=int(exact(self.l, "l")), stream=stream)

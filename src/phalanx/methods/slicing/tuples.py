@@ -1,0 +1,108 @@
+"""Tuples as slicing sees them: a value in each column, and the cells of the sensitive column that a bucket counts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.data.microdata import Microdata
+from phalanx.release.forms.sliced import Boxes
+
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Every row's value in each column, as a number; of the sensitive column, in the last place, its quasi-identifiers only."""
+
+    values: Codes
+    """Shape (c, n): numbers from 0 in each column, all of which occur."""
+    sensitive: Codes | None
+    """Shape (n,): codes of the sensitive attribute; None where there is none."""
+
+    @classmethod
+    def of(cls, microdata: Microdata, columns: Sequence[Sequence[str]], boxes: Mapping[int, Boxes]) -> "Coded":
+        """Number the values; generalized columns have one for each box."""
+        secret = microdata.schema.sensitive
+        values = np.zeros((len(columns), microdata.rows), dtype=np.int32)
+        for i, column in enumerate(columns):
+            names = [name for name in column if name != secret]
+            if i in boxes:
+                values[i] = boxes[i].of_row
+            elif names:
+                values[i] = numbered([microdata.columns[name].codes for name in names])
+        return cls(values, None if secret is None else microdata.columns[secret].codes)
+
+    @property
+    def rows(self) -> int:
+        """How many tuples there are."""
+        return int(self.values.shape[1])
+
+    @cached_property
+    def cells(self) -> "Cells":
+        """The pairs of a sensitive value and the quasi-identifiers beside it, of every row."""
+        if self.sensitive is None:
+            raise ValueError("cells are about a sensitive attribute")
+        return Cells.of(self.values[-1], self.sensitive)
+
+    @cached_property
+    def distinct(self) -> Codes:
+        """The different tuples, without their sensitive values, shape (c, t)."""
+        which = numbered(list(self.values))
+        first = np.zeros(int(which.max()) + 1, dtype=np.int64)
+        first[which[::-1]] = np.arange(self.rows)[::-1]
+        return self.values[:, first]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Pairs (q, s) that occur, numbered in the order of q and then s."""
+
+    of_row: Codes
+    """Shape (n,)."""
+    q: Codes
+    """Shape (cells,)."""
+    s: Codes
+    """Shape (cells,)."""
+    first: Ints
+    """Where the cells of each q begin, and the end, shape (qs + 1,)."""
+
+    @classmethod
+    def of(cls, q: Codes, s: Codes) -> "Cells":
+        """Number the pairs of rows."""
+        values = int(s.max()) + 1
+        pairs, of_row = np.unique(q.astype(np.int64) * values + s, return_inverse=True)
+        of_pair = (pairs // values).astype(np.int32)
+        first = np.searchsorted(of_pair, np.arange(int(q.max()) + 2)).astype(np.int64)
+        return cls(of_row.astype(np.int32), of_pair, (pairs % values).astype(np.int32), first)
+
+
+def numbered(codes: Sequence[npt.NDArray[np.integer]]) -> Codes:
+    """The number of every row's combination of codes, 0 .. v-1 in their order, shape (n,)."""
+    combined = codes[0].astype(np.int64)
+    for more in codes[1:]:
+        width = int(more.max()) + 1
+        combined = combined * width + more
+        if int(combined.max()) >= 2**31 or len(codes) > 2:
+            combined = np.unique(combined, return_inverse=True)[1].astype(np.int64)
+    return np.unique(combined, return_inverse=True)[1].astype(np.int32)
+
+
+def largest_share(coded: Coded) -> tuple[int, int, int]:
+    """The largest share that a value has in the whole table, as a count of how many, and the column it stands in (by place).
+
+    Of the sensitive attribute, among the rows that agree on what stands beside it; of all columns, where there is none.
+    """
+    if coded.sensitive is None:
+        counts = [int(np.bincount(column).max()) for column in coded.values]
+        where = int(np.argmax(counts))
+        return counts[where], coded.rows, where
+    cells = coded.cells
+    counts_of = np.bincount(cells.of_row, minlength=len(cells.q))
+    among = np.bincount(coded.values[-1])[cells.q]
+    worst = int(np.argmax(counts_of / among))
+    return int(counts_of[worst]), int(among[worst]), len(coded.values) - 1

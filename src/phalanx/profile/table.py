@@ -1,0 +1,188 @@
+"""What a table looks like: types, distinct counts, uniqueness and the likely role of every column. Counts only, never values."""
+
+from dataclasses import replace
+from typing import Final
+
+import polars as pl
+
+from phalanx.errors import SourceError
+from phalanx.profile.columns import UNIQUE_ROWS, ColumnProfile, counted, words
+from phalanx.profile.proposal import propose_plan
+
+__all__ = ["ColumnProfile", "profile", "propose_plan"]
+
+_PERSON: Final = frozenset(
+    {
+        "patient",
+        "person",
+        "subject",
+        "individual",
+        "member",
+        "ssn",
+        "nhs",
+        "mrn",
+        "insured",
+        "employee",
+        "resident",
+        "citizen",
+        "pid",
+        "personid",
+        "patientid",
+        "id",
+    }
+)
+_NUMBER: Final = frozenset({"id", "ids", "nbr", "nr", "no", "num", "number", "key", "uuid", "guid", "identifier", "code"})
+_DIRECT: Final = frozenset(
+    {
+        "name",
+        "names",
+        "surname",
+        "firstname",
+        "lastname",
+        "forename",
+        "email",
+        "mail",
+        "phone",
+        "telephone",
+        "mobile",
+        "fax",
+        "address",
+        "street",
+        "iban",
+        "url",
+        "ip",
+        "account",
+        "username",
+    }
+)
+_FREE: Final = frozenset({"note", "notes", "comment", "comments", "remark", "remarks", "text", "description", "narrative", "memo"})
+_SENSITIVE: Final = (
+    frozenset({"diagnosis", "diagnoses", "diag", "disease", "illness", "condition", "disorder", "icd", "symptom", "cancer", "hiv"})
+    | {"diseases", "conditions", "disorders", "symptoms", "reaction", "reactions"},
+    frozenset({"treatment", "drug", "medication", "medicine", "prescription", "procedure", "therapy"})
+    | {"treatments", "drugs", "medications", "medicines", "prescriptions", "procedures"},
+    frozenset({"income", "salary", "wage", "wages", "earnings", "pay", "debt", "inc"}),
+    frozenset({"occupation", "job", "profession", "occ"}),
+    frozenset({"educ", "education", "schooling", "degree"}),
+)
+_QUASI: Final = frozenset(
+    {
+        "age",
+        "sex",
+        "gender",
+        "female",
+        "male",
+        "zip",
+        "zipcode",
+        "postcode",
+        "postal",
+        "plz",
+        "birth",
+        "birthday",
+        "birthdate",
+        "dob",
+        "race",
+        "ethnicity",
+        "ethnic",
+        "marital",
+        "married",
+        "marriage",
+        "nationality",
+        "country",
+        "region",
+        "state",
+        "county",
+        "city",
+        "town",
+        "municipality",
+        "kids",
+        "children",
+        "education",
+        "educ",
+        "admission",
+        "discharge",
+        "weight",
+        "height",
+        "religion",
+        "language",
+    }
+)
+
+_SEVERAL_PER_ROW: Final = 0.1
+"""An identifier of persons who recur still has at least so many distinct values per row."""
+_SECRET_UNIQUENESS: Final = 0.5
+"""An attribute with more distinct values per row than this tells people apart, and so cannot be published as it is."""
+_FREE_TEXT_LENGTH: Final = 40
+_SENSITIVE_VALUES: Final = 100
+"""Without a name to go by, an attribute of more values than this is more likely known to others (a place, a date) than a secret."""
+
+
+def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
+    """Profile every column and propose one role for each; SourceError where the table has no rows.
+
+    Roles: at most one identifier and one sensitive attribute; columns that name people directly, free text, and second near-unique columns are dropped;
+    whatever is not known to be harmless is a quasi-identifier.
+
+    >>> [c.role for c in profile(pl.DataFrame({"patient": [1, 2, 3], "age": [30, 30, 41], "disease": ["a", "b", "c"]}))]
+    ['identifier', 'quasi', 'sensitive']
+    """
+    if frame.height == 0:
+        raise SourceError("the table has no rows; there is nothing to profile.")
+    if frame.width == 0:
+        raise SourceError("the table has no columns; there is nothing to profile.")
+    seen = [counted(column) for column in frame.get_columns()]
+    identifier = _identifier(seen)
+    roles = [replace(c, role="identifier", reason=identifier[1]) if identifier and c.name == identifier[0] else c for c in seen]
+    roles = [_dropped(c, frame[c.name]) if c.role == "quasi" else c for c in roles]
+    roles = [replace(c, reason="others may know it") if c.role == "quasi" and words(c.name) & _QUASI else c for c in roles]
+    sensitive = _sensitive(roles)
+    roles = [replace(c, role="sensitive", reason=sensitive[1]) if sensitive and c.name == sensitive[0] else c for c in roles]
+    return [
+        replace(c, role="drop", reason="only the sensitive attribute may be a set of values") if c.type == "set" and c.role == "quasi" else c for c in roles
+    ]
+
+
+def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
+    """The column that says who a row is about: by a person's name for it, by a number's, by uniqueness alone."""
+    possible = [c for c in columns if c.role == "quasi" and not c.missing and c.type not in ("date", "set") and c.distinct > _SEVERAL_PER_ROW * c.rows]
+    of_persons = [c for c in possible if words(c.name) <= _PERSON | _NUMBER and words(c.name) & _PERSON]
+    if of_persons:
+        best = max(of_persons, key=lambda c: (bool(words(c.name) & (_PERSON - {"id"})), c.distinct))
+        return best.name, "its name says that it names persons" + (
+            "" if best.distinct == best.rows else "; persons recur, and a release holds one row per person"
+        )
+    if numbered := [c for c in possible if words(c.name) & _NUMBER and c.near_unique]:
+        return numbered[0].name, "it is a number for nearly every row"
+    if unique := [c for c in possible if c.near_unique and c.distinct == c.rows and not words(c.name) & (_QUASI | _DIRECT | _FREE)]:
+        return unique[0].name, "every row has its own value"
+    return None
+
+
+def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
+    said = words(column.name)
+    if said & _DIRECT:
+        return replace(column, role="drop", reason="its name says that it names people")
+    text = values.dtype == pl.String and column.type != "set"
+    if text and (said & _FREE or (column.uniqueness > 0.5 and float(values.str.len_chars().mean() or 0) > _FREE_TEXT_LENGTH)):  # type: ignore[arg-type]
+        return replace(column, role="drop", reason="it looks like free text")
+    if column.near_unique and not (said & _QUASI):
+        return replace(column, role="drop", reason="nearly every row has its own value")
+    return column
+
+
+def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
+    """By name, the most telling word first; else a set of values; else the attribute of most values, within a bound, that is not what others know."""
+    several = [c for c in columns if c.role == "quasi" and c.type == "set"]
+    eligible = [c for c in columns if c.role == "quasi" and c.largest_m >= 2 and (c.uniqueness <= _SECRET_UNIQUENESS or c.rows < UNIQUE_ROWS)]
+    eligible = several + [c for c in eligible if c not in several]
+    for hints in _SENSITIVE:
+        if named := [c for c in eligible if words(c.name) & hints]:
+            return max(named, key=lambda c: c.largest_m).name, "its name says that people would not want to be linked with it"
+    if guessed := [c for c in several if c.rows >= UNIQUE_ROWS]:
+        return max(guessed, key=lambda c: c.distinct).name, "a guess: a person has several values of it"
+    guessed = [c for c in eligible if c.uniqueness <= _SECRET_UNIQUENESS and c.type != "set"]  # few rows or not: a column of single values may name the persons
+    others = [c for c in guessed if not words(c.name) & _QUASI and c.type == "categorical" and 3 <= c.distinct <= _SENSITIVE_VALUES]
+    if others:
+        best = max(others, key=lambda c: c.distinct)
+        return best.name, f"a guess: of the attributes with at most {_SENSITIVE_VALUES} values, the one with most"
+    return None

@@ -1,0 +1,83 @@
+"""The bucketized form: quasi-identifiers as they are, and beside them how often each sensitive value stands in each bucket (Xiao & Tao, VLDB 2006)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from phalanx.data.microdata import Microdata
+from phalanx.errors import ReleaseError, SchemaError
+from phalanx.randomness import Stream
+from phalanx.release.form import Form
+from phalanx.release.forms.generalized import by_group
+from phalanx.release.forms.sliced import BUCKET, COUNT, Ints, check_published
+from phalanx.release.manifest import PublishedAttribute
+
+
+@dataclass(frozen=True, eq=False)
+class Bucketized(Form):
+    """Two tables: ``table`` (bucket and quasi-identifiers, one row per tuple) and ``values`` (bucket, sensitive value, count)."""
+
+    kind: ClassVar = "bucketized"
+    id_column: ClassVar[str] = BUCKET
+
+    table: pl.DataFrame
+    values: pl.DataFrame
+    attributes: tuple[PublishedAttribute, ...]
+
+    @property
+    def rows(self) -> int:
+        return self.table.height
+
+    @property
+    def groups(self) -> int:
+        return self.table[BUCKET].n_unique()
+
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        return {"data": self.table, "sensitive": self.values}
+
+    def headers(self) -> Mapping[str, list[str]]:
+        quasi = [column for a in self.attributes if a.role != "sensitive" for column in a.columns]
+        return {"data": [BUCKET, *quasi], "sensitive": [BUCKET, str(self.sensitive), COUNT]}
+
+    @classmethod
+    def of_files(cls, attributes: Sequence[PublishedAttribute], tables: Mapping[str, pl.DataFrame]) -> "Bucketized":
+        """The form that a folder's tables hold; ReleaseError where the manifest names no sensitive attribute, or columns that cannot be."""
+        check_published(attributes)
+        if [a.role for a in attributes].count("sensitive") != 1:
+            raise ReleaseError(
+                "a bucketized release has one sensitive attribute, and the manifest names none or several; ask the publisher for the folder again."
+            )
+        return cls(tables["data"], tables["sensitive"], tuple(attributes))
+
+
+def bucketize(microdata: Microdata, buckets: Ints, stream: Stream) -> tuple[Bucketized, Ints]:
+    """Publish every row's quasi-identifiers as they are and every bucket's sensitive values by count; random bucket ids, random order.
+
+    ``buckets`` (n,): 0 .. g-1, none empty. Returns the form and, for every bucket, the id under which it was published, shape (g,).
+    """
+    schema, sensitive = microdata.schema, microdata.sensitive
+    g = int(buckets.max(initial=-1)) + 1
+    published_id = stream.permutation(g) + 1
+    ids = published_id[buckets]
+    shuffled = stream.permutation(microdata.rows)
+    order = shuffled[by_group(ids[shuffled])]
+    if taken := next((name for name in (*schema.quasi, str(schema.sensitive)) if name in (BUCKET, COUNT)), None):
+        raise SchemaError(f"a published column would be called {taken!r}, which is taken; rename the column at the source.")
+    rows = {BUCKET: pl.Series(ids[order])} | {name: microdata.columns[name].domain.values.gather(microdata.columns[name].codes[order]) for name in schema.quasi}
+    q = len(sensitive.domain)
+    cells, count = np.unique(ids * q + sensitive.codes, return_counts=True)
+    values = {BUCKET: pl.Series(cells // q), str(schema.sensitive): sensitive.domain.values.gather(cells % q), COUNT: pl.Series(count.astype(np.int64))}
+    attributes = [
+        PublishedAttribute(
+            name=name,
+            role="sensitive" if name == schema.sensitive else "quasi",
+            type=(domain := microdata.columns[name].domain).type,
+            columns=[name],
+            hierarchy=None if domain.hierarchy is None else domain.hierarchy.public(),
+        )
+        for name in (*schema.quasi, str(schema.sensitive))
+    ]
+    return Bucketized(pl.DataFrame(rows), pl.DataFrame(values), tuple(attributes)), published_id

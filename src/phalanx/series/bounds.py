@@ -1,0 +1,75 @@
+"""What adversaries find out of a release before it leaves, and whether its plan allows that."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from phalanx.adversaries.disclosure import Disclosed
+from phalanx.adversaries.records.informed import Informed
+from phalanx.adversaries.records.linkage import P_MATCH, Linkage
+from phalanx.adversaries.records.omniscient import Omniscient
+from phalanx.exact import Number, exact
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.folder import Release
+from phalanx.release.forms.perturbed import Perturbed
+from phalanx.release.forms.recoded import Recoded
+
+if TYPE_CHECKING:
+    from phalanx.adversaries.opinion import Answer
+
+MOST_ROWS: Final = 1_000
+"""A larger release is not attacked for its report. The limit is on published rows, which everybody knows, so that no time and no silence follows the values."""
+_SAMPLE: Final = 2000
+"""So many persons are attacked, drawn at random, where there are more."""
+
+
+def disclosed(release: Release, evidence: Evidence, bounds: Mapping[str, Number]) -> list[Disclosed]:
+    """What three adversaries find out of a perturbed release, the one who knows least first; nothing of other releases, whose promises say it all.
+
+    ``evidence`` holds the original table, who is in which row, and the random output tables. The omniscient adversary attacks everybody where ``bounds``
+    are about it, as its persons are drawn by groups and tell less than as many drawn by themselves.
+    """
+    if not isinstance(release.form, Perturbed):
+        return []
+    linked = Linkage(sample=_SAMPLE).attack([release], evidence)
+    best = max((linked.at(p) for p in P_MATCH), key=_identity)
+    return [
+        best,
+        Informed(sample=_SAMPLE).attack([release], evidence),
+        Omniscient(sample=None if "omniscient" in bounds else _SAMPLE).attack([release], evidence),
+    ]
+
+
+def questions(release: Release, evidence: Evidence, found: Sequence[Disclosed]) -> "list[Answer]":
+    """The regulator's three questions about a release, answered by adversaries that were played on it; ``found``: what some of them found already.
+
+    Nobody more is played on a release of more than ``MOST_ROWS`` rows, nor on a differentially private one, of whose table nothing but the release may be told;
+    then each adversary is named with that reason.
+    """
+    from phalanx.adversaries.opinion import play_none, play_one  # the learning adversaries are slow to import
+
+    if isinstance(release.form, Recoded):
+        return play_none("what it finds would say more of the original table than differential privacy allows")
+    if release.form.rows > MOST_ROWS:
+        why = f"beyond its budget: the release has {release.form.rows:,} rows, and up to {MOST_ROWS:,} are attacked here; play it by 'phalanx attack'"
+        return play_none(why, found)
+    return play_one(release, evidence, found)
+
+
+def beyond(found: Sequence[Disclosed], bounds: Mapping[str, Number]) -> Disclosed | None:
+    """The first of the adversaries that names more rows rightly than its bound allows; where persons were drawn, by the end of the interval."""
+    for adversary in found:
+        bound = bounds.get(adversary.adversary)
+        if bound is not None and _at_most(adversary) > exact(bound, "a bound"):
+            return adversary
+    return None
+
+
+def _at_most(found: Disclosed) -> Fraction:
+    """How often it names the right row, at most."""
+    named, interval = found.named_rightly
+    return Fraction(named if found.sample is None else interval[1])
+
+
+def _identity(found: Disclosed) -> float:
+    return found.identity

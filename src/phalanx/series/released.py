@@ -1,0 +1,188 @@
+"""The public face of a release: its tables, its checks, its adversaries; in memory, or as a folder."""
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from phalanx.data.sources.frames import like
+from phalanx.errors import ReleaseError
+from phalanx.guarantees.base import Verdict
+from phalanx.release import folder
+from phalanx.series import staging
+
+if TYPE_CHECKING:
+    from phalanx.adversaries import Adversary, Attack
+    from phalanx.adversaries.disclosure import Disclosed
+    from phalanx.verification import Verification
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Release(folder.Release):
+    """What was published once: by ``publish`` or a series, or read again from its folder by ``Release.read``.
+
+    A release that was published here has its evidence beside it (the original table, who is in which group), so that it can be checked and attacked
+    without a ledger. None of that is written by ``save``; a release is not pickled.
+    """
+
+    checks: Sequence[Verdict] = ()
+    """The checks that its files passed when it was published; none of a folder that was only read."""
+    suppressed_rows: Mapping[str, int] | None = field(default_factory=dict)
+    """Rows of the table that were not published, by reason; None where that is not told, under differential privacy."""
+    suppressed_values: Mapping[str, int] = field(default_factory=dict)
+    """Sensitive values that were taken out of published rows, by reason."""
+    attacks: Sequence["Disclosed"] = ()
+    """What adversaries found out of a perturbed release before it left; empty for other forms, and where neither a report nor a bound asks for it."""
+    spent: Mapping[str, float] | None = None
+    """What a differentially private release and those before it cost together: epsilon, delta, releases; None for others."""
+    seconds: float | None = None
+    """How long publishing took."""
+    page: Path | None = None
+    """The report that was written beside the folders of a series."""
+    files: Mapping[str, bytes] | None = None
+    """The files of a release in memory, by name; None of one that has a folder."""
+    _earlier: Sequence[folder.Release] = ()
+    _like: Any = None
+
+    @property
+    def table(self) -> Any:
+        """The published table, one row per tuple, as the kind of frame that came in; of a bucketized release the one without the sensitive values."""
+        return like(self._like, self.form.table)
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """Every published table by the name of its file, as the kind of frame that came in."""
+        return {name: like(self._like, table) for name, table in self.form.tables().items()}
+
+    @property
+    def rows(self) -> int:
+        """Published rows, counterfeits among them."""
+        return self.manifest.rows
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return self.manifest.groups
+
+    @property
+    def counterfeits(self) -> int:
+        """Rows that are nobody's."""
+        return self.manifest.counterfeits
+
+    @property
+    def registered(self) -> int:
+        """Registered persons who are in groups without a row."""
+        return self.manifest.registered
+
+    @property
+    def suppressed(self) -> int | None:
+        """Rows of the table that were not published; None where that is not told."""
+        return None if self.suppressed_rows is None else sum(self.suppressed_rows.values())
+
+    def verify(self, *, allow_seeded: bool = False) -> "Verification":
+        """Read the files again and check them as ``phalanx.verify`` does, against all evidence that there is; ``allow_seeded`` accepts a test's seed."""
+        from phalanx.guarantees.verify import verify
+        from phalanx.verification import Verification
+
+        with self.on_disk() as there:
+            read = folder.Release.read(there.path)
+            if read.digest != self.digest:
+                raise ReleaseError(f"{self.path} is not the release that was published here (its digest differs); put the published folder back.")
+            return Verification(verify([*self._earlier, read], self.evidence, allow_seeded=allow_seeded, only_last=True))
+
+    def attack(self, adversary: "Adversary") -> "Attack":
+        """What an adversary concludes from this release alone; ReleaseError where it lacks what it needs to know."""
+        return adversary.attack([self], self.evidence)
+
+    def save(self, path: str | Path) -> "Release":
+        """Write the checked files into a new folder, whole or not at all, and return the release that is there.
+
+        ReleaseError where the name is taken, or the folder cannot be written.
+        """
+        final = Path(path)
+        if final.exists():
+            raise ReleaseError(f"{final} exists, and a release is never written over another; choose another name.")
+        try:
+            staging.make_room(final.parent)
+            with staging.Folder.new(final.parent, final.name) as room, self.on_disk() as read:
+                for file in sorted(read.path.iterdir()):
+                    folder.write_bytes(room.path / file.name, file.read_bytes())
+                folder.Release.read(room.path)
+                room.hand_out(final)
+        except OSError as error:
+            raise ReleaseError(f"{final} cannot be written ({(error.strerror or 'input/output error').lower()}); choose another folder.") from None
+        return replace(self, path=final, files=None)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page about this release and those before it, released values only; ReleaseError where it cannot be written."""
+        from phalanx.report import write_report
+        from phalanx.series.bounds import questions
+
+        summary = {"suppressed": self.suppressed, "held_back": self.suppressed_rows, "suppressed_values": self.suppressed_values, "seconds": self.seconds}
+        spent = {} if self.spent is None else {"spent": self.spent}
+        try:
+            checks, answers = self.checks or self.verify().checks, questions(self, self.evidence, self.attacks)
+            write_report(Path(path), [*self._earlier, self], checks, summary=summary | spent, adversaries=self.attacks, answers=answers)
+        except OSError as error:
+            raise ReleaseError(f"{path} cannot be written ({(error.strerror or 'input/output error').lower()}); choose another place.") from None
+        return Path(path)
+
+    def to_json(self) -> dict[str, Any]:
+        """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, spent, seconds, report, checks, disclosed."""
+        return {
+            "release": str(self.path) if self.files is None else None,
+            "number": self.number,
+            "rows": self.rows,
+            "groups": self.groups,
+            "counterfeits": self.counterfeits,
+            "registered": self.registered,
+            "suppressed": self.suppressed,
+            "held_back": None if self.suppressed_rows is None else dict(self.suppressed_rows),
+            "suppressed_values": dict(self.suppressed_values),
+            "spent": None if self.spent is None else dict(self.spent),
+            "seconds": None if self.seconds is None else round(self.seconds, 3),
+            "report": None if self.page is None else str(self.page),
+            "checks": [v.to_json() for v in self.checks],
+            "disclosed": [attack.to_json() for attack in self.attacks],
+        }
+
+    @contextmanager
+    def on_disk(self) -> Iterator[folder.Release]:
+        """The release where its files can be looked at: in memory, read again from a private folder that is there as long as it is needed."""
+        if self.files is None:
+            yield self
+            return
+        with TemporaryDirectory(prefix="phalanx-") as place:
+            for name, content in self.files.items():
+                (Path(place) / name).write_bytes(content)
+            yield folder.Release.read(place)
+
+    @cached_property
+    def _facts(self) -> dict[str, str]:
+        """What a card says of it."""
+        m = self.manifest
+        in_groups = f" in {m.groups:,} {self.form.id_column}s" if self.form.id_column else ""
+        held = sum(v.result == "holds" for v in self.checks)
+        return {
+            "release": f"{m.number} of {m.series}",
+            "size": f"{m.rows:,} rows{in_groups}",
+            "method": str(m.method["name"]),
+            "guarantees": "; ".join(str(g["name"]) for g in m.guarantees),
+            "checks": f"{held} hold" if self.checks and all(v.holds for v in self.checks) else "not checked here",
+            "place": "in memory" if self.files is not None else str(self.path),
+        }
+
+    def __repr__(self) -> str:
+        fact = self._facts
+        return f"<Release {fact['release']}: {fact['size']}, by {fact['method']}; checks: {fact['checks']}; {fact['place']}>"
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<tr><th style='text-align:left'>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._facts.items())
+        return f"<table>{lines}</table>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a release is not pickled, because private evidence lies beside it; use save, and Release.read.")

@@ -1,0 +1,150 @@
+"""Any kind of table comes in, and the same kind goes out."""
+
+import subprocess
+import sys
+
+import narwhals as nw
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from phalanx.data.sources.frames import like, to_polars
+from phalanx.errors import ReleaseError, SourceError
+from phalanx.release.foreign import Foreign
+
+ROWS = {"n": [1, 2, 3], "t": ["a", None, "c"]}
+
+
+class StreamOnly:
+    """A stranger's table that speaks the Arrow PyCapsule interface and nothing else."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return pa.table(ROWS).__arrow_c_stream__(requested_schema)
+
+
+KINDS = {
+    "pandas": lambda: pd.DataFrame(ROWS),
+    "polars": lambda: pl.DataFrame(ROWS),
+    "lazy": lambda: pl.LazyFrame(ROWS),
+    "arrow": lambda: pa.table(ROWS),
+    "batch": lambda: pa.RecordBatch.from_pydict(ROWS),
+    "narwhals": lambda: nw.from_native(pl.DataFrame(ROWS)),
+    "narwhals lazy": lambda: nw.from_native(pl.LazyFrame(ROWS)),
+    "narwhals pandas": lambda: nw.from_native(pd.DataFrame(ROWS)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_and_out(kind):
+    """The same rows come in whatever the kind, and what goes out is of the kind that came in."""
+    table = KINDS[kind]()
+    frame = to_polars(table)
+
+    assert frame.rows() == list(zip(*ROWS.values(), strict=True))
+    assert type(like(table, frame)) is type(table)
+    assert to_polars(like(table, frame)).equals(frame)
+    assert to_polars(like(table, frame.clear())).columns == ["n", "t"]
+
+
+def test_the_capsule_interface():
+    """A table that only speaks Arrow is read, and answered with a PyArrow table."""
+    assert to_polars(StreamOnly()).equals(pl.DataFrame(ROWS))
+    assert isinstance(like(StreamOnly(), pl.DataFrame(ROWS)), pa.Table)
+
+
+def test_duckdb_relations():
+    """A DuckDB relation comes in through the capsule interface."""
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is a reader's tool, not a part of Phalanx")
+
+    assert to_polars(duckdb.sql("select 1 as a, 'x' as b")).rows() == [(1, "x")]
+
+
+def test_a_pandas_index_is_not_data():
+    """A named, shuffled or doubled index leaves no column."""
+    table = pd.DataFrame(ROWS, index=pd.Index([3, 3, 1], name="MARKER"))
+
+    assert to_polars(table).columns == ["n", "t"]
+    assert list(like(table, pl.DataFrame(ROWS)).index) == [0, 1, 2]
+
+
+def test_pandas_missing_values_and_categories():
+    """None, NaN, NA and NaT are missing; unused categories stay behind; numbered columns get their number as name."""
+    table = pd.DataFrame(
+        {
+            0: pd.Categorical(["a", None], categories=["a", "MARKER"]),
+            "f": [1.5, float("nan")],
+            "i": pd.array([1, None], dtype="Int64"),
+            "d": pd.to_datetime(["2026-01-01", None]),
+        }
+    )
+    frame = to_polars(table)
+
+    assert frame.columns == ["0", "f", "i", "d"]
+    assert frame.dtypes[0] == pl.String
+    assert frame.null_count().row(0) == (1, 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (5, "int is not a table"),
+        ([{"a": 1}], "list is not a table"),
+        (pl.DataFrame({"l": [[1.5]]}), "column 'l' holds List"),
+        (pl.DataFrame({"b": [b"x"]}), "column 'b' holds Binary"),
+        (pl.DataFrame({"": [1]}), "without a name"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns called 'a'"),
+        (pa.table([[1], [2]], names=["a", "a"]), "two columns called 'a'"),
+        (pd.DataFrame({"m": [1, "SECRET"]}), "column 'm' of the pandas table holds values of several types"),
+        (pd.DataFrame({"m": [{"SECRET"}, 2]}), "column 'm'"),
+    ],
+)
+def test_what_is_no_table_of_plain_columns(table, said):
+    """What cannot be read is refused by column, never by value."""
+    with pytest.raises(SourceError, match=said) as refused:
+        to_polars(table)
+    assert "SECRET" not in str(refused.value)
+
+
+def test_a_dropped_column_may_hold_anything():
+    """What is left out anyway needs no plain type."""
+    assert to_polars(pl.DataFrame({"a": [1], "l": [[1.5]]}), drop=["l"]).width == 2
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        pl.Series([["b", "a"], [], None]),
+        pl.Series([["b", "a"], [], None], dtype=pl.List(pl.Categorical)),
+        pl.Series([["b", "a"], ["a", "a"], None], dtype=pl.Array(pl.Enum(["a", "b", "unused"]), 2)),
+        pl.Series([[3, 1], [], None], dtype=pl.List(pl.UInt8)),
+    ],
+)
+def test_lists_that_may_be_sets_are_lists_of_text(lists):
+    """Lists of texts, of categories and of whole numbers come in from Polars, Arrow and pandas; no category that no row has stays behind."""
+    frame = pl.DataFrame({"l": lists})
+    expected = [None if v is None else [str(x) for x in v] for v in lists.to_list()]
+
+    for table in (frame, frame.to_arrow(), frame.with_columns(pl.col("l").cast(pl.List(pl.String))).to_pandas()):
+        read = to_polars(table)
+        assert read["l"].dtype == pl.List(pl.String)
+        assert read["l"].to_list() == expected
+
+
+def test_pandas_is_not_imported_for_others():
+    """Reading a Polars frame imports neither pandas nor narwhals."""
+    script = (
+        "import sys, polars as pl; from phalanx.data.sources.frames import like, to_polars; "
+        "f = pl.DataFrame({'a': [1]}); like(f, to_polars(f)); print({'pandas', 'narwhals'} & set(sys.modules))"
+    )
+
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "set()"
+
+
+def test_extension_types_are_what_they_hold() -> None:
+    """A column of an Arrow extension type, which Polars casts to nothing, comes in as its storage; somebody else's table with one is refused in a sentence."""
+    values = pa.array([1, 0, 1], pa.int8()).cast(pa.bool8())
+    frame = to_polars(pa.table({"a": values}), drop=None)
+    assert frame["a"].dtype == pl.Int8 and frame["a"].to_list() == [1, 0, 1]
+    with pytest.raises(ReleaseError, match="one value per cell is needed"):
+        Foreign.read(pa.table({"a": values}), quasi=["a"])

@@ -1,0 +1,66 @@
+"""PostgreSQL as a source, on a private server."""
+
+import tempfile
+from datetime import date
+
+import pytest
+
+from phalanx.data.sources.source import read_source
+from phalanx.errors import SourceError
+from support.postgresql_server import binaries, server
+
+pytest.importorskip("adbc_driver_postgresql", reason="the PostgreSQL driver is not installed; pip install 'phalanx[postgres]'")
+pytestmark = pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed on this machine (initdb is not found)")
+
+
+@pytest.fixture(scope="module")
+def url():
+    import adbc_driver_postgresql.dbapi as postgresql
+
+    with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder, server(folder) as url:  # a socket's path must be short
+        with postgresql.connect(url) as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE patients (id bigint, age int, zip text, born date, weight numeric, share double precision, alive boolean)")
+            cursor.execute("INSERT INTO patients VALUES (1, 21, '01234', '2001-02-03', 70.5, 'NaN', true), (2, NULL, '', NULL, NULL, NULL, false)")
+            connection.commit()
+        yield url
+
+
+def test_a_table_comes_with_its_types(url):
+    """Numbers, texts, dates and missing values arrive as they are."""
+    frame = read_source(url, query="SELECT id, age, zip, born, share, alive FROM patients ORDER BY id")
+
+    assert frame["id"].to_list() == [1, 2]
+    assert frame["age"].to_list() == [21, None]
+    assert frame["zip"].to_list() == ["01234", ""]
+    assert frame["born"].to_list() == [date(2001, 2, 3), None]
+    assert frame["share"].is_nan().to_list() == [True, None]
+    assert [str(v).lower() for v in frame["alive"].to_list()] == ["true", "false"]
+
+
+def test_exact_decimals_are_numbers_or_refused(url):
+    """A numeric column keeps its values."""
+    values = read_source(url, query="SELECT weight FROM patients ORDER BY id")["weight"].to_list()
+
+    assert [None if v is None else float(v) for v in values] == [70.5, None]
+
+
+def test_a_source_is_only_read(url):
+    """A query that would change the database is refused, and changes nothing."""
+    with pytest.raises(SourceError, match="refuses the query"):
+        read_source(url, query="DELETE FROM patients RETURNING id")
+
+    assert read_source(url, query="SELECT count(*) AS n FROM patients")["n"].to_list() == [2]
+
+
+def test_a_wrong_query_is_one_sentence(url):
+    """The database's own word about the query is passed on."""
+    with pytest.raises(SourceError, match='relation "patient" does not exist'):
+        read_source(url, query="SELECT * FROM patient")
+
+
+def test_no_server_is_one_sentence():
+    """A server that is down gives one sentence without the password."""
+    with pytest.raises(SourceError, match="cannot be opened") as refused:
+        read_source("postgresql://ann:secret@/postgres?host=/nowhere", query="SELECT 1")
+
+    assert "secret" not in str(refused.value)

@@ -1,0 +1,211 @@
+"""The one reader of files: damage, bombs, panics and want of memory end in one sentence that quotes nothing."""
+
+import io
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from phalanx.data.sources import available_memory as memory
+from phalanx.data.sources import csv_files, reading
+from phalanx.data.sources.frames import to_polars
+from phalanx.data.sources.reading import refusing
+from phalanx.data.sources.source import read_source
+from phalanx.errors import PhalanxError, ReleaseError, SourceError
+from phalanx.release.folder import read_csv
+from phalanx.verification import verify_table
+
+MARK = "MARKERVALUE"
+
+
+def panics() -> None:
+    raise pl.exceptions.PanicException(MARK)
+
+
+def of_memory() -> None:
+    raise MemoryError(MARK)
+
+
+def of_a_reader() -> None:
+    raise ValueError(MARK)
+
+
+@pytest.mark.parametrize("fails", [panics, of_memory, of_a_reader])
+@pytest.mark.parametrize("kind", [SourceError, ReleaseError])
+def test_whatever_a_reader_raises_is_one_refusal(fails: Callable[[], None], kind: type[PhalanxError]) -> None:
+    """A panic, which is no Exception, a lack of memory and any error become the door's own error, without the words of the reader."""
+    with pytest.raises(kind) as refused, refusing(kind("this file is refused.")):
+        fails()
+    assert MARK not in str(refused.value)
+    assert refused.value.__suppress_context__
+
+
+def test_our_own_refusals_keep_their_words() -> None:
+    """What a door inside says is said by the door outside, as its own kind of error."""
+    with pytest.raises(ReleaseError, match="column 'x' is nested"), refusing(ReleaseError("another sentence.")):
+        raise SourceError("column 'x' is nested; drop it.")
+
+
+@pytest.mark.parametrize("leaving", [KeyboardInterrupt, SystemExit])
+def test_leaving_is_not_refused(leaving: type[BaseException]) -> None:
+    """Ctrl-C and exit pass."""
+    with pytest.raises(leaving), refusing(SourceError("refused.")):
+        raise leaving
+
+
+def writes_and_raises() -> None:
+    os.write(2, MARK.encode())
+    raise ValueError(MARK)
+
+
+def test_a_reader_is_silent_and_what_comes_after_is_heard(capfd: pytest.CaptureFixture[str]) -> None:
+    """What native code writes to standard error is dropped while a file is read, also after a refusal and inside another door; then it is heard again."""
+    os.write(2, b"before ")
+    for _ in range(2):
+        with pytest.raises(SourceError), refusing(SourceError("refused.")), refusing(SourceError("refused.")):
+            writes_and_raises()
+    os.write(2, b"after")
+    assert capfd.readouterr().err == "before after"
+
+
+def test_no_standard_error_at_all() -> None:
+    """A service may run with its standard error closed."""
+    script = "import os; os.close(2)\nfrom phalanx.data.sources.reading import refusing\nfrom phalanx.errors import SourceError\nwith refusing(SourceError('x')): print('read')"
+    run = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert (run.returncode, run.stdout) == (0, "read\n")
+
+
+def files() -> dict[str, bytes]:
+    """A table in each format, with marked values."""
+    frame = pl.DataFrame({"a": range(60), "b": [f"{MARK}{i}" for i in range(60)], "c": pl.Series([f"{MARK}{i % 4}" for i in range(60)], dtype=pl.Categorical)})
+    parquet, of_arrow = io.BytesIO(), io.BytesIO()
+    frame.write_parquet(parquet)
+    pq.write_table(frame.to_arrow(), of_arrow, use_dictionary=False)
+    made = {"p.parquet": parquet.getvalue(), "q.parquet": of_arrow.getvalue(), "t.csv": frame.write_csv().encode()}
+    for name, opened in (("f.arrow", pa.ipc.new_file), ("s.arrow", pa.ipc.new_stream)):
+        sink = io.BytesIO()
+        with opened(sink, frame.to_arrow().schema) as writer:
+            writer.write_table(frame.to_arrow(), max_chunksize=20)
+        made[name] = sink.getvalue()
+    return made
+
+
+def bent(content: bytes, rng: random.Random) -> bytes:
+    """The same with a few bits, bytes or stretches changed, most of them near the end, where footers are."""
+    made = bytearray(content)
+    for _ in range(rng.choice([1, 1, 2, 8])):
+        i = rng.randrange(len(made)) if rng.random() < 0.5 else max(0, len(made) - 1 - rng.randrange(min(len(made), 1200)))
+        match rng.randrange(4):
+            case 0:
+                made[i] ^= 1 << rng.randrange(8)
+            case 1:
+                del made[i : i + rng.randrange(1, 20)]
+            case 2:
+                made[i:i] = rng.randbytes(rng.randrange(1, 9))
+            case _:
+                made[i : i + 4] = rng.choice([b"\xff\xff\xff\x7f", b"\0\0\0\0", b"\xff" * 4])
+        made = made or bytearray(b"x")
+    return bytes(made)
+
+
+@pytest.mark.parametrize("name", files())
+def test_bent_files_are_read_or_refused(tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Whatever is changed in a file, it is read or refused as a source and as somebody's table, and no value is said or written anywhere."""
+    rng, path, refusals = random.Random(name), tmp_path / name, []
+    for _ in range(60):
+        path.write_bytes(bent(files()[name], rng))
+        for door in (lambda: read_source(path, drop=None), lambda: verify_table(path, quasi=["b"])):
+            try:
+                door()
+            except PhalanxError as refused:
+                refusals.append(str(refused))
+    assert len(refusals) > 10
+    assert [said for said in refusals if MARK in said] == []
+    assert capfd.readouterr().err == ""
+
+
+def test_a_batch_is_checked_before_it_is_measured(tmp_path: Path) -> None:
+    """An Arrow stream whose offsets point outside of the file is refused; asking how large it is would end the process."""
+    table = pa.table({"b": [f"value {i}" for i in range(60)]})
+    with pa.ipc.new_stream(tmp_path / "t.arrow", table.schema) as writer:
+        writer.write_table(table)
+    content = (tmp_path / "t.arrow").read_bytes()
+    offsets = b"".join(i.to_bytes(4, "little") for i in (0, 7, 14))
+    assert offsets in content
+    (tmp_path / "t.arrow").write_bytes(content.replace(offsets, (0).to_bytes(4, "little") + b"\xff\xff\xff\x7f" * 2))
+    with pytest.raises(SourceError, match="not a whole Arrow file"):
+        read_source(tmp_path / "t.arrow")
+
+
+def test_more_than_the_memory_is_refused_before_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that needs more memory than is left is refused by its header or its size, whichever door it comes to."""
+    frame = pl.DataFrame({"a": range(100_000)})
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_ipc(tmp_path / "t.arrow")
+    frame.write_csv(tmp_path / "t.csv")
+    monkeypatch.setattr(reading, "memory_left", lambda: 100_000)
+    for name in ("t.parquet", "t.arrow", "t.csv"):
+        with pytest.raises(SourceError, match=r"needs 0\.\d GB of memory or more, and 0\.0 GB are left"):
+            read_source(tmp_path / name)
+        with pytest.raises(ReleaseError, match="of memory or more"):
+            verify_table(tmp_path / name, quasi=["a"])
+    with pytest.raises(PhalanxError, match="of memory or more"):
+        read_csv(tmp_path / "t.csv", {})
+
+
+def test_a_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:
+    """A terabyte of nothing is not read."""
+    with (tmp_path / "t.csv").open("wb") as file:
+        file.write(b"a,b\n1,2\n")
+        file.truncate(1 << 40)
+    with pytest.raises(SourceError, match="of memory or more"):
+        read_source(tmp_path / "t.csv")
+
+
+def test_a_packed_file_is_unpacked_no_further_than_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file that unpacks to more than half of what is left is refused on the way."""
+    import gzip
+
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a\n" + b"1\n" * 500_000))
+    monkeypatch.setattr(csv_files, "memory_left", lambda: 1_000_000)
+    with pytest.raises(SourceError, match="unpacks to more than 500000 bytes"):
+        read_source(tmp_path / "t.csv.gz")
+
+
+def test_memory_is_what_the_tightest_limit_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine's, the container's and the process's limits are all asked, where there are any."""
+    (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    4000 kB\n")
+    monkeypatch.setattr(memory, "_MACHINE", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "_CONTAINER", tmp_path)
+    monkeypatch.setattr(memory, "_of_process", lambda: 1 << 62)
+    assert memory.memory_left() == 4000 << 10
+    (tmp_path / "memory.max").write_text("3000000\n")
+    (tmp_path / "memory.current").write_text("1000000\n")
+    assert memory.memory_left() == 2_000_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.memory_left() == 4000 << 10
+    monkeypatch.setattr(memory, "_of_process", lambda: -5)
+    assert memory.memory_left() == 0
+    monkeypatch.setattr(memory, "_MACHINE", tmp_path / "none")
+    assert memory._of_machine() > 0
+
+
+def test_a_process_under_a_limit_knows_it() -> None:
+    """Under a limit of the address space, what is left is less than the limit."""
+    script = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\nfrom phalanx.data.sources.available_memory import memory_left; print(memory_left())"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert 0 < int(run.stdout) < 2 << 30
+
+
+def test_lazy_tables_fail_in_a_sentence(tmp_path: Path) -> None:
+    """A lazy table over a damaged file is refused when it is computed."""
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(SourceError, match="the lazy table cannot be computed"):
+        to_polars(pl.scan_parquet(tmp_path / "t.parquet"))

@@ -1,0 +1,127 @@
+"""Values that look alike are pointed out, and no number of a manifest makes a checker work for long."""
+
+import json
+import resource
+import shutil
+import time
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from phalanx import GlobalGuarantee, Prefix, Schema, Series, verify
+from phalanx.errors import PhalanxError
+from phalanx.guarantees.lookalikes import lookalikes
+from phalanx.release.manifest import NAME
+from support.tampering_cases import METHODS, SCHEMA, issue, notes, people, refusal, stated, written
+
+TWINS = {
+    "case": ("flu", "FLU"),
+    "a trailing blank": ("flu", "flu "),
+    "two blanks": ("bird flu", "bird  flu"),
+    "a blank that does not break": ("bird flu", "bird\N{NO-BREAK SPACE}flu"),
+    "a sign that is not seen": ("flu", "f\N{ZERO WIDTH SPACE}lu"),
+    "a soft hyphen": ("influenza", "in\N{SOFT HYPHEN}fluenza"),
+    "a Cyrillic letter": ("acne", "\N{CYRILLIC SMALL LETTER A}cne"),
+    "a Greek letter": ("Angina", "\N{GREEK CAPITAL LETTER ALPHA}ngina"),
+    "accents in two parts": (unicodedata.normalize("NFC", "Ménière"), unicodedata.normalize("NFD", "Ménière")),
+    "a letter like a number": ("I10", "110"),
+    "a ligature": ("fluid", "\N{LATIN SMALL LIGATURE FL}uid"),
+    "full width": ("flu", "\N{FULLWIDTH LATIN SMALL LETTER F}lu"),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), TWINS.values(), ids=TWINS.keys())
+def test_values_that_look_alike(one: str, other: str) -> None:
+    """Two values that nobody can tell apart are found, among others that differ."""
+    assert one != other
+    assert lookalikes([one, "gout", other, "rash"]) == [[one, other]]
+
+
+def test_values_that_do_not_look_alike() -> None:
+    """Different words, accents and numbers are no twins."""
+    assert lookalikes(["flu", "flue", "gout", "mail", "mall", "10", "100", "Meniere", "Ménière", "", "-", "E10", "E11"]) == []
+
+
+@pytest.mark.parametrize("name", ["generalized", "bucketized", "sliced", "perturbed"])
+def test_a_twin_in_a_release_is_pointed_out(tmp_path: Path, name: str) -> None:
+    """A release whose values differ in a letter of another script says so, with the values beside; one without such a value says nothing."""
+    honest = issue(tmp_path / "honest", METHODS[name], [people()], formats=("parquet",))
+    assert "look like another one" not in notes(honest)
+    twins = people().with_columns(ill=pl.when(pl.col("who").str.ends_with("1")).then(pl.lit("\N{CYRILLIC SMALL LETTER A}cne")).otherwise("ill"))
+    bent = issue(tmp_path / "bent", METHODS[name], [twins], formats=("parquet",))
+    assert "not covered: 2 sensitive values look like another one (case, blanks, letters of another script) and count as different" in notes(bent)
+    found = next(v for v in verify(bent).checks if v.name.endswith("values that look alike"))
+    assert (found.result, found.worst_cases.height) == ("not covered", 1)
+
+
+def numbers(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where a manifest has a whole number."""
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from numbers(part, (*place, key))
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield place
+
+
+EXTREMES = (-1, 10**10, 2**63, -(2**63) - 1, 10**30, 10**400)
+
+
+@pytest.fixture(scope="module")
+def manifests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    to = tmp_path_factory.mktemp("manifests")
+    schema = Schema(identifier="who", quasi=["age", "zip"], sensitive="ill", hierarchies={"zip": Prefix((3, 2, 0))})
+    made = Series("s", schema=schema, method=METHODS["generalized"], to=to / "p", ledger=f"sqlite:///{to}/p.db", report=False).publish(people(60))
+    forms = {name: issue(to / name, METHODS[name], [people(60)], formats=("parquet",))[0] for name in ("series", "sliced", "perturbed")}
+    return forms | {"prefixes": made.path, "global": issue(to / "g", GlobalGuarantee(l=2), [people(60)], formats=("parquet",))[0]}
+
+
+@pytest.mark.parametrize("name", ["prefixes", "series", "sliced", "perturbed", "global"])
+def test_no_number_of_a_manifest_fills_memory_or_time(manifests: dict[str, Path], tmp_path: Path, name: str) -> None:
+    """Every whole number of a manifest at its extremes is refused, or checked, within ten seconds and little memory; the untouched manifest holds."""
+    folder = Path(shutil.copytree(manifests[name], tmp_path / "s-1"))
+    assert refusal([folder]) == ""
+    original = json.loads((folder / NAME).read_bytes())
+    places = list(numbers(original))
+    assert ("number",) in places
+    refused, most = 0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for place in places:
+        for extreme in EXTREMES:
+            manifest = json.loads(json.dumps(original))
+            part = manifest
+            for key in place[:-1]:
+                part = part[key]
+            part[place[-1]] = extreme
+            if place == ("number",) and extreme > 1:
+                manifest["previous"] = "0" * 64
+            (folder / NAME).write_bytes((json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
+            began = time.monotonic()
+            try:
+                refused += not verify([folder]).holds
+            except PhalanxError:
+                refused += 1
+            assert time.monotonic() - began < 10, (place, extreme)
+            assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - most < 400 * 2**10, (place, extreme)  # in kilobytes
+    assert refused > len(places)
+
+
+def test_a_release_of_a_very_long_series(manifests: dict[str, Path], tmp_path: Path) -> None:
+    """The ten-thousand-millionth release says which releases are missing, and does not count them all."""
+    folder = Path(shutil.copytree(manifests["global"], tmp_path / "s-1"))
+    stated(folder, number=10**10, previous="0" * 64)
+    assert "release(s) 1, 2, 3, 4, 5, 6, 7, 8 of the series were not given" in notes([folder], ledger=f"sqlite:///{manifests['global'].parent}/s.db")
+
+
+def test_boxes_outside_the_declared_leaves(tmp_path: Path) -> None:
+    """An end that the declared hierarchy does not have is refused from the files alone."""
+    from phalanx import Tree
+
+    schema = replace(SCHEMA, hierarchies={"zip": Tree.of_mapping({"3": [str(z) for z in range(300, 340)]})})
+    made = Series("s", schema=schema, method=METHODS["generalized"], to=tmp_path, ledger=f"sqlite:///{tmp_path}/s.db", report=False).publish(people())
+    assert refusal([made.path]) == ""
+    written(made.path, lambda form: replace(form, table=form.table.with_columns(zip_high=pl.lit("999"))))  # type: ignore[type-var,call-arg]
+    assert "zip" in refusal([made.path])

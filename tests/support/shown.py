@@ -1,0 +1,64 @@
+"""Small series by hand, of groups with known members, as the releases and the mappings that checks and adversaries look at."""
+
+from pathlib import Path
+
+import polars as pl
+
+from phalanx.data.persons import PersonKey
+from phalanx.data.sets import SEPARATOR
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.folder import Release
+from phalanx.release.forms.generalized import Generalized
+from phalanx.release.manifest import Manifest, PublishedAttribute
+
+KEY = PersonKey(bytes(32))
+COUNTS = {"group": pl.Int64, "count": pl.Int64}
+
+
+def key(person):
+    """The person key of a name."""
+    return keys([person])[0]
+
+
+def keys(persons):
+    return KEY.hash(pl.Series("person", persons, dtype=pl.String))
+
+
+def text(row, *, of_sets):
+    """A row's set of values as it is published: a set as its text, a single value by itself, none as missing."""
+    assert of_sets or len(row) <= 1
+    return SEPARATOR.join(sorted(row)) if of_sets else next(iter(row), None)
+
+
+def releases_of(series, *, of_sets=False):
+    """Releases of ``naive.global_guarantee.Shown``; each set of values is one row."""
+    attribute = PublishedAttribute(name="ill", role="sensitive", type="set" if of_sets else "categorical", columns=["ill"])
+    found = []
+    for number, shown in enumerate(series, 1):
+        rows = [(g, text(row, of_sets=of_sets)) for g, held in shown.rows.items() for row in held]
+        counts = [pl.DataFrame(list(c.items()), schema=COUNTS, orient="row") for c in (shown.counterfeits, shown.registered)]
+        form = Generalized(pl.DataFrame(rows, schema={"group": pl.Int64, "ill": pl.String}, orient="row"), (attribute,), *counts)
+        manifest = Manifest(
+            series="small", number=number, form="generalized", method={"name": "by hand"}, guarantees=[], attributes=[attribute],
+            rows=form.rows, groups=form.groups, counterfeits=form.counterfeit_rows, registered=form.registered_persons, boxes="tight", per="person", files=[],
+        )  # fmt: skip
+        found.append(Release(manifest, form, Path("nowhere")))
+    return found
+
+
+def evidence_of(series):
+    """The mapping of every release."""
+    return Evidence(groups={number: mapping(shown.groups) for number, shown in enumerate(series, 1)})
+
+
+def mapping(groups):
+    """(person, group) of a dictionary."""
+    return pl.DataFrame({"person": keys(list(groups)), "group": pl.Series(list(groups.values()), dtype=pl.Int64)})
+
+
+def checked(guarantee, series, *, evidence=None, of_sets=False, last=False):
+    """The verdicts on a series, or on its last release alone, by their part of the promise."""
+    releases = releases_of(series, of_sets=of_sets)
+    found = guarantee.check(releases[-1], [] if last else releases[:-1], evidence_of(series) if evidence is None else evidence)
+    assert all(v.name.startswith("global guarantee") for v in found)
+    return {v.name.removeprefix("global guarantee: "): v for v in found}
