@@ -3,9 +3,9 @@
 import re
 
 import typer
-from adversaries.test_posterior import WORKED, encoded, published
 
 import phalanx
+from adversaries.groups.test_posterior import WORKED, encoded, published
 from phalanx import Extremes, Posterior, cli
 from phalanx.adversaries.opinion import QUESTIONS, answers, play_all, question_of
 from phalanx.release.evidence.evidence import Evidence

@@ -44,8 +44,8 @@ class Outcome:
 def sources() -> Iterator[tuple[str, str]]:
     """The files that are changed, and their text."""
     for package in PACKAGES:
-        for path in sorted((ROOT / "src" / "phalanx" / package).glob("*.py")):
-            yield f"{package}/{path.name}", path.read_text()
+        for path in sorted((ROOT / "src" / "phalanx" / package).rglob("*.py")):
+            yield path.relative_to(ROOT / "src" / "phalanx").as_posix(), path.read_text()
 
 
 def survivors() -> dict[tuple[str, str, str], str]:

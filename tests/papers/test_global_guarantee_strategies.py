@@ -8,15 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phalanx.methods.global_guarantee.ratios import (
-    Adaptive,
-    ConstantRatio,
-    Geometric,
-    constant_ratio,
-    nlow,
-    ratio_of,
-    shares,
-)
+from phalanx.methods.global_guarantee.ratios import Adaptive, ConstantRatio, Geometric, constant_ratio, nlow, ratio_of, shares
 
 LS = st.sampled_from([Fraction(2), Fraction(3), Fraction(5), Fraction(7), Fraction(5, 2), Fraction(10)])
 RATIOS = st.fractions(min_value=1, max_value=40, max_denominator=60).filter(lambda r: r > 1)

@@ -13,23 +13,13 @@ from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
-from phalanx.guarantees.l_diversity import (
-    DistinctDiversity,
-    EntropyDiversity,
-    FrequencyDiversity,
-    RecursiveDiversity,
-)
+from phalanx.guarantees.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from phalanx.guarantees.m_invariance.guarantee import MInvariance as InvarianceOverSeries
 from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
 from phalanx.guarantees.mutual_cover.guarantee import MutualCover
 from phalanx.guarantees.registry import KNOWN
 from phalanx.guarantees.slicing.counting import SlicedCounting
-from phalanx.guarantees.slicing.guarantee import (
-    SlicedCloseness,
-    SlicedDistinct,
-    SlicedDiversity,
-    SlicedRecursive,
-)
+from phalanx.guarantees.slicing.guarantee import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
 from phalanx.guarantees.t_closeness import Closeness
 from phalanx.methods.m_invariance.method import MInvariance
 from phalanx.methods.mondrian.method import Mondrian

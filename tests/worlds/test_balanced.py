@@ -28,18 +28,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from kernels.test_balanced import frequency, keeps_frequency, keeps_shares, sets_of, shares_of
 
+from methods.mondrian.test_kernels_balanced import frequency, keeps_frequency, keeps_shares, sets_of, shares_of
 from naive import balanced as naive
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Column
 from phalanx.methods.mondrian import balanced
-from phalanx.methods.mondrian.balanced import (
-    by_cuts,
-    by_even_cuts,
-    nothing_required,
-    nothing_shared,
-)
+from phalanx.methods.mondrian.balanced import by_cuts, by_even_cuts, nothing_required, nothing_shared
 from phalanx.methods.mondrian.method import Mondrian, balanced_partition, partition
 from phalanx.randomness import Randomness
 

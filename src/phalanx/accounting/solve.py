@@ -6,17 +6,7 @@ from fractions import Fraction
 from phalanx.accounting.beta_search import largest_beta
 from phalanx.accounting.binomials import too_extreme
 from phalanx.accounting.directed import float_kept
-from phalanx.accounting.promise import (
-    EPSILON_PLACES,
-    Accounting,
-    Promise,
-    default_beta,
-    keeps,
-    least_epsilon,
-    promised,
-    surely_keeps,
-    theorem_covers,
-)
+from phalanx.accounting.promise import EPSILON_PLACES, Accounting, Promise, default_beta, keeps, least_epsilon, promised, surely_keeps, theorem_covers
 from phalanx.errors import PlanError
 from phalanx.exact import Number, exact
 

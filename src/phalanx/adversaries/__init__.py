@@ -1,14 +1,7 @@
 """Adversaries: one file each, each stating what it knows. A new adversary is one file more, and a word in ``phalanx attack``.
 
-``base``: what an adversary is; ``opinion``: the regulator's three questions, and which adversaries answer them.
-
-- Over a series: ``intersection``, ``history``, ``series_learning``; ``candidates``: whom a group may hold; ``sightings``: who is followed. ``growth``
-  (``growing``) replays how groups grew, ``counterfeits`` why they were needed.
-- Two publishers: ``composition``.
-- One release of groups or buckets: ``posterior`` (``hosts``, ``learning``), ``membership`` (``matching``), ``extremes`` and ``downcoding`` (``ends``),
-  ``singling_out`` (``predicates``); ``minimality`` (``replaying``, ``requirements``, ``arrangements``) replays the cuts.
-- One release by records: ``disclosure``: what they all find; ``linkage`` (``linking``, ``subsets``), ``informed`` (``nearness``), ``omniscient``
-  (``outcomes``, ``assignments``); ``records``: the records of a release.
+``base``: what an adversary is; ``opinion``: the regulator's three questions, and which adversaries answer them; ``disclosure``: what they all find;
+``candidates``: whom a group may hold. By what they look at: ``series``, ``groups``, ``minimality``, ``records``.
 """
 
 from phalanx.adversaries.base import Adversary, Attack

@@ -14,10 +14,11 @@ from typing import Final
 
 from phalanx.errors import PhalanxError
 
-BESIDE: Final = Path(__file__).parent / "__pycache__"
-"""Beside the source; whoever may write there may change the source, too."""
+BESIDE: Final = Path(__file__).parents[1]
+"""The package, in whose folders numba keeps what it compiles; whoever may write there may change the source, too."""
 _TEMPORARY: Final = "phalanx-kernels-"
 _VARIABLE: Final = "NUMBA_CACHE_DIR"
+_HERE: Final = "__pycache__"
 
 
 class CompilesEachTime(UserWarning):
@@ -32,7 +33,7 @@ def choose() -> Path:
     wanted = os.environ.get(_VARIABLE)
     if wanted and _usable(Path(wanted)) and _ours(Path(wanted)):
         return Path(wanted)
-    if not wanted and _usable(BESIDE):
+    if not wanted and _usable(BESIDE / _HERE):
         return BESIDE
     own = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "phalanx"
     if _usable(own) and _ours(own):
@@ -66,7 +67,7 @@ def _temporary() -> Path:
         raise PhalanxError("no folder may be written, and compiled kernels need one; set TMPDIR or NUMBA_CACHE_DIR to a folder of yours.") from None
     os.environ[_VARIABLE] = str(folder)
     atexit.register(_remove, folder, os.getpid())
-    if not any(BESIDE.glob("*.nbi")):
+    if not any(BESIDE.rglob("*.nbi")):
         warnings.warn(
             "kernels are compiled in each run, for neither the installation nor a cache folder may be written; run 'phalanx warm' as whoever installed it.",
             CompilesEachTime,
@@ -85,12 +86,13 @@ def _copy(folder: Path) -> None:
     """What lies compiled beside the source, to where numba looks for it in a folder of its own."""
     from numba.core.caching import _CacheLocator
 
-    there = folder / _CacheLocator.get_suitable_cache_subpath(str(BESIDE.parent / "cutting.py"))  # type: ignore[no-untyped-call]
-    if there.exists():
-        return
-    for compiled in BESIDE.glob("*.nb[ci]"):
-        there.mkdir(mode=0o700, exist_ok=True)
-        shutil.copy(compiled, there / compiled.name)
+    wanted: dict[Path, bool] = {}
+    for compiled in BESIDE.rglob(f"{_HERE}/*.nb[ci]"):
+        source = compiled.parent.parent / "any.py"  # numba asks for a file and looks at its folder
+        there = folder / _CacheLocator.get_suitable_cache_subpath(str(source))  # type: ignore[no-untyped-call]
+        if wanted.setdefault(there, not there.exists()):
+            there.mkdir(mode=0o700, exist_ok=True)
+            shutil.copy(compiled, there / compiled.name)
 
 
 PLACE: Final = choose()

@@ -2,7 +2,8 @@
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from phalanx.kernels import njit
 
 Ints = npt.NDArray[np.int64]
 

@@ -1,0 +1,1 @@
+"""What ``phalanx init`` looks at (``columns``, ``table``), and what it proposes (``proposal``)."""

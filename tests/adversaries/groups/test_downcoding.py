@@ -5,10 +5,10 @@ from math import log, sqrt
 import numpy as np
 import polars as pl
 import pytest
-from adversaries.test_posterior import WORKED, encoded, published
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adversaries.groups.test_posterior import WORKED, encoded, published
 from naive import downcoding as naive
 from phalanx import Downcoding, Mondrian, Schema, Tree
 from phalanx.adversaries.groups import downcoding

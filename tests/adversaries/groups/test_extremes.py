@@ -8,11 +8,11 @@ from unittest import mock
 import numpy as np
 import polars as pl
 import pytest
-from adversaries.test_posterior import WORKED, published, release
-from adversaries.test_posterior import encoded as worked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adversaries.groups.test_posterior import WORKED, published, release
+from adversaries.groups.test_posterior import encoded as worked
 from phalanx import Ledger, Mondrian, Schema, Series, Tree
 from phalanx.adversaries import Extremes
 from phalanx.adversaries.groups import ends

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 import pytest
-from adversaries.test_posterior import COLUMNS, QUASI, agrees, attack, encoded, published, slow_hosts, small
 from hypothesis import given, settings
 
+from adversaries.groups.test_posterior import COLUMNS, QUASI, agrees, attack, encoded, published, slow_hosts, small
 from naive import learning as naive
 from phalanx.adversaries import Posterior
 from phalanx.adversaries.groups import learning

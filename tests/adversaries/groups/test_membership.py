@@ -9,10 +9,10 @@ from unittest import mock
 import numpy as np
 import polars as pl
 import pytest
-from adversaries.test_posterior import COLUMNS, QUASI, WORKED, encoded, published
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from adversaries.groups.test_posterior import COLUMNS, QUASI, WORKED, encoded, published
 from phalanx.adversaries import Membership
 from phalanx.adversaries.groups import matching, membership
 from phalanx.data.microdata import Microdata

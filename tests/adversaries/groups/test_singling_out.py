@@ -5,9 +5,9 @@ from math import log, sqrt
 import numpy as np
 import polars as pl
 import pytest
-from adversaries.test_downcoding import release
-from adversaries.test_posterior import WORKED, encoded, published
 
+from adversaries.groups.test_downcoding import release
+from adversaries.groups.test_posterior import WORKED, encoded, published
 from phalanx import Anatomy, Mondrian, PhalanxError, SafeSampling, Schema, SinglingOut
 from phalanx.adversaries.groups import singling_out
 from phalanx.adversaries.groups.predicates import Predicates, Regions

@@ -25,20 +25,7 @@ from phalanx.release.form import Form
 from phalanx.release.forms.bucketized import Bucketized, bucketize
 from phalanx.release.forms.sliced import Sliced, slice_into
 from phalanx.release.manifest import NAME, PublishedAttribute
-from support.bucket_cases import (
-    FORMATS,
-    FRAME,
-    KINDS,
-    MICRODATA,
-    OF_ROW,
-    SCHEMA,
-    form_of,
-    issue,
-    promise_of,
-    refusal,
-    rewritten,
-    say,
-)
+from support.bucket_cases import FORMATS, FRAME, KINDS, MICRODATA, OF_ROW, SCHEMA, form_of, issue, promise_of, refusal, rewritten, say
 
 
 @pytest.mark.parametrize("kind", KINDS)

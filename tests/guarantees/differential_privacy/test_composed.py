@@ -12,11 +12,7 @@ import pytest
 from naive import safe_sampling_delta as naive
 from phalanx.accounting import solve, together
 from phalanx.guarantees.differential_privacy import composed
-from phalanx.guarantees.differential_privacy.composed import (
-    Losses,
-    theorem_together,
-    tight_together,
-)
+from phalanx.guarantees.differential_privacy.composed import Losses, theorem_together, tight_together
 from phalanx.guarantees.differential_privacy.hockey_stick import tight_delta
 
 NONE = Fraction(0)

@@ -23,19 +23,7 @@ from phalanx.guarantees.differential_privacy.hockey_stick import theorem_delta, 
 from phalanx.guarantees.registry import from_public
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.forms.recoded import Recoded
-from support.recoded_cases import (
-    AGES,
-    JOBS,
-    PROMISE,
-    attributes,
-    beside,
-    columns,
-    encoded,
-    ordered,
-    people,
-    publish,
-    verdicts,
-)
+from support.recoded_cases import AGES, JOBS, PROMISE, attributes, beside, columns, encoded, ordered, people, publish, verdicts
 
 ROWS = people(600, 3)
 FEW = {"age": 2, "dose": 1, "since": 2, "job": 1, "zip": 2, "income": 3, "sex": 0, "ill": 0}

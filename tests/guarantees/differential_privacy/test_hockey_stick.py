@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 
 from naive import safe_sampling_delta as naive
 from phalanx.guarantees.differential_privacy import hockey_stick
-from phalanx.guarantees.differential_privacy.hockey_stick import (
-    one_row_less,
-    one_row_more,
-    theorem_applies,
-    theorem_delta,
-    tight_delta,
-)
+from phalanx.guarantees.differential_privacy.hockey_stick import one_row_less, one_row_more, theorem_applies, theorem_delta, tight_delta
 from phalanx.guarantees.differential_privacy.logarithms import exp_bounds
 from support.thoroughly import examples
 

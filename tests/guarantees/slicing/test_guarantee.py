@@ -17,12 +17,7 @@ from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
 from phalanx.guarantees.slicing import guarantee as slicing
 from phalanx.guarantees.slicing import posterior as source
-from phalanx.guarantees.slicing.guarantee import (
-    SlicedCloseness,
-    SlicedDistinct,
-    SlicedDiversity,
-    SlicedRecursive,
-)
+from phalanx.guarantees.slicing.guarantee import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
 from phalanx.guarantees.views.sliced import View
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence

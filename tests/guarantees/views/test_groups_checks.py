@@ -13,12 +13,7 @@ from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.guarantees.entropy import entropy_at_least
 from phalanx.guarantees.k_anonymity import KAnonymity
-from phalanx.guarantees.l_diversity import (
-    DistinctDiversity,
-    EntropyDiversity,
-    FrequencyDiversity,
-    RecursiveDiversity,
-)
+from phalanx.guarantees.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from phalanx.guarantees.levels import levels
 from phalanx.guarantees.m_invariance.guarantee import MInvariance
 from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness

@@ -10,15 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naive import balanced as naive
-from phalanx.methods.mondrian.balanced import (
-    Requirement,
-    Shares,
-    by_cuts,
-    by_even_cuts,
-    nothing_required,
-    nothing_shared,
-    sizes,
-)
+from phalanx.methods.mondrian.balanced import Requirement, Shares, by_cuts, by_even_cuts, nothing_required, nothing_shared, sizes
 from phalanx.methods.mondrian.kernels import balanced as kernel
 from phalanx.methods.mondrian.kernels import cuts as mondrian
 from phalanx.randomness import Randomness

@@ -17,15 +17,7 @@ from phalanx.errors import MethodError
 from phalanx.methods.mutual_cover import outputs
 from phalanx.methods.mutual_cover.kernels import exact_tables as exact_kernel
 from phalanx.methods.mutual_cover.kernels import outputs as kernel
-from phalanx.methods.mutual_cover.outputs import (
-    Problems,
-    Tables,
-    by_highs,
-    denominator_of,
-    part,
-    rounded,
-    solve,
-)
+from phalanx.methods.mutual_cover.outputs import Problems, Tables, by_highs, denominator_of, part, rounded, solve
 
 DELTAS = [Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 6), Fraction(2, 7), Fraction(3, 10), Fraction(5, 8), Fraction(33, 100), Fraction(1, 11)]
 

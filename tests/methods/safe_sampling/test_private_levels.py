@@ -14,12 +14,7 @@ from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
 from phalanx.methods.safe_sampling import private_levels
 from phalanx.methods.safe_sampling.private_choice import UNIT
-from phalanx.methods.safe_sampling.private_levels import (
-    choose_levels,
-    combinations,
-    qualities,
-    weights,
-)
+from phalanx.methods.safe_sampling.private_levels import choose_levels, combinations, qualities, weights
 from phalanx.methods.safe_sampling.schemes import Axes
 from support.scheme_cases import RANGE, TWINS, axes, microdata, odds_keep, rows
 from support.thoroughly import examples

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from guarantees.test_hostile_buckets import NO_TEXT, STRANGE
 
+from guarantees.consistency.test_hostile_buckets import NO_TEXT, STRANGE
 from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey

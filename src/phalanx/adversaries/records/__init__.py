@@ -1,0 +1,4 @@
+"""One release by its records, whose codes are the ``rows``.
+
+``linkage`` (``linking``, ``subsets``), ``informed`` (``nearness``), ``omniscient`` (``outcomes``, ``assignments``).
+"""

@@ -1,0 +1,4 @@
+"""Over a series: ``intersection``, ``history``, ``series_learning``; ``sightings``: who is followed.
+
+``growth`` (``growing``) replays how groups grew, ``counterfeits`` why they were needed; ``composition``: two publishers.
+"""

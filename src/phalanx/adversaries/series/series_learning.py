@@ -9,15 +9,7 @@ import polars as pl
 
 from phalanx.adversaries.base import Attack, asked, between, percent
 from phalanx.adversaries.groups.hosts import Floats
-from phalanx.adversaries.groups.learning import (
-    BINS,
-    MOST_ENTRIES,
-    ROUNDS,
-    SETTLED,
-    SWEEPS,
-    WEIGHT,
-    learned,
-)
+from phalanx.adversaries.groups.learning import BINS, MOST_ENTRIES, ROUNDS, SETTLED, SWEEPS, WEIGHT, learned
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.series.sightings import Sighting, Sightings, named
 from phalanx.errors import ReleaseError

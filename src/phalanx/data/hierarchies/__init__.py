@@ -1,0 +1,1 @@
+"""``hierarchy``: trees over an attribute's values; ``files``: as a steward writes them."""

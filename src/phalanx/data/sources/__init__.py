@@ -1,0 +1,1 @@
+"""Tables that come in: ``source``, by kind; ``csv_files``, ``databases``, ``frames``; ``reading``: the one reader, within the ``available_memory``."""

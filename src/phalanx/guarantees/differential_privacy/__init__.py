@@ -1,0 +1,1 @@
+"""Differential privacy: ``guarantee``; ``hockey_stick``: delta of one release; ``composed``: of many; ``logarithms``."""

@@ -15,17 +15,8 @@ from phalanx.errors import PlanError
 from phalanx.exact import Number, bounded, exact, readable, whole
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.recoded import Images, cell_faults, unlike_attributes
-from phalanx.guarantees.differential_privacy.composed import (
-    MOST_ROWS,
-    theorem_together,
-    tight_together,
-)
-from phalanx.guarantees.differential_privacy.hockey_stick import (
-    Bound,
-    theorem_applies,
-    theorem_delta,
-    tight_delta,
-)
+from phalanx.guarantees.differential_privacy.composed import MOST_ROWS, theorem_together, tight_together
+from phalanx.guarantees.differential_privacy.hockey_stick import Bound, theorem_applies, theorem_delta, tight_delta
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.forms.recoded import Recoded

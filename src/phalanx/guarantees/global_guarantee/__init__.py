@@ -1,0 +1,1 @@
+"""The global guarantee: ``guarantee``; ``breach``: the probability of a link; ``carried``: what a series carries on; ``cohorts``."""

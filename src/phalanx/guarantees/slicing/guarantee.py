@@ -22,18 +22,7 @@ from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.l_diversity import recursive_ratio
-from phalanx.guarantees.slicing.posterior import (
-    MOST_CANDIDATES,
-    Distribution,
-    Figure,
-    Floats,
-    Rough,
-    candidates,
-    largest,
-    matches,
-    roughly,
-    worst,
-)
+from phalanx.guarantees.slicing.posterior import MOST_CANDIDATES, Distribution, Figure, Floats, Rough, candidates, largest, matches, roughly, worst
 from phalanx.guarantees.t_closeness import domain_places, farthest
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.sliced import View

@@ -1,0 +1,1 @@
+"""What was published about each person is so: ``check``; ``buckets``, by form; ``coverage``: whether everybody is in it."""

@@ -1,0 +1,5 @@
+"""The global guarantee: ``method``, ``kernels``; ``rounds``: one release of it.
+
+``ratios``, ``exposures``, ``protected``, ``cohorts``: what a round recalls and demands. ``grouping``: its groups; ``uneven``: what a cut into unequal
+parts tells; ``emptied``: who is published without a value.
+"""

@@ -2,7 +2,7 @@
 
 How we differ from the paper. Groups are cut so that they do not point at holders (methods/mondrian/balanced.py), and whoever's budget is spent is published without a
 value, holder or not; the paper leaves the grouping open, and ``bottom-up`` grows groups around holders. A third strategy, ``adaptive``, spends what is left of
-each person's budget by how likely further exposures are (methods/global_guarantee/ratios.py). Permanent values, which the paper leaves open, are published in cohorts (methods/global_guarantee/cohorts.py).
+each person's budget by how likely further exposures are (methods/global_guarantee/ratios.py). Permanent values, which the paper leaves open, are published in cohorts (``cohorts``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,14 +19,7 @@ from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee as Promise
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
 from phalanx.methods.global_guarantee.protected import check_named
-from phalanx.methods.global_guarantee.ratios import (
-    Adaptive,
-    ConstantRatio,
-    Geometric,
-    Strategy,
-    again_of_horizon,
-    again_of_series,
-)
+from phalanx.methods.global_guarantee.ratios import Adaptive, ConstantRatio, Geometric, Strategy, again_of_horizon, again_of_series
 from phalanx.methods.global_guarantee.rounds import Round
 from phalanx.randomness import Randomness
 

@@ -19,22 +19,8 @@ from phalanx.exact import exact
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.global_guarantee.cohorts import Cohorts, Counterfeit, fit, stand_in
 from phalanx.methods.global_guarantee.emptied import Waiting, check_frequent
-from phalanx.methods.global_guarantee.exposures import (
-    Demands,
-    Hosts,
-    Recalled,
-    counted,
-    least_survival,
-)
-from phalanx.methods.global_guarantee.grouping import (
-    Crowd,
-    by_demand,
-    cut,
-    deal,
-    grow,
-    join,
-    places,
-)
+from phalanx.methods.global_guarantee.exposures import Demands, Hosts, Recalled, counted, least_survival
+from phalanx.methods.global_guarantee.grouping import Crowd, by_demand, cut, deal, grow, join, places
 from phalanx.methods.global_guarantee.kernels.exposures import left_of
 from phalanx.methods.global_guarantee.protected import Protected, frequent, suppress
 from phalanx.methods.global_guarantee.ratios import AtMost, Strategy

@@ -1,0 +1,1 @@
+"""m-Invariance: ``method``; ``signatures``: the sets of values among which persons are published; ``kernels``."""

@@ -1,0 +1,1 @@
+"""Mondrian: ``method``, ``kernels``; ``balanced``: groups that tell of nobody, for global-guarantee too. Its kernels cut for slicing and mutual cover as well."""

@@ -16,12 +16,7 @@ from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did
 from phalanx.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
-from phalanx.guarantees.l_diversity import (
-    DistinctDiversity,
-    EntropyDiversity,
-    FrequencyDiversity,
-    RecursiveDiversity,
-)
+from phalanx.guarantees.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from phalanx.guarantees.t_closeness import Closeness
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
 from phalanx.methods.mondrian.balanced import by_even_cuts

@@ -16,19 +16,7 @@ from phalanx.methods.mutual_cover.joint_highs import together_by_highs
 from phalanx.methods.mutual_cover.kernels import joint_outputs as kernel
 from phalanx.methods.mutual_cover.large_groups import LARGE, change_by_turns
 from phalanx.methods.mutual_cover.layout import Layout
-from phalanx.methods.mutual_cover.outputs import (
-    Floats,
-    Ints,
-    Problems,
-    check_delta,
-    denominator_for,
-    fitting,
-    in_threads,
-    part,
-    ranges,
-    rounded,
-    solve,
-)
+from phalanx.methods.mutual_cover.outputs import Floats, Ints, Problems, check_delta, denominator_for, fitting, in_threads, part, ranges, rounded, solve
 from phalanx.methods.mutual_cover.outputs import Tables as Solved
 
 _ATTEMPTS: Final = ((10.0, 0.0), (10.0, 1e-9), (1e4, 1e-9))

@@ -21,20 +21,7 @@ from phalanx.errors import PlanError
 from phalanx.methods.safe_sampling.axes import Banded, Grid, Nodes
 from phalanx.methods.safe_sampling.kernels import images as safe_sampling
 from phalanx.methods.safe_sampling.kernels import private_partition as kernel
-from phalanx.methods.safe_sampling.partitions import (
-    Box,
-    Cut,
-    Node,
-    Opened,
-    Part,
-    PartitionScheme,
-    Places,
-    Span,
-    groups,
-    narrowed,
-    open_axes,
-    whole,
-)
+from phalanx.methods.safe_sampling.partitions import Box, Cut, Node, Opened, Part, PartitionScheme, Places, Span, groups, narrowed, open_axes, whole
 from phalanx.methods.safe_sampling.private_choice import UNIT, PrivateChoice
 from phalanx.methods.safe_sampling.schemes import Axes
 

@@ -14,12 +14,7 @@ from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did
 from phalanx.exact import Number, bounded, exact, is_list, plain, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.slicing.counting import SlicedCounting
-from phalanx.guarantees.slicing.guarantee import (
-    SlicedCloseness,
-    SlicedDistinct,
-    SlicedDiversity,
-    SlicedRecursive,
-)
+from phalanx.guarantees.slicing.guarantee import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.mondrian.method import Mondrian, balanced_partition
 from phalanx.methods.slicing.column_boxes import column_boxes

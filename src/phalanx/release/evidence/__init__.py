@@ -1,0 +1,1 @@
+"""What may be laid beside published files: ``evidence``; ``exposures``, ``outputs``: the formats of two parts of it."""

@@ -1,0 +1,1 @@
+"""The published forms, one file each; ``phalanx.release.form`` says what they have in common."""

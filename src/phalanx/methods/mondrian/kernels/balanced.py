@@ -23,14 +23,7 @@ import numpy.typing as npt
 
 from phalanx.kernels import njit
 from phalanx.methods.mondrian.kernels.cells import select
-from phalanx.methods.mondrian.kernels.cuts import (
-    DISTANCE,
-    DIVERSITY,
-    FREQUENCY,
-    NONE,
-    close,
-    diverse,
-)
+from phalanx.methods.mondrian.kernels.cuts import DISTANCE, DIVERSITY, FREQUENCY, NONE, close, diverse
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]

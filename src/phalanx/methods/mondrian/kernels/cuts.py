@@ -16,19 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.kernels import njit
-from phalanx.methods.mondrian.kernels.cutting import (
-    WAITING,
-    Codes,
-    Floats,
-    Ints,
-    measure,
-    median,
-    move,
-    put,
-    way,
-    ways,
-    widest,
-)
+from phalanx.methods.mondrian.kernels.cutting import WAITING, Codes, Floats, Ints, measure, median, move, put, way, ways, widest
 
 # What a group must meet, as one array of integers; fractions are kept as numerator and denominator, each below 2**31.
 K, DIVERSITY, L_NUM, L_DEN, C_NUM, C_DEN, DISTANCE, T_NUM, T_DEN, ROWS, RELAXED = range(11)

@@ -13,26 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.kernels import njit
-from phalanx.methods.mondrian.kernels.cuts import (
-    DISTANCE,
-    DIVERSITY,
-    NONE,
-    K,
-    count_here,
-    sides_keep,
-)
-from phalanx.methods.mondrian.kernels.cutting import (
-    WAITING,
-    Codes,
-    Floats,
-    Ints,
-    measure,
-    median,
-    move,
-    put,
-    way,
-    ways,
-)
+from phalanx.methods.mondrian.kernels.cuts import DISTANCE, DIVERSITY, NONE, K, count_here, sides_keep
+from phalanx.methods.mondrian.kernels.cutting import WAITING, Codes, Floats, Ints, measure, median, move, put, way, ways
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 

@@ -1,0 +1,1 @@
+"""``images``: images of rows and their counts; ``private_partition``: what the cuts of a box would bring."""

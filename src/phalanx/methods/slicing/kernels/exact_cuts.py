@@ -19,19 +19,7 @@ import numpy.typing as npt
 
 from phalanx.kernels import njit
 from phalanx.methods.mondrian.kernels.cuts import L_DEN, L_NUM, RELAXED, K
-from phalanx.methods.mondrian.kernels.cutting import (
-    WAITING,
-    Codes,
-    Floats,
-    Ints,
-    measure,
-    median,
-    move,
-    put,
-    way,
-    ways,
-    widest,
-)
+from phalanx.methods.mondrian.kernels.cutting import WAITING, Codes, Floats, Ints, measure, median, move, put, way, ways, widest
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 

@@ -10,31 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.kernels import njit
-from phalanx.methods.mondrian.kernels.cuts import (
-    DISTANCE,
-    DIVERSITY,
-    FREQUENCY,
-    L_DEN,
-    L_NUM,
-    NONE,
-    RELAXED,
-    K,
-    close,
-    diverse,
-)
-from phalanx.methods.mondrian.kernels.cutting import (
-    WAITING,
-    Codes,
-    Floats,
-    Ints,
-    measure,
-    median,
-    move,
-    put,
-    way,
-    ways,
-    widest,
-)
+from phalanx.methods.mondrian.kernels.cuts import DISTANCE, DIVERSITY, FREQUENCY, L_DEN, L_NUM, NONE, RELAXED, K, close, diverse
+from phalanx.methods.mondrian.kernels.cutting import WAITING, Codes, Floats, Ints, measure, median, move, put, way, ways, widest
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
