@@ -40,7 +40,7 @@ def publish(source: Path, folder: Path, k: int, seconds: Seconds) -> int:
         with timed(seconds, "  cut and generalize"):
             draft = method.publish(microdata, Memory(), Randomness.secure())
         with timed(seconds, "  write"):
-            manifest = write_folder(folder, draft.form, ["parquet"], series="benchmark", number=1, method=method.public(), guarantees=[], boxes="tight")
+            manifest = write_folder(folder, draft.form, ["parquet"], series="benchmark", number=1, method=method.parameters(), guarantees=[], boxes="tight")
     with timed(seconds, "kernel alone"):
         partition(method, microdata.quasi, None)
     return manifest.groups

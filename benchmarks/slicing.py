@@ -3,7 +3,7 @@
     python benchmarks/slicing.py [--rounds 5] [--only adult|acs|growth]
 
 ``adult``: OCC-7 of the paper, 45,222 complete rows, two columns, two attributes in the sensitive one. Of women 25.4 % are in one occupation, so that l = 5 as a bound on
-p(t, s) cannot be kept with sex beside occupation. What is timed is l = 3.9, the largest that can, l = 5 with the fewest rows held back that make it possible (989), l = 5
+p(t, s) cannot be kept with sex beside occupation. What is timed is l = 3.9, the largest that can, l = 5 with the fewest rows suppressed that make it possible (989), l = 5
 as a number of distinct values, and l = 5 with occupation alone. ``acs``: 295,243 rows of a census extract. ``growth``: from
 50,000 to 250,000 rows with the local check, which should take 5 times as long.
 
@@ -36,8 +36,8 @@ CENSUS_LIKE = {"age": 79, "sex": 2, "education17": 17, "birthplace57": 57, "occu
 ADULT: dict[str, dict[str, Any]] = {
     "l = 3.9, exact, strict": {"l": 3.9, "sensitive_column_size": 2},
     "l = 3.9, exact, relaxed": {"l": 3.9, "sensitive_column_size": 2, "cuts": "relaxed"},
-    "l = 5, exact, strict, 2.2 % held back": {"l": 5, "sensitive_column_size": 2, "not_eligible": "hold-back"},
-    "l = 5, exact, relaxed, 2.2 % held back": {"l": 5, "sensitive_column_size": 2, "cuts": "relaxed", "not_eligible": "hold-back"},
+    "l = 5, exact, strict, 2.2 % suppressed": {"l": 5, "sensitive_column_size": 2, "not_eligible": "suppress"},
+    "l = 5, exact, relaxed, 2.2 % suppressed": {"l": 5, "sensitive_column_size": 2, "cuts": "relaxed", "not_eligible": "suppress"},
     "l = 5 distinct, exact, strict": {"l": 5, "diversity": "distinct", "sensitive_column_size": 2},
     "l = 5, occupation alone, exact, relaxed": {"l": 5, "sensitive_column_size": 1, "cuts": "relaxed"},
     "l = 3, against membership": {"l": 3, "sensitive_column_size": 2, "grouping": "membership", "bucket_size": 100},

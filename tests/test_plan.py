@@ -40,7 +40,7 @@ def test_the_example_of_the_design(tmp_path):
 
     assert plan.name == "discharges"
     assert schema.columns == ("patient", "age", "zip", "diagnosis", "notes")
-    assert schema.hierarchies["zip"].public() == {"kind": "prefix", "lengths": [5, 3, 0]}
+    assert schema.hierarchies["zip"].parameters() == {"kind": "prefix", "lengths": [5, 3, 0]}
     assert (schema.missing, schema.keep, schema.types) == ("refuse", (), {})
     assert plan.source_path() == str(tmp_path / "in" / "discharges.parquet")
     assert plan.query is None
@@ -82,9 +82,9 @@ def test_hierarchies_of_every_kind(tmp_path):
         ),
     )
 
-    kinds = {name: h.public()["kind"] for name, h in plan.schema().hierarchies.items()}
+    kinds = {name: h.parameters()["kind"] for name, h in plan.schema().hierarchies.items()}
     assert kinds == {"zip": "prefix", "age": "bands", "diagnosis": "tree", "patient": "tree", "notes": "tree"}
-    assert plan.schema().hierarchies["notes"].public()["paths"] == [["x", "a", "*"], ["1", "a", "*"], ["true", "a", "*"]]
+    assert plan.schema().hierarchies["notes"].parameters()["paths"] == [["x", "a", "*"], ["1", "a", "*"], ["true", "a", "*"]]
 
 
 WRONG = [

@@ -53,7 +53,7 @@ def main() -> None:
         for l in (2, 3):
             methods: dict[str, Method] = {
                 "Mondrian, l-diverse": Mondrian(l=l, cuts="strict"),
-                "m-invariance": MInvariance(m=l, changed="new-record", not_eligible="hold-back"),
+                "m-invariance": MInvariance(m=l, changed="new-record", not_eligible="suppress"),
                 "global guarantee": GlobalGuarantee(l=l, protect=protected, expected_later=protected),
             }
             for name, method in methods.items():

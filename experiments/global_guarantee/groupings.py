@@ -88,8 +88,8 @@ def measured(tables: Tables, method: GlobalGuarantee) -> list[str]:
         draft = method.publish(microdata, memory, Randomness.secure())
         remembered = {name: pl.concat([memory.tables[name], t]) if name in memory.tables else t for name, t in draft.remember.items()}
         mapping = pl.DataFrame({"person": microdata.persons, "group": draft.groups})
-        memory = Memory(memory.releases + 1, {**memory.tables, **remembered}, mapping, draft.carry)
-        shown = (draft.shown or microdata).sensitive
+        memory = Memory(memory.releases + 1, {**memory.tables, **remembered}, mapping, draft.state)
+        shown = (draft.suppressed_microdata or microdata).sensitive
         held = shown.domain.values.is_in(pl.Series(protected).implode()).fill_null(value=False).to_numpy()[shown.codes]
         places = np.stack([c.domain.normalised[c.codes] for c in microdata.quasi])
         found = pl.DataFrame({"group": draft.groups, "held": held, **{f"q{i}": p for i, p in enumerate(places)}}).filter(pl.col("group") > 0)
@@ -100,7 +100,7 @@ def measured(tables: Tables, method: GlobalGuarantee) -> list[str]:
         sizes.append(with_one["n"].mean() or 0.0)
         widths.append(with_one["width"].mean() or 0.0)
         rows.append(float((groups["width"] * groups["n"]).sum() / groups["n"].sum()))
-        suppressed.append(sum(draft.suppressed_values.values()) + sum((draft.held_back or {}).values()))
+        suppressed.append(sum(draft.suppressed_values.values()) + sum((draft.suppressed_rows or {}).values()))
     first = next((i + 1 for i, values in enumerate(suppressed) if values), "")
     return [f"{np.mean(sizes):.2f}", f"{100 * np.mean(widths):.2f}", f"{100 * np.mean(rows):.2f}", sum(suppressed), first, f"{time.perf_counter() - began:.1f}"]
 

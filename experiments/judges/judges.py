@@ -31,13 +31,13 @@ HERE = Path(__file__).resolve().parent
 QUASI, SENSITIVE = ["born", "female", "married", "income"], "educ"
 SCHEMA = Schema(identifier="id", quasi=QUASI, sensitive=SENSITIVE, types={"income": "numeric"})
 EXPECTED = 0.1
-SERIES = {"l-diverse Mondrian, k = 4, l = 2": Mondrian(k=4, l=2), "m-invariance, m = 2": MInvariance(m=2, not_eligible="hold-back")}
+SERIES = {"l-diverse Mondrian, k = 4, l = 2": Mondrian(k=4, l=2), "m-invariance, m = 2": MInvariance(m=2, not_eligible="suppress")}
 ONE = {
     "as it is": Mondrian(k=1, t="0.99999"),  # which no group reaches: a promise of nothing is refused
     "k = 5, l = 2": Mondrian(k=5, l=2),
     "k = 20, l = 2": Mondrian(k=20, l=2),
     "k = 200, l = 2": Mondrian(k=200, l=2),
-    "m-invariance, m = 3": MInvariance(m=3, not_eligible="hold-back"),
+    "m-invariance, m = 3": MInvariance(m=3, not_eligible="suppress"),
 }
 
 

@@ -59,8 +59,8 @@ def published(method: Method, microdata: Microdata) -> Release:
     """A seeded publication; nothing leaves."""
     form = method.publish(microdata, Memory(), Randomness.seeded(1)).form
     manifest = Manifest(
-        series="experiment", number=1, form=form.kind, method=method.public(), guarantees=[], attributes=list(form.attributes), rows=form.rows,
-        groups=form.groups, counterfeits=0, boxes="tight", files=[], **form.said(),
+        series="experiment", number=1, form=form.kind, method=method.parameters(), guarantees=[], attributes=list(form.attributes), rows=form.rows,
+        groups=form.groups, counterfeits=0, boxes="tight", files=[], **form.manifest_fields(),
     )  # fmt: skip
     return Release(manifest, form, Path())
 

@@ -89,7 +89,7 @@ def per_release(run: common.Run, tables: Sequence[pl.DataFrame], schema: Schema,
         if asked.everything and (p.number == 1 or p.number % 5 == 0):
             error = f"{common.workload_error(p, run.microdata(table, schema), theta=THETA, queries=QUERIES, seed=p.number):.1%}"
         rows.append((p.number, p.rows, p.groups, common.signatures(p), p.counterfeits, p.suppressed, f"{p.seconds:.2f}", error))
-    return common.table_of(("release", "rows", "groups", "signatures", "counterfeits", "held back", "seconds", "workload error"), rows)
+    return common.table_of(("release", "rows", "groups", "signatures", "counterfeits", "suppressed", "seconds", "workload error"), rows)
 
 
 def workload_errors(runs: dict[int, common.Run], tables: Sequence[pl.DataFrame], schema: Schema, asked: Asked, to: Path) -> str:

@@ -55,7 +55,7 @@ def of_hospitals(given: argparse.Namespace) -> Iterator[Case]:
         tables = [t.drop("release", *others) for t in everything.partition_by("release", maintain_order=True)][: given.releases]
         m, _ = diabetes.most(diabetes.newcomers(tables), sensitive)
         schema = Schema(identifier=diabetes.PERSON, quasi=diabetes.QUASI, sensitive=sensitive, missing="value")
-        yield Case(name=f"diabetes, {sensitive}, m = {m}", tables=tables, schema=schema, parameters={"m": m, "changed": "hold-back"})
+        yield Case(name=f"diabetes, {sensitive}, m = {m}", tables=tables, schema=schema, parameters={"m": m, "changed": "suppress"})
 
 
 def of_panel(given: argparse.Namespace) -> Iterator[Case]:
@@ -63,7 +63,7 @@ def of_panel(given: argparse.Namespace) -> Iterator[Case]:
     tables = [people.filter(pl.col("year") == year).drop("year") for year in RELEASES][: given.releases]
     schema = Schema(identifier="id", quasi=QUASI, sensitive="educ")
     for m in (2, 3):
-        yield Case(name=f"panel, educ, m = {m}", tables=tables, schema=schema, parameters={"m": m, "changed": "hold-back", "not_eligible": "hold-back"})
+        yield Case(name=f"panel, educ, m = {m}", tables=tables, schema=schema, parameters={"m": m, "changed": "suppress", "not_eligible": "suppress"})
 
 
 SERIES = {"acs": of_census, "diabetes": of_hospitals, "panel": of_panel}

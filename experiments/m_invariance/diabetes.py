@@ -81,8 +81,8 @@ def experiment(everything: pl.DataFrame, sensitive: str, releases: int, to: Path
         raise SystemExit(f"{sensitive}: some value is shared by more than half of the newcomers of a release, and nothing can be promised.")
     schema = Schema(identifier=PERSON, quasi=QUASI, sensitive=sensitive, missing="value")
     methods: dict[str, tuple[str, Method]] = {
-        "remembering": ("m-invariance, remembering", MInvariance(m=m, changed="hold-back")),
-        "forgetting": ("m-invariance, forgetting", MInvariance(m=m, changed="hold-back", not_eligible="hold-back", remember=False)),
+        "remembering": ("m-invariance, remembering", MInvariance(m=m, changed="suppress")),
+        "forgetting": ("m-invariance, forgetting", MInvariance(m=m, changed="suppress", not_eligible="suppress", remember=False)),
         "mondrian": ("Mondrian", Mondrian(k=m, l=m, cuts="strict")),
     }
     runs = {name: common.publish(tables, name=name, schema=schema, method=method, to=to) for name, (_, method) in methods.items()}
@@ -92,19 +92,19 @@ def experiment(everything: pl.DataFrame, sensitive: str, releases: int, to: Path
         (p.number, t.height, n.height, f"{share / n.height:.1%}", p.rows, p.groups, p.counterfeits, p.suppressed, f"{p.seconds:.2f}")
         for p, t, n, share in zip(runs["remembering"].published, tables, new, top, strict=True)
     ]
-    print(common.table_of(("release", "patients", "new", "of them with the top value", "rows", "groups", "counterfeits", "held back", "seconds"), rows))
+    print(common.table_of(("release", "patients", "new", "of them with the top value", "rows", "groups", "counterfeits", "suppressed", "seconds"), rows))
     print(f"\nAll three, l = m = {m}:\n")
     attacked = [(methods[name][0], *figures(run, tables)) for name, run in runs.items()]
-    print(common.table_of(("published by", "patients", "counterfeits", "held back", "exposed by box", "exposed by group"), attacked))
+    print(common.table_of(("published by", "patients", "counterfeits", "suppressed", "exposed by box", "exposed by group"), attacked))
 
 
 def figures(run: common.Run, tables: Sequence[pl.DataFrame]) -> tuple[int, int, int, int, int]:
-    """Patients, counterfeits, rows held back; patients exposed by the intersection adversary, by box and by group."""
+    """Patients, counterfeits, rows suppressed; patients exposed by the intersection adversary, by box and by group."""
     evidence, _ = gather_evidence(run.releases, ledger=run.ledger, originals=tables, identifier=PERSON)
     by_box = Intersection(view="box").attack(run.releases, evidence)
     by_group = Intersection(view="person").attack(run.releases, evidence)
-    counterfeits, held_back = sum(p.counterfeits for p in run.published), sum(p.suppressed for p in run.published)
-    return by_group.persons, counterfeits, held_back, by_box.exposed, by_group.exposed
+    counterfeits, suppressed_rows = sum(p.counterfeits for p in run.published), sum(p.suppressed for p in run.published)
+    return by_group.persons, counterfeits, suppressed_rows, by_box.exposed, by_group.exposed
 
 
 def main() -> None:

@@ -124,7 +124,7 @@ class Beside:
     def ours(self, **parameters: Any) -> Found:
         method = Cover(**({"l": L} | parameters))
         drafts = (publish(method, seed) for seed in range(1, self.runs + 1))
-        return self.found(((rows_of(d), d.form, d.groups, d.outputs) for d in drafts), method.public())
+        return self.found(((rows_of(d), d.form, d.groups, d.outputs) for d in drafts), method.parameters())
 
     def program(self) -> None:
         """The authors' program as measured, and as rebuilt."""

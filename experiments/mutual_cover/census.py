@@ -83,21 +83,21 @@ class Diverse(MutualCover):
         more: dict[str, Any] = {} if self.grouping == "mondrian" else {"cutter": cutter, "places": [distance.line for distance in distances]}
         return partition(rule, microdata.quasi, microdata.sensitive, of=microdata.schema.sensitive, **more)
 
-    def public(self) -> dict[str, Any]:
-        return super().public() | {"l": plain(self.l), "diversity": self.diversity}
+    def parameters(self) -> dict[str, Any]:
+        return super().parameters() | {"l": plain(self.l), "diversity": self.diversity}
 
 
 class Cover(Diverse):
     """Mutual cover that solves its tables once for all drafts: they follow from the table and the parameters, and nothing of them is random."""
 
     def _maker(self, microdata: Microdata, distances: list[Distance]) -> Any:
-        return _Solved(str(self.public()), super()._maker(microdata, distances))
+        return _Solved(str(self.parameters()), super()._maker(microdata, distances))
 
 
 def solved(method: Cover) -> Tables:
     """The tables that drafts by a method are drawn from."""
     publish(method, 1)
-    return _TABLES[str(method.public())]
+    return _TABLES[str(method.parameters())]
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def rows_of(draft: Draft) -> Ints:
 
 def attacked(adversary: Any, form: Form, rows: Ints | None = None, outputs: OutputTables | None = None, method: dict[str, Any] | None = None) -> Attack:
     """What an adversary makes of one release, given the table, which row is whose (``rows``, from 1) and the tables it was drawn from."""
-    said = {"series": "census", "number": 1, "method": method or {}, "guarantees": [], "boxes": "tight", "files": [], **form.said()}
+    said = {"series": "census", "number": 1, "method": method or {}, "guarantees": [], "boxes": "tight", "files": [], **form.manifest_fields()}
     manifest = Manifest(form=form.kind, attributes=list(form.attributes), rows=form.rows, groups=form.groups, counterfeits=0, **said)
     evidence = Evidence(microdata={1: microdata()}, rows={} if rows is None else {1: rows}, outputs={} if outputs is None else {1: outputs})
     return adversary.attack([Release(manifest, form, Path("nowhere"))], evidence)

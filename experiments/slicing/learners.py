@@ -47,7 +47,7 @@ def main() -> None:
     baseline = 0.0
     for what, method in WAYS.items():
         form = publish(method, table, 1).form
-        said = {"series": "adult", "number": 1, "method": method.public(), "guarantees": [], "boxes": "tight", "files": [], **form.said()}
+        said = {"series": "adult", "number": 1, "method": method.parameters(), "guarantees": [], "boxes": "tight", "files": [], **form.manifest_fields()}
         manifest = Manifest(form=form.kind, attributes=list(form.attributes), rows=form.rows, groups=form.groups, counterfeits=0, **said)
         evidence = Evidence(microdata={1: table})
         law, learning = (Posterior(by=by).attack([Release(manifest, form, Path("nowhere"))], evidence) for by in ("law", "learning"))  # type: ignore[arg-type]

@@ -56,7 +56,9 @@ def figures() -> None:
                 continue
             seconds = time.perf_counter() - began
             about = {"series": "s", "number": 1, "method": {}, "guarantees": [], "boxes": "exact", "not_for_publication": True, "files": []}
-            manifest = Manifest(form="sliced", attributes=list(form.attributes), rows=form.rows, groups=form.groups, counterfeits=0, **form.said(), **about)
+            manifest = Manifest(
+                form="sliced", attributes=list(form.attributes), rows=form.rows, groups=form.groups, counterfeits=0, **form.manifest_fields(), **about
+            )
             found = Posterior(bound=f"1/{l}").attack([Release(manifest, form, None)], Evidence(microdata={1: table}))
             rows.append([title, l, form.groups, *(f"{of.above}, {of.largest:.4f}" for of in found.readings.values()), f"{seconds:.1f}"])
     header = ["table", "l", "buckets", "by shares: persons above 1/l, largest", "by rows", "by counting", "seconds"]

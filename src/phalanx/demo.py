@@ -84,8 +84,8 @@ def run(to: Path, progress: Callable[[str], None]) -> Demo:
     years = [people.filter(pl.col("year") == year).drop("year") for year in RELEASES]
     methods: dict[str, Method] = {
         WAYS[0]: Mondrian(k=2, l=2, cuts="strict"),
-        WAYS[1]: MInvariance(m=2, remember=False, changed="hold-back", not_eligible="hold-back"),
-        WAYS[2]: MInvariance(m=2, changed="hold-back", not_eligible="hold-back"),
+        WAYS[1]: MInvariance(m=2, remember=False, changed="suppress", not_eligible="suppress"),
+        WAYS[2]: MInvariance(m=2, changed="suppress", not_eligible="suppress"),
     }
     outcomes, report = [], to
     for (way, method), name in zip(methods.items(), ("mondrian", "forgetting", "remembering"), strict=True):

@@ -119,7 +119,7 @@ WRONG = {
 
 FIRST = {
     "m above the number of values": (plan(method=METHOD + "m = 5"), "lower m to at most 4"),
-    "m above everything, held back": (plan(method=METHOD + 'm = 1000\nnot_eligible = "hold-back"'), "every row would be held back"),
+    "m above everything, suppressed": (plan(method=METHOD + 'm = 1000\nnot_eligible = "suppress"'), "every row would be suppressed"),
     "k above the number of rows": (plan(method='name = "mondrian"\nk = 1000'), "k"),
 }
 LATER = {

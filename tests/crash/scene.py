@@ -26,7 +26,7 @@ SCHEMA = Schema(
     drop=["notes"],
     types={"income": "numeric", "town": "categorical"},
 )
-METHOD = MInvariance(m=5, changed="hold-back", not_eligible="hold-back")
+METHOD = MInvariance(m=5, changed="suppress", not_eligible="suppress")
 
 
 def person(number: int, rank: int, **other: Any) -> dict[str, Any]:

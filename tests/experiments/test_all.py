@@ -98,9 +98,9 @@ def test_the_hospital_series_exposes_nobody_who_is_remembered(tmp_path):
     assert ran.returncode == 0, ran.stderr
     for heading in ("Sensitive: chapter", "Sensitive: block"):
         ways = {row[0]: list(map(int, row[1:])) for row in table_after(ran.stdout[ran.stdout.index(heading) :], "All three")}
-        patients, _, held_back, by_box, by_group = ways["m-invariance, remembering"]
+        patients, _, suppressed_rows, by_box, by_group = ways["m-invariance, remembering"]
         assert patients > 500
-        assert held_back > 0
+        assert suppressed_rows > 0
         assert (by_box, by_group) == (0, 0)
         assert ways["Mondrian"][4] > 0
 

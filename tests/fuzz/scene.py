@@ -17,7 +17,7 @@ MARKER, MARKED_NUMBER, PASSWORD = "Qz7hidden", "27182818", "Pw9secret"
 """What stands in the tables, as a part of every text and of every number of one column, and in urls; it must be in no output."""
 
 METHODS = {
-    "ward": 'name = "m-invariance"\nm = 2\nchanged = "hold-back"',
+    "ward": 'name = "m-invariance"\nm = 2\nchanged = "suppress"',
     "mondrian": 'name = "mondrian"\nk = 4\nl = 2\ncuts = "strict"',
     "anatomy": 'name = "anatomy"\nl = 2',
     "slicing": 'name = "slicing"\ncolumns = 2\nsensitive_column_size = 1\nl = 2',

@@ -41,7 +41,7 @@ def results(made):
         (Slicing(l=2, grouping="random", bucket_size=2, sensitive_column_size=1), True, []),
         (Slicing(l=2, grouping="random", bucket_size=2, columns=[["age"], ["ill"]]), True, []),
         (Slicing(l=2, grouping="random", bucket_size=2), False, []),
-        (Slicing(l=2, grouping="membership", bucket_size=2, not_eligible="hold-back"), False, ["not eligible"]),
+        (Slicing(l=2, grouping="membership", bucket_size=2, not_eligible="suppress"), False, ["not eligible"]),
         (Slicing(l=2, grouping="membership", bucket_size=2, columns=[["age"], ["ill"]]), True, []),
         (Slicing(l=2), False, []),
         (Slicing(l=2, cuts="balanced"), False, []),
@@ -52,7 +52,7 @@ def results(made):
         (MInvariance(m=2, balancing="paper"), False, []),
         (MInvariance(m=2, remember=False), False, []),
         (MInvariance(m=2, changed="new-record"), False, []),
-        (MInvariance(m=2, changed="hold-back", not_eligible="hold-back"), False, ["changed value", "not eligible"]),
+        (MInvariance(m=2, changed="suppress", not_eligible="suppress"), False, ["changed value", "not eligible"]),
         (GlobalGuarantee(l=2), True, ["spent budget"]),
         (GlobalGuarantee(l=2, permanent=["hiv"]), False, ["spent budget"]),
         (GlobalGuarantee(l=2, grouping="bottom-up"), False, ["no group"]),
@@ -67,8 +67,8 @@ def test_every_method_states_both(method, known, suppresses):
 
 
 def test_suppressed_rows_are_not_covered(tmp_path, monkeypatch, capsys):
-    """Rows were held back because their value is frequent: the manifest, ``verify`` in words and as JSON, and the report say that nothing covers them."""
-    (made,) = publish(tmp_path, MInvariance(m=2, not_eligible="hold-back"))
+    """Rows were suppressed because their value is frequent: the manifest, ``verify`` in words and as JSON, and the report say that nothing covers them."""
+    (made,) = publish(tmp_path, MInvariance(m=2, not_eligible="suppress"))
     assert made.suppressed == 4
     assert json.loads((made.path / NAME).read_text())["may_suppress"] == ["not eligible"]
 
@@ -92,7 +92,7 @@ def test_suppressed_rows_are_not_covered(tmp_path, monkeypatch, capsys):
 
 def test_whether_it_came_to_it_is_not_said(tmp_path):
     """The manifest of a table from which nothing had to be suppressed says what that of one does from which rows were: the bit would be about values."""
-    method = MInvariance(m=2, not_eligible="hold-back")
+    method = MInvariance(m=2, not_eligible="suppress")
     (few,), (none,) = publish(tmp_path / "a", method), publish(tmp_path / "b", method, people("aabbccdd"))
     assert (few.suppressed, none.suppressed) == (4, 0)
     assert few.manifest.may_suppress == none.manifest.may_suppress == ["not eligible"]
@@ -133,7 +133,7 @@ def test_a_plan_publishes_what_its_method_states(tmp_path):
     """From a plan as from Python."""
     people().write_csv(tmp_path / "t.csv")
     text = '[series]\nname = "c"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi = ["age"]\nsensitive = "ill"\n'
-    (tmp_path / "plan.toml").write_text(text + '[method]\nname = "slicing"\nl = 2\ncolumns = 2\nnot_eligible = "hold-back"\n[publish]\nto = "out"\n')
+    (tmp_path / "plan.toml").write_text(text + '[method]\nname = "slicing"\nl = 2\ncolumns = 2\nnot_eligible = "suppress"\n[publish]\nto = "out"\n')
     plan = Plan.read(tmp_path / "plan.toml")
     made = plan.series().publish(pl.read_csv(tmp_path / "t.csv"))
     assert made.manifest.may_suppress == ["not eligible"] and made.manifest.holds_if_method_known is False

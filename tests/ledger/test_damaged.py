@@ -22,7 +22,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for number in (1, 2):
                 entry = ReleaseEntry(number=number, folder=f"/out/{series}-{number}", staging=".s", digest=f"{number}" * 64, summary={"rows": 2, "é": None})
                 table = pl.DataFrame({"n": [number]})
-                ledger.commit(series, entry, promise={"m": 2}, remember={"t": table}, groups=None, carry={"c": table})
+                ledger.commit(series, entry, promise={"m": 2}, remember={"t": table}, groups=None, state={"c": table})
     return file
 
 
@@ -32,7 +32,7 @@ def everything(url: str) -> list[object]:
         said: list[object] = [ledger.series()]
         for series in ("a", "b"):
             said += [ledger.promise(series), ledger.releases(series, marked=True), ledger.moved(series), ledger.reconciled(series)]
-            said += [{name: t.to_dicts() for name, t in tables.items()} for tables in (ledger.remembered(series), ledger.carried(series))]
+            said += [{name: t.to_dicts() for name, t in tables.items()} for tables in (ledger.remembered(series), ledger.state(series))]
         return said
 
 

@@ -39,7 +39,7 @@ NAMES += ['it\'s "quoted" `x`', "'; DROP TABLE releases; --", "$1", "?", "%s {0}
 def test_any_name_goes_round(url: str, name: str) -> None:
     """Whatever a series, a folder or a table of the memory is called, it comes back as it was, also after reopening."""
     memory = pl.DataFrame({"person": [b"\x01" * 16], "signature": ["flu"]})
-    entry = entry_of(1, folder=name, staging=name + "~", summary={name: [1, None, {"held_back": {name: 2}}]})
+    entry = entry_of(1, folder=name, staging=name + "~", summary={name: [1, None, {"suppressed_rows": {name: 2}}]})
     with Ledger.open(url) as ledger:
         ledger.commit(name, entry, promise={name: name}, remember={name: memory}, groups=None)
     with Ledger.open(url, create=False) as ledger:
@@ -148,12 +148,12 @@ def test_only_the_next_release_is_taken(ledger: Ledger, number: int, words: str)
 
 def test_a_series_keeps_its_promise(ledger: Ledger) -> None:
     """A release under another promise is refused; the same promise in another order of keys is the same."""
-    ledger.commit("visits", entry_of(1), promise={"m": 2, "per": "person"}, remember={}, groups=None)
-    ledger.commit("visits", entry_of(2), promise={"per": "person", "m": 2}, remember={}, groups=None)
+    ledger.commit("visits", entry_of(1), promise={"m": 2, "privacy_unit": "person"}, remember={}, groups=None)
+    ledger.commit("visits", entry_of(2), promise={"privacy_unit": "person", "m": 2}, remember={}, groups=None)
     with pytest.raises(LedgerError, match="promises something else"):
-        ledger.commit("visits", entry_of(3), promise={"m": 3, "per": "person"}, remember={}, groups=None)
+        ledger.commit("visits", entry_of(3), promise={"m": 3, "privacy_unit": "person"}, remember={}, groups=None)
     assert len(ledger.releases("visits")) == 2
-    assert ledger.promise("visits") == {"m": 2, "per": "person"}
+    assert ledger.promise("visits") == {"m": 2, "privacy_unit": "person"}
 
 
 def statements_of(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> list[str]:
@@ -249,20 +249,20 @@ def frame(*numbers: int) -> pl.DataFrame:
 
 def carry(ledger: Ledger, number: int, **tables: pl.DataFrame) -> None:
     """Publish a release of ``visits`` that remembers one table and carries others."""
-    ledger.commit("visits", entry_of(number), promise=PROMISE, remember={"t": frame(number)}, groups=None, carry=tables)
+    ledger.commit("visits", entry_of(number), promise=PROMISE, remember={"t": frame(number)}, groups=None, state=tables)
 
 
 def test_what_is_carried_is_replaced(ledger: Ledger) -> None:
     """The last release's tables are all that is carried; those of the release before are gone from the database, and what is remembered stays."""
-    assert ledger.carried("visits") == {}
+    assert ledger.state("visits") == {}
     carry(ledger, 1, a=frame(1), b=frame(10))
-    assert {name: f["n"].to_list() for name, f in ledger.carried("visits").items()} == {"a": [1], "b": [10]}
+    assert {name: f["n"].to_list() for name, f in ledger.state("visits").items()} == {"a": [1], "b": [10]}
     carry(ledger, 2, b=frame(20), c=frame(200))
-    assert {name: f["n"].to_list() for name, f in ledger.carried("visits").items()} == {"b": [20], "c": [200]}
+    assert {name: f["n"].to_list() for name, f in ledger.state("visits").items()} == {"b": [20], "c": [200]}
     names = "SELECT number, name FROM segments WHERE series = 'visits' ORDER BY number, name"
     assert ledger._store.run(names) == [(1, "memory/t"), (2, "carried/b"), (2, "carried/c"), (2, "memory/t")]
     carry(ledger, 3)
-    assert ledger.carried("visits") == {}
+    assert ledger.state("visits") == {}
     assert ledger._store.run(names) == [(1, "memory/t"), (2, "memory/t"), (3, "memory/t")]
     assert ledger.remembered("visits")["t"]["n"].to_list() == [1, 2, 3]
     assert [e.number for e in ledger.releases("visits")] == [1, 2, 3]
@@ -270,10 +270,10 @@ def test_what_is_carried_is_replaced(ledger: Ledger) -> None:
 
 def test_only_the_own_series_is_replaced(ledger: Ledger) -> None:
     """What another series carries stays."""
-    ledger.commit("other", entry_of(1), promise=PROMISE, remember={}, groups=None, carry={"a": frame(7)})
+    ledger.commit("other", entry_of(1), promise=PROMISE, remember={}, groups=None, state={"a": frame(7)})
     carry(ledger, 1, a=frame(1))
     carry(ledger, 2, a=frame(2))
-    assert ledger.carried("other")["a"]["n"].to_list() == [7]
+    assert ledger.state("other")["a"]["n"].to_list() == [7]
 
 
 def test_a_replacement_that_fails_leaves_what_was(ledger: Ledger, backend: str, new_url, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,9 +299,9 @@ def test_a_replacement_that_fails_leaves_what_was(ledger: Ledger, backend: str, 
     for after in range(1, len(statements) + 1):
         interrupted_at(monkeypatch, after, lambda: carry(ledger, 2, a=frame(2)))
         assert everything(ledger) == before
-        assert {name: f["n"].to_list() for name, f in ledger.carried("visits").items()} == {"a": [1], "b": [10]}
+        assert {name: f["n"].to_list() for name, f in ledger.state("visits").items()} == {"a": [1], "b": [10]}
     carry(ledger, 2, a=frame(2))
-    assert {name: f["n"].to_list() for name, f in ledger.carried("visits").items()} == {"a": [2]}
+    assert {name: f["n"].to_list() for name, f in ledger.state("visits").items()} == {"a": [2]}
 
 
 def test_without_a_transaction_a_replacement_would_be_lost(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,13 +326,13 @@ def test_a_reader_sees_one_release(ledger: Ledger, url: str, backend: str, monke
         return real(self, series, number, name)
 
     monkeypatch.setattr(Rows, "segment", meanwhile)
-    assert ledger.carried("visits")["a"]["n"].to_list() == [1]
+    assert ledger.state("visits")["a"]["n"].to_list() == [1]
     before = len(ledger.releases("visits"))
     assert before == {"sqlite": 1, "postgresql": 2}[backend]
     monkeypatch.setattr(Rows, "segment", meanwhile)
     monkeypatch.setattr(Store, "snapshot", lambda _: nullcontext())
     with pytest.raises(LedgerError, match="changed by others"):
-        ledger.carried("visits")
+        ledger.state("visits")
 
 
 def test_commits_under_way_are_waited_for(ledger: Ledger, url: str, backend: str) -> None:
@@ -411,10 +411,10 @@ def test_a_change_by_others_is_noticed(ledger: Ledger, kind: str) -> None:
         for number in (1, 2):
             tables = {"t": pl.DataFrame({"n": [number]}), "u": pl.DataFrame({"n": [number]})}
             persons = mapping_of(ledger, series, [3, 1, 2])
-            ledger.commit(series, entry_of(number), promise=PROMISE, remember=tables, groups=persons, carry={"c": pl.DataFrame({"n": [number]})})
+            ledger.commit(series, entry_of(number), promise=PROMISE, remember=tables, groups=persons, state={"c": pl.DataFrame({"n": [number]})})
 
     def read() -> None:
-        ledger.carried("visits")
+        ledger.state("visits")
         ledger.remembered("visits")
         ledger.groups("visits", 1)
 

@@ -26,7 +26,7 @@ def entry_of(number: int, day: str = "2026-01-31", digest: str = "") -> ReleaseE
 
 def put(ledger: Ledger, number: int, series: str = "visits", **how: Any) -> None:
     table = pl.DataFrame({"n": [number]})
-    ledger.commit(series, entry_of(number, **how), promise=PROMISE, remember={"t": table}, groups=None, carry={"c": table})
+    ledger.commit(series, entry_of(number, **how), promise=PROMISE, remember={"t": table}, groups=None, state={"c": table})
 
 
 def mark_of(ledger: Ledger) -> Mark:
@@ -56,7 +56,7 @@ def put_back(ledger: Ledger, copy: dict[str, list[tuple[Any, ...]]]) -> None:
 DOORS: dict[str, Callable[[Ledger], object]] = {
     "releases": lambda ledger: ledger.releases("visits"),
     "remembered": lambda ledger: ledger.remembered("visits"),
-    "carried": lambda ledger: ledger.carried("visits"),
+    "carried": lambda ledger: ledger.state("visits"),
     "groups": lambda ledger: ledger.groups("visits", 1),
     "goes on": lambda ledger: ledger.check_goes_on("visits"),
     "commit": lambda ledger: put(ledger, 3),

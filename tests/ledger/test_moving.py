@@ -33,7 +33,7 @@ def publish(ledger: Ledger, number: int, series: str = "visits", *, digest: str 
     )
     memory = pl.DataFrame({"person": persons, "value": ["MARKERVALUE"] * 50, "number": [number] * 50})
     groups = pl.DataFrame({"person": persons, "group": pl.Series([i % 7 for i in range(50)], dtype=pl.Int64)})
-    ledger.commit(series, entry, promise=PROMISE, remember={"t": memory}, groups=groups, carry={"c": memory})
+    ledger.commit(series, entry, promise=PROMISE, remember={"t": memory}, groups=groups, state={"c": memory})
 
 
 def everything(ledger: Ledger) -> list[list[tuple[Any, ...]]]:

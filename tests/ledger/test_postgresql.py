@@ -442,7 +442,7 @@ def test_nothing_about_persons_is_on_the_server(ledger: Ledger, url: str) -> Non
     ledger._store.run("ALTER TABLE meta ALTER COLUMN value SET STORAGE EXTERNAL")  # compressed, the twin would hide
     for number in (1, 2):
         entry = ReleaseEntry(number=number, folder="f", staging="s", digest="d", summary={"rows": 300})
-        ledger.commit("visits", entry, promise={"m": 2}, remember={"t": memory}, groups=groups, carry={"c": memory})
+        ledger.commit("visits", entry, promise={"m": 2}, remember={"t": memory}, groups=groups, state={"c": memory})
     ledger._store.run("ANALYZE")
     statistics = ledger._store.run("SELECT tablename::text, attname::text, most_common_vals::text FROM pg_stats WHERE schemaname = current_schema()")
     assert {table for table, _, _ in statistics} == {"meta", "series", "releases", "segments"}

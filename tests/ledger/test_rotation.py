@@ -23,7 +23,7 @@ def put(ledger: Ledger, number: int, series: str = "visits") -> None:
     memory = pl.DataFrame({"person": persons, "number": [number] * 20})
     groups = pl.DataFrame({"person": persons, "group": pl.Series([i % 3 for i in range(20)], dtype=pl.Int64)})
     entry = ReleaseEntry(number=number, folder=f"f{number}", staging=f"s{number}", digest=f"{number}" * 64, summary={"rows": 20})
-    ledger.commit(series, entry, promise={"m": 2}, remember={"t": memory}, groups=groups, carry={"c": memory})
+    ledger.commit(series, entry, promise={"m": 2}, remember={"t": memory}, groups=groups, state={"c": memory})
 
 
 def knows(ledger: Ledger) -> tuple[Any, ...]:
@@ -31,7 +31,7 @@ def knows(ledger: Ledger) -> tuple[Any, ...]:
     return (
         ledger.releases("visits"),
         ledger.remembered("visits")["t"].to_dicts(),
-        ledger.carried("visits")["c"].to_dicts(),
+        ledger.state("visits")["c"].to_dicts(),
         ledger.groups("visits", 1).to_dicts(),
         ledger.person_key("visits").hash(PERSONS).to_list(),
     )

@@ -94,7 +94,7 @@ def forks(copies, jobs, work, seconds):
             for folder, (job, fork, began) in list(running.items()):
                 if fork.ended():
                     del running[folder]
-                    yield job, fork.said(), time.monotonic() - began
+                    yield job, fork.manifest_fields(), time.monotonic() - began
             time.sleep(0.02)
     finally:
         for _, fork, _ in running.values():

@@ -220,7 +220,7 @@ class Fork:
             raise RuntimeError(f"a fork failed:\n{self.answer.with_suffix('.log').read_text()}")
         return pid != 0
 
-    def said(self) -> Any:
+    def manifest_fields(self) -> Any:
         """Its answer; None where it was stopped or died."""
         return json.loads(self.answer.read_text()) if self.answer.exists() else None
 

@@ -66,7 +66,7 @@ def test_the_proposal_is_a_plan_without_values():
     assert "MARKER" not in text
     assert {name: schema.role(name) for name in HOSPITAL.columns} == roles(HOSPITAL)
     assert schema.missing_policy("shoe") == "value"
-    assert schema.hierarchies["zip"].public() == {"kind": "prefix", "lengths": [5, 4, 3, 2, 0]}
+    assert schema.hierarchies["zip"].parameters() == {"kind": "prefix", "lengths": [5, 4, 3, 2, 0]}
     assert plan.sections.method_.model_extra == {"m": 2}
     assert all(f'"{name}"' in text for name in HOSPITAL.columns)
     assert "60 distinct in 200 rows" in text
@@ -175,7 +175,7 @@ def test_sets_of_values_are_recognised(name, kind):
 
     assert (seen.role, seen.type, seen.distinct, seen.near_unique) == ("sensitive", "set", len({tuple(r) for r in REACTIONS}), False)
     assert plan.schema().types == {name: "set"}
-    assert plan.method().public()["name"] == "mondrian"
+    assert plan.method().parameters()["name"] == "mondrian"
     assert "MARKER" not in text
     assert Microdata.encode(frame, plan.schema()).sensitive.domain.type == "set"
 

@@ -174,7 +174,7 @@ def test_the_manifest_says_what_may_be_public_and_nothing_else(tmp_path: Path) -
     text = (release.path / NAME).read_text(encoding="utf-8")
     assert set(json.loads(text)) == set(Manifest.model_fields) - {"registered", "sliced", "scheme", "holds_if_method_known", "may_suppress"} == {
         "format", "series", "number", "form", "method", "guarantees", "attributes", "rows", "groups", "counterfeits",
-        "boxes", "per", "not_for_publication", "files", "previous",
+        "boxes", "privacy_unit", "not_for_publication", "files", "previous",
     }  # fmt: skip
     assert str(tmp_path) not in text
     assert os.uname().nodename not in text

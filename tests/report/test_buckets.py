@@ -51,7 +51,15 @@ def written(path, form, *, number=1, boxes="exact", formats=("parquet",), promis
     promise = promise or SlicedDiversity(l=2)
     path.mkdir(parents=True)
     write_folder(
-        path, form, formats, series="clinic", number=number, method={"name": "by hand"}, guarantees=[promise.public()], boxes=boxes, not_for_publication=False
+        path,
+        form,
+        formats,
+        series="clinic",
+        number=number,
+        method={"name": "by hand"},
+        guarantees=[promise.parameters()],
+        boxes=boxes,
+        not_for_publication=False,
     )
     return Release.read(path)
 
@@ -226,7 +234,7 @@ def test_only_released_values_are_shown(tmp_path, method):
     assert ("20 to 60" in page.text) == form.has_intervals
     sizes = Counter(Counter(form.table["bucket"].to_list()).values())
     assert "; ".join(f"{size}: {sizes[size]} buckets" for size in range(min(sizes), max(sizes) + 1)) in page.text
-    assert all(in_words(g.public()) in page.text for g in method.guarantees)
+    assert all(in_words(g.parameters()) in page.text for g in method.guarantees)
 
 
 def test_csv_alone_gives_the_same_page(tmp_path):

@@ -54,7 +54,7 @@ def test_widths_are_those_of_every_row(groups):
     types = {"group": pl.Int64, "a_low": pl.Int64, "a_high": pl.Int64} | dict.fromkeys(("b_low", "b_high", "c_low", "c_high"), pl.String)
     attributes = tuple(
         PublishedAttribute(name=n, role="quasi", type=t, columns=[f"{n}_low", f"{n}_high"], hierarchy=h)
-        for n, t, h in (("a", "numeric", None), ("b", "categorical", None), ("c", "categorical", TREE.public()))
+        for n, t, h in (("a", "numeric", None), ("b", "categorical", None), ("c", "categorical", TREE.parameters()))
     )
     table = pl.DataFrame(rows, schema=types, orient="row")
     figures = Figures.of(Shown(1, Generalized(table, attributes)))

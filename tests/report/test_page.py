@@ -49,7 +49,7 @@ def publish(tmp_path, tables, *, method=None, rename=None, **settings):
     names = rename or {}
     quasi = [names.get(c, c) for c in ("age", "town")]
     schema = Schema(**({"identifier": "who", "quasi": quasi, "sensitive": "ill", "drop": ["notes"]} | settings.pop("schema", {})))
-    series = Series("clinic", schema=schema, method=method or MInvariance(m=2, not_eligible="hold-back"), to=tmp_path / "out", **settings)
+    series = Series("clinic", schema=schema, method=method or MInvariance(m=2, not_eligible="suppress"), to=tmp_path / "out", **settings)
     published = [series.publish(t.rename(names)) for t in tables]
     return published, Page(published[-1].page.read_text(encoding="utf-8")), published[-1].page.read_text(encoding="utf-8")
 
@@ -96,12 +96,12 @@ def test_its_numbers_are_those_of_the_files(tmp_path):
 
 
 def test_only_released_values_are_shown(tmp_path):
-    """Identifiers, dropped columns, values of rows held back, the source's and the ledger's places appear nowhere."""
+    """Identifiers, dropped columns, values of rows suppressed, the source's and the ledger's places appear nowhere."""
     lone = people(1, 90).with_columns(age=pl.lit(97, dtype=pl.Int64), town=pl.lit("Marker-Town"), ill=pl.lit("gout"))
     first = people().with_columns(pl.when(pl.col("who") == "marker-person-3").then(97).otherwise("age").alias("age"))
     gone = first.with_columns(pl.when(pl.col("age") == 97).then(pl.lit("Marker-Town")).otherwise("town").alias("town"))
     changed = gone.with_columns(pl.when(pl.col("age") == 97).then(pl.lit("flu")).otherwise("ill").alias("ill"))
-    published, _, text = publish(tmp_path, [people(), changed], method=MInvariance(m=2, changed="hold-back"))
+    published, _, text = publish(tmp_path, [people(), changed], method=MInvariance(m=2, changed="suppress"))
 
     assert published[-1].suppressed_rows == {"changed value": 1}
     assert "marker-person" not in text and "marker-note" not in text
@@ -165,10 +165,10 @@ def test_a_page_of_groups_does_not_speak_of_buckets(tmp_path):
     assert "Interval widths and information loss" in page.text
 
 
-def test_held_back_rows_are_counted_by_reason(tmp_path):
+def test_suppressed_rows_are_counted_by_reason(tmp_path):
     """The steward sees how many and why."""
     changed = people().with_columns(pl.when(pl.col("who") == "marker-person-3").then(pl.lit("gout")).otherwise("ill").alias("ill"))
-    _, page, _ = publish(tmp_path, [people(), changed], method=MInvariance(m=2, changed="hold-back"))
+    _, page, _ = publish(tmp_path, [people(), changed], method=MInvariance(m=2, changed="suppress"))
 
     assert "1 row: changed value" in page.text
 
@@ -212,7 +212,7 @@ def test_what_fails_or_was_not_checked_is_said_first(tmp_path):
     page = Page(path.read_text(encoding="utf-8"))
 
     assert page.text.index("1 check failed: do not hand this release out") < page.text.index("What is promised")
-    assert "t-closeness fails 1/6 0.3334" in page.text and "3 rows held back" in page.text
+    assert "t-closeness fails 1/6 0.3334" in page.text and "3 rows suppressed" in page.text
     assert "img" not in page.tags
     write_report(path, [release], [], summary={})
     assert "Nothing was checked: do not hand this release out" in path.read_text(encoding="utf-8")
@@ -247,9 +247,9 @@ def test_every_promise_has_words():
     ]
     assert {type(g).name for g, _ in examples} == set(KNOWN)
     for guarantee, words in examples:
-        assert words in in_words(guarantee.public())
-    assert "every column is treated as if it were: in no bucket do more than 2/5" in in_words(SlicedDiversity(l=Fraction(5, 2)).public(), sensitive=False)
-    assert in_words(DistinctDiversity(l=4).public(), sensitive=False) == in_words(DistinctDiversity(l=4).public())
+        assert words in in_words(guarantee.parameters())
+    assert "every column is treated as if it were: in no bucket do more than 2/5" in in_words(SlicedDiversity(l=Fraction(5, 2)).parameters(), sensitive=False)
+    assert in_words(DistinctDiversity(l=4).parameters(), sensitive=False) == in_words(DistinctDiversity(l=4).parameters())
     assert in_words({"name": "stars", "k": 3, "deep": {"a": [1, True]}}) == "stars: k = 3, deep = (a = 1 / yes)"
     assert in_words({"name": "stars"}) == "stars"
 

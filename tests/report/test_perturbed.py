@@ -54,9 +54,9 @@ def test_it_speaks_of_rows(tmp_path):
     text = re.sub("The regulator’s three questions.*The check", "", page.text)  # which names adversaries of other forms
     assert not re.search("bucket|interval|counterfeit|information loss|mean width|Groups by|0 groups", text)
     assert "Quasi-identifiers, published with values that were drawn: age, sex, town. Sensitive attribute: ill." in page.text
-    assert "rows 60 quasi-identifiers 3 held back 0" in page.text
+    assert "rows 60 quasi-identifiers 3 suppressed 0" in page.text
     assert "with this person's own ill, in random order" in page.text.replace("’", "'")
-    assert "published as they are: age" not in page.text and "No rows were held back." in page.text
+    assert "published as they are: age" not in page.text and "No rows were suppressed." in page.text
     assert all(v.holds for v in made[0].checks) and "do not hand" not in page.text
 
 
@@ -111,7 +111,7 @@ def test_the_promise_and_what_it_leaves_out(tmp_path, unchanged, told):
 )
 def test_every_part_of_the_promise_is_in_words(promise, words):
     """Numbers of tuples, changes, the paper's way, and what is not promised are told."""
-    assert words in in_words(promise.public())
+    assert words in in_words(promise.parameters())
 
 
 @pytest.mark.parametrize("said", [{}, {"delta": "x"}, {"delta": 0}, {"delta": "1/0"}, {"delta": 1, "changes": "x"}])

@@ -18,7 +18,7 @@ IGNORES = "Only against those who ignore the method"
 def manifest(*guarantees, registered=0, values="categorical", form="generalized", **stated):
     ill = PublishedAttribute(name="ill", role="sensitive", type=values, columns=["ill"])
     return Manifest(
-        series="clinic", number=1, form=form, method={"name": "by hand"}, guarantees=[g.public() for g in guarantees], attributes=[ill],
+        series="clinic", number=1, form=form, method={"name": "by hand"}, guarantees=[g.parameters() for g in guarantees], attributes=[ill],
         rows=4, groups=2, counterfeits=0, registered=registered, boxes="tight", files=[], **stated,
     )  # fmt: skip
 
@@ -43,7 +43,7 @@ def test_a_warning_is_told_where_it_holds(promise, told, headlines):
 def test_filling_as_in_the_paper_is_told_with_the_promise():
     """The sentence says against whom it holds, of a series that remembers as of one that forgets; without filling it does not."""
     for consecutive in (False, True):
-        said = [in_words(MInvariance(m=2, consecutive=consecutive, balancing=way).public()) for way in ("exact", "paper")]
+        said = [in_words(MInvariance(m=2, consecutive=consecutive, balancing=way).parameters()) for way in ("exact", "paper")]
         assert said[1].startswith(said[0]) and "ignores the method" in said[1] and "ignores" not in said[0]
 
 

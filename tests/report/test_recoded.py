@@ -56,40 +56,40 @@ def recoded(table: pl.DataFrame = ROWS, schema: Schema = SCHEMA, scheme: Mapping
     image, images = fixed.images(microdata, np.arange(table.height))
     counts = np.bincount(image, minlength=images.height)
     kept = np.flatnonzero(counts >= k)
-    form, _ = recode(images[kept.tolist()], counts[kept], fixed.attributes(microdata), fixed.public())
+    form, _ = recode(images[kept.tolist()], counts[kept], fixed.attributes(microdata), fixed.parameters())
     return form
 
 
 def release(form: Recoded, number: int = 1, promise: Mapping[str, Any] = PROMISE, **more: Any) -> Release:
     manifest = Manifest(
         series="clinic", number=number, form="recoded", method={"name": "safe-sampling"}, guarantees=[dict(promise)], attributes=list(form.attributes),
-        rows=form.rows, groups=form.groups, counterfeits=0, boxes="fixed", files=[], **form.said() | more,
+        rows=form.rows, groups=form.groups, counterfeits=0, boxes="fixed", files=[], **form.manifest_fields() | more,
     )  # fmt: skip
     return Release(manifest, form, Path("nowhere"))
 
 
 def page(*releases: Release, **summary: Any) -> Page:
-    told = {"held_back": None, "suppressed": None, "suppressed_values": {}, "seconds": 41.7} | summary
+    told = {"suppressed_rows": None, "suppressed": None, "suppressed_values": {}, "seconds": 41.7} | summary
     return Page(render(releases, HELD, summary=told))
 
 
 def test_it_counts_released_rows_and_nothing_else() -> None:
-    """Rows and images are those of the file; nothing is told to be held back, nor how long it took, and the page says why."""
+    """Rows and images are those of the file; nothing is told to be suppressed, nor how long it took, and the page says why."""
     found = page(release(recoded()))
     assert "rows 12 images 4 epsilon 1 delta 1e-6" in found.text
     assert "This page shows what was released, and nothing else." in found.text and "4 images of 3 rows." in found.text
     assert "such counts would say more of single rows than the promise covers" in found.text
-    assert not re.search("held back|Held back|41.7|seconds|group|bucket|counterfeit|information loss|mean width", found.text)
+    assert not re.search("suppressed|Suppressed|41.7|seconds|group|bucket|counterfeit|information loss|mean width", found.text)
 
 
 def test_counts_that_somebody_hands_over_are_not_shown() -> None:
     """Not even where they stand in the summary, as they do for other forms, whose page shows them."""
-    told = {"held_back": {"dropped": 41}, "suppressed": 41, "seconds": 41.7}
+    told = {"suppressed_rows": {"dropped": 41}, "suppressed": 41, "seconds": 41.7}
     assert not re.search("41|dropped:", page(release(recoded()), **told).text)
     other = Manifest(
         series="s", number=1, form="perturbed", method={"name": "x"}, guarantees=[], attributes=[], rows=0, groups=0, counterfeits=0, boxes="exact", files=[]
     )
-    assert "held back 41" in page(Release(other, Perturbed(pl.DataFrame(), ()), Path("nowhere")), **told).text
+    assert "suppressed 41" in page(Release(other, Perturbed(pl.DataFrame(), ()), Path("nowhere")), **told).text
 
 
 def test_recodings_are_told_with_what_the_rows_show() -> None:

@@ -11,7 +11,7 @@ import pytest
 from phalanx import MutualCover, Schema, Series
 from phalanx.errors import GuaranteeError, MethodError, PlanError
 from phalanx.ledger import Ledger
-from phalanx.methods.base import Draft, Memory, ever_wider
+from phalanx.methods.base import Draft, Memory, strengthened
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.series.bounds import beyond, disclosed
@@ -83,9 +83,9 @@ def test_bounds_name_known_adversaries_and_shares():
 
 def test_wider_is_twice_the_group_and_half_of_delta():
     """Each step doubles the least group and halves delta, until the table has no such groups; without bounds there is one step."""
-    steps = list(ever_wider(MutualCover(delta="1/6", bounds={"informed": 0.1}), 100))
+    steps = list(strengthened(MutualCover(delta="1/6", bounds={"informed": 0.1}), 100))
     assert [(m.k, str(m.delta)) for m in steps] == [(1, "1/6"), (12, "1/12"), (24, "1/24"), (48, "1/48"), (96, "1/96")]
-    assert len(list(ever_wider(MutualCover(delta="1/6"), 100))) == 1
+    assert len(list(strengthened(MutualCover(delta="1/6"), 100))) == 1
 
 
 def test_a_drawn_figure_counts_with_its_interval(tmp_path):

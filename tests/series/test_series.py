@@ -51,7 +51,7 @@ def test_what_publish_says(tmp_path: Path) -> None:
     assert "check" in steps
     said = json.loads(json.dumps(made.to_json()))
     assert list(said) == [
-        "release", "number", "rows", "groups", "counterfeits", "registered", "suppressed", "held_back", "suppressed_values", "spent", "seconds", "report", "checks",
+        "release", "number", "rows", "groups", "counterfeits", "registered", "suppressed", "suppressed_rows", "suppressed_values", "spent", "seconds", "report", "checks",
         "disclosed",
     ]  # fmt: skip
     assert all(set(check) == {"name", "bound", "worst", "holds", "note"} and check["holds"] for check in said["checks"])
@@ -73,7 +73,7 @@ def test_what_the_manifest_says(tmp_path: Path) -> None:
     series = series_in(tmp_path, MInvariance(m=2, min_width={"age": 4}, changed="new-record"))
     first, second = series.publish(table()), series.publish(table(50))
     said = second.manifest
-    assert (said.number, said.previous, said.boxes, said.per, said.not_for_publication) == (2, first.digest, "widened", "record", False)
+    assert (said.number, said.previous, said.boxes, said.privacy_unit, said.not_for_publication) == (2, first.digest, "widened", "record", False)
     assert first.manifest.previous is None
     assert series_in(tmp_path / "b", Mondrian(k=2)).publish(table()).manifest.boxes == "tight"
 
@@ -133,7 +133,7 @@ def test_tables_that_cannot_be_published(tmp_path: Path, given: Any, error: type
 def test_values_that_changed(tmp_path: Path) -> None:
     """By default a changed value refuses the release, and says how many and what can be done."""
     series_in(tmp_path).publish(table())
-    with pytest.raises(MethodError, match=r'10 person.* come with another value of .* set changed = "hold-back"'):
+    with pytest.raises(MethodError, match=r'10 person.* come with another value of .* set changed = "suppress"'):
         series_in(tmp_path).publish(table().with_columns(ill=pl.when(pl.col("who") < 10).then(pl.lit("z")).otherwise("ill")))
     nothing_published(tmp_path, 1)
 
@@ -176,7 +176,9 @@ def test_a_broken_method_publishes_nothing(tmp_path: Path, monkeypatch: pytest.M
 
     def broken(self: MInvariance, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         made = real(self, microdata, memory, rng)
-        return Draft(form=changing(kind, made.form), groups=made.groups, remember=made.remember, held_back=made.held_back, per=made.per)
+        return Draft(
+            form=changing(kind, made.form), groups=made.groups, remember=made.remember, suppressed_rows=made.suppressed_rows, privacy_unit=made.privacy_unit
+        )
 
     with monkeypatch.context() as patch:
         patch.setattr(MInvariance, "publish", broken)

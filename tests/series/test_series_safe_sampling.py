@@ -74,7 +74,7 @@ def test_what_the_proof_does_not_cover_is_told_nowhere(tmp_path: Path) -> None:
     series._is = replace(series._is, report=True)
     made = series.publish(table())
     assert made.suppressed_rows is None and made.suppressed is None
-    assert made.to_json()["suppressed"] is None and made.to_json()["held_back"] is None
+    assert made.to_json()["suppressed"] is None and made.to_json()["suppressed_rows"] is None
     texts = [str(made.to_json()["checks"]), (made.path / "release.json").read_text(), (tmp_path / "out" / "s-1.html").read_text()]
     with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
         (entry,) = ledger.releases("s")
@@ -221,7 +221,7 @@ def others_image(draft: Draft, _: Recoded, __: Microdata) -> Draft:
     return replace(draft, groups=groups)
 
 
-def a_row_held_back(draft: Draft, form: Recoded, _: Microdata) -> Draft:
+def a_row_suppressed(draft: Draft, form: Recoded, _: Microdata) -> Draft:
     """One sampled row of a crowd is not published, and the crowd is still one."""
     return replace(draft, form=replace(form, table=form.table[1:]))
 
@@ -236,7 +236,7 @@ BROKEN: dict[str, tuple[Spoil, str]] = {
     "stars": (stars, "differential privacy: scheme|consistency|differential privacy"),
     "a cell that follows the data": (tight_boxes, "differential privacy|consistency"),
     "the image of another": (others_image, "truth"),
-    "a row held back": (a_row_held_back, "truth"),
+    "a row suppressed": (a_row_suppressed, "truth"),
     "a smaller delta": (promised_too_well, "differential privacy: delta|consistency"),
 }
 

@@ -127,7 +127,7 @@ class Published:
 
 def released(form: Perturbed, guarantees: Sequence[MutualCover] = ()) -> Release:
     """A form with a manifest and no folder."""
-    said = {"series": "s", "number": 1, "method": {"name": "by hand"}, "guarantees": [g.public() for g in guarantees], "boxes": "exact"}
+    said = {"series": "s", "number": 1, "method": {"name": "by hand"}, "guarantees": [g.parameters() for g in guarantees], "boxes": "exact"}
     manifest = Manifest(form="perturbed", attributes=list(form.attributes), rows=form.rows, groups=0, counterfeits=0, files=[], **said)
     return Release(manifest, form, Path("nowhere"))
 

@@ -51,7 +51,7 @@ class OneGroup:
     def guarantees(self) -> list[Guarantee]:
         return [KAnonymity(k=2)]
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         return {"name": self.name, "groups": self.groups}
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
@@ -66,6 +66,6 @@ class OneGroup:
             form=form,
             groups=published_id[place],
             registered=registered,
-            shown=shown if taken else None,
+            suppressed_microdata=shown if taken else None,
             suppressed_values={"too rare": self.without} if taken else {},
         )

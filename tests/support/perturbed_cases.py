@@ -34,7 +34,7 @@ def of_form(form, method=None):
     """A form as a release of its own."""
     manifest = Manifest(
         series="small", number=1, form=form.kind, method=method or {"name": "by hand"}, guarantees=[], attributes=list(form.attributes), rows=form.rows,
-        groups=form.groups, counterfeits=0, registered=0, boxes="tight", per="person", files=[], **form.said(),
+        groups=form.groups, counterfeits=0, registered=0, boxes="tight", privacy_unit="person", files=[], **form.manifest_fields(),
     )  # fmt: skip
     return Release(manifest, form, Path("nowhere"))
 

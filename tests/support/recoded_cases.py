@@ -88,7 +88,7 @@ def attributes(names=tuple(TYPES)):
             role="sensitive" if name == "ill" else "quasi",
             type=kinds.get(name, "categorical"),
             columns=[f"{name}_low", f"{name}_high"] if name in kinds else [name],
-            hierarchy=hierarchies[name].public() if name in hierarchies else None,
+            hierarchy=hierarchies[name].parameters() if name in hierarchies else None,
         )
         for name in names
     )
@@ -115,7 +115,7 @@ class Published:
         path.mkdir(exist_ok=True)
         write_folder(
             path, self.form, formats, series="patients", number=self.number, method={"name": "by hand"} | self.method, boxes="fixed", previous=self.previous,
-            guarantees=[promise.public() for promise in self.guarantees],
+            guarantees=[promise.parameters() for promise in self.guarantees],
         )  # fmt: skip
         return Release.read(path)
 

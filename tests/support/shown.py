@@ -40,7 +40,7 @@ def releases_of(series, *, of_sets=False):
         form = Generalized(pl.DataFrame(rows, schema={"group": pl.Int64, "ill": pl.String}, orient="row"), (attribute,), *counts)
         manifest = Manifest(
             series="small", number=number, form="generalized", method={"name": "by hand"}, guarantees=[], attributes=[attribute],
-            rows=form.rows, groups=form.groups, counterfeits=form.counterfeit_rows, registered=form.registered_persons, boxes="tight", per="person", files=[],
+            rows=form.rows, groups=form.groups, counterfeits=form.counterfeit_rows, registered=form.registered_persons, boxes="tight", privacy_unit="person", files=[],
         )  # fmt: skip
         found.append(Release(manifest, form, Path("nowhere")))
     return found

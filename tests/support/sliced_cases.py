@@ -63,7 +63,7 @@ class Published:
 
 def released(form: Sliced) -> Release:
     said = {"series": "s", "number": 1, "method": {"name": "by hand"}, "guarantees": [], "boxes": "exact", "not_for_publication": False, "files": []}
-    manifest = Manifest(form="sliced", attributes=list(form.attributes), rows=form.rows, groups=form.groups, counterfeits=0, **form.said(), **said)
+    manifest = Manifest(form="sliced", attributes=list(form.attributes), rows=form.rows, groups=form.groups, counterfeits=0, **form.manifest_fields(), **said)
     return Release(manifest, form, Path())
 
 

@@ -44,7 +44,7 @@ def people(rng: np.random.Generator, n: int) -> pl.DataFrame:
 def shrinking(rng: np.random.Generator) -> tuple[Draft, Draft]:
     """A first release, and a second one from which a third of the people are gone, so that counterfeits take their places."""
     first = people(rng, 60)
-    method = MInvariance(m=3, not_eligible="hold-back")
+    method = MInvariance(m=3, not_eligible="suppress")
     made = method.publish(Microdata.encode(first, SCHEMA, KEY), Memory(), Randomness.secure())
     gone = (first["score"] == first["score"].unique().sort()[int(rng.integers(6))]) | (pl.Series(rng.random(60)) < 0.2)
     memory = Memory(1, made.remember, pl.DataFrame({"person": KEY.hash(first["who"]), "group": made.groups}).filter(pl.col("group") > 0))

@@ -108,10 +108,10 @@ def test_every_method_leaves_out_the_same(tmp_path: Path, method: Any) -> None:
     assert found(tmp_path, MARKER) == []
 
 
-def test_rows_that_are_held_back(tmp_path: Path) -> None:
-    """People held back, for a changed value or for a value too frequent, leave no trace: not their quasi-identifiers, not their kept values."""
+def test_rows_that_are_suppressed(tmp_path: Path) -> None:
+    """People suppressed, for a changed value or for a value too frequent, leave no trace: not their quasi-identifiers, not their kept values."""
     schema = Schema(identifier="who", quasi=["age", "town"], sensitive="ill", keep=["ward"], drop=["notes"], types={"town": "categorical", "age": "numeric"})
-    method = MInvariance(m=2, changed="hold-back", not_eligible="hold-back")
+    method = MInvariance(m=2, changed="suppress", not_eligible="suppress")
     series = Series("s", schema=schema, method=method, to=tmp_path / "out", ledger=f"sqlite:///{tmp_path}/l.db", formats=("parquet", "csv"), report=REPORT)
     series.publish(people())
     changed = people().with_columns(

@@ -70,11 +70,11 @@ def m_invariance() -> Iterable[Case]:
     yield holds("m-invariance", {"m": 2}, "abcc; two leave, bd come; two return, ac come", series(*RETURNING), HALF)
     yield holds("m-invariance", {"m": 2}, "a and b with kept k and l; one leaves, a and b with x and y come", series(*KEPT), HALF)
     yield open_("m-invariance", {"m": 2}, "all of {a, b, c}: 1 2; 1 4 7, one refused", REFUSING, HALF, refusals=True, differs=TOTALS)
-    yield open_("m-invariance", {"m": 2, "not_eligible": "hold-back"}, "aaab", once("aaab"), HALF)
-    yield open_("m-invariance", {"m": 3, "not_eligible": "hold-back"}, "aabbc", once("aabbc"), THIRD)
-    yield open_("m-invariance", {"m": 2, "not_eligible": "hold-back"}, "all of {a, b, c}^4", anything("abc", 4), HALF)
+    yield open_("m-invariance", {"m": 2, "not_eligible": "suppress"}, "aaab", once("aaab"), HALF)
+    yield open_("m-invariance", {"m": 3, "not_eligible": "suppress"}, "aabbc", once("aabbc"), THIRD)
+    yield open_("m-invariance", {"m": 2, "not_eligible": "suppress"}, "all of {a, b, c}^4", anything("abc", 4), HALF)
     yield open_("m-invariance", {"m": 2, "remember": False}, "abcc; two leave, bd come; two return, ac come", series(*RETURNING), HALF)
-    for changed in ("hold-back", "new-record"):
+    for changed in ("suppress", "new-record"):
         yield open_("m-invariance", {"m": 2, "changed": changed}, "abcc; two leave, two come, abcc, all may change", CHANGED, HALF)
 
 
@@ -257,8 +257,8 @@ def dealt_buckets() -> Iterable[Case]:
         ({"columns": 2, "bins": {"q0": 2}}, open_),
     ):
         yield claim("slicing", at_random | given | {"bucket_size": 6}, "aabbcc, three QI", three, HALF, folds={"deal": dealt(1)})
-    held_back = at_random | {"not_eligible": "hold-back"}
-    yield open_("slicing", held_back, "aaab", once("aaab"), HALF, how="sampled", runs=600, differs=COVERED)
+    suppressed_rows = at_random | {"not_eligible": "suppress"}
+    yield open_("slicing", suppressed_rows, "aaab", once("aaab"), HALF, how="sampled", runs=600, differs=COVERED)
     member = {"l": 2, "columns": AGE, "grouping": "membership", "bucket_size": 2}
     on = {"folds": {"deal": by_value}}
     for table in ("aabbc", "aaabbc", "aabbcc"):

@@ -15,7 +15,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError
-from phalanx.methods.base import Draft, Memory, Widening, ever_wider
+from phalanx.methods.base import Draft, Memory, Widening, strengthened
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -102,7 +102,7 @@ class Publisher:
     def _draft(self, release: int, microdata: Microdata, memory: Memory, rng: Callable[[], Any]) -> Draft:
         """What leaves: the first draft, or where the plan bounds adversaries, the first of wider and wider ones of which they find out no more."""
         bounds = self.method.bounds if isinstance(self.method, Widening) else {}
-        for method in ever_wider(self.method, microdata.rows):
+        for method in strengthened(self.method, microdata.rows):
             draft: Draft = method.publish(microdata, memory, rng())
             if not bounds or beyond(disclosed(self._release(release + 1, draft), _evidence(release + 1, microdata, draft), bounds), bounds) is None:
                 return draft
@@ -112,7 +112,7 @@ class Publisher:
         """The draft as adversaries read it, without files."""
         form = draft.form
         counts = {"rows": form.rows, "groups": form.groups, "counterfeits": form.counterfeit_rows}
-        said = {"series": "worlds", "number": number, "form": form.kind, "method": self.method.public(), "guarantees": [], "boxes": "exact", "files": []}
+        said = {"series": "worlds", "number": number, "form": form.kind, "method": self.method.parameters(), "guarantees": [], "boxes": "exact", "files": []}
         return Release(Manifest(attributes=list(form.attributes), **counts, **said), form, Path())
 
     def _microdata(self, release: int, values: tuple[Any, ...]) -> Microdata:
@@ -155,12 +155,12 @@ def remembered(memory: Memory, microdata: Microdata, draft: Any) -> Memory:
     for name, rows in draft.remember.items():
         tables[name] = pl.concat([tables[name], rows], how="vertical_relaxed") if name in tables else rows
     groups = None
-    if not draft.forgets:
+    if not draft.discard_mapping:
         members = [pl.DataFrame({"person": microdata.persons, "group": draft.groups})]
         if microdata.registry is not None and draft.registered is not None:
             members.append(pl.DataFrame({"person": microdata.registry.persons, "group": draft.registered}))
         groups = pl.concat(members).filter(pl.col("group") > 0).sort("person")
-    return Memory(memory.releases + 1, dict(sorted(tables.items())), groups, draft.carry)
+    return Memory(memory.releases + 1, dict(sorted(tables.items())), groups, draft.state)
 
 
 def canonical(draft: Any, method: Any) -> tuple[Any, ...]:
@@ -170,14 +170,14 @@ def canonical(draft: Any, method: Any) -> tuple[Any, ...]:
     that the manifest says that may depend on the data. In a bucket of slicing each column is a multiset by itself: which values stand in one row is random.
     """
     form = draft.form
-    guarantees = [guarantee.public() for guarantee in draft.guarantees or method.guarantees]
+    guarantees = [guarantee.parameters() for guarantee in draft.guarantees or method.guarantees]
     manifest = [
         form.kind,
         [attribute.model_dump() for attribute in form.attributes],
         [form.rows, form.groups, form.counterfeit_rows, form.registered_persons],
-        {name: said if isinstance(said, dict) else said.model_dump() for name, said in form.said().items()},
-        ["exact" if not form.has_intervals else "intervals", draft.per],
-        [guarantees, method.public()],
+        {name: said if isinstance(said, dict) else said.model_dump() for name, said in form.manifest_fields().items()},
+        ["exact" if not form.has_intervals else "intervals", draft.privacy_unit],
+        [guarantees, method.parameters()],
         sorted((name, table.columns, [str(kind) for kind in table.dtypes]) for name, table in form.tables().items()),
     ]
     return groups_of(form), repr(manifest)

@@ -60,7 +60,7 @@ class World:
 
 def told(form):
     """All that a release says: the columns with their types, the rows in their order, and what the manifest says of them."""
-    return str(form.table.schema), tuple(form.table.rows()), repr(form.attributes), repr(form.said())
+    return str(form.table.schema), tuple(form.table.rows()), repr(form.attributes), repr(form.manifest_fields())
 
 
 def safe(microdata, sample, scheme, k):

@@ -313,7 +313,7 @@ def published_by_the_method(case, *, forget=""):
         mapping = mapping.filter(pl.col("group") > 0)
         remembered = {name: pl.concat([memory.tables[name], t]) if name in memory.tables else t for name, t in draft.remember.items()}
         tables_then = {} if forget == "cohorts" else {**memory.tables, **remembered}
-        memory = Memory(memory.releases + 1, tables_then, mapping, {} if forget == "exposures" else draft.carry)
+        memory = Memory(memory.releases + 1, tables_then, mapping, {} if forget == "exposures" else draft.state)
         release = released(draft.form, len(series) + 1)
         series.append(as_groups(release, {names[p]: g for p, g in mapping.iter_rows()}, of_sets, cohort_of))
         releases.append(release)
@@ -324,7 +324,7 @@ def published_by_the_method(case, *, forget=""):
 def released(form, number):
     manifest = Manifest(
         series="small", number=number, form="generalized", method={"name": "global-guarantee"}, guarantees=[], attributes=list(form.attributes), rows=form.rows,
-        groups=form.groups, counterfeits=form.counterfeit_rows, registered=form.registered_persons, boxes="tight", per="person", files=[],
+        groups=form.groups, counterfeits=form.counterfeit_rows, registered=form.registered_persons, boxes="tight", privacy_unit="person", files=[],
     )  # fmt: skip
     return Release(manifest, form, Path("nowhere"))
 

@@ -45,7 +45,7 @@ def publish_all(m, tables, seed, *, remember=True, spoil=None):
         frame = pl.DataFrame(table, schema=["person", "a", "b", "value"], orient="row")
         microdata = Microdata.encode(frame, SCHEMA, KEY)
         try:
-            draft = MInvariance(m=m, remember=remember, not_eligible="hold-back").publish(microdata, memory, Randomness.seeded(seed + j))
+            draft = MInvariance(m=m, remember=remember, not_eligible="suppress").publish(microdata, memory, Randomness.seeded(seed + j))
         except MethodError:
             memory = replace(memory, groups=None)
             continue

@@ -96,7 +96,7 @@ class Series:
         return [one for one in self.protected if (one in value if isinstance(value, frozenset) else one == value)]
 
     def _publish(self, persons, values, memory, choices):
-        """The groups (members and values), who was emptied or held back, and the memory; None for a refusal."""
+        """The groups (members and values), who was emptied or suppressed, and the memory; None for a refusal."""
         sick = [sorted(value) if isinstance(value, frozenset) else value for value in values]
         frame = pl.DataFrame({"who": [f"p{p}" for p in persons], "age": [self.ages(p) for p in persons], "sick": sick})
         microdata, emptied = Microdata.encode(frame, SCHEMA, KEY), []
@@ -106,16 +106,16 @@ class Series:
             draft = making.draft()
         except MethodError:
             return None
-        column = (draft.shown or microdata).sensitive
+        column = (draft.suppressed_microdata or microdata).sensitive
         groups = defaultdict(lambda: ([], []))
         for person, group, code in zip(persons, draft.groups.tolist(), column.codes.tolist(), strict=True):
             groups[group][0].append(person)
             groups[group][1].append(str(column.domain.values[code]))
-        held_back = groups.pop(0, ([], []))[0]
+        suppressed_rows = groups.pop(0, ([], []))[0]
         output = tuple(sorted((tuple(members), tuple(sorted(shown))) for members, shown in groups.values()))
-        hidden = frozenset(held_back) | {persons[row] for row in emptied}
+        hidden = frozenset(suppressed_rows) | {persons[row] for row in emptied}
         tables = {name: pl.concat([memory.tables[name], rows]) if name in memory.tables else rows for name, rows in draft.remember.items()}
-        return (output, hidden), Memory(memory.releases + 1, memory.tables | tables, None, draft.carry)
+        return (output, hidden), Memory(memory.releases + 1, memory.tables | tables, None, draft.state)
 
 
 UNEVEN = [AGES[:5], AGES[5:7], AGES[:7]], [RARE, {"none": Fraction(1)}, RARE]
@@ -296,7 +296,7 @@ def test_a_survival_that_cannot_be_carried_exactly_is_not_asked_for():
 
     assert publish(44).suppressed_values == {}
     draft = publish(43)
-    assert draft.shown.sensitive.domain.values.gather(draft.shown.sensitive.codes).null_count() == 43
+    assert draft.suppressed_microdata.sensitive.domain.values.gather(draft.suppressed_microdata.sensitive.codes).null_count() == 43
     with pytest.raises(MethodError, match="lower l"):
         publish(42)
 

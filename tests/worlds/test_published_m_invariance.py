@@ -106,7 +106,7 @@ def test_forgetting_exposes_who_returns_and_with_them_who_stayed():
 
 def test_the_suppressed_are_not_covered():
     """Three of four hold one value, and two of them are suppressed: whoever knows the values' frequencies knows theirs; who does not, does not."""
-    everybody = series((0, 1, 2, 3), not_eligible="hold-back")
+    everybody = series((0, 1, 2, 3), not_eligible="suppress")
     assert posteriors(everybody, worlds("aaab", 1))[0] == 1
     shares = {"a": HALF, "b": HALF}
     assert posteriors(everybody, independent(table(range(4)), shares, 1))[0] <= HALF
@@ -114,7 +114,7 @@ def test_the_suppressed_are_not_covered():
 
 def test_nor_is_who_shares_a_group_with_somebody_who_was_suppressed():
     """The suppressed of release 1 hold the frequent value; in release 2 one of them stands beside a newcomer, whose value it gives away."""
-    published = series((0, 1, 2, 3), (0, 1, 2, 3, 4, 5), not_eligible="hold-back")
+    published = series((0, 1, 2, 3), (0, 1, 2, 3, 4, 5), not_eligible="suppress")
     largest, _ = posteriors(published, worlds("aaabbc", 2), lambda world: {(p, world[1][p]) for p in ("p4", "p5")})
     assert largest > HALF
 
@@ -139,7 +139,7 @@ def test_whoever_is_suppressed_for_a_change_is_covered_where_all_values_change_a
     """Where one value alone changes, the suppressed had that one."""
     two = table((0, 1))
     alike, one = (changing(two, dict(zip("abc", rates, strict=True))) for rates in ([Fraction(1, 4)] * 3, [HALF, Fraction(0), Fraction(0)]))
-    published = series((0, 1), (0, 1), changed="hold-back")
+    published = series((0, 1), (0, 1), changed="suppress")
     assert posteriors(published, alike, at_first)[0] <= HALF
     assert posteriors(published, one, at_first)[0] == 1
 

@@ -175,8 +175,8 @@ class ObservedEnds:
     def attributes(self, microdata):
         return self.fixed.attributes(microdata)
 
-    def public(self):
-        return self.fixed.public()
+    def parameters(self):
+        return self.fixed.parameters()
 
 
 def observed_ends(microdata, sample, scheme, k):
@@ -380,7 +380,7 @@ def published(scheme, schema, records):
     """What every record is published as, and what is published of the scheme."""
     microdata = Microdata.encode(pl.DataFrame(records, schema=TYPES, orient="row"), schema)
     image, images = scheme.images(microdata, np.arange(len(records)))
-    return [images.row(i) for i in image], images.schema, scheme.attributes(microdata), scheme.public()
+    return [images.row(i) for i in image], images.schema, scheme.attributes(microdata), scheme.parameters()
 
 
 def is_indifferent(scheme_of, plan):

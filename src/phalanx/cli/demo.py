@@ -28,7 +28,7 @@ def demo(
     show_text(f"{found.rows:,} person-years of {found.persons:,} persons, {len(RELEASES)} yearly releases; sensitive: years of schooling\n")
     show_table(
         "Persons exposed by intersecting the releases",
-        ["method", "by box", "worst case", "counterfeits", "held back", "verified"],
+        ["method", "by box", "worst case", "counterfeits", "suppressed", "verified"],
         [
             [o.method, o.exposed_by_box, o.exposed_by_person, " ".join(map(str, o.counterfeits)), sum(o.suppressed), "holds" if o.verified else "FAILS"]
             for o in found.outcomes

@@ -21,7 +21,7 @@ def publish(
     """Publish the plan's table as the next release of its series.
 
     The release leaves only if an independent check of its very files holds; at any error nothing is published and nothing remembered. JSON keys:
-    release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, spent, seconds, report, checks,
+    release, number, rows, groups, counterfeits, registered, suppressed, suppressed_rows, suppressed_values, spent, seconds, report, checks,
     disclosed.
     """
     from phalanx.plan import Plan
@@ -43,7 +43,7 @@ def show_release(published: "Release", title: str) -> None:
     told = _told(published)
     show_table(title, list(told), [list(told.values())], right=range(len(told)))
     for reason, rows in (published.suppressed_rows or {}).items():
-        typer.echo(f"held back: {rows} row(s), {reason}")
+        typer.echo(f"suppressed: {rows} row(s), {reason}")
     for reason, values in published.suppressed_values.items():
         typer.echo(f"suppressed: {values} value(s), {reason}")
     if published.spent is not None:
@@ -65,5 +65,5 @@ def _told(published: "Release") -> dict[str, object]:
     counted: dict[str, object] = {f"{place}s": published.groups} if place else {}  # of a perturbed release, groups are private
     if published.form.kind == "generalized":
         counted["counterfeits"] = published.counterfeits
-    held_back = {} if published.suppressed is None else {"held back": published.suppressed}  # under differential privacy nobody is told
-    return {"rows": published.rows, **counted, **held_back, "seconds": f"{published.seconds:.2f}"}
+    suppressed_rows = {} if published.suppressed is None else {"suppressed": published.suppressed}  # under differential privacy nobody is told
+    return {"rows": published.rows, **counted, **suppressed_rows, "seconds": f"{published.seconds:.2f}"}

@@ -74,7 +74,7 @@ def show(name: Annotated[str, typer.Argument(help="The name of the series.")], l
 
 def _counted(release: Mapping[str, Any]) -> dict[str, Any]:
     """What the table says of a release between its number and its folder."""
-    return {name: release.get(key) for name, key in (("rows", "rows"), ("groups", "groups"), ("counterfeits", "counterfeits"), ("held back", "suppressed"))}
+    return {name: release.get(key) for name, key in (("rows", "rows"), ("groups", "groups"), ("counterfeits", "counterfeits"), ("suppressed", "suppressed"))}
 
 
 def _spent(release: Mapping[str, Any]) -> dict[str, Any]:

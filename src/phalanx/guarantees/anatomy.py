@@ -31,6 +31,6 @@ class AnatomyDiversity:
         """The largest share of one value in a bucket, a fraction."""
         return check_shares(self.name, self.l, Groups.of(release), word="buckets")
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": plain(self.l)}

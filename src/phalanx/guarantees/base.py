@@ -96,5 +96,5 @@ class Guarantee(Protocol):
     def check(self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
         """Check a release, with the series before it and whatever evidence there is; one verdict per part of the promise."""
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""

@@ -46,6 +46,6 @@ class KAnonymity:
             )
         ]
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "k": self.k}

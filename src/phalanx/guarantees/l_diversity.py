@@ -33,7 +33,7 @@ class FrequencyDiversity:
         """The largest share of a value in a group, a fraction."""
         return check_shares(self.name, self.l, Groups.of(release))
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": plain(self.l)}
 
@@ -53,7 +53,7 @@ class DistinctDiversity:
         """The smallest number of different values in a group."""
         return check_distinct(self.name, self.l, Groups.of(release))
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": self.l}
 
@@ -76,7 +76,7 @@ class EntropyDiversity:
         """The smallest effective number of values in a group."""
         return check_entropy(self.name, self.l, Groups.of(release))
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": plain(self.l)}
 
@@ -98,7 +98,7 @@ class RecursiveDiversity:
         """The largest ``r_1 / (r_l + ... + r_q)``, which must stay below c."""
         return check_recursive(self.name, self.c, self.l, Groups.of(release))
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "c": plain(self.c), "l": self.l}
 

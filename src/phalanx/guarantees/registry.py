@@ -40,10 +40,10 @@ _ALL: tuple[type[Any], ...] = (
 KNOWN: Mapping[str, Callable[..., Guarantee]] = {cls.name: cls for cls in _ALL}
 
 
-def from_public(public: Mapping[str, Any]) -> Guarantee:
+def from_parameters(public: Mapping[str, Any]) -> Guarantee:
     """The guarantee that a manifest lists; ReleaseError where its name or a parameter is unknown, missing or wrong.
 
-    >>> from_public({"name": "k-anonymity", "k": 3})
+    >>> from_parameters({"name": "k-anonymity", "k": 3})
     KAnonymity(k=3)
     """
     name, parameters = public.get("name"), {key: value for key, value in public.items() if key != "name"}

@@ -6,7 +6,7 @@ from typing import Any, Final
 from phalanx.errors import ReleaseError
 from phalanx.exact import exact
 from phalanx.guarantees.base import Guarantee
-from phalanx.guarantees.registry import from_public
+from phalanx.guarantees.registry import from_parameters
 
 _NOTHING: Final[Mapping[str, str]] = {
     "k": "everybody is among 1 person or more",
@@ -24,7 +24,7 @@ _COSTS_NOTHING: Final = ("name", "beta", "accounting", "epsilon_scheme")
 
 def promises_nothing(public: Mapping[str, Any]) -> str:
     """Why what a manifest lists is kept by every table; empty where it is not. ReleaseError where it lists no guarantee."""
-    given = from_public(public).public()
+    given = from_parameters(public).parameters()
     if "c" in given:  # recursive diversity: with l = 1 the largest share is below c
         return f"l = {given['l']} with c = {given['c']} promises nothing: no share is above 1" if given["l"] == 1 and exact(given["c"], "c") > 1 else ""
     if given.get("protected") == [] and not given.get("permanent"):
@@ -39,7 +39,7 @@ def promises_nothing(public: Mapping[str, Any]) -> str:
 def weakened(now: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """What the guarantees of a later release promise less than those before it; nothing where any of them is none that is known."""
     try:
-        later, earlier = [from_public(public) for public in now], [from_public(public) for public in before]
+        later, earlier = [from_parameters(public) for public in now], [from_parameters(public) for public in before]
     except ReleaseError:  # which is told elsewhere
         return
     for guarantee in earlier:

@@ -55,7 +55,7 @@ class Closeness:
             return [Verdict(name=self.name, bound=bound, worst=None, holds=False, note=str(error))]
         return [verdict(self.name, bound, worst, groups, where, "distance", holds=worst <= bound, note=f"{self.distance} distance, {len(groups)} groups")]
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "t": plain(self.t), "distance": self.distance}
 

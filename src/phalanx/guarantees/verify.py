@@ -10,7 +10,7 @@ from phalanx.guarantees.consistency import check as consistency
 from phalanx.guarantees.consistency.buckets import bucket_faults
 from phalanx.guarantees.consistency.perturbed import row_faults
 from phalanx.guarantees.consistency.recoded import cell_faults
-from phalanx.guarantees.registry import from_public
+from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.truth import coverage
@@ -44,7 +44,7 @@ def verify(releases: Sequence[Release], evidence: Evidence | None = None, *, all
 
 def _promise(public: Mapping[str, Any], release: Release, earlier: Sequence[Release], evidence: Evidence | None) -> list[Verdict]:
     """The check of one promise; it does not hold on a form that it is not about."""
-    guarantee = from_public(public)
+    guarantee = from_parameters(public)
     if release.form.kind not in (forms := guarantee.forms):
         note = f"the release is {release.form.kind}, and this is promised of {' or '.join(forms)} releases only"
         return [Verdict(name=guarantee.name, bound=f"a {' or '.join(forms)} release", worst=release.form.kind, holds=False, note=note)]

@@ -25,7 +25,7 @@ class ReleaseEntry:
     digest: str
     """SHA-256 of its manifest."""
     summary: Mapping[str, Any]
-    """Counts that JSON can hold: rows, groups, counterfeits, suppressed, held_back by reason, checks. Never a value of a person."""
+    """Counts that JSON can hold: rows, groups, counterfeits, suppressed, suppressed_rows by reason, checks. Never a value of a person."""
     day: str = field(default_factory=today)
     """The day on which it was published, as 2026-01-31."""
 

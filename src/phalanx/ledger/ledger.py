@@ -140,7 +140,7 @@ class Ledger:
                         parts.setdefault(segment.removeprefix(_MEMORY), []).append(unpack(self._rows.segment(series, entry.number, segment)))
         return {name: pl.concat(frames, how="vertical_relaxed") for name, frames in sorted(parts.items())}
 
-    def carried(self, series: str) -> dict[str, pl.DataFrame]:
+    def state(self, series: str) -> dict[str, pl.DataFrame]:
         """What the last release of a series carries on, one table per name; empty before the first."""
         with self._store.snapshot():
             number, segments = next(((entry.number, names) for entry, names in reversed(self._rows.entries(series))), (0, []))
@@ -195,16 +195,16 @@ class Ledger:
         promise: Mapping[str, Any],
         remember: Mapping[str, pl.DataFrame],
         groups: pl.DataFrame | None,
-        carry: Mapping[str, pl.DataFrame] | None = None,
+        state: Mapping[str, pl.DataFrame] | None = None,
     ) -> None:
         """Record a release and what it remembers, in one transaction: afterwards all of it is in the ledger, or, with an error, nothing.
 
         LedgerError where the release is not the next of its series (somebody else was faster), the promise is not the
         series' own, or the ledger cannot be written. Once it is recorded, the mark says so, before this returns.
         """
-        carry = carry or {}
-        _check_names(named(series), [*remember, *carry])
-        tables = {_MEMORY + name: pack(frame) for name, frame in remember.items()} | {_CARRIED + name: pack(frame) for name, frame in carry.items()}
+        state = state or {}
+        _check_names(named(series), [*remember, *state])
+        tables = {_MEMORY + name: pack(frame) for name, frame in remember.items()} | {_CARRIED + name: pack(frame) for name, frame in state.items()}
         if groups is not None:
             tables[_GROUPS] = pack_groups(groups)
         sealed = {segment: self._rows.seal(content, series, entry.number, segment) for segment, content in tables.items()}

@@ -29,7 +29,7 @@ class Memory:
     releases: int = 0
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     groups: pl.DataFrame | None = None
-    carried: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    state: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,28 +38,28 @@ class Draft:
 
     form: Form
     groups: npt.NDArray[np.int64]
-    """The published group id of every microdata row, shape (n,); 0 for a row that is held back. Of a perturbed form the number of its row, from 1."""
+    """The published group id of every microdata row, shape (n,); 0 for a row that is suppressed. Of a perturbed form the number of its row, from 1."""
     remember: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Rows to append to the memory's tables."""
-    carry: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    state: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Tables that replace those of the same purpose that the release before carried; memory keeps the newest only."""
     registered: npt.NDArray[np.int64] | None = None
     """The published group id of every row of the microdata's registry, shape (r,), 0 for one in no group; None where there is no registry."""
-    shown: Microdata | None = None
+    suppressed_microdata: Microdata | None = None
     """The microdata with suppressed sensitive values taken out, where the method suppresses any; None where all are as they came."""
     suppressed_values: Mapping[str, int] = field(default_factory=dict)
     """How many sensitive values of published rows are suppressed, by reason."""
     guarantees: Sequence[Guarantee] | None = None
     """What this release promises where that says more than the method's own promise (which values are protected); None: the method's."""
-    held_back: Mapping[str, int] | None = field(default_factory=dict)
+    suppressed_rows: Mapping[str, int] | None = field(default_factory=dict)
     """How many rows are not published, by reason; None where that may not be told, as it would say more of the rows than the promise covers."""
-    forgets: bool = False
+    discard_mapping: bool = False
     """Whether who is in which group must be forgotten: a sample protects only while nobody knows who is in it."""
     spent: Mapping[str, float] | None = None
     """Of a differentially private release, what it and those before it cost together: epsilon, delta, releases."""
     outputs: OutputTables | None = None
     """The random output tables that a perturbed form was drawn from; for the check, and remembered only if they are in ``remember``, too."""
-    per: str = "person"
+    privacy_unit: str = "person"
     """Whom the promise covers: ``person`` or ``record``."""
 
 
@@ -89,7 +89,7 @@ class Method(Protocol):
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         """Publish the microdata once; MethodError where the promise cannot be kept."""
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """The parameters that the manifest shows."""
 
 
@@ -115,11 +115,11 @@ class Recollecting(Protocol):
 
 def promises_nothing(method: Method) -> bool:
     """Whether every bound is 1: groups of one, a value that may be in all of a group, a distance that may be the greatest there is."""
-    bounds = [bound for g in method.guarantees for key, bound in g.public().items() if key not in ("name", "distance")]
+    bounds = [bound for g in method.guarantees for key, bound in g.parameters().items() if key not in ("name", "distance")]
     return bool(bounds) and all(str(bound) == "1" for bound in bounds)
 
 
-def ever_wider(method: Method, rows: int) -> Iterator[Method]:
+def strengthened(method: Method, rows: int) -> Iterator[Method]:
     """The method, and where its plan bounds adversaries, the method with wider and wider groups, in which it hides more and more."""
     yield method
     while isinstance(method, Widening) and method.bounds:

@@ -93,7 +93,7 @@ def write_folder(path: Path, form: Form, formats: Sequence[str], **said: Any) ->
         counterfeits=form.counterfeit_rows,
         registered=form.registered_persons,
         files=files,
-        **form.said(),
+        **form.manifest_fields(),
         **said,
     )
     write_bytes(path / NAME, manifest.to_bytes())

@@ -53,7 +53,7 @@ class Form(ABC):
     def headers(self) -> Mapping[str, list[str]]:
         """The columns that each table must have, by the manifest."""
 
-    def said(self) -> dict[str, Any]:
+    def manifest_fields(self) -> dict[str, Any]:
         """What the manifest says of this form alone."""
         return {}
 

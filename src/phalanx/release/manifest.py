@@ -70,7 +70,9 @@ class Manifest(_Strict):
         description="tight: an interval's ends are values of persons in the group; widened: narrow ones are snapped to a fixed grid; exact: no value is "
         "generalized; fixed: the ends of cells that follow no person"
     )
-    per: Literal["person", "record"] = Field(default="person", description="whom the promise covers: a person, or each record of a person whose value changed")
+    privacy_unit: Literal["person", "record"] = Field(
+        default="person", description="whom the promise covers: a person, or each record of a person whose value changed"
+    )
     holds_if_method_known: bool | None = Field(
         default=None,
         description="whether the guarantees hold also against an adversary who has the method's source code and runs it on every table that could have been "

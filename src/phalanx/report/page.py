@@ -41,7 +41,7 @@ def write_report(
 ) -> None:
     """Write the page of the newest of ``releases``; the earlier ones give the series so far.
 
-    ``verdicts``: the checks it passed; ``summary``: counts that are not in the release (``held_back`` and ``suppressed_values`` by reason, ``seconds``);
+    ``verdicts``: the checks it passed; ``summary``: counts that are not in the release (``suppressed_rows`` and ``suppressed_values`` by reason, ``seconds``);
     ``adversaries``: what each of them found out, to be shown side by side; ``answers``: the regulator's questions, answered by those who were played.
     Shows released values and these figures only; loads nothing and runs nothing.
     OSError where it cannot be written; an older page is replaced whole or not at all.
@@ -71,7 +71,7 @@ def render(
     intervals = place == "group" or (form.has_intervals and place != "image")
     checks = [_check(v) for v in verdicts]
     checked = [c for c in checks if c["result"] in ("holds", "fails")]
-    held_back, taken_out = dict(summary.get("held_back") or {}), dict(summary.get("suppressed_values", {}))
+    suppressed_rows, taken_out = dict(summary.get("suppressed_rows") or {}), dict(summary.get("suppressed_values", {}))
     return _template().render(
         manifest=manifest,
         promises=[promises.in_words(g, sensitive=form.sensitive is not None) for g in manifest.guarantees],
@@ -84,9 +84,9 @@ def render(
         by_tables=any("random output table" in c["note"] for c in checked),
         by_person=any("person" in c["name"] for c in checked),
         figures=figures,
-        held_back=held_back,
+        suppressed_rows=suppressed_rows,
         suppressed_values=taken_out,
-        suppressed=sum(held_back.values()) if held_back else summary.get("suppressed", 0),
+        suppressed=sum(suppressed_rows.values()) if suppressed_rows else summary.get("suppressed", 0),
         private=_privacy(manifest, summary),
         seconds=None if isinstance(form, Recoded) else summary.get("seconds"),
         roles=_roles(form),

@@ -224,7 +224,7 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
     if manifest.not_for_publication:
         found.append(("Not for publication", "This release was made with a seed; whoever guesses it can undo the random choices. Publish without a seed."))
     found += _against_whom(manifest)
-    if manifest.per == "record":
+    if manifest.privacy_unit == "record":
         found.append(
             (
                 "Per record, not per person",

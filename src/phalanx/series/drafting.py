@@ -11,7 +11,7 @@ from phalanx.errors import GuaranteeError, MethodError, SchemaError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.verify import verify
-from phalanx.methods.base import Draft, Memory, Method, Widening, ever_wider
+from phalanx.methods.base import Draft, Memory, Method, Widening, strengthened
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.exposures import Exposures
@@ -66,7 +66,7 @@ class Drafting:
         """
         bounds = self.method.bounds if isinstance(self.method, Widening) else {}
         too_much: Disclosed | None = None
-        for attempt, method in enumerate(ever_wider(self.method, self.microdata.rows)):
+        for attempt, method in enumerate(strengthened(self.method, self.microdata.rows)):
             progress("group")
             rng = self._randomness(attempt)
             draft = method.publish(self.microdata, self.memory, rng)
@@ -88,11 +88,11 @@ class Drafting:
 
     def _checked(self, draft: Draft, release: Release, bounds: Mapping[str, Any]) -> Checked:
         """The check of files that were just written."""
-        own = None if draft.forgets else _person_to_group(self.microdata, draft)
+        own = None if draft.discard_mapping else _person_to_group(self.microdata, draft)
         evidence = self._evidence(draft, self.groups if own is None else {**self.groups, self.number: own})
         of_tuples = replace(evidence, microdata={self.number: replace(self.microdata, persons=None)})  # what a promise says of tuples, not of persons
         verdicts = verify([*self.earlier, release], of_tuples, allow_seeded=self.seed is not None, only_last=True)
-        verdicts.append(truth.check(release, self.microdata, draft.groups, draft.shown or self.microdata, draft.registered))
+        verdicts.append(truth.check(release, self.microdata, draft.groups, draft.suppressed_microdata or self.microdata, draft.registered))
         if broken := [v for v in verdicts if not v.holds]:
             v = broken[0]
             worst, bound = v.figures
@@ -110,7 +110,7 @@ class Drafting:
             evidence = replace(evidence, rows={self.number: draft.groups}, outputs={self.number: draft.outputs})
         if self.method.looks_back == "all":
             return evidence
-        return replace(evidence, before=Exposures.of_tables(self.memory.carried), after=Exposures.of_tables(draft.carry))
+        return replace(evidence, before=Exposures.of_tables(self.memory.state), after=Exposures.of_tables(draft.state))
 
     def _randomness(self, attempt: int) -> Randomness:
         """Fresh randomness for each draft of each release."""
@@ -119,14 +119,14 @@ class Drafting:
         return Randomness.seeded(self.seed + self.number if attempt == 0 else (self.seed + self.number + (attempt << 32)) % 2**64)
 
     def _manifest_fields(self, draft: Draft, rng: Randomness) -> dict[str, Any]:
-        method = self.method.public()
+        method = self.method.parameters()
         return {
             "series": self.series,
             "number": self.number,
             "method": method,
-            "guarantees": [g.public() for g in draft.guarantees or self.method.guarantees],
+            "guarantees": [g.parameters() for g in draft.guarantees or self.method.guarantees],
             "boxes": "fixed" if draft.form.kind == "recoded" else "widened" if method.get("min_width") else "tight" if draft.form.has_intervals else "exact",
-            "per": draft.per,
+            "privacy_unit": draft.privacy_unit,
             "holds_if_method_known": self.method.holds_if_method_known,
             "may_suppress": list(self.method.may_suppress),
             "not_for_publication": not rng.for_publication,

@@ -122,7 +122,7 @@ class Release(folder.Release):
         from phalanx.report import write_report
         from phalanx.series.bounds import questions
 
-        summary = {"suppressed": self.suppressed, "held_back": self.suppressed_rows, "suppressed_values": self.suppressed_values, "seconds": self.seconds}
+        summary = {"suppressed": self.suppressed, "suppressed_rows": self.suppressed_rows, "suppressed_values": self.suppressed_values, "seconds": self.seconds}
         spent = {} if self.spent is None else {"spent": self.spent}
         try:
             checks, answers = self.checks or self.verify().checks, questions(self, self.evidence, self.attacks)
@@ -132,7 +132,7 @@ class Release(folder.Release):
         return Path(path)
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed, held_back, suppressed_values, spent, seconds, report, checks, disclosed."""
+        """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed, suppressed_rows, suppressed_values, spent, seconds, report, checks, disclosed."""
         return {
             "release": str(self.path) if self.files is None else None,
             "number": self.number,
@@ -141,7 +141,7 @@ class Release(folder.Release):
             "counterfeits": self.counterfeits,
             "registered": self.registered,
             "suppressed": self.suppressed,
-            "held_back": None if self.suppressed_rows is None else dict(self.suppressed_rows),
+            "suppressed_rows": None if self.suppressed_rows is None else dict(self.suppressed_rows),
             "suppressed_values": dict(self.suppressed_values),
             "spent": None if self.spent is None else dict(self.spent),
             "seconds": None if self.seconds is None else round(self.seconds, 3),

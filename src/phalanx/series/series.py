@@ -237,7 +237,7 @@ class Series:
             formats=self._is.formats,
             seed=self._is.seed,
             attacked=self._is.report,
-            memory=Memory(len(entries), ledger.remembered(self.name), groups.get(number - 1), ledger.carried(self.name)),
+            memory=Memory(len(entries), ledger.remembered(self.name), groups.get(number - 1), ledger.state(self.name)),
             earlier=earlier,
             groups=groups,
         )
@@ -265,7 +265,7 @@ class Series:
         """Write a release and what it remembers into the ledger, and give its folder its name."""
         room.recording = True
         draft = checked.draft
-        ledger.commit(self.name, entry, promise=self._promise(draft.per), remember=draft.remember, groups=checked.groups, carry=draft.carry)
+        ledger.commit(self.name, entry, promise=self._promise(draft.privacy_unit), remember=draft.remember, groups=checked.groups, state=draft.state)
         final = self._is.to / f"{self.name}-{entry.number}"
         try:
             room.hand_out(final)
@@ -281,13 +281,13 @@ class Series:
             if begun is not None and begun.get(key) != said[key]:
                 raise LedgerError(f"series {self.name!r} began with another {word} and keeps its promise; put it back, or give this series another name.")
 
-    def _promise(self, per: str) -> dict[str, Any]:
+    def _promise(self, privacy_unit: str) -> dict[str, Any]:
         """What may not change within a series."""
         schema = self._is.schema
         return {
             "method": self._is.method.name,
-            "guarantees": [g.public() for g in self._is.method.guarantees],
-            "per": per,
+            "guarantees": [g.parameters() for g in self._is.method.guarantees],
+            "privacy_unit": privacy_unit,
             "identifier": schema.identifier,
             "quasi": list(schema.quasi),
             "sensitive": schema.sensitive,
@@ -295,7 +295,7 @@ class Series:
 
     def _summary(self, release: Release) -> dict[str, Any]:
         told = release.to_json()
-        keys = ("rows", "groups", "counterfeits", "registered", "suppressed", "held_back", "suppressed_values", "seconds")
+        keys = ("rows", "groups", "counterfeits", "registered", "suppressed", "suppressed_rows", "suppressed_values", "seconds")
         return {key: told[key] for key in keys} | ({} if release.spent is None else {"spent": told["spent"]})
 
     def _with_page(self, release: Release) -> Release:
@@ -320,7 +320,7 @@ def _released(checked: Checked, path: Path, table: Any, began: float, earlier: S
         form=checked.release.form,
         path=path,
         checks=checked.verdicts,
-        suppressed_rows=checked.draft.held_back,
+        suppressed_rows=checked.draft.suppressed_rows,
         suppressed_values=checked.draft.suppressed_values,
         attacks=checked.attacks,
         spent=checked.draft.spent,
@@ -356,7 +356,7 @@ def _check_parts(name: str, schema: Schema, method: Method, formats: Sequence[st
             raise SchemaError(f"format {format!r} is not one of {', '.join(FORMATS)}; correct 'formats'.")
     if not formats:
         raise SchemaError(f"no format is named, so there would be no table to publish; name one or more of {', '.join(FORMATS)} in 'formats'.")
-    if nothing := next((why for g in method.guarantees if (why := promises_nothing(g.public()))), None):
+    if nothing := next((why for g in method.guarantees if (why := promises_nothing(g.parameters()))), None):
         raise PlanError(f"[method] {nothing}; ask for more.")
 
 

@@ -60,7 +60,7 @@ def table(n=2000, seed=1, **hierarchies):
 def attacked(microdata, method, boxes="tight", *, mapping=True):
     """What the adversary finds in what the method publishes of the table; with ``mapping``, by the ledger's word of who is where."""
     draft = method.publish(microdata, Memory(), Randomness.seeded(1))
-    made = release(draft.form, boxes, method.public())
+    made = release(draft.form, boxes, method.parameters())
     mapped = {1: pl.DataFrame({"person": microdata.persons, "group": draft.groups})} if mapping else {}
     return Downcoding().attack([made], Evidence(groups=mapped, microdata={1: microdata})), draft
 

@@ -144,7 +144,7 @@ def test_everybody_else_is_left_out():
 
 
 def test_the_ledger_says_who_was_published():
-    """With the mapping, somebody who was held back is no original, though the release leaves them open."""
+    """With the mapping, somebody who was suppressed is no original, though the release leaves them open."""
     rows = [(1, "x", "m", "s"), (2, "x", "n", "t")]
     microdata = encoded([*rows, (1, "x", "n", "t")], persons=True)
     sliced = published("sliced", encoded(rows), [0, 0])

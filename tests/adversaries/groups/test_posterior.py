@@ -54,7 +54,7 @@ def release(form):
     """A form as a release of its own."""
     manifest = Manifest(
         series="small", number=1, form=form.kind, method={"name": "by hand"}, guarantees=[], attributes=list(form.attributes), rows=form.rows,
-        groups=form.groups, counterfeits=0, registered=0, boxes="tight", per="person", files=[], **form.said(),
+        groups=form.groups, counterfeits=0, registered=0, boxes="tight", privacy_unit="person", files=[], **form.manifest_fields(),
     )  # fmt: skip
     return Release(manifest, form, Path("nowhere"))
 
@@ -299,7 +299,7 @@ def test_who_is_elsewhere_is_left_out():
 
 
 def test_the_ledger_says_who_was_published():
-    """With the mapping, whoever was held back is left out, though a group would fit."""
+    """With the mapping, whoever was suppressed is left out, though a group would fit."""
     microdata = encoded(WORKED, persons=True)
     mapping = pl.DataFrame({"person": microdata.persons, "group": [1, 1, 1, 1, 2, 2, 2, 0]})
     found = Posterior().attack([published("bucketized", encoded(WORKED), [0, 1] * 4)], Evidence(groups={1: mapping}, microdata={1: microdata}))

@@ -44,7 +44,7 @@ def encoded_with(frame, quasi):
 def attacked(method, microdata, boxes, **asked):
     """What the adversary finds in what the method publishes of the table."""
     draft = method.publish(microdata, Memory(), Randomness.seeded(1))
-    made = release(draft.form, boxes, method.public())
+    made = release(draft.form, boxes, method.parameters())
     if draft.form.kind == "recoded":
         made = type(made)(made.manifest.model_copy(update={"scheme": dict(draft.form.scheme)}), draft.form, made.path)
     return SinglingOut(**asked).attack([made], Evidence(microdata={1: microdata}))

@@ -43,8 +43,8 @@ def published(method, microdata, seed=1):
     """What the real method makes of a table."""
     form = method.publish(microdata, Memory(), Randomness.seeded(seed)).form
     manifest = Manifest(
-        series="small", number=1, form=form.kind, method=method.public(), guarantees=[], attributes=list(form.attributes), rows=form.rows,
-        groups=form.groups, counterfeits=0, registered=0, boxes="tight", per="person", files=[], **form.said(),
+        series="small", number=1, form=form.kind, method=method.parameters(), guarantees=[], attributes=list(form.attributes), rows=form.rows,
+        groups=form.groups, counterfeits=0, registered=0, boxes="tight", privacy_unit="person", files=[], **form.manifest_fields(),
     )  # fmt: skip
     return Release(manifest, form, Path("nowhere"))
 
@@ -231,7 +231,7 @@ def test_groups_of_another_table_are_refused():
     others = table([(1,), (1,), (1,), (2,), (11,), (16,), (22,), (29,)], "aabbccdd")
     with pytest.raises(ReleaseError, match="the table that was published"):
         Minimality().attack([release], Evidence(microdata={1: others}))
-    lied = Release(release.manifest.model_copy(update={"method": Mondrian(k=4, l=2, cuts="strict").public()}), release.form, release.path)
+    lied = Release(release.manifest.model_copy(update={"method": Mondrian(k=4, l=2, cuts="strict").parameters()}), release.form, release.path)
     with pytest.raises(ReleaseError, match="the table that was published"):
         Minimality().attack([lied], Evidence(microdata={1: table(in_a_row(8), "aabbccdd")}))
 

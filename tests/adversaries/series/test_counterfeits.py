@@ -46,7 +46,7 @@ def published(tables, **parameters):
         groups[number] = pl.DataFrame({"person": microdata[number].persons, "group": draft.groups})
         remembered = {name: pl.concat([memory.tables[name], t]) if name in memory.tables else t for name, t in draft.remember.items()}
         memory = Memory(number, remembered, groups[number].filter(pl.col("group") > 0))
-        releases.append(Shown(number, draft.form, SimpleNamespace(method=method.public())))
+        releases.append(Shown(number, draft.form, SimpleNamespace(method=method.parameters())))
     return releases, Evidence(groups=groups, microdata=microdata)
 
 

@@ -66,7 +66,7 @@ def blind(table, size, number):
     form, ids = generalize(microdata, np.arange(microdata.rows), place, Randomness.seeded(number).stream("blind"))
     promise = GlobalGuarantee(l=2, strategy="geometric", protect=["hiv"])
     manifest = Manifest(
-        series="blind", number=number, form="generalized", method=promise.public(), guarantees=[g.public() for g in promise.guarantees],
+        series="blind", number=number, form="generalized", method=promise.parameters(), guarantees=[g.parameters() for g in promise.guarantees],
         attributes=list(form.attributes), rows=form.rows, groups=form.groups, counterfeits=0, boxes="tight", files=[],
     )  # fmt: skip
     return Release(manifest, form, Path("nowhere")), microdata, pl.DataFrame({"person": microdata.persons, "group": ids[place]})
@@ -125,10 +125,10 @@ def slowly(members, others, seed):
 
 def test_demands_are_those_of_the_strategies():
     """By hand, l = 2: somebody with survival 9/16 must have 9 members, with alpha = 2 18; the constant ratio of two exposures is 2 + sqrt 2."""
-    least = GlobalGuarantee(l=2, strategy="adaptive").public()
+    least = GlobalGuarantee(l=2, strategy="adaptive").parameters()
     assert Demand.of(least).ratio(np.array([1, 9 / 16, 0.5])) == pytest.approx([2, 9, np.inf])
-    assert Demand.of(GlobalGuarantee(l=2, strategy="geometric").public()).ratio(np.array([9 / 16])) == pytest.approx([18])
-    constant = Demand.of(GlobalGuarantee(l=2, strategy="constant-ratio", horizon=2).public())
+    assert Demand.of(GlobalGuarantee(l=2, strategy="geometric").parameters()).ratio(np.array([9 / 16])) == pytest.approx([18])
+    constant = Demand.of(GlobalGuarantee(l=2, strategy="constant-ratio", horizon=2).parameters())
     assert constant.ratio(np.array([1, 9 / 16])) == pytest.approx([2 + np.sqrt(2), 9])
     assert constant.known and not Demand.of(least).known
 

@@ -171,7 +171,7 @@ PROTECTED = ["chlamydia", "syphilis"]
 SCHEMA = Schema(identifier="who", quasi=["age", "sex"], sensitive="ill")
 METHODS = {
     "mondrian": Mondrian(k=5, l=2),
-    "m-invariance": MInvariance(m=2, changed="new-record", not_eligible="hold-back"),
+    "m-invariance": MInvariance(m=2, changed="new-record", not_eligible="suppress"),
     "global-guarantee": GlobalGuarantee(l=2, protect=PROTECTED),
 }
 

@@ -157,7 +157,7 @@ def original(rows):
     return Microdata.encode(pl.DataFrame(rows, schema={"who": pl.String, "a": pl.Int64, "b": pl.String, "ill": pl.String}, orient="row"), SCHEMA, KEY)
 
 
-def with_ann_held_back():
+def with_ann_suppressed():
     """Two releases that expose ann, and a third without her: her value has changed, so her row stayed in the original table alone."""
     shown, evidence = as_published([*ANN_EXPOSED, ({"bob": ((1, "x"), 1), "cleo": ((2, "y"), 1)}, {1: (PAIR, ["v", "w"])})], VALUES)
     table = original([("ann", 1, "x", "w"), ("bob", 1, "x", "v"), ("cleo", 2, "y", "w")])
@@ -165,9 +165,9 @@ def with_ann_held_back():
 
 
 @pytest.mark.parametrize("view", ["box", "person"])
-def test_who_is_held_back_stays_exposed(view):
+def test_who_is_suppressed_stays_exposed(view):
     """A new value that was never published takes back nothing: what earlier releases exposed is exposed."""
-    shown, evidence = with_ann_held_back()
+    shown, evidence = with_ann_suppressed()
 
     before, after = (Intersection(view=view).attack(shown[:n], evidence) for n in (2, 3))
 
@@ -181,7 +181,7 @@ def test_who_is_held_back_stays_exposed(view):
 @pytest.mark.parametrize("view", ["box", "person"])
 def test_group_0_is_nobodys(view):
     """Rows that a mapping puts into group 0 were not published; they are not attacked, and take nothing from others."""
-    shown, evidence = with_ann_held_back()
+    shown, evidence = with_ann_suppressed()
     nobody = pl.DataFrame({"person": [key("ann")], "group": [0]}, schema=evidence.groups[3].schema)
     marked = Evidence(groups=evidence.groups | {3: pl.concat([evidence.groups[3], nobody])}, microdata=evidence.microdata)
 
@@ -192,7 +192,7 @@ def test_group_0_is_nobodys(view):
 
 
 def test_without_a_ledger_who_fits_nowhere_was_not_published():
-    """Somebody whom no box contains is in no group; who was held back and fits is taken for published, and the note says so."""
+    """Somebody whom no box contains is in no group; who was suppressed and fits is taken for published, and the note says so."""
     shown, evidence = as_published(ANN_EXPOSED, VALUES)
     away = original([("ann", 9, "x", "u"), ("cleo", 2, "y", "w"), ("zoe", 9, "z", "w")])
 
@@ -240,7 +240,7 @@ def test_numbers_that_one_release_has_as_text_are_the_same_values():
 
 def test_the_order_in_which_releases_are_named_is_nothing():
     """The last release is the one of the highest number, whose value is the true one."""
-    shown, evidence = with_ann_held_back()
+    shown, evidence = with_ann_suppressed()
 
     assert Intersection(view="person").attack(shown[::-1], evidence).to_json() == Intersection(view="person").attack(shown, evidence).to_json()
 
@@ -248,7 +248,7 @@ def test_the_order_in_which_releases_are_named_is_nothing():
 def test_a_tree_orders_the_leaves():
     """An interval of leaves contains what the tree puts between its ends, not what the alphabet does."""
     tree = Tree.of_mapping({"west": ["x", "z"], "east": ["y"]})
-    attributes = (ATTRIBUTES[0], ATTRIBUTES[1].model_copy(update={"hierarchy": tree.public()}), ATTRIBUTES[2])
+    attributes = (ATTRIBUTES[0], ATTRIBUTES[1].model_copy(update={"hierarchy": tree.parameters()}), ATTRIBUTES[2])
     schema = Schema(identifier="who", quasi=["a", "b"], sensitive="ill", hierarchies={"b": tree})
     boxes = [(1, 1, 1, "x", "z", "u"), (1, 1, 1, "x", "z", "v"), (2, 1, 1, "y", "y", "w")]
     table = pl.DataFrame(boxes, schema=["group", "a_low", "a_high", "b_low", "b_high", "ill"], orient="row")

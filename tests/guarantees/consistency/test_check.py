@@ -248,7 +248,7 @@ def test_a_set_in_another_form_is_a_fault(tmp_path, loose):
         (lambda t: t.with_columns(pl.col("reactions").str.len_bytes().cast(pl.Int64)), {}, "holds Int64 and is declared set"),
         (lambda t: t.with_columns(pl.col("reactions").str.split("; ")), {}, "is declared set"),
         (lambda t: t, {"role": "keep"}, "is declared a set, which only a sensitive attribute without a hierarchy may be"),
-        (lambda t: t, {"hierarchy": Prefix((1, 0)).public()}, "is declared a set, which only a sensitive attribute without a hierarchy may be"),
+        (lambda t: t, {"hierarchy": Prefix((1, 0)).parameters()}, "is declared a set, which only a sensitive attribute without a hierarchy may be"),
     ],
 )
 def test_what_is_declared_a_set_and_is_none(tmp_path, change, attribute, what):

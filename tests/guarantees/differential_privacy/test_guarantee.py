@@ -20,7 +20,7 @@ from phalanx.guarantees.differential_privacy import guarantee as differential_pr
 from phalanx.guarantees.differential_privacy import hockey_stick
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
 from phalanx.guarantees.differential_privacy.hockey_stick import theorem_delta, tight_delta
-from phalanx.guarantees.registry import from_public
+from phalanx.guarantees.registry import from_parameters
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.forms.recoded import Recoded
 from support.recoded_cases import AGES, JOBS, PROMISE, attributes, beside, columns, encoded, ordered, people, publish, verdicts
@@ -225,7 +225,7 @@ def test_parameters_that_mean_nothing(changes):
     with pytest.raises(PlanError, match=next(iter(changes))):
         replace(PROMISE, **changes)
     with pytest.raises(ReleaseError, match="wrong parameter"):
-        from_public(PROMISE.public() | changes)
+        from_parameters(PROMISE.parameters() | changes)
 
 
 PROMISES = [
@@ -238,8 +238,8 @@ PROMISES = [
 @pytest.mark.parametrize("promise", PROMISES)
 def test_what_the_manifest_says_is_the_promise(promise):
     """Name and parameters are written as people write them, exactly, and read back as the same promise."""
-    said = json.loads(json.dumps(promise.public()))
-    assert from_public(said) == promise and from_public(said).public() == promise.public()
+    said = json.loads(json.dumps(promise.parameters()))
+    assert from_parameters(said) == promise and from_parameters(said).parameters() == promise.parameters()
     assert ("epsilon_scheme" in said) == (promise.epsilon_scheme > 0) and ("budget" in said) == (promise.budget is not None)
 
 
@@ -330,7 +330,7 @@ def test_all_releases_of_a_series_promise_the_same(tmp_path):
 def test_method_and_promise_say_the_same(tmp_path):
     """A method that says another epsilon or beta than the promise is inconsistent."""
     for parameter in ("epsilon", "beta", "delta", "k"):
-        good = replace(made(), method={parameter: PROMISE.public()[parameter]})
+        good = replace(made(), method={parameter: PROMISE.parameters()[parameter]})
         assert verdicts(good.written(tmp_path / f"good {parameter}"))["consistency"].holds
         bad = replace(made(), method={parameter: 17})
         assert not verdicts(bad.written(tmp_path / f"bad {parameter}"))["consistency"].holds

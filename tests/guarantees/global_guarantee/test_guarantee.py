@@ -13,7 +13,7 @@ from naive import global_guarantee as naive
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.guarantees.global_guarantee import breach
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
-from phalanx.guarantees.registry import from_public
+from phalanx.guarantees.registry import from_parameters
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.exposures import SCALE, Exposures
 from support.shown import checked, evidence_of, key, keys, mapping, releases_of
@@ -211,7 +211,7 @@ def test_wrong_mappings(how):
 
 
 def test_group_0_is_nobodys():
-    """Rows that were held back are in group 0 of a mapping; they are in no release."""
+    """Rows that were suppressed are in group 0 of a mapping; they are in no release."""
     marked = Evidence(groups={1: mapping(TRUE.groups | {"z": 0})})
     found, plain = checked(GlobalGuarantee(2), [TRUE], evidence=marked), checked(GlobalGuarantee(2), [TRUE])
     assert {part: v.to_json() for part, v in found.items()} == {part: v.to_json() for part, v in plain.items()}
@@ -466,8 +466,8 @@ def test_permanent_values_need_the_whole_series():
 )
 def test_manifest_and_back(guarantee):
     """What the manifest says names the promise again, and the same promise protects the same values."""
-    again = from_public(guarantee.public())
-    assert again.public() == guarantee.public()
+    again = from_parameters(guarantee.parameters())
+    assert again.parameters() == guarantee.parameters()
     values = pl.Series(["s", "t", "v", None, "3"])
     assert again.protects(values).tolist() == guarantee.protects(values).tolist()
 
@@ -495,4 +495,4 @@ def test_promises_that_mean_nothing(parameters):
         with pytest.raises(PlanError):
             GlobalGuarantee(**parameters)
     with pytest.raises(ReleaseError):
-        from_public({"name": "global guarantee", **parameters})
+        from_parameters({"name": "global guarantee", **parameters})

@@ -42,7 +42,7 @@ G2 = [["Bob", BRO], ["David", "Emily"], ["Jane", FLU, "Linda"], ["Gary", "Mary"]
 DIVERSE = [["Bob", "David"], ["Emily", "Jane", "Linda"], ["Gary", "Mary"], ["Ray", "Steve"], ["Tom", "Vince"]]
 
 
-def release_of(number, people, groups, *, per="person"):
+def release_of(number, people, groups, *, privacy_unit="person"):
     """A release by hand; a name that nobody has is the disease of a counterfeit."""
     rows, counts = [], []
     for g, members in enumerate(groups, 1):
@@ -58,7 +58,7 @@ def release_of(number, people, groups, *, per="person"):
     form = Generalized(pl.DataFrame(rows, schema=columns, orient="row"), ATTRIBUTES, counterfeits)
     manifest = Manifest(
         series="paper", number=number, form="generalized", method={"name": "m-invariance", "m": 2}, guarantees=[{"name": "m-invariance", "m": 2}],
-        attributes=list(ATTRIBUTES), rows=form.rows, groups=form.groups, counterfeits=form.counterfeit_rows, boxes="tight", per=per, files=[],
+        attributes=list(ATTRIBUTES), rows=form.rows, groups=form.groups, counterfeits=form.counterfeit_rows, boxes="tight", privacy_unit=privacy_unit, files=[],
     )  # fmt: skip
     return Release(manifest, form, Path("nowhere"))
 
@@ -172,7 +172,7 @@ def test_broken_mapping(mapping, what):
     assert what in found["persons and groups"].note
 
 
-def test_held_back_persons_are_in_group_zero():
+def test_suppressed_persons_are_in_group_zero():
     """Group 0 of a mapping is nobody's group: those persons are not published and not looked for."""
     people = T2 | {"Zoe": (90, 1, DYS)}
     mapping = pl.concat([mapping_of(T2, G2), pl.DataFrame({"person": persons(["Zoe"]), "group": [0]})])
@@ -205,7 +205,7 @@ def test_per_record():
     """Where the promise is per record, a changed value may bring a new signature; without the microdata that is said, not guessed."""
     people = {**T2, "Bob": (21, 12000, GAS)}
     groups = [["Bob", FLU], *G2[1:]]
-    series = [release_of(1, T1, G1), release_of(2, people, groups, per="record")]
+    series = [release_of(1, T1, G1), release_of(2, people, groups, privacy_unit="record")]
     mapping = {1: mapping_of(T1, G1), 2: mapping_of(people, groups)}
     blind = verdicts_of(series, evidence=Evidence(mapping))["signatures by person"]
     assert (blind.holds, blind.worst) == (True, None)

@@ -15,7 +15,7 @@ from phalanx.errors import PlanError
 from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 from phalanx.guarantees.mutual_cover.guarantee import MutualCover
 from phalanx.guarantees.mutual_cover.originals import Beside
-from phalanx.guarantees.registry import from_public
+from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.verify import verify
 from phalanx.release.evidence.evidence import Evidence
 from support.mutual_cover_cases import Published, World, generated, released
@@ -152,7 +152,7 @@ def test_what_is_not_of_the_original_is_counted(change, worst, what):
         assert not found["changed rows"].holds and "cannot be counted" in found["changed rows"].note
 
 
-def test_a_value_that_only_rows_held_back_have_is_of_nobody():
+def test_a_value_that_only_rows_suppressed_have_is_of_nobody():
     """Where it is known who was published, the values of those who were not are no published values."""
     five = pl.concat([FLU_AND_GOUT, pl.DataFrame({"who": [4], "age": [50], "sex": ["F"], "ill": ["flu"]})])
     microdata = Microdata.encode(five, Schema(quasi=["age", "sex"], sensitive="ill", drop=["who"]))
@@ -286,8 +286,8 @@ def test_tables_of_other_people():
 def test_what_the_manifest_says_is_read_back():
     """Parameters are shown as they are compared, fractions as text."""
     promise = MutualCover(delta=0.3, changes=2, unchanged="paper")
-    assert from_public(promise.public()) == promise
-    assert promise.public() == {"name": "mutual cover", "delta": "3/10", "changes": 2, "unchanged": "paper"}
+    assert from_parameters(promise.parameters()) == promise
+    assert promise.parameters() == {"name": "mutual cover", "delta": "3/10", "changes": 2, "unchanged": "paper"}
     assert (MutualCover(delta=1).tuples, MutualCover(delta="2/7").tuples, MutualCover(delta=0.1).tuples) == (1, 4, 10)
 
 

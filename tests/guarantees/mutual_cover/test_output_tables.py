@@ -180,7 +180,7 @@ def test_shaken_tables_get_a_verdict(seed: int, paper: bool) -> None:
 def test_a_broken_release_says_so() -> None:
     """Through verify, too: the promise fails with what is wrong."""
     published = made()
-    manifest = published.release.manifest.model_copy(update={"guarantees": [MutualCover(delta="1/2").public()]})
+    manifest = published.release.manifest.model_copy(update={"guarantees": [MutualCover(delta="1/2").parameters()]})
     release = replace(published.release, manifest=manifest)
     outputs = replace(published.outputs, denominator=13)
     failing = [v for v in verify([release], replace(published.evidence, outputs={1: outputs})) if not v.holds]

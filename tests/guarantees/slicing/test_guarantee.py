@@ -235,7 +235,7 @@ def test_the_original_of_another_release_shows_nothing(change, what):
     assert what in verdict.note
 
 
-def test_people_who_were_held_back_are_no_obstacle():
+def test_people_who_were_suppressed_are_no_obstacle():
     """The original may hold more than was published: whoever matches no bucket is not asked about."""
     case = with_fakes()
     more = pl.DataFrame({"a": [9, 1], "b": ["x", "w"], "s": ["flu", "flu"]})

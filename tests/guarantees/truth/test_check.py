@@ -53,7 +53,7 @@ def draft_of(n, seed, method):
 def test_what_methods_publish_is_true(n, seed, widened):
     """Every method's draft passes, with missing values, trees and least widths."""
     width = {"age": 7} if widened else {}
-    for method in (Mondrian(k=2, min_width=width), MInvariance(m=2, not_eligible="hold-back", min_width=width)):
+    for method in (Mondrian(k=2, min_width=width), MInvariance(m=2, not_eligible="suppress", min_width=width)):
         microdata, draft = draft_of(max(n, 8), seed, method)
         verdict = truth.check(Shown(draft.form), microdata, draft.groups)
         assert verdict.holds, verdict.note

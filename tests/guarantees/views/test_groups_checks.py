@@ -17,7 +17,7 @@ from phalanx.guarantees.l_diversity import DistinctDiversity, EntropyDiversity, 
 from phalanx.guarantees.levels import levels
 from phalanx.guarantees.m_invariance.guarantee import MInvariance
 from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
-from phalanx.guarantees.registry import KNOWN, from_public
+from phalanx.guarantees.registry import KNOWN, from_parameters
 from phalanx.guarantees.t_closeness import Closeness
 from phalanx.release.foreign import Foreign
 from phalanx.release.forms.generalized import Generalized
@@ -29,7 +29,7 @@ TREE = Tree.of_paths([["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"], ["d", "
 def form_of(groups, values, hierarchy=None, counterfeits=None):
     kind = "numeric" if hierarchy is None and all(isinstance(v, int | None) for v in values) else "categorical"
     dtype = pl.Int64 if kind == "numeric" else pl.String
-    sensitive = PublishedAttribute(name="s", role="sensitive", type=kind, columns=["s"], hierarchy=None if hierarchy is None else hierarchy.public())
+    sensitive = PublishedAttribute(name="s", role="sensitive", type=kind, columns=["s"], hierarchy=None if hierarchy is None else hierarchy.parameters())
     return Generalized(pl.DataFrame({"group": groups, "s": pl.Series(values, dtype=dtype)}), (sensitive,), counterfeits)
 
 
@@ -207,7 +207,7 @@ def test_huge_products_stay_exact(monkeypatch):
 )
 def test_manifest_and_back(guarantee):
     """What the manifest says is JSON, and names the guarantee again."""
-    assert from_public(json.loads(json.dumps(guarantee.public()))) == guarantee
+    assert from_parameters(json.loads(json.dumps(guarantee.parameters()))) == guarantee
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_manifest_and_back(guarantee):
 def test_unknown_promises(public, what):
     """A promise that cannot be checked is an error, never a silent pass."""
     with pytest.raises(ReleaseError, match=what):
-        from_public(public)
+        from_parameters(public)
     assert len(KNOWN) == 17
 
 

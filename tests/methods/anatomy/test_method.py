@@ -117,7 +117,7 @@ REFUSED: list[tuple[Any, list[str], str]] = [
     (
         3,
         ["flu"] * 6 + ["cold"] * 5 + ["rash"] * 3,
-        r"'illness' stands in 6 of 14 rows \(42.9 %\) and l = 3 allows at most 1/l; lower l to at most 2, hold back",
+        r"'illness' stands in 6 of 14 rows \(42.9 %\) and l = 3 allows at most 1/l; lower l to at most 2, suppress",
     ),
     (
         "5/2",
@@ -152,7 +152,7 @@ def test_an_l_that_means_nothing_is_refused(l: Any) -> None:
 
 def test_a_plan_names_the_method() -> None:
     """By its name, with its one parameter, which it needs; an unknown one is refused."""
-    assert make("anatomy", {"l": "5/2"}).public() == {"name": "anatomy", "l": "5/2"}
+    assert make("anatomy", {"l": "5/2"}).parameters() == {"name": "anatomy", "l": "5/2"}
     assert make("anatomy", {"l": 4}).guarantees == [AnatomyDiversity(l=4)]
     with pytest.raises(PlanError, match="needs the key 'l'"):
         make("anatomy", {})

@@ -75,12 +75,12 @@ def test_a_changed_value_is_refused_by_default():
     assert "gout" not in str(refused.value) and "ann" not in str(refused.value)
 
 
-def test_a_changed_value_is_held_back():
+def test_a_changed_value_is_suppressed():
     """The person is left out and counted; back at the old value, the person is back under the old signature."""
-    history = History(m=2, changed="hold-back")
+    history = History(m=2, changed="suppress")
     _, first = history.publish(FOUR)
     draft, second = history.publish(CHANGED)
-    assert draft.held_back == {"changed value": 1}
+    assert draft.suppressed_rows == {"changed value": 1}
     assert second["ann"] is None
     _, third = history.publish(FOUR)
     assert third["ann"] == first["ann"]
@@ -88,9 +88,9 @@ def test_a_changed_value_is_held_back():
 
 def test_a_changed_value_is_a_new_record():
     """Each value of the person has a signature of its own, which lasts; the draft says that the promise is per record."""
-    history = History(m=2, changed="new-record", not_eligible="hold-back")
+    history = History(m=2, changed="new-record", not_eligible="suppress")
     draft, first = history.publish(FOUR)
-    assert draft.per == "record"
+    assert draft.privacy_unit == "record"
     more = [("ida", 21, "flu"), ("joe", 22, "acne"), ("kim", 23, "ulcer")]
     _, second = history.publish([*CHANGED, *more])
     _, third = history.publish([*CHANGED, *more])
@@ -100,7 +100,7 @@ def test_a_changed_value_is_a_new_record():
 
 
 def test_a_table_that_is_not_eligible_is_refused_with_the_ways_out():
-    """The message names the share, a smaller m that fits, and how many rows holding back would cost."""
+    """The message names the share, a smaller m that fits, and how many rows suppressing would cost."""
     rows = [(f"p{i}", i, "flu" if i < 5 else f"d{i}") for i in range(8)]
     with pytest.raises(NotEligible, match=r"5 of the 8 new rows \(62.5%\)") as refused:
         History(m=2).publish(rows)
@@ -108,20 +108,20 @@ def test_a_table_that_is_not_eligible_is_refused_with_the_ways_out():
     assert "leave out 2 row(s)" in said and "flu" not in said
 
 
-def test_the_fewest_rows_are_held_back():
+def test_the_fewest_rows_are_suppressed():
     """Five flus among three others: two are left out, no more."""
     rows = [(f"p{i}", i, "flu" if i < 5 else f"d{i}") for i in range(8)]
-    draft, signature = History(m=2, not_eligible="hold-back").publish(rows)
-    assert draft.held_back == {"not m-eligible": 2}
+    draft, signature = History(m=2, not_eligible="suppress").publish(rows)
+    assert draft.suppressed_rows == {"not m-eligible": 2}
     assert sum(s is None for s in signature.values()) == 2
 
 
 def test_m_beyond_the_domain_publishes_nothing():
-    """Where every row would be held back, one sentence and no draft."""
+    """Where every row would be suppressed, one sentence and no draft."""
     with pytest.raises(NotEligible, match="lower m"):
         History(m=5).publish(FOUR)
     with pytest.raises(MethodError, match="nothing is left to publish"):
-        History(m=5, not_eligible="hold-back").publish(FOUR)
+        History(m=5, not_eligible="suppress").publish(FOUR)
 
 
 def test_a_value_that_nobody_has_any_more_is_still_counterfeited():
@@ -222,8 +222,8 @@ def test_the_paper_fills_what_is_short():
     history.publish(rows)
     draft, _ = history.publish([*rows[:9], ("x", 1, "b"), ("y", 2, "c"), ("z", 3, "d"), ("w", 4, "c"), ("v", 5, "d")])
     assert draft.form.counterfeit_rows == 0
-    assert MInvariance(m=2, balancing="paper").guarantees[0].public() == {"name": "m-invariance", "m": 2, "balancing": "paper"}
-    assert MInvariance(m=2).public()["balancing"] == MInvariance(m=2).guarantees[0].public()["balancing"] == "exact"
+    assert MInvariance(m=2, balancing="paper").guarantees[0].parameters() == {"name": "m-invariance", "m": 2, "balancing": "paper"}
+    assert MInvariance(m=2).parameters()["balancing"] == MInvariance(m=2).guarantees[0].parameters()["balancing"] == "exact"
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def test_fractions_that_do_not_fit_are_tightened() -> None:
 
 def test_the_manifest_shows_the_parameters() -> None:
     """Only what was asked, in plain numbers."""
-    assert Mondrian(k=3, l=0.2 * 10, t="1/4", min_width={"age": 2}).public() == {
+    assert Mondrian(k=3, l=0.2 * 10, t="1/4", min_width={"age": 2}).parameters() == {
         "name": "mondrian",
         "k": 3,
         "l": 2,

@@ -129,7 +129,7 @@ def test_delta_as_text_as_a_number_and_as_a_fraction(delta):
     draft = publish(microdata, delta=delta)
     exact = Fraction(str(delta))
     slowly(draft, microdata, MutualCover(delta=exact))
-    assert method.public()["delta"] == (str(exact) if exact.denominator > 1 else exact)
+    assert method.parameters()["delta"] == (str(exact) if exact.denominator > 1 else exact)
     assert verdicts(draft, microdata, method)["delta-probability"].bound == exact
 
 
@@ -259,11 +259,11 @@ def test_what_the_manifest_shows():
         "mutual-cover",
         {"delta": 0.25, "k": 7, "distances": {"age": "l1", "sex": {"f": {"m": 1}}}, "keep_tables": True},
     )
-    assert method.public() == {
+    assert method.parameters() == {
         "name": "mutual-cover", "delta": "1/4", "k": 7, "grouping": "cost", "unchanged": "coupled", "changes": 1,
         "distances": {"age": "l1", "sex": "matrix"},
     }  # fmt: skip
-    assert MutualCover(delta=1).public() == {"name": "mutual-cover", "delta": 1, "grouping": "cost", "unchanged": "coupled", "changes": 1}
+    assert MutualCover(delta=1).parameters() == {"name": "mutual-cover", "delta": 1, "grouping": "cost", "unchanged": "coupled", "changes": 1}
 
 
 @pytest.mark.parametrize("formats", [("csv",), ("parquet", "csv")])

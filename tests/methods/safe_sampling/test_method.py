@@ -9,7 +9,7 @@ import pytest
 from phalanx.accounting import theorem_delta, tight_delta
 from phalanx.errors import PlanError
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
-from phalanx.guarantees.registry import from_public
+from phalanx.guarantees.registry import from_parameters
 from phalanx.methods.base import make
 from phalanx.methods.safe_sampling.method import SafeSampling
 from phalanx.plan import Plan
@@ -37,14 +37,14 @@ def test_what_is_left_out_is_solved_for(asked: dict[str, Any], accounting: str) 
     assert isinstance(method, SafeSampling)
     (promised,) = method.guarantees
     assert isinstance(promised, DifferentialPrivacy)
-    assert from_public(promised.public()) == promised
-    said = {key: Fraction(str(value)) for key, value in promised.public().items() if key not in ("name", "accounting")}
+    assert from_parameters(promised.parameters()) == promised
+    said = {key: Fraction(str(value)) for key, value in promised.parameters().items() if key not in ("name", "accounting")}
     delta_of = tight_delta if accounting == "tight" else theorem_delta
     sampling = said["epsilon"] - said.get("epsilon_scheme", 0)
     assert Fraction(delta_of(int(said["k"]), said["beta"], sampling)) <= said["delta"]
     for key in asked.keys() - {"epsilon_scheme"}:
         assert said[key] == Fraction(str(asked[key]))
-    assert method.public().items() >= {"k": int(said["k"]), "accounting": accounting}.items()
+    assert method.parameters().items() >= {"k": int(said["k"]), "accounting": accounting}.items()
 
 
 def test_a_plan_reads_the_section_and_its_tables(tmp_path: Path) -> None:
@@ -112,6 +112,6 @@ def test_what_determines_no_promise_is_refused(asked: dict[str, Any], says: str)
 def test_the_default_beta_is_the_largest_that_the_theorem_allows() -> None:
     """1 - e^-epsilon, rounded down, so that the printed text is the number that was used, and is within the theorem's bound."""
     method = SafeSampling(epsilon=2, delta=1e-6)
-    beta = method.public()["beta"]
+    beta = method.parameters()["beta"]
     assert beta == pytest.approx(0.8646647167633873, abs=1e-15)
     assert SafeSampling(epsilon=2, delta=1e-6, beta=beta, accounting="theorem").promise.beta == method.promise.beta

@@ -108,7 +108,7 @@ def test_what_is_fixed_stays_and_the_best_wins_where_epsilon_is_large():
     expected = naive.qualities(table, list(TWINS.values()), fixed, 10)
     assert (scheme.chosen, scheme.epsilon) == ("levels", Fraction(1000))
     assert scheme.levels == max(expected, key=expected.get) == (1, 1, 1, 0)
-    assert scheme.public()["attributes"]["age"] == RANGE | {"level": 1}
+    assert scheme.parameters()["attributes"]["age"] == RANGE | {"level": 1}
 
 
 def test_little_epsilon_chooses_otherwise_now_and_then():

@@ -230,7 +230,7 @@ def test_every_level_costs_its_share(table, crowd, depth):
 def test_the_manifest_tells_of_no_box():
     """What is public is what was declared, and which attributes the partition divides."""
     scheme = choose_partition(axes((None, 1, 0, None)), microdata([(1, "cook", "471", "flu")] * 9), EVERYTHING, 2)
-    assert scheme.public() == {"chosen": "partition", "attributes": {"age": RANGE, "job": {"level": 1}, "zip": {"level": 0}, "ill": {}}}
+    assert scheme.parameters() == {"chosen": "partition", "attributes": {"age": RANGE, "job": {"level": 1}, "zip": {"level": 0}, "ill": {}}}
     assert (scheme.epsilon, [a.name for a in scheme.attributes(microdata([(1, "cook", "471", "flu")]))]) == (EVERYTHING, list(TWINS))
 
 

@@ -41,7 +41,7 @@ def like_german_credit(seed):
 def eligible_table(n, seed, l):
     """Its rows that may stay."""
     coded, attributes = table(n, seed)
-    stays = membership.eligible(coded.values[-1], coded.sensitive, l, Randomness.seeded(seed).stream("hold back"))
+    stays = membership.eligible(coded.values[-1], coded.sensitive, l, Randomness.seeded(seed).stream("suppress"))
     return Coded(np.stack([numbered([column[stays]]) for column in coded.values]), coded.sensitive[stays]), attributes[:, stays]
 
 
@@ -203,10 +203,10 @@ def test_the_same_stream_makes_the_same_buckets():
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), min_size=1, max_size=40), st.sampled_from([1, 2, 3, Fraction(5, 2)]))
 @settings(deadline=None)
-def test_as_few_rows_as_possible_are_held_back(rows, l):
+def test_as_few_rows_as_possible_are_suppressed(rows, l):
     """The rest keeps l, and letting any value have one more row, or every q all that it can, keeps no more."""
     q, s = np.array(rows).T
-    stays = membership.eligible(q, s, l, Randomness.seeded(1).stream("hold back"))
+    stays = membership.eligible(q, s, l, Randomness.seeded(1).stream("suppress"))
 
     for one in set(q.tolist()):
         counts = np.bincount(s[q == one])

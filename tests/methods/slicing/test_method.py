@@ -206,7 +206,7 @@ def test_grouping_against_membership_hides_better_than_boxes_and_dealing():
         ({"l": 2, "c": 0, "diversity": "recursive"}, r"c = 0 is met by no table"),
         ({"l": 2, "t": 2}, r"\[method\] t must be at least 0 and at most 1"),
         ({"l": 2, "distance": "ordered"}, r"needs t"),
-        ({"l": 2, "not_eligible": "hold-back", "t": 0.5}, r"leave one of them out"),
+        ({"l": 2, "not_eligible": "suppress", "t": 0.5}, r"leave one of them out"),
         ({"l": 2, "not_eligible": "drop"}, r"not_eligible = 'drop' is not known"),
         ({"l": 2, "compact": "yes"}, r"must be true or false"),
     ],
@@ -233,7 +233,7 @@ def test_parameters_that_cannot_be(parameters, sentence):
         ({"l": 2, "bucket_size": 301}, MethodError, r"300 row\(s\) and bucket_size = 301"),
         ({"l": 2, "generalize_columns_k": 301}, MethodError, r"generalize_columns_k = 301"),
         ({"l": 2, "bins": 1}, PlanError, r"bins"),
-        ({"l": 9, "not_eligible": "hold-back"}, NotEligible, r"no row could be published with l = 9"),
+        ({"l": 9, "not_eligible": "suppress"}, NotEligible, r"no row could be published with l = 9"),
     ],
 )
 def test_what_a_table_cannot_give(parameters, error, sentence):
@@ -249,29 +249,29 @@ def test_attributes_that_this_form_has_no_place_for():
     of_sets = patients().with_columns(pl.concat_list("illness").alias("illness"))
     with pytest.raises(SchemaError, match="holds sets of values"):
         publish(encoded(of_sets), l=2)
-    for parameters in ({"t": 0.5}, {"diversity": "distinct"}, {"grouping": "membership", "bucket_size": 9}, {"not_eligible": "hold-back"}):
+    for parameters in ({"t": 0.5}, {"diversity": "distinct"}, {"grouping": "membership", "bucket_size": 9}, {"not_eligible": "suppress"}):
         with pytest.raises(PlanError, match="none is declared"):
             publish(encoded(patients().drop("illness"), sensitive=None), l=2, **parameters)
 
 
-def test_rows_may_be_held_back():
+def test_rows_may_be_suppressed():
     """Where a value is too frequent for l, as few rows as can be are left out, by lot, of that value only; what is published keeps the promise and is true."""
     frame = patients().with_columns(illness=pl.when(pl.col("age") % 3 == 0).then(pl.lit("illness 0")).otherwise(pl.col("illness")))
     microdata = encoded(frame)
     columns = [QUASI, ["illness"]]
-    with pytest.raises(NotEligible, match="hold rows back with not_eligible"):
+    with pytest.raises(NotEligible, match="suppress rows with not_eligible"):
         publish(microdata, l=4, columns=columns)
-    drafts = [publish(microdata, seed, l=4, columns=columns, not_eligible="hold-back") for seed in (1, 2)]
+    drafts = [publish(microdata, seed, l=4, columns=columns, not_eligible="suppress") for seed in (1, 2)]
     counts = Counter(frame["illness"].to_list())
     fewest = next(k for k in range(len(frame)) if (counts["illness 0"] - k) * 4 <= len(frame) - k)
     for draft in drafts:
         absent = draft.groups == 0
-        assert draft.held_back == {"not l-eligible": fewest} == {"not l-eligible": int(absent.sum())}
+        assert draft.suppressed_rows == {"not l-eligible": fewest} == {"not l-eligible": int(absent.sum())}
         assert set(frame.filter(pl.Series(absent))["illness"]) == {"illness 0"}
         assert SlicedDiversity(l=4).check(draft.form)[0].holds
         assert bucket_truth.check(draft.form, microdata, draft.groups).holds
     assert (drafts[0].groups == 0).tolist() != (drafts[1].groups == 0).tolist()
-    assert publish(encoded(), l=2, not_eligible="hold-back").held_back == {}
+    assert publish(encoded(), l=2, not_eligible="suppress").suppressed_rows == {}
 
 
 def test_a_constant_attribute_is_published_like_any_other():

@@ -75,7 +75,7 @@ def test_the_ledger_keeps_them(tmp_path, paper):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_classes_are_those_of_the_original(seed):
-    """Everybody's class, and every class's value and count, are what one counts by hand; rows held back are in none."""
+    """Everybody's class, and every class's value and count, are what one counts by hand; rows suppressed are in none."""
     world = generated(seed)
     made = world.publish()
     microdata, rows = made.microdata, made.rows
@@ -96,7 +96,7 @@ def test_classes_are_those_of_the_original(seed):
         assert all(np.diff(classes.codes[a][classes.first[a][g] : classes.first[a][g + 1]]).min(initial=1) > 0 for g in range(len(world.tables)))
 
 
-def test_rows_held_back_are_in_no_class():
+def test_rows_suppressed_are_in_no_class():
     """A row that was not published is nobody's class, and its value is not counted."""
     world = generated(3)
     made = world.publish()

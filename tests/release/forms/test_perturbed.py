@@ -328,6 +328,6 @@ def test_published_values_have_codes(values, published, codes):
 
 def test_the_manifest_is_json(tmp_path):
     """Promises stand in it as they are compared."""
-    path = issue(tmp_path / "r", made()[0], promise=MutualCover(delta="1/6").public())
+    path = issue(tmp_path / "r", made()[0], promise=MutualCover(delta="1/6").parameters())
     said = json.loads((path / NAME).read_bytes())
     assert (said["form"], said["guarantees"][0]["delta"], said["groups"]) == ("perturbed", "1/6", 0)

@@ -9,7 +9,7 @@ import pytest
 
 from phalanx import GlobalGuarantee, MInvariance, Mondrian, MutualCover, Series
 from phalanx.errors import PlanError
-from phalanx.guarantees.registry import KNOWN, from_public
+from phalanx.guarantees.registry import KNOWN, from_parameters
 from phalanx.guarantees.strength import promises_nothing, weakened
 from support.tampering_cases import SCHEMA, chained, issue, notes, people, refusal, stated
 
@@ -87,7 +87,7 @@ def test_nothing_is_published_under_a_promise_of_nothing(tmp_path: Path, method:
 
 
 WEAKER: dict[str, tuple[dict[str, Any], str]] = {
-    "per record": ({"per": "record"}, "it covers each record and no longer each person"),
+    "per record": ({"privacy_unit": "record"}, "it covers each record and no longer each person"),
     "consecutive releases": (
         {"guarantees": [{"name": "m-invariance (consecutive releases)", "m": 3, "balancing": "exact"}]},
         "it promises less than the release before it (m-invariance: consecutive was False and is True)",
@@ -164,8 +164,8 @@ def test_what_is_less(name: str) -> None:
 def test_a_parameter_without_a_direction_must_stay() -> None:
     """Of every guarantee each parameter is either asked about, or a change of it is refused: none is passed over."""
     for name, (_, something) in LEAST.items():
-        guarantee = from_public({"name": name, **something})
-        assert not list(weakened([guarantee.public()], [guarantee.public()])), name
+        guarantee = from_parameters({"name": name, **something})
+        assert not list(weakened([guarantee.parameters()], [guarantee.parameters()])), name
 
 
 def test_the_global_guarantee_keeps_its_values(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def parquet(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], None]:
 
 
 def dictionary(table: pa.Table) -> pa.Table:
-    values = pa.array([*table["ill"].to_pylist(), "a value that was held back"]).dictionary_encode()
+    values = pa.array([*table["ill"].to_pylist(), "a value that was suppressed"]).dictionary_encode()
     return table.set_column(table.column_names.index("ill"), "ill", values.slice(0, table.num_rows))
 
 
@@ -228,7 +228,7 @@ LAST: dict[str, tuple[Callable[[Path], Any], str]] = {
     "an unknown key": (said(colour="red"), "the manifest is not valid at colour"),
     "an unknown format": (said(format="phalanx-release-9"), "the manifest is not valid at format"),
     "the method's parameters": (said(method=lambda x: x | {"remember": False}), "is not the one that the ledger recorded"),
-    "per record instead of per person": (said(per="record"), "is not the one that the ledger recorded"),
+    "per record instead of per person": (said(privacy_unit="record"), "is not the one that the ledger recorded"),
     "a seed": (said(not_for_publication=True), "it was made with a seed"),
     "a file outside of the folder": (said(files=lambda f: [f[0] | {"name": "../data.csv"}, *f[1:]]), "names files that no release has"),
     "a file named twice": (said(files=lambda f: [f[0], *f]), "names files that no release has"),

@@ -18,7 +18,7 @@ from phalanx.data.sets import members as values_of_sets
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints, Number, bounded
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
-from phalanx.guarantees.registry import from_public
+from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -229,7 +229,7 @@ def _placed(release: Release, evidence: Evidence) -> tuple[Microdata, Ints]:
 
 def _promise(release: Release) -> GlobalGuarantee:
     for public in release.manifest.guarantees:
-        if public.get("name") == GlobalGuarantee.name and isinstance(promise := from_public(public), GlobalGuarantee):
+        if public.get("name") == GlobalGuarantee.name and isinstance(promise := from_parameters(public), GlobalGuarantee):
             return promise
     raise ReleaseError(f"release {release.number} promises no global guarantee, so that no group grew around anybody; this adversary is about that method.")
 

@@ -158,7 +158,7 @@ def _original(release: Release, evidence: Evidence) -> Microdata:
 
 
 def _published(mapping: pl.DataFrame) -> pl.DataFrame:
-    """Group 0 is nobody's group: those rows were held back."""
+    """Group 0 is nobody's group: those rows were suppressed."""
     return mapping.filter(pl.col(GROUP) != 0)
 
 

@@ -23,7 +23,7 @@ class Hierarchy(Protocol):
     def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
         """One text column per level ("0" the leaf itself, the last one the root ``*``), one row per leaf, in leaf order."""
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """What the manifest says about it; depends on the declaration only, never on the rows."""
 
 
@@ -93,7 +93,7 @@ class Tree:
     def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
         return pl.DataFrame({str(level): [p[level] for p in self.paths] for level in range(len(self.paths[0]))})
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         return {"kind": "tree", "paths": [list(p) for p in self.paths]}
 
 
@@ -163,7 +163,7 @@ class Prefix:
         levels = {str(i): leaves.str.slice(0, n) + "*" * (full - n) for i, n in enumerate(self.lengths[:-1])}
         return pl.DataFrame(levels).with_columns(pl.lit("*").alias(str(len(self.lengths) - 1)))
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         return {"kind": "prefix", "lengths": list(self.lengths)}
 
 
@@ -199,7 +199,7 @@ class Bands:
             levels[str(i)] = [f"{_number(low)}-{_number(low + width)}" for low in lows]
         return pl.DataFrame(levels).with_columns(pl.lit("*").alias(str(len(self.widths) + 1)))
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         return {"kind": "bands", "widths": list(self.widths)}
 
 

@@ -132,7 +132,7 @@ def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]
         yield f"release {before.number} is not the one that release {manifest.number} was published after (its digest differs)"
     if list(manifest.attributes) != list(before.manifest.attributes):
         yield "its attributes are not those of the release before it"
-    if manifest.per == "record" and before.manifest.per == "person":
+    if manifest.privacy_unit == "record" and before.manifest.privacy_unit == "person":
         yield "it covers each record and no longer each person, as the release before it does"
     yield from weakened(manifest.guarantees, before.manifest.guarantees)
 

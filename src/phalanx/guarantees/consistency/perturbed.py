@@ -81,7 +81,7 @@ def codes_of(domain: Domain, column: pl.Series) -> Ints:
 def check_truth(form: Perturbed, microdata: Microdata, rows: Ints, strangers: int = 0) -> Verdict:
     """Each row is one person's, and has this person's sensitive value; the worst figure is the number of rows and persons for whom it is not so.
 
-    ``rows`` (n,): the number of the published row of each row of ``microdata``, from 1, 0 for one that was held back. ``strangers``: how many persons
+    ``rows`` (n,): the number of the published row of each row of ``microdata``, from 1, 0 for one that was suppressed. ``strangers``: how many persons
     who are not in ``microdata`` are said to have a row.
     """
     if len(rows) != microdata.rows:

@@ -50,7 +50,7 @@ class DifferentialPrivacy:
     Source: Li, Qardaji, Su, "On sampling, anonymization, and differential privacy: or, k-anonymization meets differential privacy" (ASIACCS 2012), Theorems
     3.9 and 3.11; the tight reckoning is ours.
 
-    >>> DifferentialPrivacy(epsilon="0.5", delta="2.1e-5", k=10, beta="0.1", accounting="theorem").public()
+    >>> DifferentialPrivacy(epsilon="0.5", delta="2.1e-5", k=10, beta="0.1", accounting="theorem").parameters()
     {'name': 'differential privacy', 'epsilon': 0.5, 'delta': 2.1e-05, 'k': 10, 'beta': 0.1, 'accounting': 'theorem'}
     """
 
@@ -92,7 +92,7 @@ class DifferentialPrivacy:
             found = [self._crowd(images), self._scheme(form, images), self._original(images, evidence.microdata.get(release.number))]
         return [*found, self._delta(), *self._together(release, earlier), *self._unseen(form)]
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         said: dict[str, Any] = {"name": self.name, "epsilon": readable(self.epsilon), "delta": readable(self.delta), "k": self.k, "beta": readable(self.beta)}
         said["accounting"] = self.accounting
@@ -184,7 +184,7 @@ class DifferentialPrivacy:
 
     def _is_promised_by(self, release: Release) -> bool:
         """Whether a release makes this promise, but perhaps for another budget."""
-        mine = self.public() | {"budget": None}
+        mine = self.parameters() | {"budget": None}
         return any({**promise, "budget": None} == mine for promise in release.manifest.guarantees)
 
     def _unseen(self, form: Recoded) -> Iterator[Verdict]:

@@ -53,7 +53,7 @@ class GlobalGuarantee:
             if (listed := getattr(self, key)) != "all" and not _are_values(listed):
                 raise PlanError(f"{key} must be a list of values, each a text or a number.")
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         said: dict[str, Any] = {"name": self.name, "l": plain(self.l), "protected": self.protected if isinstance(self.protected, str) else list(self.protected)}
         for key in ("unprotected", "permanent"):

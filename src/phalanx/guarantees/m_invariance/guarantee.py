@@ -31,7 +31,7 @@ class MInvariance:
 
     The paper's Lemma 3. We differ in one thing: the lifespan runs over everything ever published, gaps included, because somebody who
     returns under another signature is exposed. With ``consecutive`` the promise is the paper's own, over neighbouring releases only.
-    Where the manifest says ``per: record`` it covers each pair of person and value, against somebody who does not know which records are one person's.
+    Where the manifest says ``privacy_unit: record`` it covers each pair of person and value, against somebody who does not know which records are one person's.
     Suppressed rows are not covered, nor those who share a group with somebody who was suppressed before, nor values of kept columns.
 
     ``balancing`` says how the places of missing values were filled, which no file shows. "exact": by counterfeits alone, and then the bound also holds
@@ -71,7 +71,7 @@ class MInvariance:
             *self._candidate_sets(series, evidence),
         ]
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.full_name, "m": self.m, "balancing": self.balancing}
 
@@ -112,7 +112,7 @@ class MInvariance:
         """How many different signatures a person's groups have, which may be one."""
         part, signatures = "signatures by person", Signatures.of_series(series)
         mapped = [r for r in series if r.number in evidence.groups]
-        records = any(r.manifest.per == "record" for r in series)
+        records = any(r.manifest.privacy_unit == "record" for r in series)
         given = [r for r in mapped if not records or _has_records(evidence.microdata.get(r.number))]
         if given:
             hosted = [_hosts(r, evidence, signatures, records=records) for r in given]
@@ -139,7 +139,7 @@ class MInvariance:
         """How many values the public view leaves a person: over the releases, the intersection of what all boxes around the person hold."""
         part, given = "candidate sets by box", [r for r in series if r.number in evidence.microdata and evidence.microdata[r.number].persons is not None]
         if given:
-            yield self._smallest_candidate_set(part, given, evidence, records=any(r.manifest.per == "record" for r in series))
+            yield self._smallest_candidate_set(part, given, evidence, records=any(r.manifest.privacy_unit == "record" for r in series))
         if len(given) < len(series):
             yield self._not_checked(part, self.m, f"no microdata with persons was given for release(s) {_without(series, given)}")
 

@@ -75,7 +75,7 @@ class MutualCover:
             *self._drawing(form, microdata, outputs, rows, sound=not faults),
         ]
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "delta": plain(exact(self.delta, "delta")), "changes": self.changes, "unchanged": self.unchanged}
 

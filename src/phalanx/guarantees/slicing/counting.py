@@ -78,7 +78,7 @@ class SlicedCounting:
             )
         ]
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": plain(self.l)}
 

@@ -91,7 +91,7 @@ class SlicedDiversity:
         note = f"no attribute is sensitive, so every column is taken for one; {len(view.sizes)} buckets, the worst in column {', '.join(form.columns[which])}"
         return Verdict(name=self.name, bound=bound, worst=most, holds=most <= bound, note=note)
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": plain(self.l)}
 
@@ -133,7 +133,7 @@ class SlicedDistinct:
 
         return [_one_by_one(self.name, Fraction(self.l), release, view, bad, search, evidence, holds=partial(le, Fraction(self.l)))]
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": self.l}
 
@@ -188,7 +188,7 @@ class SlicedRecursive:
         tail = sum(falling[self.l - 1 :], Fraction(0))
         return falling[0] / tail if tail else math.inf
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "c": plain(self.c), "l": self.l}
 
@@ -270,7 +270,7 @@ class SlicedCloseness:
             total += abs(carried)
         return total / max(1, length - 1)
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "t": plain(self.t), "distance": self.distance}
 

@@ -18,7 +18,7 @@ from phalanx.release.manifest import PublishedAttribute
 def check(form: Form, microdata: Microdata, buckets: Ints) -> Verdict:
     """In every bucket each column holds the values of its persons, no more and no fewer.
 
-    ``buckets`` (n,): the bucket id in which each row was published, 0 for a row that was held back. The worst figure is the number of values that are
+    ``buckets`` (n,): the bucket id in which each row was published, 0 for a row that was suppressed. The worst figure is the number of values that are
     not so. Where values are generalized, each person must have one interval that holds their value.
     """
     rows = np.flatnonzero(buckets > 0)

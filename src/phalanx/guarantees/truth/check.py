@@ -29,7 +29,7 @@ _DENSE: Final = 16
 def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata | None = None, registered: Ints | None = None) -> Verdict:
     """Every published person lies in the box of their group, and the group has their sensitive value as often as its persons do.
 
-    ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that was held back; of a perturbed release, in which no
+    ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that was suppressed; of a perturbed release, in which no
     group is published and each row has its person's sensitive value, the number of its row; of a recoded one, of its image. ``shown``: the same
     rows with suppressed values taken out, which may be no other values than theirs. Only the publisher has it: without it, under the global guarantee,
     which suppresses, each value that a group lacks may be shown less by a row of its own in the group, one that is left when all equal values are taken

@@ -36,7 +36,7 @@ class Anatomy:
 
     Source: Xiao, Tao, VLDB 2006, the algorithm Anatomize; how we differ: l may be a fraction, and ties between values of equally many rows are decided at random.
 
-    >>> Anatomy(l=3).public()
+    >>> Anatomy(l=3).parameters()
     {'name': 'anatomy', 'l': 3}
     """
 
@@ -68,7 +68,7 @@ class Anatomy:
         form, published = bucketize(microdata, buckets, rng.stream("bucketize"))
         return Draft(form=form, groups=published[buckets])
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         return {"name": self.name, "l": plain(self.l)}
 
 
@@ -91,5 +91,5 @@ def _not_eligible(method: Anatomy, size: int, counts: Ints, of: str | None) -> N
     rounded = "" if exact(method.l, "l") == size else f", rounded up to {size} as a bucket holds each value once at most"
     return NotEligible(
         f"the most frequent value of column {of!r} stands in {most} of {n} rows ({100 * most / n:.1f} %) and l = {method.l} allows at most 1/l{rounded}; "
-        f"lower l to at most {n // most}, hold back rows with that value, or make the values coarser at the source."
+        f"lower l to at most {n // most}, suppress rows with that value, or make the values coarser at the source."
     )

@@ -38,7 +38,7 @@ class GlobalGuarantee:
     Assumes that the adversary knows who is in which group of which release, and that values come and go; ``permanent`` names those that do not.
     A value for which no group is large enough is suppressed: the row is published without it. Raises PlanError for parameters that mean nothing.
 
-    >>> GlobalGuarantee(l=2, strategy="constant-ratio", horizon=20).public()["horizon"]
+    >>> GlobalGuarantee(l=2, strategy="constant-ratio", horizon=20).parameters()["horizon"]
     20
     """
 
@@ -149,7 +149,7 @@ class GlobalGuarantee:
         listed = "all" if isinstance(self.protect, str | Mapping) else list(self.protect)
         return Promise(l=exact(self.l, "l"), protected=listed, unprotected=list(unprotected), permanent=list(self.permanent))
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         said: dict[str, Any] = {"name": self.name, "l": plain(exact(self.l, "l")), "strategy": self.strategy}
         if self.horizon is not None or self.strategy == "constant-ratio":
             said["horizon"] = (

@@ -53,7 +53,7 @@ class Round:
     memory: Memory
     rng: Randomness
     suppressed: dict[str, int] = field(default_factory=dict)
-    held_back: dict[str, int] = field(default_factory=dict)
+    suppressed_rows: dict[str, int] = field(default_factory=dict)
     emptied: list[int] = field(default_factory=list)
     """Rows that are published without a sensitive value, whatever it is."""
     cuts: list[tuple[Demands, Ints]] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Round:
     @cached_property
     def before(self) -> Exposures:
         """What the series carries."""
-        return Exposures.of_tables(self.memory.carried)
+        return Exposures.of_tables(self.memory.state)
 
     @cached_property
     def unprotected(self) -> pl.Series:
@@ -262,8 +262,8 @@ class Round:
     def _spent(self, demands: Demands) -> Bools:
         """Who demands more than the share that a value had in the last release can give, or more rows than there are; shape of everybody."""
         shares = np.zeros(len(demands.base))
-        if _SHARES in self.memory.carried:
-            known = self.memory.carried[_SHARES]["share"].to_numpy()
+        if _SHARES in self.memory.state:
+            known = self.memory.state[_SHARES]["share"].to_numpy()
             shares[: len(known)] = known
         ratio = np.minimum(demands.ratio, len(self.everybody) + 1)
         asks_too_much = (ratio * shares[demands.value] > _FILLED) | (ratio > len(self.everybody))
@@ -272,14 +272,14 @@ class Round:
         return spent
 
     def _place(self, rows: Ints, gone: Bools, group: Ints) -> None:
-        """Groups for rows without protected values; what fits nowhere is held back."""
+        """Groups for rows without protected values; what fits nowhere is suppressed."""
         crowd = self._crowd(self.held.without(gone))
         rest = crowd.order[np.isin(crowd.order, rows)]
         deal(crowd, rest, group)
         left = rest[group[rest] == _FREE]
         join(crowd, left, group)
         if still := int((group[left] == _FREE).sum()):
-            self.held_back["too few rows for a group"] = still
+            self.suppressed_rows["too few rows for a group"] = still
 
     def _grow_cohorts(self, cohorts: Cohorts, gone: Bools, group: Ints) -> None:
         """Found new cohorts around permanent values that come new."""
@@ -313,7 +313,7 @@ class Round:
         return self.microdata.sensitive.domain.type == "set"
 
     def _grow(self, gone: Bools, group: Ints) -> None:
-        """Everybody who is in no cohort; what finds no company loses its protected values, and fewer rows than a group needs are held back."""
+        """Everybody who is in no cohort; what finds no company loses its protected values, and fewer rows than a group needs are suppressed."""
         held, n = self.held, self.microdata.rows
         crowd = self._crowd(held.without(gone))
         lonely = grow(crowd, crowd.order[group[crowd.order] == _FREE], crowd.seeds, group)
@@ -371,18 +371,18 @@ class Round:
             form=form,
             groups=groups,
             remember=first | cohorts.to_remember(),
-            carry=after.to_tables() | {_SHARES: self._shares(hosts, int(sizes.sum()))},
+            state=after.to_tables() | {_SHARES: self._shares(hosts, int(sizes.sum()))},
             registered=registered,
-            shown=shown if taken or self.emptied else None,
+            suppressed_microdata=shown if taken or self.emptied else None,
             suppressed_values=self.suppressed,
-            held_back=self.held_back,
+            suppressed_rows=self.suppressed_rows,
             guarantees=[self.method.promise(self.unprotected.to_list())],
         )
 
     def _shares(self, hosts: Hosts, rows: int) -> pl.DataFrame:
         """The share of every protected value in all groups; where no row shows one, as it was before."""
-        if len(self.emptied) == self.microdata.rows and _SHARES in self.memory.carried:
-            return self.memory.carried[_SHARES]
+        if len(self.emptied) == self.microdata.rows and _SHARES in self.memory.state:
+            return self.memory.state[_SHARES]
         return pl.DataFrame({"share": np.bincount(hosts.value, hosts.count, len(self.held.names)) / max(rows, 1)})
 
     def _exposing(self, hosts: Hosts, place: Ints, groups: int) -> tuple[Ints, Hosts]:

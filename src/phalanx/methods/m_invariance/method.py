@@ -30,8 +30,8 @@ from phalanx.release.forms.generalized import generalize
 
 Ints = npt.NDArray[np.int64]
 Balancing = Literal["exact", "paper"]
-Changed = Literal["refuse", "hold-back", "new-record"]
-NotEligiblePolicy = Literal["refuse", "hold-back"]
+Changed = Literal["refuse", "suppress", "new-record"]
+NotEligiblePolicy = Literal["refuse", "suppress"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class MInvariance:
     ``balancing = "paper"`` or ``remember = False`` it holds only against somebody who does not reason about the method's choices, or about returns.
     Raises PlanError for parameters that mean nothing.
 
-    >>> MInvariance(m=2).public()["name"]
+    >>> MInvariance(m=2).parameters()["name"]
     'm-invariance'
     """
 
@@ -61,17 +61,17 @@ class MInvariance:
     """Keep the signature of everyone ever published; False forgets those who left, as the paper does, and exposes some who return,
     and with them some who stood in their groups."""
     changed: Changed = "refuse"
-    """A person whose sensitive value changed: refuse the release, hold the person back, or publish a new record under a signature of its own. Holding back
+    """A person whose sensitive value changed: refuse the release, suppress the person, or publish a new record under a signature of its own. Suppressing
     tells that the value changed; a new record is covered only where nobody knows that it and the old one are of one person, for then they differ."""
     not_eligible: NotEligiblePolicy = "refuse"
-    """New rows with a value in more than 1/m of them: refuse, or hold back the fewest rows that restore eligibility, which all hold a most frequent value."""
+    """New rows with a value in more than 1/m of them: refuse, or suppress the fewest rows that restore eligibility, which all hold a most frequent value."""
     min_width: Mapping[str, float] = field(default_factory=dict)
     """Per quasi-identifier the least width of a published interval, in its own unit (leaves for a categorical one)."""
 
     def __post_init__(self) -> None:
         if isinstance(self.m, bool) or not isinstance(self.m, int) or self.m < 2:
             raise PlanError(f"[method] m = {self.m!r} must be a whole number of at least 2, for one value alone covers nobody.")
-        for key, allowed in (("balancing", ("exact", "paper")), ("changed", ("refuse", "hold-back", "new-record")), ("not_eligible", ("refuse", "hold-back"))):
+        for key, allowed in (("balancing", ("exact", "paper")), ("changed", ("refuse", "suppress", "new-record")), ("not_eligible", ("refuse", "suppress"))):
             if getattr(self, key) not in allowed:
                 raise PlanError(f"[method] {key} = {getattr(self, key)!r} is not one of {', '.join(allowed)}.")
         if not isinstance(self.remember, bool):
@@ -85,14 +85,14 @@ class MInvariance:
 
     @property
     def may_suppress(self) -> Sequence[str]:
-        changed: Sequence[str] = ("changed value",) if self.changed == "hold-back" else ()
-        return (*changed, "not eligible") if self.not_eligible == "hold-back" else changed
+        changed: Sequence[str] = ("changed value",) if self.changed == "suppress" else ()
+        return (*changed, "not eligible") if self.not_eligible == "suppress" else changed
 
     @property
     def guarantees(self) -> list[Guarantee]:
         return [MInvarianceGuarantee(m=self.m, consecutive=not self.remember, balancing=self.balancing)]
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "m": self.m,
@@ -111,17 +111,17 @@ class MInvariance:
         microdata.check_single_valued("m-invariance")
         stream = rng.stream("m-invariance")
         signatures = Signatures.recall(microdata, memory, everyone=self.remember, per_record=self.changed == "new-record")
-        held_back: dict[str, int] = {}
+        suppressed_rows: dict[str, int] = {}
         published = np.ones(microdata.rows, dtype=bool)
         if changed := int(signatures.changed.sum()):
             if self.changed == "refuse":
                 raise MethodError(
                     f"{changed} person(s) come with another value of {microdata.schema.sensitive!r} than the one published for them, and m-invariance "
-                    'is about values that persist; set changed = "hold-back" or "new-record" in [method], or use a method for values that change.'
+                    'is about values that persist; set changed = "suppress" or "new-record" in [method], or use a method for values that change.'
                 )
-            if self.changed == "hold-back":
+            if self.changed == "suppress":
                 published[signatures.changed] = False
-                held_back["changed value"] = changed
+                suppressed_rows["changed value"] = changed
 
         # S_cap: tuples with a signature. S_minus: the new ones, in random order, so that "random tuples" are the next ones.
         shuffled = stream.permutation(microdata.rows)
@@ -130,9 +130,9 @@ class MInvariance:
         s_cap, s_minus = shuffled[has_signature], shuffled[~has_signature]
         s_minus, surplus = self._eligible(s_minus, signatures, microdata)
         if surplus:
-            held_back["not m-eligible"] = surplus
+            suppressed_rows["not m-eligible"] = surplus
         if len(s_cap) + len(s_minus) == 0:
-            raise MethodError("every row would be held back and nothing is left to publish; lower m, or add rows with other values.")
+            raise MethodError("every row would be suppressed and nothing is left to publish; lower m, or add rows with other values.")
 
         buckets = _division(s_cap, signatures)
         left = _count(signatures.codes[s_minus], signatures.n_values)
@@ -156,8 +156,8 @@ class MInvariance:
             form=form,
             groups=group_of_row,
             remember=signatures.to_remember(microdata.persons, source[new], entries[new]),
-            held_back=held_back,
-            per="record" if self.changed == "new-record" else "person",
+            suppressed_rows=suppressed_rows,
+            privacy_unit="record" if self.changed == "new-record" else "person",
         )
 
     def _eligible(self, s_minus: Ints, signatures: Signatures, microdata: Microdata) -> tuple[Ints, int]:
@@ -171,7 +171,7 @@ class MInvariance:
         if self.not_eligible == "refuse":
             most, values = int(counts.max()), int((counts > 0).sum())
             ways = [f"lower m to at most {len(s_minus) // most}"] if len(s_minus) >= 2 * most else []
-            ways += [f'set not_eligible = "hold-back" in [method] to leave out {surplus} row(s)'] if surplus < len(s_minus) else []
+            ways += [f'set not_eligible = "suppress" in [method] to leave out {surplus} row(s)'] if surplus < len(s_minus) else []
             raise NotEligible(
                 f"{most} of the {len(s_minus)} new rows ({most / len(s_minus):.1%}) share one value of {microdata.schema.sensitive!r} "
                 f"(they hold {values} different values) and m = {self.m} allows 1/{self.m} ({1 / self.m:.1%}); "

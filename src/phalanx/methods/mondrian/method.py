@@ -56,7 +56,7 @@ class Mondrian:
     Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4; how we differ stands at the head of ``methods/mondrian/kernels/cuts.py``. Balanced cuts are our own, see
     ``methods/mondrian/kernels/balanced.py``.
 
-    >>> Mondrian(k=10, l=2.5).public()
+    >>> Mondrian(k=10, l=2.5).parameters()
     {'name': 'mondrian', 'k': 10, 'l': '5/2', 'diversity': 'frequency', 'cuts': 'balanced'}
     """
 
@@ -137,7 +137,7 @@ class Mondrian:
         form, published = generalize(microdata, np.arange(microdata.rows), groups, rng.stream("mondrian"), min_width=self.min_width)
         return Draft(form=form, groups=published[groups])
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         said: dict[str, Any] = {"name": self.name, "k": self.k}
         if self.l is not None:
             said |= {"l": plain(self.l), "diversity": self.diversity}
@@ -303,7 +303,7 @@ def _not_eligible(method: Mondrian, counts: npt.NDArray[np.int64], of: str | Non
         highest = math.floor(100 * n / most) / 100
         return NotEligible(
             f"the most frequent value of column {of!r} stands in {most} of {n} rows ({100 * most / n:.1f} %) and l = {method.l} allows at most 1/l; "
-            f"lower l to at most {highest:g}, hold back rows with that value, {out}"
+            f"lower l to at most {highest:g}, suppress rows with that value, {out}"
         )
     if method.diversity == "entropy":
         log_n = math.log(n)

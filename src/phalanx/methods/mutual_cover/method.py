@@ -54,7 +54,7 @@ class MutualCover:
 
     Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4; how we differ stands at the head of ``methods/mutual_cover/kernels/joint_outputs.py``.
 
-    >>> MutualCover(delta="1/6").public()
+    >>> MutualCover(delta="1/6").parameters()
     {'name': 'mutual-cover', 'delta': '1/6', 'grouping': 'cost', 'unchanged': 'coupled', 'changes': 1}
     """
 
@@ -154,7 +154,7 @@ class MutualCover:
         least = 2 * self._mondrian.k
         return None if least > rows else replace(self, k=least, delta=exact(self.delta, "delta") / 2)
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         said: dict[str, Any] = {"name": self.name, "delta": plain(self.delta)}
         if self.k > 1:
             said["k"] = self.k

@@ -76,7 +76,7 @@ class Axis(ABC):
         return Fraction(self.top - level, self.top - self.lowest)
 
     @abstractmethod
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """What the manifest says of the axis beside the level."""
 
     @abstractmethod
@@ -134,7 +134,7 @@ class Nodes(Axis):
         ancestors = domain.ancestors
         return domain.values.cast(pl.String) if ancestors is None else ancestors[str(level)]
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         return {}
 
     def check_fits(self, domain: Domain) -> None:
@@ -206,7 +206,7 @@ class Grid(Axis):
         low, high = (pl.concat([missing, ends]).alias(name) for ends, name in zip((edges[:-1], edges[1:]), self.columns, strict=True))
         return Cells(self._cell(domain, level) + np.int32(1), [low, high])
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         said = (self.low.isoformat(), self.high.isoformat()) if isinstance(self.low, date) else (self.low, self.high)
         return {"low": said[0], "high": said[1], "widths": list(self.widths)}
 
@@ -253,7 +253,7 @@ class Banded(Axis):
             ],
         )
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         return {}
 
     def check_fits(self, domain: Domain) -> None:

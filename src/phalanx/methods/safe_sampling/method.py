@@ -50,7 +50,7 @@ class SafeSampling:
     Source: Li, Qardaji, Su, Theorems 3.9 and 3.11; how we differ: ``tight`` accounting takes the exact hockey-stick divergence where the theorem bounds it,
     and a scheme is chosen from the whole table, not from the sample, so that plain composition covers it.
 
-    >>> SafeSampling(epsilon=2, delta=1e-6, beta="1/2", accounting="theorem").public()["k"]
+    >>> SafeSampling(epsilon=2, delta=1e-6, beta="1/2", accounting="theorem").parameters()["k"]
     24
     """
 
@@ -161,8 +161,8 @@ class SafeSampling:
         return Draft(
             form=form,
             groups=groups,
-            held_back=None,
-            forgets=True,
+            suppressed_rows=None,
+            discard_mapping=True,
             remember={_SPENT: pl.DataFrame(cost)},
             guarantees=[self._guarantee(self.budget or None)],
             spent=self._cost(releases),
@@ -231,7 +231,7 @@ class SafeSampling:
                 epsilon, delta = less, at
         return {"epsilon": epsilon, "delta": delta, "releases": releases}
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         p = self.promise
         said = {"name": self.name, "epsilon": readable(p.epsilon), "delta": readable(self._delta_exactly), "k": p.k, "beta": readable(p.beta)}
         said["accounting"] = self.accounting
@@ -248,7 +248,7 @@ def publish_sample(microdata: Microdata, sample: Ints, scheme: Scheme, k: int) -
     image, images = scheme.images(microdata, sample)
     counts, kept = kernel.crowded(image, np.zeros(images.height, dtype=np.int64), k)
     crowds = np.flatnonzero(counts)
-    form, place = recode(images[pl.Series(crowds, dtype=pl.UInt32)], counts[crowds], scheme.attributes(microdata), scheme.public())
+    form, place = recode(images[pl.Series(crowds, dtype=pl.UInt32)], counts[crowds], scheme.attributes(microdata), scheme.parameters())
     number = np.zeros(images.height + 1, dtype=np.int64)
     number[crowds] = place
     groups = np.zeros(microdata.rows, dtype=np.int64)

@@ -98,9 +98,9 @@ class PartitionScheme:
         """The attributes and the columns in which they are published."""
         return published_attributes(self.axes, microdata)
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """What the manifest says of the scheme: nothing of the boxes, as those that are empty, or dropped, would tell of rows."""
-        said = {axis.name: axis.public() for axis in self.axes}
+        said = {axis.name: axis.parameters() for axis in self.axes}
         return {
             "chosen": self.chosen,
             "attributes": {name: public | ({} if self.levels[name] is None else {"level": self.levels[name]}) for name, public in said.items()},

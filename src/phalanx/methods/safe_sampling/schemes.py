@@ -36,7 +36,7 @@ class Scheme(Protocol):
     def attributes(self, microdata: Microdata) -> list[PublishedAttribute]:
         """The attributes and the columns in which they are published."""
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """What the manifest says of the scheme."""
 
 
@@ -81,7 +81,7 @@ class FixedScheme:
 
     >>> from phalanx.data.schema import Schema
     >>> scheme = FixedScheme.of({"age": {"low": 0, "high": 100, "width": 10}}, Schema(quasi=["age"], sensitive="diagnosis"))
-    >>> scheme.public()["attributes"]["age"]
+    >>> scheme.parameters()["attributes"]["age"]
     {'low': 0, 'high': 100, 'widths': [10], 'level': 0}
     """
 
@@ -106,11 +106,11 @@ class FixedScheme:
         """The attributes and the columns in which they are published."""
         return published_attributes(self.axes, microdata)
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         """What the manifest says of the scheme."""
         return {
             "chosen": self.chosen,
-            "attributes": {axis.name: axis.public() | {"level": level} for axis, level in zip(self.axes, self.levels, strict=True)},
+            "attributes": {axis.name: axis.parameters() | {"level": level} for axis, level in zip(self.axes, self.levels, strict=True)},
         }
 
 
@@ -122,7 +122,7 @@ def published_attributes(axes: Sequence[Axis], microdata: Microdata) -> list[Pub
             role="sensitive" if axis.name == microdata.schema.sensitive else "quasi",
             type=axis.type,
             columns=axis.columns,
-            hierarchy=None if axis.hierarchy is None else axis.hierarchy.public(),
+            hierarchy=None if axis.hierarchy is None else axis.hierarchy.parameters(),
         )
         for axis in axes
     ]

@@ -98,7 +98,7 @@ def cut(run: Ints, positions: Floats, bucket_size: int) -> Iterator[Ints]:
 
 
 def eligible(q: Integers, sensitive: Integers, l: int | Fraction, stream: Stream) -> Bools:
-    """Which rows may stay so that no value has more than 1/l of the rows with its q, as many as possible, shape (n,); who is held back is drawn by lot."""
+    """Which rows may stay so that no value has more than 1/l of the rows with its q, as many as possible, shape (n,); who is suppressed is drawn by lot."""
     cells = Cells.of(q.astype(np.int32), sensitive.astype(np.int32))
     counts = np.bincount(cells.of_row)
     cap = np.zeros(len(counts), dtype=np.int64)

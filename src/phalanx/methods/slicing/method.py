@@ -31,7 +31,7 @@ Cuts = Literal["balanced", "strict", "relaxed"]
 Diversity = Literal["frequency", "distinct", "recursive"]
 Grouping = Literal["mondrian", "membership", "random"]
 Distance = Literal["equal", "ordered"]
-Policy = Literal["refuse", "hold-back"]
+Policy = Literal["refuse", "suppress"]
 Columns = tuple[tuple[str, ...], ...]
 _WORDS = {
     "check": get_args(Check),
@@ -62,7 +62,7 @@ class Slicing:
     Source: Li, Li, Zhang, Molloy, "Slicing", sections 4 and 5; how we differ: relaxed cuts, a size of buckets, attributes of several columns, closeness and
     recursive diversity of p(t, s), and the grouping against membership disclosure, which the paper leaves open.
 
-    >>> Slicing(l=5, columns=2, sensitive_column_size=2).public()
+    >>> Slicing(l=5, columns=2, sensitive_column_size=2).parameters()
     {'name': 'slicing', 'l': 5, 'columns': 2, 'sensitive_column_size': 2, 'diversity': 'frequency', 'check': 'exact', 'cuts': 'strict', 'grouping': 'mondrian'}
     """
 
@@ -92,7 +92,7 @@ class Slicing:
     bucket_size: int | None = None
     """The least number of tuples in a bucket; needed for ``random`` and ``membership``."""
     not_eligible: Policy = "refuse"
-    """Where the table as one bucket does not keep l: ``refuse``, or ``hold-back`` as few rows as make it, those with the most frequent values, drawn by lot.
+    """Where the table as one bucket does not keep l: ``refuse``, or ``suppress`` as few rows as make it, those with the most frequent values, drawn by lot.
 
     No promise covers suppressed rows: where the distribution is known, who is absent has one of these values."""
     bins: int | Mapping[str, int] = BINS
@@ -142,8 +142,8 @@ class Slicing:
             raise PlanError(f"[method] cuts = {self.cuts!r} is for grouping = 'mondrian'; leave one of them out.")
 
     def _check_diversity(self) -> None:
-        if self.not_eligible == "hold-back" and (self.diversity != "frequency" or self.t is not None or self.generalize_columns_k is not None):
-            raise PlanError("[method] not_eligible = 'hold-back' is for l as a share, without t and generalize_columns_k; leave one of them out.")
+        if self.not_eligible == "suppress" and (self.diversity != "frequency" or self.t is not None or self.generalize_columns_k is not None):
+            raise PlanError("[method] not_eligible = 'suppress' is for l as a share, without t and generalize_columns_k; leave one of them out.")
         if bounded(self.l, "[method] l", 1).denominator != 1 and self.diversity != "frequency":
             raise PlanError(f"[method] l = {self.l} is not a whole number, and diversity = {self.diversity!r} counts values; round it up.")
         if (self.c is None) == (self.diversity == "recursive"):
@@ -163,7 +163,7 @@ class Slicing:
 
     @property
     def may_suppress(self) -> Sequence[str]:
-        return ("not eligible",) if self.not_eligible == "hold-back" else ()
+        return ("not eligible",) if self.not_eligible == "suppress" else ()
 
     @property
     def guarantees(self) -> list[Guarantee]:
@@ -199,7 +199,7 @@ class Slicing:
         groups = np.zeros(microdata.rows, dtype=np.int64)
         groups[kept] = published[buckets]
         absent = microdata.rows - len(kept)
-        return Draft(form=form, groups=groups, held_back={"not l-eligible": absent} if absent else {})
+        return Draft(form=form, groups=groups, suppressed_rows={"not l-eligible": absent} if absent else {})
 
     def partition(self, microdata: Microdata) -> Columns:
         """The columns: those of the plan, or those that correlations suggest (sections 4.1.2 and 4.1.3); PlanError where there are none such."""
@@ -211,7 +211,7 @@ class Slicing:
         matrix = phi2([microdata.columns[name] for name in names], self.bins)
         return partition(names, matrix, columns=self.columns, sensitive=schema.sensitive, sensitive_column_size=self.sensitive_column_size)
 
-    def public(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         columns = self.columns if isinstance(self.columns, int) else [list(column) for column in self.columns]
         said: dict[str, Any] = {"name": self.name, "l": plain(exact(self.l, "l")), "columns": columns}
         for parameter in ("sensitive_column_size", "generalize_columns_k", "bucket_size"):
@@ -263,9 +263,9 @@ class Slicing:
         beside = [name for name in columns[-1] if name != sensitive]
         whom = f"rows that agree on {', '.join(beside)}" if beside else "rows"
         coarser = (
-            "make these coarser with generalize_columns_k or a smaller sensitive_column_size, hold rows back with not_eligible, "
+            "make these coarser with generalize_columns_k or a smaller sensitive_column_size, suppress rows with not_eligible, "
             if beside
-            else "hold rows back with not_eligible, "
+            else "suppress rows with not_eligible, "
         )
         raise NotEligible(
             f"a value of column {sensitive!r} stands in {above} of {below} {whom}, and l = {self.l} allows at most 1/l; {most}, {coarser}"
@@ -278,8 +278,8 @@ class Slicing:
             return np.arange(microdata.rows)
         coded = Coded.of(microdata, columns, {})
         if coded.sensitive is None:
-            raise PlanError("[method] not_eligible = 'hold-back' is about a sensitive attribute, and none is declared; name it, or leave it out.")
-        kept = np.flatnonzero(eligible(coded.values[-1], coded.sensitive, exact(self.l, "l"), rng.stream("hold back")))
+            raise PlanError("[method] not_eligible = 'suppress' is about a sensitive attribute, and none is declared; name it, or leave it out.")
+        kept = np.flatnonzero(eligible(coded.values[-1], coded.sensitive, exact(self.l, "l"), rng.stream("suppress")))
         if not len(kept):
             raise NotEligible(f"no row could be published with l = {self.l}; lower l, or leave fewer attributes in the sensitive column.")
         return kept

@@ -76,7 +76,7 @@ def bucketize(microdata: Microdata, buckets: Ints, stream: Stream) -> tuple[Buck
             role="sensitive" if name == schema.sensitive else "quasi",
             type=(domain := microdata.columns[name].domain).type,
             columns=[name],
-            hierarchy=None if domain.hierarchy is None else domain.hierarchy.public(),
+            hierarchy=None if domain.hierarchy is None else domain.hierarchy.parameters(),
         )
         for name in (*schema.quasi, str(schema.sensitive))
     ]

@@ -123,7 +123,7 @@ def generalize(
         if registry is not None:
             _widen(low, high, registry[0].columns[name].codes[listed], virtual - 1)  # groups are numbered from 1, and each has a row
         series = interval(name, column.domain, low, high, (min_width or {}).get(name))
-        public = None if column.domain.hierarchy is None else column.domain.hierarchy.public()
+        public = None if column.domain.hierarchy is None else column.domain.hierarchy.parameters()
         attributes.append(PublishedAttribute(name=name, role="quasi", type=column.domain.type, columns=[s.name for s in series], hierarchy=public))
         for s in series:
             _add(boxes, s)
@@ -132,7 +132,7 @@ def generalize(
         domain = microdata.sensitive.domain
         own = domain.values.gather(microdata.sensitive.codes[source]) if values is None else values.gather(order)
         _add(table, own.alias(schema.sensitive))
-        public = None if domain.hierarchy is None else domain.hierarchy.public()
+        public = None if domain.hierarchy is None else domain.hierarchy.parameters()
         attributes.append(PublishedAttribute(name=schema.sensitive, role="sensitive", type=domain.type, columns=[schema.sensitive], hierarchy=public))
     if schema.keep:
         covered = pl.Series(np.repeat(np.logical_and.reduceat(real, starts), sizes))

@@ -69,7 +69,7 @@ def perturb(microdata: Microdata, drawn: Mapping[str, npt.NDArray[np.int32]], st
                 role="sensitive" if name == schema.sensitive else "quasi",
                 type=column.domain.type,
                 columns=[name],
-                hierarchy=None if column.domain.hierarchy is None else column.domain.hierarchy.public(),
+                hierarchy=None if column.domain.hierarchy is None else column.domain.hierarchy.parameters(),
             )
         )
     row = np.empty(microdata.rows, dtype=np.int64)

@@ -45,7 +45,7 @@ class Recoded(Form):
     def headers(self) -> Mapping[str, list[str]]:
         return {"data": [column for a in self.attributes for column in a.columns]}
 
-    def said(self) -> dict[str, Any]:
+    def manifest_fields(self) -> dict[str, Any]:
         return {"scheme": dict(self.scheme)}
 
     @classmethod

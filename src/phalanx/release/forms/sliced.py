@@ -102,7 +102,7 @@ class Sliced(Form):
             return {f"column-{i + 1}": [BUCKET, *self.published(i), COUNT] for i in range(len(self.columns))}
         return {"data": [BUCKET, *(name for i in range(len(self.columns)) for name in self._in_rows(i))]}
 
-    def said(self) -> dict[str, Any]:
+    def manifest_fields(self) -> dict[str, Any]:
         return {"sliced": Slices(columns=[list(c) for c in self.columns], compact=self.compact)}
 
     def _in_rows(self, column: int) -> list[str]:
@@ -172,7 +172,7 @@ def _values(microdata: Microdata, name: str, order: Ints, boxes: Boxes | None, a
     """The published values of one attribute in the given order of rows; says in ``attributes`` how they are published."""
     column = microdata.columns[name]
     role: Literal["quasi", "sensitive"] = "sensitive" if name == microdata.schema.sensitive else "quasi"
-    public = None if column.domain.hierarchy is None else column.domain.hierarchy.public()
+    public = None if column.domain.hierarchy is None else column.domain.hierarchy.parameters()
     if boxes is None or role == "sensitive":
         found = [column.domain.values.gather(column.codes[order]).alias(name)]
     else:
