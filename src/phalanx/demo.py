@@ -10,6 +10,7 @@ import tarfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ WAYS = ("l-diverse Mondrian", "m-invariance, forgetting", "m-invariance, remembe
 
 _MEMBER = "resources/rdata/csv/COUNT/rwm5yr.csv"
 _MARK = ".phalanx-demo"
+_COLOURS = ("#0072b2", "#d55e00")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +59,21 @@ class Demo:
     persons: int
     outcomes: Sequence[Outcome]
     report: Path
+    picture: Path
+    """An SVG file: the persons whom each way exposes."""
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: rows, persons, methods, report, seconds."""
+        """Stable keys: rows, persons, methods, report, picture, seconds."""
         methods = [asdict(o) for o in self.outcomes]
-        return {"rows": self.rows, "persons": self.persons, "methods": methods, "report": str(self.report), "seconds": round(self.seconds, 1)}
+        return {
+            "rows": self.rows,
+            "persons": self.persons,
+            "methods": methods,
+            "report": str(self.report),
+            "picture": str(self.picture),
+            "seconds": round(self.seconds, 1),
+        }
 
 
 def panel() -> pl.DataFrame:
@@ -91,7 +102,16 @@ def run(to: Path, progress: Callable[[str], None]) -> Demo:
     for (way, method), name in zip(methods.items(), ("mondrian", "forgetting", "remembering"), strict=True):
         outcome, report = _one_way(way, method, name, to, years, progress)
         outcomes.append(outcome)
-    return Demo(rows=people.height, persons=people["id"].n_unique(), outcomes=outcomes, report=report, seconds=time.perf_counter() - began)
+    picture = to / "exposed.svg"
+    picture.write_text(drawn(outcomes), encoding="utf-8")
+    return Demo(
+        rows=people.height,
+        persons=people["id"].n_unique(),
+        outcomes=outcomes,
+        report=report,
+        picture=picture,
+        seconds=time.perf_counter() - began,
+    )
 
 
 def _one_way(way: str, method: Method, name: str, to: Path, years: Sequence[pl.DataFrame], progress: Callable[[str], None]) -> tuple[Outcome, Path]:
@@ -123,6 +143,34 @@ def _one_way(way: str, method: Method, name: str, to: Path, years: Sequence[pl.D
             seconds=time.perf_counter() - began,
         ),
         last_report,
+    )
+
+
+def drawn(outcomes: Sequence[Outcome]) -> str:
+    """Two bars for each way, as an SVG file: persons exposed by box, and in the worst case."""
+    views = ("who knows everybody's quasi-identifiers", "who knows everybody's group, too")
+    title = f"Persons exposed by five releases together, of {max(o.persons for o in outcomes):,}"
+    most = max(1, *(o.exposed_by_person for o in outcomes))
+    lines = [("600", 20, 30, title)]
+    bars = []
+    for i, outcome in enumerate(outcomes):
+        top = 62 + 66 * i
+        lines.append(("400", 20, top + 25, outcome.method))
+        for j, exposed in enumerate((outcome.exposed_by_box, outcome.exposed_by_person)):
+            wide = 400 * exposed / most
+            bars.append(f'<rect x="230" y="{top + 24 * j}" width="{wide:.1f}" height="18" fill="{_COLOURS[j]}"/>')
+            lines.append(("400", 240 + round(wide), top + 14 + 24 * j, f"{exposed:,}"))
+    foot = 70 + 66 * len(outcomes)
+    for j, view in enumerate(views):
+        bars.append(f'<rect x="{20 + 340 * j}" y="{foot}" width="14" height="14" fill="{_COLOURS[j]}"/>')
+        lines.append(("400", 42 + 340 * j, foot + 12, view))
+    shown = "".join(f'<text x="{x}" y="{y}" font-weight="{weight}">{escape(text)}</text>' for weight, x, y, text in lines)
+    said = "; ".join(f"{o.method}: {o.exposed_by_box:,} and {o.exposed_by_person:,}" for o in outcomes)
+    size = f'viewBox="0 0 720 {foot + 34}" width="720" height="{foot + 34}"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title says" {size} font-family="system-ui, sans-serif" font-size="14" '
+        f'fill="#1c2430"><title id="title">{escape(title)}</title><desc id="says">{escape(said)}</desc>'
+        f'<rect width="720" height="{foot + 34}" fill="#fff"/>{"".join(bars)}{shown}</svg>\n'
     )
 
 

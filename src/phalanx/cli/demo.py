@@ -16,7 +16,7 @@ def demo(
     """Publish five years of a German health panel three times, attack each series, and verify it from its files.
 
     Needs the extra: pip install 'phalanx[demo]'. JSON keys: methods (each method, exposed_by_box, exposed_by_person, persons, counterfeits,
-    suppressed, verified, seconds), report, seconds.
+    suppressed, verified, seconds), report, picture, seconds.
     """
     from phalanx.demo import RELEASES, WAYS, run
 
@@ -37,5 +37,6 @@ def demo(
     )
     show_text("\nby box: to somebody who knows everybody's age, sex, children, income, …")
     show_text("worst case: to somebody who knows which group everybody was published in")
-    typer.echo(f"\nreport of the last release: {found.report}")
+    typer.echo(f"\nas a picture: {found.picture}")
+    typer.echo(f"report of the last release: {found.report}")
     typer.echo(f"look inside: phalanx series list --ledger {to / 'demo.db'}")
