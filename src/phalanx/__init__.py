@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from phalanx.methods.safe_sampling.method import SafeSampling
     from phalanx.methods.slicing.method import Slicing
     from phalanx.plan import Plan
+    from phalanx.series.preview import Preview
     from phalanx.series.reconciling import reconcile
     from phalanx.series.released import Release
     from phalanx.series.series import Series, publish
@@ -65,6 +66,7 @@ _WHERE = {
     "Plan": "phalanx.plan",
     "Posterior": "phalanx.adversaries",
     "Prefix": "phalanx.data.hierarchies.hierarchy",
+    "Preview": "phalanx.series.preview",
     "Release": "phalanx.series.released",
     "SafeSampling": "phalanx.methods.safe_sampling.method",
     "Schema": "phalanx.data.schema",
@@ -107,6 +109,7 @@ __all__ = [
     "Plan",
     "Posterior",
     "Prefix",
+    "Preview",
     "Release",
     "SafeSampling",
     "Schema",

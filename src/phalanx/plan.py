@@ -14,6 +14,7 @@ from phalanx.data.sources.databases import sqlite_path
 from phalanx.data.sources.source import read_source
 from phalanx.errors import PhalanxError, PlanError, SchemaError, SourceError, did_you_mean
 from phalanx.methods.base import Method, make, promises_nothing
+from phalanx.series.preview import Preview
 from phalanx.series.released import Release
 from phalanx.series.series import Progress, Series
 
@@ -266,8 +267,8 @@ class Plan:
         table, registry = self._read(source, series.schema)
         return series.publish(table, registry=registry, progress=progress)
 
-    def check(self, *, source: str | None = None, progress: Progress = lambda _: None) -> Release:
-        """Do everything but publish, as ``Series.check`` does."""
+    def check(self, *, source: str | None = None, progress: Progress = lambda _: None) -> Preview:
+        """Do everything but publish, as ``Series.check`` does: the figures of a release, and none of its rows."""
         series = self.series()
         progress("read")
         table, registry = self._read(source, series.schema)

@@ -1,6 +1,8 @@
 """``phalanx check``: says what would be published, and leaves nothing behind."""
 
 import json
+from dataclasses import FrozenInstanceError, fields
+from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
@@ -8,7 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 import phalanx as px
+from phalanx.adversaries.disclosure import Disclosed
 from phalanx.cli import app
+from phalanx.guarantees.base import Verdict
 
 PLAN = """
 [series]
@@ -54,7 +58,7 @@ def test_nothing_is_left_of_a_check(plan: Path) -> None:
     before = everything(plan.parent)
     code, text = run("check", plan, "--json")
     told = json.loads(text)
-    assert (code, told["number"], told["rows"], told["release"]) == (0, 2, 40, None)
+    assert (code, told["series"], told["number"], told["rows"]) == (0, "s", 2, 40)
     assert everything(plan.parent) == before
     assert len(px.Plan.read(plan).check().checks) == len(told["checks"]) > 0
 
@@ -69,10 +73,49 @@ def test_what_publish_refuses_check_refuses(plan: Path) -> None:
     assert str(checked.value) == str(published.value)
 
 
+SAMPLED = PLAN.format(
+    more="[schema.hierarchies]\nage = { bands = [10] }",
+    method='name = "safe-sampling"\nepsilon = 1\ndelta = 1e-2\nscheme = { age = 1 }',
+)
+
+
 def test_a_sample_is_not_shown(plan: Path) -> None:
-    """Under differential privacy a check says that a release can be made, and nothing of what it would hold."""
-    more = "[schema.hierarchies]\nage = { bands = [10] }"
-    plan.write_text(PLAN.format(more=more, method='name = "safe-sampling"\nepsilon = 1\ndelta = 1e-2\nscheme = { age = 1 }'))
+    """Under differential privacy a check says that a release can be made, what it would cost, and nothing of what it would hold."""
+    plan.write_text(SAMPLED)
     code, text = run("check", plan, "--json")
-    assert code == 0 and set(json.loads(text)) == {"method", "number", "guarantees"}
+    told = json.loads(text)
+    assert (code, {key for key, value in told.items() if value is not None}) == (0, {"series", "number", "method", "guarantees", "spent"})
+    assert told["spent"] == {"epsilon": 1.0, "delta": 0.01, "releases": 1}
     assert "rows" not in run("check", plan)[1]
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_preview_is_no_release(plan: Path, *, sampled: bool) -> None:
+    """It has nothing that could be handed out: no table, no file, no evidence, nobody's row; what is differentially private has no figure that follows from the table."""
+    if sampled:
+        plan.write_text(SAMPLED)
+    preview = px.Plan.read(plan).check()
+    held = [value for field in fields(preview) for value in flat(getattr(preview, field.name))]
+    assert isinstance(preview, px.Preview) and not hasattr(preview, "save") and not hasattr(preview, "evidence")
+    assert all(isinstance(value, str | int | float | Fraction | Verdict | Disclosed | None) for value in held)
+    assert all(value.worst_cases.is_empty() for value in held if isinstance(value, Verdict))
+    assert "\n" not in repr(preview) and ("40 rows" in repr(preview)) is not sampled
+    with pytest.raises(FrozenInstanceError):
+        preview.rows = 1  # type: ignore[misc]
+    tables = ("rows", "groups", "counterfeits", "registered", "suppressed_rows", "suppressed_values", "checks", "attacks", "seconds", "suppressed")
+    assert all((getattr(preview, name) is None) is sampled for name in tables)
+
+
+def test_persons_are_not_in_a_preview(plan: Path) -> None:
+    """What adversaries find is shown, and of whom is not."""
+    plan.write_text(PLAN.format(more="", method='name = "mutual-cover"\ndelta = "1/4"'))
+    preview = px.Plan.read(plan).check()
+    assert len(preview.attacks or ()) == 3 and all(found.per_person.is_empty() for found in preview.attacks or ())
+    assert preview.groups is None and preview.counterfeits is None
+
+
+def flat(value: object) -> list[object]:
+    """What is in it, however deep."""
+    if isinstance(value, dict):
+        return [inner for pair in value.items() for part in pair for inner in flat(part)]
+    return [inner for part in value for inner in flat(part)] if isinstance(value, list | tuple) else [value]

@@ -1,15 +1,12 @@
 """``phalanx check``: everything but publishing, and what a release would be."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from phalanx.cli.output import JSON, QUIET, show_json, show_text, steps
-from phalanx.cli.publish import show_release
-
-if TYPE_CHECKING:
-    from phalanx.series.released import Release
+from phalanx.cli.publish import show_counts
 
 
 def check(
@@ -20,26 +17,21 @@ def check(
 ) -> None:
     """Do everything but publish, and say what a release would be: nothing is written, recorded or remembered.
 
-    Exit code 0 where ``publish`` would make a release now, else the same as of ``publish``, with the same sentence. JSON keys: those of ``publish``;
-    under differential privacy only method, number and guarantees, since how much a sample publishes is for the release alone to say.
+    Exit code 0 where ``publish`` would make a release now, else the same as of ``publish``, with the same sentence. JSON keys: series, number, method,
+    guarantees, spent, rows, groups, counterfeits, registered, suppressed, suppressed_rows, suppressed_values, seconds, checks, disclosed; under differential
+    privacy all after spent are null, since how much a sample publishes is for the release alone to say.
     """
     from phalanx.plan import Plan
     from phalanx.series.series import STEPS
 
     with steps(STEPS[:-1], quiet=quiet or json) as progress:
         read = Plan.read(plan)
-        release = read.check(source=source, progress=progress)
-    private = release.spent is not None
+        preview = read.check(source=source, progress=progress)
     if json:
-        show_json(_private(release) if private else release.to_json())
+        show_json(preview.to_json())
         return
-    if private:
-        show_text(f"Release {release.number} of {read.name} can be made; what it would hold is not shown, as only a release that is paid for may tell it.")
+    if preview.rows is None:
+        show_text(f"Release {preview.number} of {read.name} can be made; what it would hold is not shown, as only a release that is paid for may tell it.")
     else:
-        show_release(release, f"Release {release.number} of {read.name}, if it were published now")
+        show_counts(preview, f"Release {preview.number} of {read.name}, if it were published now", preview.group)
     typer.echo("Nothing was published: 'phalanx publish' draws anew and does it.")
-
-
-def _private(release: "Release") -> dict[str, object]:
-    manifest = release.manifest
-    return {"method": dict(manifest.method), "number": release.number, "guarantees": [dict(g) for g in manifest.guarantees]}

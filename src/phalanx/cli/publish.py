@@ -8,6 +8,7 @@ import typer
 from phalanx.cli.output import JSON, QUIET, show_json, show_table, show_text, steps
 
 if TYPE_CHECKING:
+    from phalanx.series.preview import Preview
     from phalanx.series.released import Release
 
 
@@ -33,37 +34,39 @@ def publish(
     if json:
         show_json(published.to_json())
         return
-    show_release(published, f"Release {published.number} of {read.name}")
+    show_counts(published, f"Release {published.number} of {read.name}", published.form.id_column or None)
     typer.echo(f"hand out:  {published.path}")
     typer.echo(f"report:    {published.page}")
 
 
-def show_release(published: "Release", title: str) -> None:
-    """What a release holds, what was suppressed, what adversaries find, and how many checks hold."""
-    told = _told(published)
-    show_table(title, list(told), [list(told.values())], right=range(len(told)))
-    for reason, rows in (published.suppressed_rows or {}).items():
+def show_counts(release: "Release | Preview", title: str, group: str | None) -> None:
+    """What a release holds, what was suppressed, what adversaries find, and how many checks hold; ``group``: what a group is called, None where there is none."""
+    counts = _counts(release, group)
+    show_table(title, list(counts), [list(counts.values())], right=range(len(counts)))
+    for reason, rows in (release.suppressed_rows or {}).items():
         typer.echo(f"suppressed: {rows} row(s), {reason}")
-    for reason, values in published.suppressed_values.items():
+    for reason, values in (release.suppressed_values or {}).items():
         typer.echo(f"suppressed: {values} value(s), {reason}")
-    if published.spent is not None:
-        spent = published.spent
+    if release.spent is not None:
+        spent = release.spent
         typer.echo(f"spent:     epsilon {spent['epsilon']:.4g} at delta {spent['delta']:.3g}, by {spent['releases']:.0f} release(s) together")
-    if published.registered:
-        typer.echo(f"registered: {published.registered} person(s) without a row")
-    for found in published.attacks:
+    if release.registered:
+        typer.echo(f"registered: {release.registered} person(s) without a row")
+    for found in release.attacks or ():
         about = "" if found.sample is None else "about "
         secrets = "" if found.success is None else f", and {about}{found.success:.1%} of the sensitive values"
         show_text(f"{found.adversary + ':':12}names {about}{found.named_rightly[0]:.1%} of the rows rightly{secrets}")
-    held = sum(v.result == "holds" for v in published.checks)
+    held = sum(v.result == "holds" for v in release.checks or ())
     typer.echo(f"checked:   {held} checks of the written files hold")
 
 
-def _told(published: "Release") -> dict[str, object]:
-    """The counts of a release, by what they are called in its form."""
-    place = published.form.id_column
-    counted: dict[str, object] = {f"{place}s": published.groups} if place else {}  # of a perturbed release, groups are private
-    if published.form.kind == "generalized":
-        counted["counterfeits"] = published.counterfeits
-    suppressed_rows = {} if published.suppressed is None else {"suppressed": published.suppressed}  # under differential privacy nobody is told
-    return {"rows": published.rows, **counted, **suppressed_rows, "seconds": f"{published.seconds:.2f}"}
+def _counts(release: "Release | Preview", group: str | None) -> dict[str, object]:
+    """The counts of a release, by what they are called in its form; a form without groups has no counterfeits either."""
+    counts: dict[str, object] = {"rows": release.rows}
+    if group is not None:
+        counts[f"{group}s"] = release.groups
+    if group == "group":
+        counts["counterfeits"] = release.counterfeits
+    if release.suppressed is not None:  # under differential privacy nobody is told
+        counts["suppressed"] = release.suppressed
+    return {**counts, "seconds": f"{release.seconds:.2f}"}

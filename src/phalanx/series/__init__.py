@@ -1,5 +1,5 @@
 """The way of the data: ``series``: read, publish, check, record, hand out.
 
 ``drafting``: from a draft to checked files; ``bounds``: what adversaries may find; ``staging``: folders; ``released``: the public face of a release;
-``reconciling``: a ledger brought up to what was published.
+``preview``: of one that was not made; ``reconciling``: a ledger brought up to what was published.
 """

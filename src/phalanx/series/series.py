@@ -23,6 +23,7 @@ from phalanx.release import folder
 from phalanx.release.folder import FORMATS
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
+from phalanx.series.preview import Preview
 from phalanx.series.released import Release
 from phalanx.verification import gather_evidence, verify
 
@@ -201,8 +202,8 @@ class Series:
         except SourceError as wrong:
             raise SourceError(f"in the registry: {wrong}") from None
 
-    def check(self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None) -> Release:
-        """Do everything but publish: the release in memory that ``publish`` could make now, of which nothing is written, recorded or remembered.
+    def check(self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None) -> Preview:
+        """Do everything but publish: the figures of a release that ``publish`` could make now, of which nothing is kept, recorded or remembered.
 
         The next ``publish`` draws anew, so that its groups may be others. What ``check`` shows follows from the table: whoever changes a plan until they
         like what they see makes a choice that depends on it, which no guarantee covers; of a differentially private release nothing is shown but that
@@ -215,7 +216,9 @@ class Series:
             url = self._is.ledger if Ledger.exists(self._is.ledger) else f"sqlite:///{place}/ledger.db"
             with Ledger.open(url) as ledger:
                 drafting = self._drafting(frame, listed, ledger, progress)
-                return drafting.check(lambda: staging.Folder.new(Path(place), self.name), _in_memory(table, began, drafting.earlier), progress)
+                return drafting.check(
+                    lambda: staging.Folder.new(Path(place), self.name), lambda _, checked: Preview.of(checked, time.perf_counter() - began), progress
+                )
 
     def _drafting(self, frame: "pl.DataFrame", registry: "pl.DataFrame | None", ledger: Ledger, progress: Progress) -> Drafting:
         """What the next release is made from; LedgerError where the series cannot go on, or began with another guarantee."""
@@ -331,12 +334,12 @@ def _released(checked: Checked, path: Path, table: Any, began: float, earlier: S
     )
 
 
-def _in_memory(table: Any, began: float, earlier: Sequence[folder.Release] = ()) -> Callable[[staging.Folder, Checked], Release]:
+def _in_memory(table: Any, began: float) -> Callable[[staging.Folder, Checked], Release]:
     """Takes the files of a checked draft, whose folder is about to go."""
 
     def take(room: staging.Folder, checked: Checked) -> Release:
         files = {file.name: file.read_bytes() for file in sorted(room.path.iterdir())}
-        return replace(_released(checked, room.path, table, began, earlier), files=files)
+        return replace(_released(checked, room.path, table, began), files=files)
 
     return take
 

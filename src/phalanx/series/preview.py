@@ -1,0 +1,117 @@
+"""What a release would be, as figures: nothing that could be handed out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from phalanx.adversaries.disclosure import Disclosed
+from phalanx.guarantees.base import Verdict
+from phalanx.series.drafting import Checked
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Preview:
+    """What the next release would be: its figures, and not one row of it, so that no release leaves without being recorded.
+
+    Made by ``Series.check`` and ``Plan.check``. Under differential privacy a figure that depends on
+    the table would cost a part of the budget, so that all of these are None: only a release that is
+    paid for may tell them.
+
+    >>> Preview(series="ward", number=2, method={"name": "mondrian"}, guarantees=(), group="group")
+    <Preview of release 2 of ward, by mondrian: its figures are for the release alone to tell>
+    """
+
+    series: str
+    number: int
+    """Which release of the series it would be."""
+    method: Mapping[str, Any]
+    """The method's name and its public parameters."""
+    guarantees: Sequence[Mapping[str, Any]]
+    """What the release would promise, as its manifest would say it."""
+    group: str | None
+    """What a group is called in its form, group or bucket; None where it has none, or none that is public."""
+    spent: Mapping[str, float] | None = None
+    """What it would cost with those before it, by the plan alone: epsilon, delta, releases; None for what is not differentially private."""
+    rows: int | None = None
+    """Published rows, counterfeits among them."""
+    groups: int | None = None
+    """How many groups there would be; None, too, for a form without."""
+    counterfeits: int | None = None
+    """Rows that would be nobody's; None, too, for a form that has none."""
+    registered: int | None = None
+    """Registered persons who would be in groups without a row."""
+    suppressed_rows: Mapping[str, int] | None = None
+    """Rows of the table that would not be published, by reason."""
+    suppressed_values: Mapping[str, int] | None = None
+    """Sensitive values that would be taken out of published rows, by reason."""
+    checks: Sequence[Verdict] | None = None
+    """The checks that its files passed, without their worst cases."""
+    attacks: Sequence[Disclosed] | None = None
+    """What adversaries found, where the plan bounds it or a report shows it, without the persons."""
+    seconds: float | None = None
+    """How long it took."""
+
+    @classmethod
+    def of(cls, checked: Checked, seconds: float) -> "Preview":
+        """The figures of a draft whose files were checked, and are about to go."""
+        draft, form, manifest = checked.draft, checked.release.form, checked.release.manifest
+        plain = cls(
+            series=manifest.series,
+            number=manifest.number,
+            method=dict(manifest.method),
+            guarantees=[dict(g) for g in manifest.guarantees],
+            group=form.id_column or None,
+            spent=draft.spent,
+        )
+        if draft.spent is not None:
+            return plain
+        return replace(
+            plain,
+            rows=manifest.rows,
+            groups=manifest.groups if form.id_column else None,
+            counterfeits=manifest.counterfeits if form.kind == "generalized" else None,
+            registered=manifest.registered,
+            suppressed_rows=draft.suppressed_rows,
+            suppressed_values=draft.suppressed_values,
+            checks=[replace(v, worst_cases=pl.DataFrame()) for v in checked.verdicts],
+            attacks=[replace(attack, per_person=pl.DataFrame()) for attack in checked.attacks],
+            seconds=seconds,
+        )
+
+    @property
+    def suppressed(self) -> int | None:
+        """Rows of the table that would not be published."""
+        return None if self.suppressed_rows is None else sum(self.suppressed_rows.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of a release that a preview can have, stable; what is not told is null.
+
+        series, number, method, guarantees, spent, rows, groups, counterfeits, registered,
+        suppressed, suppressed_rows, suppressed_values, seconds, checks, disclosed.
+        """
+        return {
+            "series": self.series,
+            "number": self.number,
+            "method": dict(self.method),
+            "guarantees": [dict(g) for g in self.guarantees],
+            "spent": None if self.spent is None else dict(self.spent),
+            "rows": self.rows,
+            "groups": self.groups,
+            "counterfeits": self.counterfeits,
+            "registered": self.registered,
+            "suppressed": self.suppressed,
+            "suppressed_rows": None if self.suppressed_rows is None else dict(self.suppressed_rows),
+            "suppressed_values": None if self.suppressed_values is None else dict(self.suppressed_values),
+            "seconds": None if self.seconds is None else round(self.seconds, 3),
+            "checks": None if self.checks is None else [v.to_json() for v in self.checks],
+            "disclosed": None if self.attacks is None else [attack.to_json() for attack in self.attacks],
+        }
+
+    def __repr__(self) -> str:
+        of = f"release {self.number} of {self.series}, by {self.method['name']}"
+        if self.rows is None:
+            return f"<Preview of {of}: its figures are for the release alone to tell>"
+        in_groups = "" if self.groups is None else f" in {self.groups:,} {self.group}s"
+        return f"<Preview of {of}: {self.rows:,} rows{in_groups}; {self.suppressed:,} rows suppressed>"
