@@ -4,14 +4,14 @@
 that the oracle sees. Where a method states otherwise of itself, a line says why (``differs``).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from phalanx.methods.base import make
 from worlds.choices import Fold, by_value
-from worlds.oracle import Answer, Bound, Kind, Look, ask, unseen
+from worlds.oracle import Answer, Bound, Kind, Look, ask
 from worlds.publications import REFUSED, Output
 from worlds.settings import Setting
 
@@ -53,9 +53,9 @@ class Case:
         named = [value for values in given if isinstance(values, list) for value in values]
         return make(self.method, {**self.parameters, **({"expected_later": named} if named else {})})
 
-    def answer(self, progress: Callable[[int, int], None] = unseen) -> Answer:
+    def answer(self) -> Answer:
         """Ask the oracle."""
-        given = {"folds": self.folds, "only": self.only, "look": self.look, "refusals": self.refusals, "progress": progress}
+        given = {"folds": self.folds, "only": self.only, "look": self.look, "refusals": self.refusals}
         return ask(self.made(), self.setting, self.bound, how=self.how, runs=self.runs, **given)
 
     def verdict(self, answer: Answer) -> str:

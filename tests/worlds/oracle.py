@@ -91,10 +91,6 @@ def _without_value(shown: Any) -> list[tuple[Any, Any]]:
     return [(row[0], row[1]) for group in groups for _, rows in group for row in rows if row[-1] is None]
 
 
-def unseen(done: int, of: int) -> None:
-    """Progress that nobody looks at."""
-
-
 def ask(
     method: Any,
     setting: Setting,
@@ -106,7 +102,6 @@ def ask(
     runs: int = 2,
     look: Look = lambda output: output,
     refusals: bool = False,
-    progress: Callable[[int, int], None] = unseen,
 ) -> Answer:
     """Publish from every world and compare all posteriors with ``bound`` (one for all values, or by value).
 
@@ -118,9 +113,9 @@ def ask(
     priors = asked_priors(setting)
     wanted = None if only is None else frozenset(only)
     if how == "sampled":
-        findings = [_judged_by_sample(publisher, name, weights, bound, wanted, runs, look, progress, refusals=refusals) for name, weights in priors.items()]
+        findings = [_judged_by_sample(publisher, name, weights, bound, wanted, runs, look, refusals=refusals) for name, weights in priors.items()]
         return Answer(len(setting.worlds), publisher.runs, sum(n for n, _ in findings), how, tuple(finding for _, finding in findings))
-    outputs, varied = _distributions(publisher, how, runs, look, progress)
+    outputs, varied = _distributions(publisher, how, runs, look)
     findings = [judged(setting, outputs, name, weights, bound, wanted, refusals=refusals) for name, weights in priors.items()]
     kind = "exact" if how == "enumerated" else f"near exact ({varied or 'no'} worlds vary)"
     return Answer(len(setting.worlds), publisher.runs, len(outputs), kind, tuple(findings))
@@ -132,12 +127,11 @@ def asked_priors(setting: Setting) -> dict[str, list[Fraction]]:
     return {name: weighed for name, weighed in weights.items() if name == "uniform" or len(set(weighed)) > 1}
 
 
-def _distributions(publisher: Publisher, how: Kind, runs: int, look: Look, progress: Callable[[int, int], None]) -> tuple[dict[Any, dict[int, Fraction]], int]:
+def _distributions(publisher: Publisher, how: Kind, runs: int, look: Look) -> tuple[dict[Any, dict[int, Fraction]], int]:
     """For every output the worlds that it comes from, with its probability in each; and how many worlds did not always give the same."""
     outputs: dict[Any, dict[int, Fraction]] = defaultdict(dict)
     worlds, varied = publisher.setting.worlds, 0
     for i, world in enumerate(worlds):
-        progress(i, len(worlds))
         if how == "enumerated":
             found = publisher.exactly(world)
         else:
@@ -192,15 +186,13 @@ def _judged_by_sample(
     only: frozenset[Any] | None,
     runs: int,
     look: Look,
-    progress: Callable[[int, int], None],
     *,
     refusals: bool,
 ) -> tuple[int, Finding]:
     """Draw a world from the prior and publish it, again and again: given an output, each world it came from is a draw from the posterior."""
     setting = publisher.setting
     drawn: dict[Any, Counter[int]] = defaultdict(Counter)
-    for done, i in enumerate(_draw(weights, runs)):
-        progress(done, runs)
+    for i in _draw(weights, runs):
         drawn[look(publisher.sampled(setting.worlds[i]))][i] += 1
     kinds = len({fact for world in setting.worlds for fact in facts(setting, world, ("",) * len(world), only)})
     alarm = FALSE_ALARM / SAMPLED_CASES / (runs * max(kinds, 1))

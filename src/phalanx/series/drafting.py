@@ -65,7 +65,6 @@ class Drafting:
         keeps the bounds on adversaries.
         """
         bounds = self.method.bounds if isinstance(self.method, Widening) else {}
-        too_much: Disclosed | None = None
         for attempt, method in enumerate(strengthened(self.method, self.microdata.rows)):
             progress("group")
             rng = self._randomness(attempt)
@@ -79,12 +78,11 @@ class Drafting:
                 too_much = beyond(checked.attacks, bounds)
                 if too_much is None:
                     return take(folder, checked)
-        if too_much is None:
-            raise MethodError(f"{self.method.name} made no draft; nothing was published, please report this.")
-        raise MethodError(
-            f"the {too_much.adversary} adversary names {too_much.named_rightly[0]:.1%} of the rows rightly, and the plan allows {bounds[too_much.adversary]}, "
-            f"however wide groups are; nothing was published, so raise its bound in [method.bounds], or ask for more changes."
-        )
+            refusal = MethodError(
+                f"the {too_much.adversary} adversary names {too_much.named_rightly[0]:.1%} of the rows rightly, and the plan allows "
+                f"{bounds[too_much.adversary]}, however wide groups are; nothing was published, so raise its bound in [method.bounds], or ask for more changes."
+            )
+        raise refusal  # the method itself is always the first to be tried
 
     def _checked(self, draft: Draft, release: Release, bounds: Mapping[str, Any]) -> Checked:
         """The check of files that were just written."""
