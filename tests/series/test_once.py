@@ -140,12 +140,29 @@ def test_a_failed_check_is_no_release(monkeypatch: pytest.MonkeyPatch) -> None:
         px.publish(PEOPLE, SCHEMA, METHODS[0])
 
 
+BUDGETED = px.SafeSampling(
+    epsilon=1,
+    delta="1e-2",
+    budget={"epsilon": 3, "delta": "5e-2"},
+    scheme={"age": {"low": 30, "high": 34, "width": 4}, "zip": {"low": 0, "high": 10, "width": 10}},
+)
+
+
+def test_a_budget_needs_a_memory(tmp_path: Path) -> None:
+    """In memory every release would be the first, and the budget never spent; a series spends it, and without a budget nothing is said to be kept."""
+    with pytest.raises(px.PhalanxError, match="the budget of safe-sampling is kept by remembering what was spent"):
+        px.publish(PEOPLE, SCHEMA, BUDGETED)
+    series = px.Series("s", SCHEMA, BUDGETED, to=tmp_path / "out", report=False)
+    assert [series.publish(PEOPLE).spent["releases"] for _ in range(2)] == [1, 2]  # type: ignore[index]
+
+
 MISTAKES: dict[str, Any] = {
     "a name for a method": lambda: px.publish(PEOPLE, SCHEMA, "mondrian"),  # type: ignore[arg-type]
     "a class for a method": lambda: px.publish(PEOPLE, SCHEMA, px.Mondrian),  # type: ignore[arg-type]
     "a method that is asked for nothing": lambda: px.publish(PEOPLE, SCHEMA, px.Mondrian()),
     "table and schema exchanged": lambda: px.publish(SCHEMA, PEOPLE, px.Mondrian(k=2)),  # type: ignore[arg-type]
     "a method with a memory": lambda: px.publish(PEOPLE, SCHEMA, px.MInvariance(m=2)),
+    "a budget without a memory": lambda: px.publish(PEOPLE, SCHEMA, BUDGETED),
     "no table": lambda: px.publish(None, SCHEMA, px.Mondrian(k=2)),
     "no file": lambda: px.publish("nowhere.csv", SCHEMA, px.Mondrian(k=2)),
     "one format as text": lambda: px.publish(PEOPLE, SCHEMA, px.Mondrian(k=2), formats="csv"),

@@ -105,6 +105,14 @@ class Widening(Protocol):
 
 
 @runtime_checkable
+class Budgeted(Protocol):
+    """A method whose plan may bound what all releases of a series cost together, which only a memory of them can keep."""
+
+    budget: Mapping[str, Any]
+    """What they may cost; empty where the plan bounds nothing."""
+
+
+@runtime_checkable
 class Recollecting(Protocol):
     """A method whose memory of a release follows from the release folder, so that a ledger that lost it can be brought up to what was published."""
 

@@ -17,7 +17,7 @@ from phalanx.data.sources.source import read_source
 from phalanx.errors import LedgerError, MethodError, PhalanxError, PlanError, ReleaseError, SchemaError, SourceError
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.ledger import Ledger, ReleaseEntry
-from phalanx.methods.base import Memory, Method
+from phalanx.methods.base import Budgeted, Memory, Method
 from phalanx.randomness import Randomness
 from phalanx.release import folder
 from phalanx.release.folder import FORMATS
@@ -63,7 +63,7 @@ def publish(
     predictable, hence marked as not for publication. A table that is published again as it changes needs a ``Series``.
 
     Raises SchemaError or SourceError where the table is not what the schema says, MethodError where the method cannot keep its guarantee on it, or
-    needs to remember what it published.
+    needs to remember what it published or spent.
 
     >>> import polars as pl
     >>> people = pl.DataFrame({"age": [30, 31, 40, 41], "ill": ["flu", "cold", "flu", "cold"]})
@@ -74,6 +74,10 @@ def publish(
     _check_parts(name, schema, method, formats)
     if method.needs_persons:
         raise MethodError(f"{method.name} remembers what it published, and in memory there is no ledger; publish by a Series.")
+    if isinstance(method, Budgeted) and method.budget:
+        raise MethodError(
+            f"the budget of {method.name} is kept by remembering what was spent, and in memory there is no ledger; publish by a Series, or give no budget."
+        )
     frame = _frame(table, schema)
     progress("encode")
     drafting = Drafting(
