@@ -53,8 +53,8 @@ def results(made):
         (MInvariance(m=2, remember=False), False, []),
         (MInvariance(m=2, changed="new-record"), False, []),
         (MInvariance(m=2, changed="suppress", not_eligible="suppress"), False, ["changed value", "not eligible"]),
-        (GlobalGuarantee(l=2), True, ["spent budget"]),
-        (GlobalGuarantee(l=2, permanent=["hiv"]), False, ["spent budget"]),
+        (GlobalGuarantee(l=2), True, ["spent budget", "no group"]),
+        (GlobalGuarantee(l=2, permanent=["hiv"]), False, ["spent budget", "no group"]),
         (GlobalGuarantee(l=2, grouping="bottom-up"), False, ["no group"]),
         (MutualCover(delta="1/2"), False, []),
         (SafeSampling(epsilon=1, delta="1/100"), True, []),
@@ -96,6 +96,21 @@ def test_whether_it_came_to_it_is_not_said(tmp_path):
     (few,), (none,) = publish(tmp_path / "a", method), publish(tmp_path / "b", method, people("aabbccdd"))
     assert (few.suppressed, none.suppressed) == (4, 0)
     assert few.manifest.may_suppress == none.manifest.may_suppress == ["not eligible"]
+
+
+@pytest.mark.parametrize("grouping", ["balanced", "bottom-up"])
+def test_rows_that_no_group_takes_are_stated(tmp_path, grouping):
+    """Whose budget is spent may be alone, and in no group that shows the value: the manifest names that reason, else the missing row would be refused."""
+    method = GlobalGuarantee(l=2, protect=["hiv"], strategy="constant-ratio", horizon=1, grouping=grouping)
+    again = pl.concat([people(["none"]), people(["hiv", "none"]).with_columns(who=pl.col("who") + " new")])
+    first, second = publish(tmp_path, method, people(["hiv", "none"]), again)
+    assert second.suppressed_rows == {"too few rows for a group": 1} and second.manifest.rows == 2
+    tables = [people(["hiv", "none"]), again]
+    assert verify([first.path, second.path], originals=tables, identifier="who").holds
+    fields = json.loads((second.path / NAME).read_text()) | {"may_suppress": ["spent budget"]}
+    (second.path / NAME).write_text(json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
+    refused = [v for v in verify([first.path, second.path], originals=tables, identifier="who").checks if not v.holds]
+    assert [v.name for v in refused] == ["release 2: persons of the original"] and "1 person(s) of the original table are not published" in refused[0].note
 
 
 def test_nothing_is_added_under_differential_privacy(tmp_path):

@@ -84,7 +84,7 @@ class Method(Protocol):
 
     @property
     def may_suppress(self) -> Sequence[str]:
-        """Why rows may be suppressed, where their values decide which; from the plan alone, since whether it came to it would say more of the table."""
+        """Why rows, or values of rows, may be suppressed, where values decide which; from the plan alone, since whether it came to it would say more of the table."""
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         """Publish the microdata once; MethodError where the promise cannot be kept."""

@@ -13,7 +13,7 @@ from phalanx.errors import ReleaseError
 NAME = "release.json"
 Kind = Literal["generalized", "sliced", "bucketized", "perturbed", "recoded"]
 Suppressible = Literal["not eligible", "changed value", "no group", "spent budget"]
-"""Why a method may suppress rows that stand for persons, where their values decide which."""
+"""Why a method may suppress rows that stand for persons, or only their values (spent budget), where values decide which."""
 
 
 class _Strict(BaseModel):

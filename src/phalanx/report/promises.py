@@ -195,7 +195,7 @@ KNOWN_METHOD: Final = (
 _SUPPRESSED: Final = {
     "not eligible": "those whose value is too frequent for the guarantee: where it is known how frequent values are, a missing person is likely to hold one of the most frequent",
     "changed value": "those of persons whose value changed: a person known to be in the table and not published is likely to be one",
-    "no group": "those for which no group was found",
+    "no group": "those for which no group was found, or that were too few for one",
     "spent budget": "those published without a value, as the person's budget is spent, or so that nobody without a value holds one with more than 1/l: "
     "an adversary who knows how often each value stands in the table infers no more than that of them",
 }

@@ -84,6 +84,9 @@ def test_who_is_not_published_is_counted(copies: Callable[[str], list[Path]], na
     stated(folder[0], may_suppress=["not eligible"])
     assert beside(folder, more) == ""
     assert "245 person(s); 5 of them suppressed" in notes(folder, originals=[more], identifier="who")
+    stated(folder[0], may_suppress=["spent budget"])
+    assert "5 person(s) of the original table are not published" in beside(folder, more)  # that takes values, and no row
+    stated(folder[0], may_suppress=["spent budget", "no group"])
     unlike = pl.concat([TABLES[0][5:], people(10, 3, 5000).with_columns(age=pl.lit(99, dtype=pl.Int64))])
     assert "10 person(s) of the original table fit no group, and 5 can be suppressed by the number of rows" in beside(folder, unlike)
 

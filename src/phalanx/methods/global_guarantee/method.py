@@ -138,7 +138,8 @@ class GlobalGuarantee:
 
     @property
     def may_suppress(self) -> Sequence[str]:
-        return ("spent budget",) if self.grouping == "balanced" else ("no group",)
+        """Whose budget is spent is published without a value, and suppressed where too few of them are left for a group and no other can take them."""
+        return ("spent budget", "no group") if self.grouping == "balanced" else ("no group",)
 
     @property
     def guarantees(self) -> list[Guarantee]:
