@@ -21,7 +21,7 @@ from phalanx.methods.anatomy import kernels as anatomy_kernel
 from phalanx.methods.safe_sampling.private_choice import PrivateChoice
 
 LABELS = frozenset({"generalize", "bucketize", "slices", "mondrian", "perturb"})
-"""Streams from which only ids and the order of rows are drawn; words from them (which row a counterfeit copies) cannot be gone through."""
+"""Streams from which only ids and the order of rows are drawn; words from them cannot be gone through."""
 PICKED = frozenset({"anatomy"})
 """Streams whose words a kernel turns into whole numbers by ``pick``."""
 MARKS = frozenset({"safe sampling: mark"})

@@ -142,8 +142,9 @@ class Cohorts:
 def stand_in(cohorts: Sequence[Cohort], pool: Ints, stream: Stream, *, beside: bool) -> None:
     """Let every counterfeit copy a random row of ``pool``; one that shows a permanent value only where values stand ``beside`` each other in a set."""
     invented = [c for cohort in cohorts for c in cohort.counterfeits if len(pool) and (beside or not c.carries)]
-    for counterfeit, word in zip(invented, stream.words(max(len(invented), 1)), strict=False):
-        counterfeit.copy = int(pool[int(word) % len(pool)])
+    if invented:
+        for counterfeit, at in zip(invented, stream.integers(len(pool), len(invented)), strict=True):
+            counterfeit.copy = int(pool[at])
 
 
 def fit(cohort: Cohort, held: Protected, gone: Bools, allowed: Callable[[int, int, int], int], stream: Stream) -> int:
