@@ -62,7 +62,9 @@ def publish(source: Path, folder: Path, what: str, parameters: dict[str, Any], h
         frame = pl.read_parquet(source, columns=None if persons else [*QUASI, SENSITIVE])
         trees = hierarchies if "epsilon_scheme" in parameters else {}
         schema = Schema(identifier="row_id" if persons else None, quasi=QUASI, sensitive=SENSITIVE, hierarchies=trees)
-        series = Series("benchmark", schema=schema, method=SafeSampling(**parameters), to=folder / "releases", report=what == "with the report")
+        series = Series(
+            "benchmark", schema=schema, method=SafeSampling(**parameters, allow_empty=True), to=folder / "releases", report=what == "with the report"
+        )
         published = series.publish(frame)
     return f"{what}: {published.rows} rows in {published.groups} images, k = {published.manifest.method['k']}"
 

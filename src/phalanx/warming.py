@@ -41,8 +41,8 @@ WAYS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
         {"delta": 0.4, "k": 4, "changes": 2},
     ],
     "safe-sampling": [
-        {"epsilon": 2, "delta": 0.01, "scheme": {"age": _AGE}},
-        {"epsilon": 2, "delta": 0.01, "scheme": {"age": _AGE}, "choose": "partition", "epsilon_scheme": 1},
+        {"epsilon": 2, "delta": 0.01, "scheme": {"age": _AGE}, "allow_empty": True},
+        {"epsilon": 2, "delta": 0.01, "scheme": {"age": _AGE}, "allow_empty": True, "choose": "partition", "epsilon_scheme": 1},
     ],
     "slicing": [
         *(_ALONE | {"check": check, "cuts": cuts} for check in ("exact", "local") for cuts in ("balanced", "strict", "relaxed")),

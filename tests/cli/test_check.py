@@ -75,7 +75,7 @@ def test_what_publish_refuses_check_refuses(plan: Path) -> None:
 
 SAMPLED = PLAN.format(
     more="[schema.hierarchies]\nage = { bands = [10] }",
-    method='name = "safe-sampling"\nepsilon = 1\ndelta = 1e-2\nscheme = { age = 1 }',
+    method='name = "safe-sampling"\nepsilon = 1\ndelta = 1e-2\nallow_empty = true\nscheme = { age = 1 }',
 )
 
 

@@ -18,7 +18,7 @@ from phalanx.errors import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEME = "\n[method.scheme]\nage = { low = 0, high = 100, width = 50 }\nzip = { low = 0, high = 100000, width = 50000 }"
-SAMPLE = 'name = "safe-sampling"\nepsilon = 2\ndelta = 0.1'
+SAMPLE = 'name = "safe-sampling"\nepsilon = 2\ndelta = 0.1\nallow_empty = true'
 COMMANDS = ("init", "publish", "verify", "attack", "series", "budget", "demo")
 
 PLANS = {  # (extra, the plan's method)

@@ -263,7 +263,7 @@ def test_what_a_private_series_has_spent(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text("who,sex,ill\n" + "".join(f"p{i},{'fm'[i % 2]},{'flu' if i % 3 else 'gout'}\n" for i in range(400)))
     plan = '[series]\nname = "{}"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi = ["sex"]\nsensitive = "ill"\n[method]\nname = {}\n[publish]\nto = "out"\n'
-    private = '"safe-sampling"\nepsilon = 1\ndelta = 1e-6\naccounting = "theorem"\nbudget = { epsilon = 2, delta = 2e-6 }'
+    private = '"safe-sampling"\nepsilon = 1\ndelta = 1e-6\nexpected_rows = 400\naccounting = "theorem"\nbudget = { epsilon = 2, delta = 2e-6 }'
     Path("private.toml").write_text(plan.format("private", private))
     Path("other.toml").write_text(plan.format("other", '"mondrian"\nk = 5'))
     for name in ("private", "private", "other"):

@@ -22,7 +22,7 @@ METHODS = {
     "anatomy": 'name = "anatomy"\nl = 2',
     "slicing": 'name = "slicing"\ncolumns = 2\nsensitive_column_size = 1\nl = 2',
     "mutual-cover": 'name = "mutual-cover"\ndelta = "1/4"',
-    "safe-sampling": 'name = "safe-sampling"\nepsilon = 2\ndelta = "1/10"\n[method.scheme]\nage = { level = 1 }\nincome = { level = 1 }',
+    "safe-sampling": 'name = "safe-sampling"\nepsilon = 2\ndelta = "1/10"\nallow_empty = true\n[method.scheme]\nage = { level = 1 }\nincome = { level = 1 }',
     "global-guarantee": 'name = "global-guarantee"\nl = 2',
 }
 """A series for every method; the first has two releases, and a third table waits."""

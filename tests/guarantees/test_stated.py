@@ -117,7 +117,9 @@ def test_nothing_is_added_under_differential_privacy(tmp_path):
     """Rows that are dropped from a sample are a part of what is promised."""
     schema = Schema(quasi=["age", "ill"], drop=["who"], types={"age": "numeric"})
     table, plain = people("ab" * 200), SafeSampling(epsilon=1, delta="1/100")
-    (made,) = publish(tmp_path, SafeSampling(epsilon=1, delta="1/100", scheme={"age": {"low": 0, "high": 800, "width": 400}}), table, schema=schema)
+    (made,) = publish(
+        tmp_path, SafeSampling(epsilon=1, delta="1/100", expected_rows=400, scheme={"age": {"low": 0, "high": 800, "width": 400}}), table, schema=schema
+    )
     assert plain.may_suppress == () and made.manifest.may_suppress == []
     assert SUPPRESSED not in results(made) and results(made)[KNOWN].result == "stated"
     assert "Suppressed rows" not in made.page.read_text()

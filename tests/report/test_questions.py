@@ -21,7 +21,7 @@ METHODS = {
     "anatomy": {"l": 2},
     "slicing": {"l": 2, "columns": [["age", "hours"], ["ill"]], "grouping": "random", "bucket_size": 6},
     "mutual-cover": {"delta": "1/4"},
-    "safe-sampling": {"epsilon": 1, "k": 2, "beta": "1/4", "scheme": RANGES},
+    "safe-sampling": {"epsilon": 1, "k": 2, "beta": "1/4", "scheme": RANGES, "allow_empty": True},
 }
 
 

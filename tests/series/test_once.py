@@ -22,7 +22,7 @@ METHODS = [
     px.Anatomy(l=3),
     px.Slicing(l=2, columns=[["age"], ["zip", "ill"]], cuts="strict"),
     px.MutualCover(delta="1/4"),
-    px.SafeSampling(epsilon=1, delta="1e-2", scheme={"age": {"low": 30, "high": 34, "width": 4}, "zip": {"low": 0, "high": 10, "width": 10}}),
+    px.SafeSampling(epsilon=1, delta="1e-2", allow_empty=True, scheme={"age": {"low": 30, "high": 34, "width": 4}, "zip": {"low": 0, "high": 10, "width": 10}}),
 ]
 
 
@@ -144,6 +144,7 @@ BUDGETED = px.SafeSampling(
     epsilon=1,
     delta="1e-2",
     budget={"epsilon": 3, "delta": "5e-2"},
+    allow_empty=True,
     scheme={"age": {"low": 30, "high": 34, "width": 4}, "zip": {"low": 0, "high": 10, "width": 10}},
 )
 

@@ -25,7 +25,12 @@ METHODS: dict[str, Callable[[], Method]] = {
     "mondrian": lambda: Mondrian(k=2),
     "m-invariance": lambda: MInvariance(m=2),
     "safe-sampling": lambda: SafeSampling(
-        epsilon=1, delta=1e-4, beta=0.5, scheme={"age": {"low": 0, "high": 64, "widths": [8], "level": 1}}, budget={"epsilon": 1.5, "delta": 2e-4}
+        epsilon=1,
+        delta=1e-4,
+        beta=0.5,
+        scheme={"age": {"low": 0, "high": 64, "widths": [8], "level": 1}},
+        budget={"epsilon": 1.5, "delta": 2e-4},
+        allow_empty=True,
     ),
 }
 

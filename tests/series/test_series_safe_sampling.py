@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from phalanx import Ledger, Schema, Series
+from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 from phalanx.errors import GuaranteeError, MethodError, PhalanxError, PlanError, SchemaError
 from phalanx.methods.base import Draft, Memory
@@ -35,7 +36,7 @@ def table(rows: int = ROWS) -> pl.DataFrame:
 
 
 def series_in(to: Path, *, persons: bool = True, seed: int | None = None, schema: dict[str, Any] | None = None, **parameters: Any) -> Series:
-    asked: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "scheme": {"age": AGE}} | parameters
+    asked: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "scheme": {"age": AGE}, "expected_rows": 8000} | parameters
     roles: dict[str, Any] = {"identifier": "who" if persons else None, "quasi": ["age", "sex"], "sensitive": "ill", "drop": [] if persons else ["who"]}
     return Series(
         "s",
@@ -100,11 +101,41 @@ def test_rows_that_were_not_sampled_and_rows_that_were_dropped_leave_no_trace(tm
 
 
 def test_an_empty_release_is_a_release(tmp_path: Path) -> None:
-    """Where no crowd is large enough an empty table is published, as refusing would tell something; it verifies."""
-    made = series_in(tmp_path).publish(table(30))
-    assert made.rows == 0
+    """Where no crowd is large enough an empty table is published, as refusing would tell something; it verifies, and no page calls it good."""
+    series = series_in(tmp_path)
+    series._is = replace(series._is, report=True)
+    made = series.publish(table(30))
+    page = made.page.read_text(encoding="utf-8")  # type: ignore[union-attr]
+    assert made.rows == 0 and "No row is published" in page
     assert made.form.table.columns == ["age_low", "age_high", "sex", "ill"]
     assert verify([made.path]).holds
+    assert '<p class="status holds">' not in page and '<p class="status fails">' in page
+
+
+def test_what_is_likely_to_be_empty_is_refused_before_it_is_paid_for(tmp_path: Path) -> None:
+    """By what the plan declares alone: the same sentence for a table that is large, and one that is small, and nothing is spent."""
+    told = set()
+    for rows in (30, 20_000):
+        for parameters in ({"expected_rows": 300}, {"expected_rows": None}):
+            with pytest.raises(PlanError) as refused:
+                series_in(tmp_path, budget={"epsilon": 2, "delta": 2e-6}, **parameters).publish(table(rows))
+            told.add(str(refused.value))
+            assert not list((tmp_path / "out").glob("s-*"))
+    assert len(told) == 2
+    assert any("makes 5 or more cells, so that 300 expected rows are 60 a cell, and a cell is published from about" in said for said in told)
+    assert any("expected_rows is not declared" in said for said in told)
+    with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
+        assert not ledger.releases("s") and not ledger.remembered("s")
+    assert series_in(tmp_path, expected_rows=None, allow_empty=True).publish(table(30)).rows == 0
+
+
+def test_cells_are_counted_by_what_is_declared(tmp_path: Path) -> None:
+    """Ranges, and trees, whose leaves are declared; where only the table tells how many values there are, nothing is counted."""
+    tree = Tree.of_mapping({"young": ["f", "m"], "old": ["x"]})
+    schema = {"hierarchies": {"sex": tree}}
+    for scheme, cells in (({"age": AGE, "sex": 0}, 15), ({"age": AGE, "sex": 1}, 10), ({"age": AGE, "sex": 2}, 5), ({"age": AGE | {"width": 7}}, 45)):
+        with pytest.raises(PlanError, match=f"makes {cells} or more cells"):
+            series_in(tmp_path, schema=schema, scheme=scheme, expected_rows=100).publish(table(10))
 
 
 def test_releases_of_a_series_spend_its_budget(tmp_path: Path) -> None:

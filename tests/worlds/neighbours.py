@@ -64,7 +64,7 @@ class Neighbours:
 
 def ask(plan: Plan) -> Neighbours:
     """Publish from all tables by every sample and every choice."""
-    method = make("safe-sampling", {**plan.parameters, "scheme": plan.scheme})
+    method = make("safe-sampling", {**plan.parameters, "scheme": plan.scheme, "allow_empty": True})
     tables = [values for values in product([ABSENT, *plan.values], repeat=plan.persons) if any(value is not ABSENT for value in values)]
     hierarchies: Mapping[str, Hierarchy] = {"q0": TOWNS} if plan.towns else {}
     quasi = dict(zip(AGES, ((path[0],) for path in TOWNS.paths), strict=False)) if plan.towns else None

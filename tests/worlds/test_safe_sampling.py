@@ -326,6 +326,7 @@ types = { word = "categorical" }
 name = "safe-sampling"
 epsilon = 1
 delta = 1e-3
+allow_empty = true
 [publish]
 to = "out/"
 formats = ["parquet"]

@@ -47,7 +47,7 @@ def histogram(form, n):
 
 def the_program(microdata, k, beta, epsilon):
     """What the method publishes under fresh randomness."""
-    return SafeSampling(k=k, beta=str(beta), epsilon=float(epsilon), scheme=SCHEME).publish(microdata, Memory(), Randomness.secure()).form
+    return SafeSampling(k=k, beta=str(beta), epsilon=float(epsilon), scheme=SCHEME, allow_empty=True).publish(microdata, Memory(), Randomness.secure()).form
 
 
 def sampled_by(sampler):

@@ -67,7 +67,7 @@ def test_a_private_release_does_not():
 
     Each predicate holds for one row or not: by Hoeffding's inequality the number is off by more than sqrt(g ln(2 / alpha) / 2) with probability alpha, 1e-6.
     """
-    method = SafeSampling(epsilon=1, delta="1e-6", scheme=SCHEME)
+    method = SafeSampling(epsilon=1, delta="1e-6", scheme=SCHEME, expected_rows=20_000)
     microdata = encoded_with(table(20_000)[0], ["age", "zip", "sex"])
     light, any_weight = attacked(method, microdata, "fixed"), attacked(method, microdata, "fixed", expected="1")
     allowed = sqrt(any_weight.predicates * log(2 / ALPHA) / 2)

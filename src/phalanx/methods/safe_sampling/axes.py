@@ -75,6 +75,10 @@ class Axis(ABC):
         """
         return Fraction(self.top - level, self.top - self.lowest)
 
+    def declared_cells(self, level: int) -> int | None:
+        """How many cells there are at a level, by what is declared; None where only a table tells."""
+        return 1 if level == self.top else None
+
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """What the manifest says of the axis beside the level."""
@@ -129,6 +133,9 @@ class Nodes(Axis):
         leaves, nodes = len(self.declared.paths), len({path[level] for path in self.declared.paths})
         return 1 - (Fraction(leaves, nodes) - 1) / (leaves - 1)
 
+    def declared_cells(self, level: int) -> int | None:
+        return len({path[level] for path in self.declared.paths}) if isinstance(self.declared, Tree) else super().declared_cells(level)
+
     def labels(self, domain: Domain, level: int) -> pl.Series:
         """The node of every code of a domain at a level; null for a missing value."""
         ancestors = domain.ancestors
@@ -171,6 +178,9 @@ class Grid(Axis):
     def information(self, level: int) -> Fraction:
         """1 less the width of a cell as a share of the range."""
         return Fraction(0) if level == self.top else max(Fraction(0), 1 - _number(self.widths[level]) / (_number(self.high) - _number(self.low)))
+
+    def declared_cells(self, level: int) -> int | None:
+        return len(self.edges(level)) - 1
 
     def edges(self, level: int) -> pl.Series:
         """The ends of all cells of a level, low to high, whole numbers where all are whole."""

@@ -13,6 +13,7 @@ import polars as pl
 
 from phalanx.accounting import Accounting, Promise, solve
 from phalanx.data.microdata import Microdata
+from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, PlanError, did_you_mean, require_extra
 from phalanx.exact import Number, bounded, exact, readable, whole
 from phalanx.guarantees.base import Guarantee
@@ -44,8 +45,11 @@ class SafeSampling:
     Releases of a series compose, as each draws its own sample: ``budget`` is what they may cost together, by default what one costs. A sample answers once:
     it is forgotten, and a release from randomness that was used before is refused.
 
-    Raises PlanError for parameters that do not determine a promise or contradict each other, SchemaError where columns are kept, or an attribute has no
-    recoding that follows no person, MethodError where the budget is spent, or a sample would answer twice.
+    How many rows the table has is not looked at, since that would tell of it. So ``expected_rows`` is declared, and scheme, k and beta are judged by it
+    before anything is spent: a release that is likely to be empty, or nearly so, is refused unless ``allow_empty`` asks for it.
+
+    Raises PlanError for parameters that do not determine a promise, contradict each other, or are likely to publish nothing, SchemaError where columns are
+    kept, or an attribute has no recoding that follows no person, MethodError where the budget is spent, or a sample would answer twice.
 
     Source: Li, Qardaji, Su, Theorems 3.9 and 3.11; how we differ: ``tight`` accounting takes the exact hockey-stick divergence where the theorem bounds it,
     and a scheme is chosen from the whole table, not from the sample, so that plain composition covers it.
@@ -82,7 +86,16 @@ class SafeSampling:
     budget: Mapping[str, Number] = field(default_factory=dict)
     """What all releases of the series may cost together, ``{ epsilon, delta }``."""
 
+    expected_rows: int | None = None
+    """How many rows the table has, about, as everybody may know: from what is public, and never counted in the table."""
+    allow_empty: bool = False
+    """Publish also where few rows or none can be expected, or where ``expected_rows`` is not declared."""
+
     def __post_init__(self) -> None:
+        if self.expected_rows is not None:
+            whole(self.expected_rows, "[method] expected_rows")
+        if not isinstance(self.allow_empty, bool):
+            raise PlanError(f"[method] allow_empty = {self.allow_empty!r} must be true or false; write one of them.")
         for parameter, allowed in (("accounting", get_args(Accounting)), ("choose", get_args(Choice))):
             if (word := getattr(self, parameter)) not in allowed:
                 raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use ' + ' or '.join(allowed) + '.'}")
@@ -149,6 +162,7 @@ class SafeSampling:
         spent = memory.tables.get(_SPENT)
         releases = 1 if spent is None else spent.height + 1
         self._check_budget(releases)
+        self._check_expected(microdata.schema)
         mark = rng.stream("safe sampling: mark").words(4).tobytes().hex()
         if spent is not None and mark in spent["mark"]:
             raise MethodError(
@@ -186,7 +200,7 @@ class SafeSampling:
                     "[method] epsilon_scheme pays for a choice, and [method.scheme] leaves none; take the levels out there, or set epsilon_scheme = 0."
                 )
             return FixedScheme.of(self.scheme, microdata.schema)
-        crowd = -(-self.promise.k * self.promise.beta.denominator // self.promise.beta.numerator)
+        crowd = self._crowd
         if self.choose == "levels":
             from phalanx.methods.safe_sampling.private_levels import choose_levels
 
@@ -194,6 +208,30 @@ class SafeSampling:
         from phalanx.methods.safe_sampling.private_partition import choose_partition
 
         return choose_partition(axes, microdata, epsilon, crowd, self.depth, self.promise.k)
+
+    @property
+    def _crowd(self) -> int:
+        """About so many rows of the table must have an image for it to be published: k / beta, rounded up."""
+        return math.ceil(self.promise.k / self.promise.beta)
+
+    def _check_expected(self, schema: Schema) -> None:
+        """PlanError where the plan lets no or hardly any row be expected, by what it declares and by nothing that the table holds."""
+        if self.allow_empty:
+            return
+        if self.expected_rows is None:
+            raise PlanError(
+                "[method] expected_rows is not declared, so nobody can say whether anything would be published before it is paid for; "
+                "give the table's rows as everybody may know them, or allow_empty = true."
+            )
+        axes = Axes.of(self.scheme, schema, choose=self.promise.epsilon_scheme > 0)
+        levels = [(axis, axis.top if (level := axes.levels[axis.name]) is None else level) for axis in axes.axes]
+        cells = math.prod(axis.declared_cells(level) or 1 for axis, level in levels)
+        if self.expected_rows < cells * self._crowd:
+            raise PlanError(
+                f"[method.scheme] makes {cells:,} or more cells, so that {self.expected_rows:,} expected rows are {_rows(self.expected_rows, cells)} "
+                f"a cell, and a cell is published from about {self._crowd:,} rows on. Recode more coarsely or raise epsilon or delta; "
+                "where rows crowd in few cells, say allow_empty = true."
+            )
 
     def _within(self, releases: int) -> bool:
         """Whether so many releases together are within the budget; without one, whether it is one release."""
@@ -238,6 +276,11 @@ class SafeSampling:
         if p.epsilon_scheme:
             said |= {"epsilon_scheme": readable(p.epsilon_scheme), "choose": self.choose}
         return said
+
+
+def _rows(rows: int, cells: int) -> str:
+    """The rows of an average cell, for a sentence."""
+    return f"{rows // cells:,}" if rows >= cells else "less than one"
 
 
 def publish_sample(microdata: Microdata, sample: Ints, scheme: Scheme, k: int) -> tuple[Recoded, Ints]:
