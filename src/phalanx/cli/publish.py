@@ -1,5 +1,6 @@
 """``phalanx publish``: the next release of a series, by its plan."""
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,6 +42,8 @@ def publish(
 
 def show_counts(release: "Release | Preview", title: str, group: str | None) -> None:
     """What a release holds, what was suppressed, what adversaries find, and how many checks hold; ``group``: what a group is called, None where there is none."""
+    if not release.rows:
+        show_text("NO ROW IS PUBLISHED: the release is of no use to anybody.")
     counts = _counts(release, group)
     show_table(title, list(counts), [list(counts.values())], right=range(len(counts)))
     for reason, rows in (release.suppressed_rows or {}).items():
@@ -56,8 +59,9 @@ def show_counts(release: "Release | Preview", title: str, group: str | None) -> 
         about = "" if found.sample is None else "about "
         secrets = "" if found.success is None else f", and {about}{found.success:.1%} of the sensitive values"
         show_text(f"{found.adversary + ':':12}names {about}{found.named_rightly[0]:.1%} of the rows rightly{secrets}")
-    held = sum(v.result == "holds" for v in release.checks or ())
-    typer.echo(f"checked:   {held} checks of the written files hold")
+    results = Counter(v.result for v in release.checks or ())
+    not_checked = f"; {results['not checked']} part(s) not checked" if results["not checked"] else ""
+    typer.echo(f"checked:   {results['holds']} checks of the written files hold{not_checked}")
 
 
 def _counts(release: "Release | Preview", group: str | None) -> dict[str, object]:

@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from phalanx.cli.locations import release_folders
 from phalanx.cli.output import JSON, show_json, show_verdicts
 
 
 def verify(
-    releases: Annotated[list[str], typer.Argument(help="Release folders of one series, or one CSV or Parquet file that somebody else made.")],
+    releases: Annotated[
+        list[str], typer.Argument(help="Release folders of one series, or one CSV or Parquet file that somebody else made.", callback=release_folders)
+    ],
     ledger: Annotated[str | None, typer.Option(help="The ledger's URL or SQLite file: adds the check by person and of the recorded digests.")] = None,
     original: Annotated[
         list[str] | None, typer.Option(help="The original table of each release, in their order; repeat it: adds the public view (boxes).")

@@ -4,8 +4,10 @@ from typing import Annotated
 
 import typer
 
-RELEASE = Annotated[list[str], typer.Argument(help="The release's folder.", show_default=False, metavar="RELEASE")]
-RELEASES = Annotated[list[str], typer.Argument(help="The release folders of one series.", show_default=False, metavar="RELEASE")]
+from phalanx.cli.locations import release_folders
+
+RELEASE = Annotated[list[str], typer.Argument(help="The release's folder.", show_default=False, metavar="RELEASE", callback=release_folders)]
+RELEASES = Annotated[list[str], typer.Argument(help="The release folders of one series.", show_default=False, metavar="RELEASE", callback=release_folders)]
 ORIGINAL = Annotated[list[str], typer.Option("--original", help="The table that was published.", show_default=False)]
 ORIGINALS = Annotated[
     list[str], typer.Option("--original", help="The table that was published, one for each release and in their order; repeat it.", show_default=False)

@@ -1,0 +1,82 @@
+"""What goes wrong in the first hour with the program, and what is said of it."""
+
+import re
+
+import pytest
+
+
+def test_a_mistyped_value_is_named_before_it_is_unprotected(ward) -> None:
+    """A plan that protects HIV where the table says hiv is refused by check and by publish, and names what may have been meant; nothing is left."""
+    ward.table("who,age,zip,ill\n" + "".join(f"p{i},{20 + i % 7},{10000 + i},{['flu', 'hiv', 'cold', 'gout'][i % 4]}\n" for i in range(40)))
+    ward.plan(method='name = "global-guarantee"\nl = 2\nprotect = ["HIV"]')
+    for command in ("check", "publish"):
+        said = ward.call(command, "plan.toml")
+        assert (said.code, said.out) == (2, "")
+        assert "[method] protect names 'HIV', which no row has; did you mean 'hiv'? Correct it, or list it in expected_later" in said.err
+    assert not list((ward.path / "out").iterdir())
+    ward.plan(method='name = "global-guarantee"\nl = 2\nprotect = ["HIV"]\nexpected_later = ["HIV"]')
+    assert ward.publish().code == 0
+
+
+SAMPLED = """name = "safe-sampling"
+epsilon = 1
+delta = 1e-6
+budget = {{ epsilon = 1, delta = 1e-6 }}
+{more}
+[method.scheme]
+age = {{ low = 0, high = 100, width = 5 }}
+zip = {{ low = 10000, high = 10010, width = 1 }}
+"""
+
+
+def test_an_empty_release_is_refused_before_it_costs_anything(ward) -> None:
+    """Cells, k and beta are judged by the rows that the plan declares, and no budget is spent on nothing."""
+    for more, why in (
+        ("", "expected_rows is not declared"),
+        ("expected_rows = 40", "makes 200 or more cells, so that 40 expected rows are less than one a cell"),
+    ):
+        ward.plan(method=SAMPLED.format(more=more))
+        for command in ("check", "publish"):
+            said = ward.call(command, "plan.toml")
+            assert (said.code, said.out) == (2, "") and why in said.err
+        assert ward.call("series", "list", "--ledger", "ward.db").code == 2 or "ward" not in ward.call("series", "list", "--ledger", "ward.db").out
+
+
+def test_an_empty_release_is_called_empty(ward) -> None:
+    """Where it is asked for, the first word on the terminal and in the report is that nothing is published, and neither is green."""
+    ward.plan(method=SAMPLED.format(more="allow_empty = true"))
+    said = ward.publish()
+    assert said.code == 0 and said.out.startswith("NO ROW IS PUBLISHED")
+    page = (ward.path / "out" / "ward-1.html").read_text(encoding="utf-8")
+    assert '<p class="status fails">No row is published' in page and 'class="status holds"' not in page
+
+
+@pytest.mark.parametrize(
+    "method", ['name = "m-invariance"\nm = 2', 'name = "anatomy"\nl = 2', 'name = "mutual-cover"\ndelta = "1/4"', 'name = "mondrian"\nk = 3']
+)
+def test_the_terminal_counts_what_the_report_counts(ward, method: str) -> None:
+    """A check that was not made holds nowhere: the same number on the terminal and on the page, and how many parts were not checked."""
+    ward.plan(method=method)
+    out = ward.publish().out
+    page = (ward.path / "out" / "ward-1.html").read_text(encoding="utf-8")
+    terminal, report = (
+        re.search(r"checked: +(\d+) checks of the written files hold(?:; (\d+) part)?", out),
+        re.search(r"All (\d+) checks.*?hold(?:<span class=.not.>; (\d+) part)?", page),
+    )
+    assert terminal is not None and report is not None
+    assert terminal.groups() == report.groups()
+
+
+def test_releases_are_verified_by_the_command_that_one_types(ward) -> None:
+    """``releases/name-*`` names the reports beside the folders, too; they are passed over with a note, for verify as for attack."""
+    assert ward.publish().code == ward.publish().code == 0
+    named = sorted(str(path) for path in (ward.path / "out").glob("ward-*"))
+    assert len(named) == 4
+    said = ward.call("verify", *named)
+    assert (said.code, said.err) == (0, "phalanx: 2 report(s) beside the releases are passed over.\n")
+    assert ward.call("verify", *named, "--json").code == 0
+    said = ward.call("attack", "intersection", *named, "--original", "t.csv", "--original", "t.csv", "--identifier", "who")
+    assert said.code == 0 and "passed over" in said.err
+    (ward.path / "other.html").write_text("no report of ours")
+    said = ward.call("verify", named[0], "other.html")
+    assert said.code == 2 and "other.html is not a release folder" in said.err
