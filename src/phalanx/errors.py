@@ -100,6 +100,15 @@ def without_passwords(text: str) -> str:
     return _OPTION.sub(r"\1=…", _USER.sub(r"\1…@", text))
 
 
+def lower_to(parameter: str, highest: float) -> str:
+    """The advice to lower a parameter to the highest value that fits, with what follows it; empty where that would promise nothing, which is no advice.
+
+    >>> lower_to("l", 2.5), lower_to("l", 1)
+    ('lower l to at most 2.5, ', '')
+    """
+    return f"lower {parameter} to at most {highest:g}, " if highest > 1 else ""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint such as ``; did you mean 'age'?``, or an empty text where nothing is near.
 

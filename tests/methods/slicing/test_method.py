@@ -242,6 +242,26 @@ def test_what_a_table_cannot_give(parameters, error, sentence):
         publish(encoded(), **parameters)
 
 
+def test_the_attribute_that_stands_in_the_way_is_named():
+    """Where the sensitive attribute shares its column with one that tells it, the refusal names that one and a way out that is one: it publishes."""
+    frame = patients().with_columns(job=pl.when(pl.col("illness") == "illness 3").then(pl.lit("nurse")).otherwise("job"))
+    with pytest.raises(NotEligible, match=r"rows that agree on job, .*'job' stands in the way: set sensitive_column_size = 1, or make it coarser") as refused:
+        publish(encoded(frame), l=2, sensitive_column_size=2)
+    assert "at most 1," not in str(refused.value)
+    assert publish(encoded(frame), l=2, sensitive_column_size=1).form.rows == 300
+    with pytest.raises(NotEligible, match=r"'job' stands in the way: name columns that leave the sensitive attribute alone"):
+        publish(encoded(frame), l=2, columns=[["age"], ["sex", "town"], ["job", "illness"]])
+    with pytest.raises(NotEligible, match=r"'age' stands in the way"):
+        publish(encoded(), l=2, columns=[["job"], ["age", "sex", "town", "illness"]])
+
+
+def test_a_value_that_is_too_frequent_by_itself_is_no_column_s_fault():
+    """No attribute is blamed, and what is advised is possible."""
+    frame = patients().with_columns(illness=pl.when(pl.int_range(pl.len()) % 10 < 9).then(pl.lit("flu")).otherwise("illness"))
+    with pytest.raises(NotEligible, match=r"a value stands in \d+ of all 300 rows, so suppress rows with not_eligible, or make"):
+        publish(encoded(frame), l=2, sensitive_column_size=2)
+
+
 def test_attributes_that_this_form_has_no_place_for():
     """A kept column and sets are refused; so is what needs a sensitive attribute where there is none."""
     with pytest.raises(SchemaError, match="'town' is kept, and slicing puts every published attribute into a column"):

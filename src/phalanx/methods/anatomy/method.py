@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.data.microdata import Column, Microdata
-from phalanx.errors import NotEligible, SchemaError
+from phalanx.errors import NotEligible, SchemaError, lower_to
 from phalanx.exact import Number, bounded, exact, plain
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Guarantee
@@ -91,5 +91,5 @@ def _not_eligible(method: Anatomy, size: int, counts: Ints, of: str | None) -> N
     rounded = "" if exact(method.l, "l") == size else f", rounded up to {size} as a bucket holds each value once at most"
     return NotEligible(
         f"the most frequent value of column {of!r} stands in {most} of {n} rows ({100 * most / n:.1f} %) and l = {method.l} allows at most 1/l{rounded}; "
-        f"lower l to at most {n // most}, suppress rows with that value, or make the values coarser at the source."
+        f"{lower_to('l', n // most)}suppress rows with that value, or make the values coarser at the source."
     )

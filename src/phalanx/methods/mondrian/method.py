@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.data.microdata import Column, Microdata
-from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did_you_mean
+from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did_you_mean, lower_to
 from phalanx.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
@@ -295,22 +295,24 @@ def _not_eligible(method: Mondrian, counts: npt.NDArray[np.int64], of: str | Non
     """By how much the whole table fails, and the ways out; ``counts`` in falling order."""
     n, most, distinct = int(counts.sum()), int(counts[0]), len(counts)
     out = "or make the values coarser at the source."
+    if distinct == 1:
+        return NotEligible(f"column {of!r} has one value in all {n} rows, which no l above 1 can hide; name another sensitive attribute, or drop it.")
     if method.diversity == "distinct" or exact(method.l or 1, "l") > distinct:
         return NotEligible(
-            f"column {of!r} has {distinct} distinct value(s) and l = {method.l} asks for at least as many in every group; lower l to at most {distinct}, {out}"
+            f"column {of!r} has {distinct} distinct value(s) and l = {method.l} asks for at least as many in every group; {lower_to('l', distinct)}{out}"
         )
     if method.diversity == "frequency":
         highest = math.floor(100 * n / most) / 100
         return NotEligible(
             f"the most frequent value of column {of!r} stands in {most} of {n} rows ({100 * most / n:.1f} %) and l = {method.l} allows at most 1/l; "
-            f"lower l to at most {highest:g}, suppress rows with that value, {out}"
+            f"{lower_to('l', highest)}suppress rows with that value, {out}"
         )
     if method.diversity == "entropy":
         log_n = math.log(n)
         highest = math.floor(100 * math.exp(log_n - math.fsum(int(r) * math.log(int(r)) for r in counts) / n)) / 100
         return NotEligible(
             f"column {of!r} has over all {n} rows the entropy of {highest:g} equally frequent values, and l = {method.l} is asked; "
-            f"lower l to at most {highest:g}, {out}"
+            f"{lower_to('l', highest)}{out}"
         )
     tail = int(counts[int(exact(method.l or 1, "l")) - 1 :].sum())
     return NotEligible(

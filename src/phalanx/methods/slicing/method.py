@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from phalanx.data.correlation import BINS, phi2
 from phalanx.data.microdata import Microdata
-from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did_you_mean
+from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did_you_mean, lower_to
 from phalanx.exact import Number, bounded, exact, is_list, plain, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.slicing.counting import SlicedCounting
@@ -193,7 +193,7 @@ class Slicing:
         kept = self._kept(microdata, columns, rng)
         shown = microdata if len(kept) == microdata.rows else microdata.take(kept)
         coded = Coded.of(shown, columns, boxes)
-        self._check_eligible(coded, shown.schema.sensitive, columns)
+        self._check_eligible(shown, coded, columns)
         buckets = self._buckets(shown, coded, columns, rng, repeated=repeated)
         form, published = slice_into(shown, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact)
         groups = np.zeros(microdata.rows, dtype=np.int64)
@@ -244,33 +244,48 @@ class Slicing:
                 "[method] diversity, t and grouping = 'membership' are about a sensitive attribute, and none is declared; name it, or leave them out."
             )
 
-    def _check_eligible(self, coded: Coded, sensitive: str | None, columns: Columns) -> None:
+    def _check_eligible(self, microdata: Microdata, coded: Coded, columns: Columns) -> None:
         """NotEligible where the whole table, taken as one bucket, does not keep the largest share that l allows."""
         if self.bucket_size is not None and self.bucket_size > coded.rows:
             raise MethodError(f"the table has {coded.rows} row(s) and bucket_size = {self.bucket_size}; lower it, or publish when there are more rows.")
-        l = exact(self.l, "l")
+        l, sensitive = exact(self.l, "l"), microdata.schema.sensitive
         if self.diversity != "frequency":
             return
         above, below, where = largest_share(coded)
         if l * above <= below:
             return
-        most = f"lower l to at most {math.floor(100 * below / above) / 100:g}"
+        lower = lower_to("l", math.floor(100 * below / above) / 100)
         if sensitive is None:
             raise NotEligible(
                 f"a value of column {' + '.join(columns[where])} stands in {above} of {below} rows and l = {self.l} allows at most 1/l in every bucket; "
-                f"{most}, or put more attributes into that column."
+                f"{lower}put more attributes into that column, or drop what is hardly ever another one."
             )
         beside = [name for name in columns[-1] if name != sensitive]
-        whom = f"rows that agree on {', '.join(beside)}" if beside else "rows"
-        coarser = (
-            "make these coarser with generalize_columns_k or a smaller sensitive_column_size, suppress rows with not_eligible, "
-            if beside
-            else "suppress rows with not_eligible, "
-        )
+        if not beside:
+            raise NotEligible(
+                f"a value of column {sensitive!r} stands in {above} of {below} rows, and l = {self.l} allows at most 1/l; "
+                f"{lower}suppress rows with not_eligible, or make the values coarser at the source."
+            )
         raise NotEligible(
-            f"a value of column {sensitive!r} stands in {above} of {below} {whom}, and l = {self.l} allows at most 1/l; {most}, {coarser}"
-            "or make the values coarser at the source."
+            f"a value of column {sensitive!r} stands in {above} of {below} rows that agree on {', '.join(beside)}, and l = {self.l} allows at most 1/l; "
+            + self._way_out(microdata, beside, lower)
         )
+
+    def _way_out(self, microdata: Microdata, beside: Sequence[str], lower: str) -> str:
+        """Which attributes stand in the way beside the sensitive one, each by itself, and what to do; of a value that is too frequent by itself, that it is."""
+        secret, l = microdata.sensitive.codes, exact(self.l, "l")
+
+        def kept(*names: str) -> bool:
+            above, below, _ = largest_share(Coded.of(microdata, [[*names, microdata.schema.sensitive or ""]], {}))
+            return l * above <= below
+
+        if not kept():
+            most = int(np.bincount(secret).max())
+            return f"a value stands in {most} of all {len(secret)} rows, so {lower}suppress rows with not_eligible, or make the values coarser at the source."
+        blockers = [name for name in beside if not kept(name)]
+        which = f"{', '.join(map(repr, blockers))} {'stands' if len(blockers) == 1 else 'stand'} in the way" if blockers else "they do so only together"
+        remedy = "name columns that leave the sensitive attribute alone" if not isinstance(self.columns, int) else "set sensitive_column_size = 1"
+        return f"{which}: {remedy}, {lower}or make {'it' if len(beside) == 1 else 'them'} coarser with generalize_columns_k."
 
     def _kept(self, microdata: Microdata, columns: Columns, rng: Randomness) -> npt.NDArray[np.int64]:
         """The rows to publish: all, or as many as leave the table l-eligible, drawn by lot."""
