@@ -294,8 +294,16 @@ class Plan:
         return self._resolved(self.sections.publish.to)
 
     def ledger_url(self) -> str:
-        """The ledger's url, its path made absolute; beside the plan and named after the series where none is given."""
-        return self._url(self.sections.ledger.url or f"sqlite:///{self.name}.db", "[ledger] url")
+        """The ledger's url, its path made absolute; beside the plan and named after the series where none is given.
+
+        PlanError where that would be the SQLite file that a table is read from, into which nothing may be written.
+        """
+        url = self._url(self.sections.ledger.url or f"sqlite:///{self.name}.db", "[ledger] url")
+        if url.startswith("sqlite:") and url in (self.source_path(), self.registry_path()):
+            raise PlanError(
+                f"in the plan {str(self.path)!r} the ledger would be written into the database that is the source; name another one under [ledger] url."
+            )
+        return url
 
     def _resolved(self, path: str) -> Path:
         try:

@@ -58,6 +58,8 @@ def propose_plan(source_name: str, profiles: Sequence[ColumnProfile], series_nam
     if postal := [p for p in by_role["quasi"] if p.prefix]:
         lines += ["", "[schema.hierarchies]", *(f"{quoted(p.name)} = {{ prefix = {list(p.prefix)} }}" for p in postal)]
     lines += ["", "[method]", *_method(by_role), "", "[publish]", 'to = "releases/"', 'formats = ["parquet", "csv"]']
+    if source_name.startswith("sqlite:") and source_name.endswith(f"/{slug(series_name)}.db"):
+        lines += ["", "[ledger]", "# Not the source, which would have this name.", f"url = {quoted(f'sqlite:///{slug(series_name)}-ledger.db')}"]
     return "\n".join(lines) + "\n"
 
 
