@@ -98,11 +98,20 @@ def test_whether_it_came_to_it_is_not_said(tmp_path):
     assert few.manifest.may_suppress == none.manifest.may_suppress == ["not eligible"]
 
 
-@pytest.mark.parametrize("grouping", ["balanced", "bottom-up"])
+ALONE = {
+    "balanced": ({"permanent": ["hiv"]}, people(["hiv", "none", "none"])),
+    "bottom-up": (
+        {"strategy": "constant-ratio", "horizon": 1, "grouping": "bottom-up"},
+        pl.concat([people(["none"]), people(["hiv", "none"]).with_columns(who=pl.col("who") + " new")]),
+    ),
+}
+
+
+@pytest.mark.parametrize("grouping", ALONE)
 def test_rows_that_no_group_takes_are_stated(tmp_path, grouping):
-    """Whose budget is spent may be alone, and in no group that shows the value: the manifest names that reason, else the missing row would be refused."""
-    method = GlobalGuarantee(l=2, protect=["hiv"], strategy="constant-ratio", horizon=1, grouping=grouping)
-    again = pl.concat([people(["none"]), people(["hiv", "none"]).with_columns(who=pl.col("who") + " new")])
+    """A row may be alone beside a cohort, or its budget spent for the value of all groups: the manifest names that reason, else the missing row is refused."""
+    settings, again = ALONE[grouping]
+    method = GlobalGuarantee(l=2, protect=["hiv"], **settings)
     first, second = publish(tmp_path, method, people(["hiv", "none"]), again)
     assert second.suppressed_rows == {"too few rows for a group": 1} and second.manifest.rows == 2
     tables = [people(["hiv", "none"]), again]
