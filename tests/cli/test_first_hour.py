@@ -80,3 +80,29 @@ def test_releases_are_verified_by_the_command_that_one_types(ward) -> None:
     (ward.path / "other.html").write_text("no report of ours")
     said = ward.call("verify", named[0], "other.html")
     assert said.code == 2 and "other.html is not a release folder" in said.err
+
+
+def test_what_fails_is_shown_without_asking(ward) -> None:
+    """The first word is that something does not hold, and the table has what does not, and nothing else."""
+    assert ward.publish("--seed", "1").code == 0
+    said = ward.call("verify", "out/ward-1")
+    assert said.code == 1 and said.out.startswith("This does NOT hold. ")
+    assert [line.split()[0] for line in said.out.splitlines() if " FAILS " in line] == ["for"] and " holds " not in said.out.partition("--details")[2]
+
+
+def test_the_first_and_the_last_word_of_an_attack_are_sentences(ward) -> None:
+    """What it found, first; and last whether that breaks a promise, and why not where it does not."""
+    assert ward.publish().code == 0
+    lines = ward.call("attack", "intersection", "out/ward-1", "--original", "t.csv", "--identifier", "who").out.splitlines()
+    assert lines[0].startswith("intersection is certain, and right, about 0 of 40 persons")
+    assert lines[-1] == "Nobody of 40 persons: this adversary finds no breach, which is no proof that there is none."
+    ward.plan(method='name = "mondrian"\nk = 3', to="other")
+    (ward.path / "ward.db").rename(ward.path / "old.db")
+    for left in ("ward.db.key", "ward.db.mark"):
+        (ward.path / left).unlink(missing_ok=True)
+    ward.table("who,age,zip,ill\n" + "".join(f"p{i},{20 + i},{10000 + i * 37 % 9},{'ab'[i // 20]}\n" for i in range(40)))
+    assert ward.publish().code == 0
+    last = ward.call("attack", "intersection", "other/ward-1", "--original", "t.csv", "--identifier", "who").out.splitlines()[-1]
+    assert re.fullmatch(
+        r"\d+ of 40 persons: not a breach of what is promised, because no guarantee of this release bounds how surely a value is linked with a person\.", last
+    )

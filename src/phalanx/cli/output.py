@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
@@ -105,15 +106,28 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> Sequence[int | None]
     return widths
 
 
-def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
-    """What was checked, a table for each release, and what was not, in a line for each reason; notes beside checks where there is room, else of what fails."""
-    unlooked: dict[str, dict[str, set[str]]] = {}
+def show_verdicts(verdicts: "Sequence[Verdict]", *, details: bool) -> None:
+    """In one sentence whether everything holds; then what does not, and in a line for each reason what was not checked.
+
+    ``details``: all that was checked, too, a table for each release; notes beside checks where there is room, else of what fails.
+    """
     releases = _by_release(verdicts)
+    results = Counter(v.result for v in verdicts)
+    checked = results["holds"] + results["fails"]
+    headline = "This does NOT hold." if results["fails"] else "Everything that was checked holds." if checked else "NOTHING was checked."
+    of = f" of {len(releases)} releases" if len(releases) > 1 else ""
+    parts = f", {results['not checked']} parts not checked" if results["not checked"] else ""
+    more = "" if details else "; --details shows them"
+    show_text(f"{headline} {checked} checks{of}{parts}{more}.")
+    unlooked: dict[str, dict[str, set[str]]] = {}
     for title, checks in releases.items():
-        looked = [(name, v) for name, v in checks if v.result in ("holds", "fails")]
+        looked = [(name, v) for name, v in checks if v.result == "fails" or (details and v.result == "holds")]
         for name, v in checks:
             if v.result not in ("holds", "fails"):
                 unlooked.setdefault(v.note.partition(" for release(s) ")[0], {}).setdefault(name, set()).add(title)
+        if not looked:
+            continue
+        sys.stdout.write("\n")
         rows = [[name, "FAILS" if v.result == "fails" else v.result, *map(_short, v.figures)] for name, v in looked]
         header = ["check", "result", "worst", "bound"]
         taken = sum(max(len(cell) for cell in column) + 2 for column in zip(header, *rows, strict=True))
@@ -125,6 +139,7 @@ def show_verdicts(verdicts: "Sequence[Verdict]") -> None:
             for name, v in looked:
                 if v.result == "fails":
                     show_text(f"{name}: {v.note}")
+    if unlooked:
         sys.stdout.write("\n")
     for note, names in unlooked.items():
         mark, _, why = note.partition(": ")

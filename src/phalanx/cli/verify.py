@@ -25,6 +25,9 @@ def verify(
     l: Annotated[float | None, typer.Option(help="Ask for l-diversity with this l.")] = None,
     t: Annotated[str | None, typer.Option(help="Ask for t-closeness (equal distance) with this t.")] = None,
     allow_seeded: Annotated[bool, typer.Option("--allow-seeded", help="Accept a release made with a seed, in a test.")] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Show every check, a table for each release; of somebody else's table they are shown anyway.")
+    ] = False,
     json: bool = JSON,
 ) -> None:
     """Check what was published, from the files alone and against whatever evidence is given.
@@ -64,6 +67,5 @@ def verify(
     if json:
         show_json(found.to_json())
     else:
-        show_verdicts(found.checks)
-        typer.echo("Everything that was checked holds." if found.holds else "This does NOT hold.")
+        show_verdicts(found.checks, details=details or theirs)
     raise typer.Exit(0 if found.holds else 1)

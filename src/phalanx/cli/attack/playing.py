@@ -25,6 +25,7 @@ def play(
     ``alone``: the adversary looks at one release, and need not know who is who in the original table. PlanError where it is given several, ReleaseError
     where nobody of the original tables is in the releases.
     """
+    from phalanx.adversaries.verdict import verdict
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import PlanError, ReleaseError
     from phalanx.verification import gather_evidence, read_releases
@@ -33,17 +34,20 @@ def play(
         raise PlanError(f"{adversary.name} looks at one release at a time, and {len(releases)} are given; name one of them.")
     read = read_releases(releases)
     evidence, _ = gather_evidence(read, ledger=None if ledger is None else ledger_url(ledger), originals=originals, identifier=identifier, persons=not alone)
-    found = adversary.attack(sorted(read, key=lambda release: release.number), evidence)
+    ordered = sorted(read, key=lambda release: release.number)
+    found = adversary.attack(ordered, evidence)
     if not found.persons:
         hint = "check that it is the table that was published" if alone else "check --identifier, and give the originals in the order of the releases"
         raise ReleaseError(f"nobody of the original table{'' if alone else 's'} is in the release{'' if alone else 's'}; {hint}.")
     if json:
         show_json(found.to_json())
         return
+    show_text(f"{found.adversary} {found.sentence}.")
     show_text(f"{found.adversary} knows {found.knows}")
     (show or show_candidates)(found)
     if found.note:
         show_text(found.note)
+    show_text(verdict(found, ordered))
 
 
 def show_candidates(found: "Attack") -> None:
