@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 FILES = sorted((SOURCE / "phalanx").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 MOST_LINES = 450
 
 
@@ -332,7 +333,7 @@ def test_there_is_source_to_check() -> None:
     assert len(FILES) > 20
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("test_*.py")), ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_test_says_what_is_promised(path: Path) -> None:
     """Every test has a docstring that says what it promises."""
     tests = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef) and node.name.startswith("test")]
@@ -342,6 +343,22 @@ def test_every_test_says_what_is_promised(path: Path) -> None:
 def folders_of(path: Path) -> list[str]:
     """The rooms in a room."""
     return sorted(file.parent.name for file in path.glob("*/__init__.py"))
+
+
+def clocks(tree: ast.Module) -> list[int]:
+    """The lines on which a clock is read."""
+    return [n.lineno for n in ast.walk(tree) if isinstance(n, ast.Call) and word(n.func).removesuffix("_ns") in {"monotonic", "perf_counter", "process_time"}]
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_test_reads_a_clock(path: Path) -> None:
+    """How long something takes says more about the machine than about the source: benchmarks/ times, and tests/work.py counts."""
+    assert clocks(ast.parse(path.read_text())) == []
+
+
+def test_a_clock_is_seen() -> None:
+    """However it was imported."""
+    assert clocks(ast.parse("began = time.perf_counter()\nassert process_time_ns() < 5")) == [1, 2]
 
 
 def off_the_map(said: str, there: set[str]) -> set[str]:

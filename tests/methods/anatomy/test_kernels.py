@@ -1,12 +1,12 @@
 """Anatomy's kernel does what its slow twin does, keeps the paper's properties, and draws uniformly."""
 
-import time
 from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from work import lines, uncompiled
 
 from naive import anatomy as naive
 from phalanx.kernels.picking import SPARE, pick
@@ -135,15 +135,25 @@ def test_too_few_draws_are_not_read_past_their_end() -> None:
         kernel.bucketization(np.array([1, 1, 1]), np.arange(3), 2, np.zeros(0, dtype=np.int64))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("q", [10, 200_000])
-def test_a_million_rows_take_a_second(q: int) -> None:
-    """The work grows with the rows, not with the number of values times the number of groups."""
+def table(rows: int, q: int) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+    """The kernel's arguments for a table of so many rows, with q values, in buckets of 5."""
     rng = np.random.default_rng(1)
-    values = rng.integers(0, q, 1_000_000)
-    counts, order, draws = np.bincount(values, minlength=q), np.argsort(values, kind="stable"), drawn(rng, len(values))
-    bucketized([0, 1], 2, rng)  # compiles
-    began = time.perf_counter()
-    found = kernel.bucketization(counts, order, 5, draws)
-    assert time.perf_counter() - began < 1
-    assert int(found.max()) == 199_999
+    values = rng.permutation(np.arange(rows) % q)
+    return np.bincount(values, minlength=q), np.argsort(values, kind="stable"), 5, drawn(rng, rows)
+
+
+@pytest.mark.parametrize("q", [10, 200_000])
+def test_a_million_rows(q: int) -> None:
+    """A million rows are two hundred thousand buckets, of few values and of many."""
+    assert int(kernel.bucketization(*table(1_000_000, q)).max()) == 199_999
+
+
+@pytest.mark.parametrize("q", [10, 500, 1000])
+def test_the_work_grows_with_the_rows(monkeypatch: pytest.MonkeyPatch, q: int) -> None:
+    """With the rows and not with their square, nor with the number of values times the number of groups."""
+    uncompiled(monkeypatch, kernel)
+
+    def work(rows: int) -> int:
+        return lines(lambda: kernel.bucketization(*table(rows, q)))
+
+    assert work(4000) < 4.5 * work(1000) < 4.5 * 1000 * 50

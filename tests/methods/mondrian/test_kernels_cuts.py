@@ -1,6 +1,5 @@
 """The kernel against its slow twin, and the median by itself."""
 
-import time
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -10,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from work import lines, uncompiled
 
 from naive import mondrian as naive
 from phalanx.data.domain import Domain
@@ -154,13 +154,18 @@ def test_threads_do_not_change_the_groups() -> None:
     assert np.bincount(together).min() >= 7
 
 
-def test_a_million_equal_rows_are_one_group_at_once() -> None:
-    """Nothing can be cut, and finding that out takes no time."""
-    column = Column(np.zeros(1_000_000, dtype=np.int32), Domain("numeric", pl.Series([5])))
-    partition(Mondrian(k=2), [column], None)
-    begun = time.perf_counter()
-    assert partition(Mondrian(k=2), [column] * 6, None).max() == 0
-    assert time.perf_counter() - begun < 5  # a hundred times what it takes; catches quadratic work only
+def test_equal_rows_are_one_group_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be cut, in a million rows as in few, and that is found out by one look at each row."""
+    million = Column(np.zeros(1_000_000, dtype=np.int32), Domain("numeric", pl.Series([5])))
+    assert partition(Mondrian(k=2), [million] * 6, None).max() == 0
+    uncompiled(monkeypatch, kernel, cutting)
+
+    def work(rows: int) -> int:
+        column = Column(np.zeros(rows, dtype=np.int32), Domain("numeric", pl.Series([5])))
+        return lines(lambda: partition(Mondrian(k=2), [column] * 6, None, cutter=kernel.cut))
+
+    assert 100 * 6 < work(200) - work(100) < 100 * 6 * 10
+    assert work(300) - work(200) == work(200) - work(100)
 
 
 def test_sixty_attributes_are_cut() -> None:
