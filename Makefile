@@ -1,4 +1,4 @@
-# The front door. `make check test` is what CI runs, in an environment of its own (.ci/run).
+# The front door. `make check test` is most of what CI runs, in an environment of its own (.ci/run).
 PYTHON ?= python3
 VENV   ?= .venv
 
@@ -12,12 +12,17 @@ FRESH     = $(UV) venv --clear --python $(BIN)/python $(VENV)-$@
 INTO      = $(UV) pip install --python $(VENV)-$@/bin/python
 INSTALLED = PHALANX_INSTALLED=$(abspath $(VENV)-$@) NUMBA_OPT=0 \
 	$(VENV)-$@/bin/python -m pytest -q -p no:cacheprovider -W default --confcutdir tests/cli tests/cli/test_installed.py
-SAMPLE   ?= 1
+
+# So many seconds of a processor are given to the tests, other tests on other days (tests/support/thoroughly.py); nothing before the `=` is every test.
+BUDGET   ?= 400
+KERNELS  := $(shell grep -rlw njit src --include='*.py')
+# What compiles longest begins first.
+WARMED   := mutual-cover slicing mondrian global-guarantee safe-sampling m-invariance anatomy
 PYTHONS  ?= $(shell for version in 3.11 3.12 3.13 3.14; do \
 	for python in python$$version $(HOME)/.pyenv/versions/$$version*/bin/python; do $$python -c "" 2>/dev/null && echo $$python && break; done; done; true)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments judges oracle docs-reference clean
+.PHONY: help demo test thorough quick seconds check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments judges oracle docs-reference clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -25,11 +30,17 @@ help:  ## what there is to make
 demo: $(VENV)/.demo  ## set everything up and publish a real series, five years of it, three ways
 	@$(BIN)/phalanx demo
 
-test: $(VENV)/.locked  ## every test
-	@$(BIN)/python -m $(TESTS) --durations 10
+test: $(VENV)/.warm  ## a case of every test and a share of the slow ones, others on other days; the same again with SEED=…
+	@BUDGET=$(BUDGET) $(BIN)/python -m $(TESTS) --durations 10
 
-quick: $(VENV)/.locked  ## every test but the slow ones
-	@$(BIN)/python -m $(TESTS) -m "not slow"
+quick: $(VENV)/.warm  ## a case of every test but the slow ones
+	@BUDGET=100 $(BIN)/python -m $(TESTS) -m "not slow"
+
+thorough: $(VENV)/.warm  ## every test, with all its examples
+	@BUDGET= $(BIN)/python -m $(TESTS) --durations 10
+
+seconds: $(VENV)/.warm  ## every test, and what each takes into tests/seconds.json, by which the others choose
+	@BUDGET= SECONDS=tests/seconds.json $(BIN)/python -m $(TESTS)
 
 check: $(VENV)/.locked  ## lint, format, types, layers
 	@$(BIN)/ruff check .
@@ -53,11 +64,11 @@ lowest: $(VENV)/.uv  ## the lowest versions that pyproject.toml declares: that t
 	@$(INTO) --resolution lowest-direct '.[all]' 'pytest>=8.3'
 	@$(INSTALLED)
 
-pythons: $(VENV)/.uv  ## the quick tests on every Python that is here, or on PYTHONS=…; every n-th test with SAMPLE=n
+pythons: $(VENV)/.uv  ## the quick tests on every Python that is here, or on PYTHONS=…; some cases of each with BUDGET=100
 	@set -e; for python in $(PYTHONS); do \
 	  echo "== $$($$python --version)"; $(UV) venv --clear --python $$python $(VENV)-$@; \
 	  $(INTO) --require-hashes -r requirements.lock; $(INTO) --no-deps --editable .; \
-	  NUMBA_CACHE_DIR=$(abspath $(VENV)-$@)/numba SAMPLE=$(SAMPLE) $(VENV)-$@/bin/python -m $(TESTS) -m "not slow"; \
+	  NUMBA_CACHE_DIR=$(abspath $(VENV)-$@)/numba $(VENV)-$@/bin/python -m $(TESTS) -m "not slow"; \
 	done
 
 pythons-found:  ## the Pythons that are here
@@ -118,4 +129,9 @@ $(VENV)/.uv: $(VENV)/.python
 $(VENV)/.locked: $(VENV)/.uv pyproject.toml requirements.lock
 	@$(UV) pip install --python $(BIN)/python --require-hashes -r requirements.lock
 	@$(UV) pip install --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+# Kernels are compiled once, before two processes of the tests would both do so.
+$(VENV)/.warm: $(VENV)/.locked $(KERNELS)
+	@printf '%s\n' $(WARMED) | xargs -n 1 -P 2 $(BIN)/phalanx warm --quiet >/dev/null
 	@touch $@

@@ -1,17 +1,85 @@
-"""For all tests: a machine that is busy with something else is no failure, and a sample of the tests may be asked for."""
+"""For all tests: a machine that is busy with something else is no failure, and as many of them are run as there is time for (thoroughly.py)."""
 
+import json
 import os
+import resource
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
-from support.thoroughly import sample, today
+from support import thoroughly
 
-settings.register_profile("phalanx", deadline=None)
+settings.register_profile("phalanx", deadline=None, max_examples=thoroughly.examples(100))
 settings.load_profile("phalanx")
+_measured: dict[str, list[float]] = defaultdict(list)
+"""By test function, the seconds of a processor that each of its cases took."""
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How to run the same tests again."""
+    if limit := thoroughly.budget():
+        terminalreporter.write_line(f"tests for {limit:.0f} seconds of a processor, others on other days; these again: SEED={thoroughly.seed()}")
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Where the environment variable SAMPLE is n, every n-th test, others on every day (`make pythons`)."""
-    items[:], others = sample(items, int(os.environ.get("SAMPLE", "1")), today())
-    config.hook.pytest_deselected(items=others)
+    """Where there is a budget: the tests that keep it, the slow ones first, with fewer examples."""
+    limit, turn = thoroughly.budget(), thoroughly.seed()
+    if limit is None:
+        return
+    by_name = {item.nodeid: item for item in items}
+    slow = [name for name, item in by_name.items() if item.get_closest_marker("slow")]
+    quick = [name for name in by_name if name not in set(slow)]
+    some, share = thoroughly.chosen(quick, slow, thoroughly.known(), limit, turn)
+    items[:] = [by_name[name] for name in (*share, *some)]
+    there = set(items)
+    config.hook.pytest_deselected(items=[item for item in by_name.values() if item not in there])
+    fewer_examples(items)
+
+
+def fewer_examples(items: list[pytest.Item]) -> None:
+    """Let each test of Hypothesis, which has a number of examples of its own, try a part of them."""
+    for test in {item.obj for item in items if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)}:
+        own: Any = getattr(test, "_hypothesis_internal_use_settings", None)
+        if own is not None and own is not settings.default:
+            test._hypothesis_internal_use_settings = settings(own, max_examples=thoroughly.examples(own.max_examples))
+
+
+def _used() -> float:
+    """The seconds of a processor that this process and its children have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Note what was used before a test."""
+    item.user_properties.append(("used", _used()))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Iterator[None]:
+    """Say with each report what was used until then."""
+    report: Any = yield
+    report.user_properties.append(("used", _used()))
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Note what a test used, with its fixtures (`make seconds`)."""
+    if report.when == "teardown" and "SECONDS" in os.environ:
+        used = [value for name, value in report.user_properties if name == "used"]
+        _measured[thoroughly.function(report.nodeid)].append(used[-1] - used[0])
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write what was measured beside what was known, where ``SECONDS`` says so; a worker of several writes nothing."""
+    if "SECONDS" in os.environ and not hasattr(session.config, "workerinput"):
+        means = {test: round(sum(all_) / len(all_), 2) for test, all_ in _measured.items()}
+        there = thoroughly.known() | means
+        text = json.dumps({test: seconds for test, seconds in sorted(there.items()) if seconds >= 0.1}, indent=0)
+        Path(os.environ["SECONDS"]).write_text(text + "\n", encoding="utf-8")

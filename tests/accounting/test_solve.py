@@ -12,7 +12,6 @@ from phalanx.accounting import default_beta, k_by_beta, largest_beta, least_epsi
 from phalanx.accounting.promise import surely_keeps, theorem_covers
 from phalanx.accounting.solve import smallest_k
 from phalanx.errors import PlanError
-from support.thoroughly import examples
 
 BOTH = ("theorem", "tight")
 FIGURE = {"theorem": theorem_delta, "tight": tight_delta}
@@ -65,7 +64,7 @@ def test_k_by_beta():
     assert [k for _, k in k_by_beta(2, 1e-6, [0.75, 0.5, 0.25, 0.1])] == [66, 24, 12, 7]
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.floats(0.01, 4), st.sampled_from([1e-2, 1e-4, 1e-7, 1e-12, 1e-30]), st.floats(0.05, 1), st.sampled_from(BOTH))
 def test_smallest_k(epsilon, delta, part, accounting):
     """For any promise and beta: k keeps delta and k - 1 does not."""

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from phalanx.exact import rounded
 from phalanx.guarantees.base import Verdict
-from support.thoroughly import examples
 
 LONG = Fraction(33333332, 99999999)
 
@@ -50,7 +49,7 @@ fractions = st.fractions(min_value=0, max_value=10, max_denominator=10**12)
 
 
 @given(fractions, fractions, st.booleans())
-@settings(deadline=None, max_examples=examples(300))
+@settings(deadline=None, max_examples=300)
 def test_no_figure_looks_better_than_it_is(worst, bound, more_is_worse):
     """Worst is shown as it is or worse, bound as it is or stricter, by less than a thousandth; and read as numbers, the two say whether it holds."""
     found = verdict(worst, bound, more_is_worse=more_is_worse)
@@ -65,7 +64,7 @@ def test_no_figure_looks_better_than_it_is(worst, bound, more_is_worse):
 
 
 @given(fractions, st.booleans(), st.integers(1, 17))
-@settings(deadline=None, max_examples=examples(200))
+@settings(deadline=None, max_examples=200)
 def test_rounded_to_the_side_that_is_asked(number, up, digits):
     """Never less, or never more, with so many digits; a float would show some numbers on the wrong side, which this must catch."""
     text = rounded(number, up=up, digits=digits)

@@ -56,6 +56,12 @@ class File:
                 yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
 
 
+@cache
+def source() -> list[File]:
+    """Every file of the package, read and parsed once for all rules."""
+    return [File(path.relative_to(SOURCE / "phalanx").as_posix(), path.read_text(encoding="utf-8")) for path in FILES]
+
+
 def word(node: ast.expr) -> str:
     """The last word of a name or an attribute: ``njit`` for ``numba.njit``."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
@@ -166,8 +172,8 @@ def everything_public_is_described(file: File) -> Iterator[str]:
 def described_by_protocols() -> set[str]:
     """Methods that some protocol or abstract class of the package describes, for all who implement it."""
     names = set()
-    for path in FILES:
-        for node in ast.parse(path.read_text()).body:
+    for file in source():
+        for node in file.tree.body:
             if isinstance(node, ast.ClassDef) and any(word(base) in {"Protocol", "ABC"} for base in node.bases):
                 names |= {m.name for m in node.body if isinstance(m, ast.FunctionDef) and ast.get_docstring(m)}
     return names
@@ -306,8 +312,7 @@ RULES = list(dict.fromkeys(rule for rule, _, _ in BROKEN_TWINS))
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_source_keeps_the_rule(rule: Rule) -> None:
     """Every source file keeps every rule of the house."""
-    files = [File(path.relative_to(SOURCE / "phalanx").as_posix(), path.read_text(encoding="utf-8")) for path in FILES]
-    offences = [f"src/phalanx/{file.place}:{offence}" for file in files for offence in rule(file)]
+    offences = [f"src/phalanx/{file.place}:{offence}" for file in source() for offence in rule(file)]
     assert not offences, f"{rule.__doc__}\n" + "\n".join(offences)
 
 

@@ -1,33 +1,87 @@
-"""How much of a slow test is run: all of it at a developer's desk, a sample where every change is checked."""
+"""How much is tested: everything, or as much as takes so many seconds of a processor, other tests on other days.
 
+``BUDGET`` in the environment says how many seconds; without it, everything is tested (`make thorough`). ``SEED`` says which tests come, and is the number of
+the day by default: whoever names the one that a run has printed repeats its choice. What each test takes stands in seconds.json, as `make seconds` measured it.
+"""
+
+import heapq
+import json
 import os
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
+from pathlib import Path
 
-T = TypeVar("T")
+SECONDS = Path(__file__).with_name("seconds.json")
+"""By test function: the seconds of one of its cases, where they are a tenth or more."""
+UNKNOWN, UNKNOWN_SLOW = 0.03, 30.0
+SLOW_SHARE = 0.3
+"""The part of the budget that belongs to slow tests."""
 
 
-def sample(tests: list[T], every: int, day: int) -> tuple[list[T], list[T]]:
-    """One of every so many tests, others on every day, and those that are left out.
+def budget() -> float | None:
+    """How many seconds there are; None where there is no limit."""
+    return float(os.environ["BUDGET"]) if os.environ.get("BUDGET") else None
 
-    >>> sample(["a", "b", "c", "d"], 3, day=3), sample(["a", "b", "c", "d"], 3, day=4)
-    ((['a', 'd'], ['b', 'c']), (['b'], ['a', 'c', 'd']))
-    """
-    chosen = set(range(day % every, len(tests), every))
-    return [test for place, test in enumerate(tests) if place in chosen], [test for place, test in enumerate(tests) if place not in chosen]
+
+def seed() -> int:
+    """By which samples rotate; the day's number unless it is given, and the same in every process of a run."""
+    return int(os.environ.setdefault("SEED", str(datetime.now(UTC).toordinal())))
 
 
 def examples(number: int) -> int:
-    """That many examples, or a quarter of them where the environment variable CI is set."""
-    return number // 4 if os.environ.get("CI") else number
+    """That many examples, or an eighth of them, five at least, where there is a budget; they are others in each run."""
+    return number if budget() is None else max(min(5, number), number // 8)
 
 
-def today() -> int:
-    """The number of the day, by which samples rotate."""
-    return datetime.now(UTC).toordinal()
+def function(test: str) -> str:
+    """The function whose case a test is.
+
+    >>> function("tests/a.py::test_it[one-2]")
+    'tests/a.py::test_it'
+    """
+    return test.partition("[")[0]
 
 
-def turn(things: Sequence[T]) -> Sequence[T]:
-    """All of them, or where the environment variable CI is set every fourth, others on every day."""
-    return things[today() % 4 :: 4] if os.environ.get("CI") else things
+def known() -> dict[str, float]:
+    """What was measured."""
+    return json.loads(SECONDS.read_text(encoding="utf-8"))
+
+
+def chosen(quick: Sequence[str], slow: Sequence[str], seconds: Mapping[str, float], limit: float, turn: int) -> tuple[list[str], list[str]]:
+    """The quick and the slow tests that are run within a limit: of the quick ones some cases of each function, of the slow ones a share of equal weight."""
+    share = part(slow, lambda test: seconds.get(function(test), UNKNOWN_SLOW), limit * SLOW_SHARE, turn)
+    rest = limit * (1 - SLOW_SHARE) if slow else limit
+    return some_of_each(quick, lambda test: seconds.get(function(test), UNKNOWN), rest, turn), share
+
+
+def some_of_each(tests: Sequence[str], cost: Callable[[str], float], limit: float, turn: int) -> list[str]:
+    """Of each function every n-th case, one at least, with the least n that keeps the limit; in n turns every case comes.
+
+    Where even one case of each function is too much, it is that.
+
+    >>> some_of_each(["t[a]", "t[b]", "t[c]", "u"], lambda test: 1, 3, turn=0)
+    ['t[a]', 't[c]', 'u']
+    >>> some_of_each(["t[a]", "t[b]", "t[c]", "u"], lambda test: 1, 3, turn=1)
+    ['t[b]', 'u']
+    """
+    families = defaultdict(list)
+    for test in tests:
+        families[function(test)].append(test)
+    most = max(map(len, families.values()), default=1)
+    every = next((n for n in range(1, most) if sum(-(-len(cases) // n) * cost(cases[0]) for cases in families.values()) <= limit), most)
+    here = {test for cases in families.values() for test in cases[turn % min(every, len(cases)) :: every]}
+    return [test for test in tests if test in here]
+
+
+def part(tests: Sequence[str], cost: Callable[[str], float], limit: float, turn: int) -> list[str]:
+    """One of the parts of about equal cost into which tests fall, as few as the limit allows: each comes once in so many turns. The longest first.
+
+    >>> [part(["a", "b", "c", "d"], {"a": 3, "b": 2, "c": 2, "d": 1}.get, 4, turn) for turn in (6, 7)]
+    [['a', 'd'], ['b', 'c']]
+    """
+    parts = [(0.0, place, list[str]()) for place in range(max(1, -int(-sum(map(cost, tests)) // limit)))]
+    for test in sorted(tests, key=lambda test: (-cost(test), test)):
+        sum_, place, here = heapq.heappop(parts)
+        heapq.heappush(parts, (sum_ + cost(test), place, [*here, test]))
+    return {place: here for _, place, here in parts}[turn % len(parts)]

@@ -22,7 +22,6 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
 from support.shown import KEY, evidence_of, key, releases_of
-from support.thoroughly import examples
 from worlds.global_guarantee import Group, ever_linked, ways
 
 VALUES = "stu"
@@ -112,7 +111,7 @@ def test_lemma_4(case):
 
 @pytest.mark.slow
 @given(transient_series())
-@settings(max_examples=examples(3000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_lemma_4_on_thousands_of_series(case):
     """The same on thousands of series."""
     check_lemma_4(case)
@@ -196,7 +195,7 @@ def test_permanent_values(case):
 
 @pytest.mark.slow
 @given(cohorts())
-@settings(max_examples=examples(3000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=3000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_permanent_values_on_thousands_of_series(case):
     """The same on thousands of series."""
     check_permanent(case)
@@ -374,7 +373,7 @@ def test_the_method_keeps_its_promise_in_all_worlds(case):
 
 @pytest.mark.slow
 @given(tables())
-@settings(max_examples=examples(1000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_method_keeps_its_promise_in_all_worlds_of_a_thousand_series(case):
     """The same on a thousand series."""
     check_the_method(case)

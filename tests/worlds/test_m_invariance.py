@@ -15,7 +15,6 @@ from phalanx.errors import MethodError
 from phalanx.methods.base import Memory
 from phalanx.methods.m_invariance.method import MInvariance
 from phalanx.randomness import Randomness
-from support.thoroughly import examples
 from worlds.m_invariance import PublishedRelease, risks
 
 KEY = PersonKey(bytes(32))
@@ -89,7 +88,7 @@ def test_nobody_is_at_more_risk_than_one_in_m(case):
 
 @pytest.mark.slow
 @given(small_series())
-@settings(max_examples=examples(5000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=5000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nobody_is_at_more_risk_than_one_in_m_on_thousands_of_series(case):
     """The same on thousands of series."""
     check_risks(case)

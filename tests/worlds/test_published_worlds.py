@@ -13,7 +13,6 @@ import pytest
 from phalanx.methods.anatomy.method import Anatomy
 from phalanx.methods.base import registered
 from phalanx.methods.safe_sampling.private_choice import PrivateChoice
-from support.thoroughly import turn
 from worlds import neighbours, options, table
 from worlds.case import Case
 from worlds.cases import CASES
@@ -44,7 +43,7 @@ def test_what_is_claimed_of_who_knows_the_method(case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", turn(OTHERS), ids=str)
+@pytest.mark.parametrize("case", OTHERS, ids=str)
 def test_what_is_claimed_of_every_option(case):
     """All other lines of the table."""
     check(case)

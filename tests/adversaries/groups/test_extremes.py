@@ -28,7 +28,6 @@ from phalanx.release.forms.generalized import generalize, interval
 from phalanx.release.forms.recoded import Recoded
 from support.one_group import SCHEMA, OneGroup, registry, rows
 from support.perturbed_cases import people, perturbed
-from support.thoroughly import examples
 
 KEY = PersonKey(bytes(32))
 TOWN = Schema(identifier="name", quasi=["age", "net_worth"], sensitive="illness", types={"net_worth": "numeric"})
@@ -178,7 +177,7 @@ def tables(draw, most=7):
 
 
 @given(tables())
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_claimed_is_whoever_is_in_all_worlds(case):
     """Of Mondrian's boxes, which share no persons, the adversary places exactly those who are in the same group in every table that has these boxes."""
     tuples, there = case
@@ -206,7 +205,7 @@ def fewest(made, tuples, person):
 
 
 @given(tables(most=6), st.data())
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_boxes_that_overlap(case, data):
     """Of groups as they come, whose boxes overlap, whoever is placed is there in all worlds."""
     tuples, there = case
@@ -237,7 +236,7 @@ WIDTHS = [{"a": 0.5}, {"a": 1}, {"a": 2}, {"a": 3}, {"a": 5}, {"b": 2}, {"b": 3}
 
 
 @given(tables(most=6), st.data(), st.sampled_from(WIDTHS))
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_ends_that_were_moved_prove_nothing(case, data, widths):
     """Of widened boxes, whoever is placed is there in all worlds that widen to them, and nobody is placed who would not be without widening."""
     tuples, there = case
@@ -270,7 +269,7 @@ KINDS = {
 
 
 @given(st.data(), st.sampled_from(sorted(KINDS)), st.sampled_from([0.1, 0.5, 0.7, 1, 2, 3, 5, 10, 100]))
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=400, deadline=None)
 def test_an_end_that_moved_is_never_taken_for_somebodys(data, kind, width):
     """Of no interval that widening changed does the adversary read an end, whatever its type, however near to what can be written, or missing."""
     values, dtype, of = KINDS[kind]

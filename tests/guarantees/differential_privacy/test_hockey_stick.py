@@ -13,7 +13,6 @@ from naive import safe_sampling_delta as naive
 from phalanx.guarantees.differential_privacy import hockey_stick
 from phalanx.guarantees.differential_privacy.hockey_stick import one_row_less, one_row_more, theorem_applies, theorem_delta, tight_delta
 from phalanx.guarantees.differential_privacy.logarithms import exp_bounds
-from support.thoroughly import examples
 
 NEAR = Fraction(1, 10**40)
 """How far apart, relatively, the slow twin's own bounds are."""
@@ -74,7 +73,7 @@ def test_the_theorem_is_that_of_all_numbers_of_rows(beta, epsilon):
         assert found.whole and largest <= found.delta <= largest * (1 + NEAR)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 6), st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=40), st.fractions(0, 3, max_denominator=20), st.integers(0, 25))
 def test_no_crowd_is_worse(k, beta, epsilon, rows):
     """Of whatever number of rows, a row more or less changes the odds of what is shown by more than e^epsilon at most with the delta that is found."""
@@ -124,7 +123,7 @@ def test_probabilities_are_enclosed(k, beta):
     assert at.j > k + 10
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(2, 40), st.fractions(Fraction(1, 20), Fraction(9, 10), max_denominator=40), st.fractions(0, 3, max_denominator=20))
 def test_how_deltas_are_ordered(k, beta, epsilon):
     """The tight delta is at least beta^k and at most the theorem's; it falls as k or epsilon grows."""

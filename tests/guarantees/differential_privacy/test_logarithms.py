@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phalanx.guarantees.differential_privacy.logarithms import exp_bounds, log_bounds
-from support.thoroughly import examples
 
 DIGITS = 160
 """More than the bounds have."""
@@ -21,7 +20,7 @@ def taken(of, x):
         return Fraction(number.exp() if of == "exp" else number.ln())
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.fractions(0, 40, max_denominator=10**6) | st.fractions(0, Fraction(1, 10**6)))
 def test_exponentials(x):
     """The bounds enclose e^x, and differ by less than 2^-250 of it."""
@@ -31,7 +30,7 @@ def test_exponentials(x):
     assert high - low <= low / 2**250
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.fractions(Fraction(1, 10**9), 10**9, max_denominator=10**9))
 def test_logarithms(x):
     """The bounds enclose ln x, and differ by less than 2^-290."""
@@ -41,7 +40,7 @@ def test_logarithms(x):
     assert high - low <= Fraction(1, 2**290)
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.fractions(0, 20, max_denominator=10**4))
 def test_they_undo_each_other(x):
     """The logarithm of an exponential's bounds encloses what was put in."""

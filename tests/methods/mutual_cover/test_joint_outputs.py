@@ -19,7 +19,6 @@ from phalanx.methods.mutual_cover.joint_highs import together_by_highs
 from phalanx.methods.mutual_cover.joint_outputs import Layout, Maker, units_of, widened
 from phalanx.methods.mutual_cover.kernels import joint_outputs as kernel
 from phalanx.methods.mutual_cover.outputs import denominator_for, part
-from support.thoroughly import examples
 
 DELTAS = [Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(2, 7), Fraction(3, 10), Fraction(5, 8), Fraction(33, 100), Fraction(1, 5)]
 LITTLE = 1e-6
@@ -90,7 +89,7 @@ def keeps(group: Group, tables: list[list[list[int]]]) -> bool:
 
 
 @given(groups())
-@settings(deadline=None, max_examples=examples(250))
+@settings(deadline=None, max_examples=250)
 def test_cost_is_that_of_the_papers_program_with_changes(group):
     """Tables cost what scipy finds with a row for each tuple, equal for equal values, and there are none just where it finds none; all promises are exact."""
     most = len(group.sizes) - group.changes
@@ -113,7 +112,7 @@ def test_cost_is_that_of_the_papers_program_with_changes(group):
 
 
 @given(groups(tuples=14, attributes=4, values=6))
-@settings(deadline=None, max_examples=examples(200))
+@settings(deadline=None, max_examples=200)
 def test_cost_is_that_of_highs(group):
     """On larger groups the general solver, told the same, finds the same cost, and none where we have none; ours is proven where it need not stand in."""
     tables, cost, bound, bad = group.solved()
@@ -133,7 +132,7 @@ def test_cost_is_that_of_highs(group):
 
 
 @given(groups(), st.data())
-@settings(deadline=None, max_examples=examples(60))
+@settings(deadline=None, max_examples=60)
 def test_a_unit_moved_is_noticed(group, data):
     """What the tests above rely on rejects tables with a unit too many in a row, and a unit moved to an own value where a tuple stays as often as it may."""
     tables, _, _, bad = group.solved()
@@ -279,7 +278,7 @@ def maker(tuples, delta, changes=1, *, coupled=True) -> Maker:
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 1)), min_size=2, max_size=40), st.integers(1, 8), st.integers(1, 2), st.booleans()
 )
-@settings(deadline=None, max_examples=examples(100))
+@settings(deadline=None, max_examples=100)
 def test_groups_are_widened_until_all_change(tuples, groups, changes, coupled):
     """Whatever groups it begins with, each ends as one whose tuples all change, of groups that stood together; only where none can is it refused."""
     n, delta = len(tuples), Fraction(1, 2)

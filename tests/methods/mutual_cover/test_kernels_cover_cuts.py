@@ -17,7 +17,6 @@ from phalanx.data.microdata import Column
 from phalanx.methods.mondrian import method
 from phalanx.methods.mondrian.method import Mondrian, partition
 from phalanx.methods.mutual_cover.kernels import cover_cuts as kernel
-from support.thoroughly import examples
 
 PARTS = 64
 """Places are whole numbers of 1/64, so that sums of their differences are exact and equal costs are equal."""
@@ -57,7 +56,7 @@ ASKED = {
 
 @pytest.mark.parametrize(("asked", "principle"), ASKED.values(), ids=ASKED)
 @given(table=tables(), k=st.integers(1, 5), window=st.integers(1, 6))
-@settings(deadline=None, max_examples=examples(80))
+@settings(deadline=None, max_examples=80)
 def test_groups_are_those_of_the_slow_twin(asked, principle, table, k, window):
     """Of all cuts that keep the promise, the one after which both sides cost least is taken, down to the last group."""
     rows, places, sensitive = table
@@ -73,7 +72,7 @@ def test_groups_are_those_of_the_slow_twin(asked, principle, table, k, window):
 
 
 @given(table=tables(), window=st.integers(1, 6), grain=st.integers(1, 8))
-@settings(deadline=None, max_examples=examples(60))
+@settings(deadline=None, max_examples=60)
 def test_threads_have_no_influence(table, window, grain):
     """Whoever cuts a node, the groups and their order are the same."""
     rows, places, sensitive = table

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from naive import mutual_cover as naive
 from phalanx.methods.mutual_cover.kernels import drawing as kernel
-from support.thoroughly import examples
 
 Table = list[list[int]]
 
@@ -50,7 +49,7 @@ def leaves(tables: list[Table], own: tuple[int, ...], whole: int) -> list[int]:
 
 
 @given(tuples(60, attributes=5, values=4), st.data())
-@settings(deadline=None, max_examples=examples(200))
+@settings(deadline=None, max_examples=200)
 def test_each_attribute_changes_at_as_many_points_as_its_table_says(case, data):
     """Over all points 0 .. D-1 attribute a changes at just q_a of them, and at each point as many attributes change as the q sum to, rounded down or up."""
     (tables, own), whole = case, 60
@@ -66,7 +65,7 @@ def test_each_attribute_changes_at_as_many_points_as_its_table_says(case, data):
 
 
 @given(tuples(60, attributes=4, values=4), st.data())
-@settings(deadline=None, max_examples=examples(100))
+@settings(deadline=None, max_examples=100)
 def test_marginals_are_those_of_the_tables_exactly(case, data):
     """Over all points, and all remainders that a draw can leave, each value comes out just as often as its units say."""
     (tables, own), whole = case, 60
@@ -82,7 +81,7 @@ def test_marginals_are_those_of_the_tables_exactly(case, data):
 
 
 @given(tuples(4, attributes=3), st.data())
-@settings(deadline=None, max_examples=examples(60))
+@settings(deadline=None, max_examples=60)
 def test_what_comes_out_together_is_systematic_sampling(case, data):
     """Over all points and all remainders of all draws, each row comes out exactly as often as by the definition of the coupling."""
     (tables, own), whole = case, 4
@@ -127,7 +126,7 @@ def test_independent_points_would_leave_rows_unchanged():
 
 
 @given(tuples(6, attributes=3, values=3))
-@settings(deadline=None, max_examples=examples(60))
+@settings(deadline=None, max_examples=60)
 def test_attributes_apart_come_out_as_their_tables_say(case):
     """Over all numbers of all attributes, each row comes out just as often as the product of its units says."""
     (tables, own), whole = case, 6
@@ -140,7 +139,7 @@ def test_attributes_apart_come_out_as_their_tables_say(case):
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), min_size=1, max_size=2), st.integers(1, 2), st.data())
-@settings(deadline=None, max_examples=examples(80))
+@settings(deadline=None, max_examples=80)
 def test_unchanged_rows_are_changed_as_in_the_paper(sizes, changes, data):
     """Over all remainders of all draws, what an unchanged row becomes is what the paper's Algorithm 2 makes of it: attributes by weight, others all alike."""
     tables = [[[12 if i == j else 0 for j in range(k)] for i in range(k)] for k, _ in sizes]

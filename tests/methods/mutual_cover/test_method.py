@@ -24,7 +24,6 @@ from phalanx.series.series import Series
 from phalanx.verification import verify
 from support.drafts import JOBS, QUASI, encoded, patients, publish, schema, simple
 from support.mutual_cover_cases import Published, released
-from support.thoroughly import examples
 
 
 def slowly(draft, microdata, method):
@@ -306,7 +305,7 @@ def asked(draw):
 
 
 @given(asked())
-@settings(deadline=None, max_examples=examples(120))
+@settings(deadline=None, max_examples=120)
 def test_any_small_table_is_published_with_all_promises_or_refused(case):
     """Through the whole way of publishing, either everything is checked and holds, or a sentence says why nothing was published."""
     frame, quasi, parameters = case

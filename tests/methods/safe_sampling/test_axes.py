@@ -15,7 +15,6 @@ from phalanx.data.schema import Schema
 from phalanx.errors import PhalanxError, PlanError, SchemaError
 from phalanx.methods.safe_sampling.axes import Axis, axis_of
 from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme
-from support.thoroughly import examples
 
 LUNG = Tree.of_mapping({"lung": ["flu", "asthma"], "stomach": ["ulcer"]})
 
@@ -64,7 +63,7 @@ def test_a_value_is_published_as_its_cell(values: list[Any], declared: Any, leve
     assert shown(values, declared, level, hierarchy) == expected
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(-50, 150), min_size=1, max_size=20), st.integers(0, 2))
 def test_a_cell_holds_its_value(values: list[float], level: int) -> None:
     """A value is at least low and below high, but in the end cells, which hold everything beyond."""
@@ -73,7 +72,7 @@ def test_a_cell_holds_its_value(values: list[float], level: int) -> None:
         assert value < high or high == 100
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(-5, 120), min_size=2, max_size=20), st.integers(0, 2))
 def test_a_cell_depends_on_its_value_alone(values: list[int], level: int) -> None:
     """Whoever else is in the table, a value is published as the same cell, in the same types."""

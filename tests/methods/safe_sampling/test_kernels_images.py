@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phalanx.methods.safe_sampling.kernels import images as kernel
-from support.thoroughly import examples
 
 KEYS = st.lists(st.one_of(st.integers(0, 5), st.integers(0, 2**62), st.sampled_from([0, 1 << 20, 1 << 40, 1 << 61])), max_size=60)
 
@@ -21,7 +20,7 @@ def numbered(keys: list[int]) -> tuple[list[int], list[int]]:
     return [place[key] for key in keys], list(first.values())
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(KEYS)
 def test_different_keys_are_numbered_in_the_order_of_their_first_row(keys: list[int]) -> None:
     """Equal keys share a number, different keys never do, also where they fall on one slot."""
@@ -39,7 +38,7 @@ def test_the_table_of_slots_grows() -> None:
     assert (np.diff(first) > 0).all()
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_digits_make_one_key_of_all_attributes(data: st.DataObject) -> None:
     """Rows have one key if and only if they have the same cell on every attribute."""
@@ -55,7 +54,7 @@ def test_digits_make_one_key_of_all_attributes(data: st.DataObject) -> None:
     assert [numbered(key.tolist())[0]] == [numbered([9 * 9 * a + 9 * b + c for a, b, c in ((*t, 0, 0)[:3] for t in tuples)])[0]]
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=40), st.integers(1, 8))
 def test_images_that_occur_too_seldom_are_dropped_whole(images: list[int], k: int) -> None:
     """An image is kept with all of its rows or with none, and kept if and only if it occurs k times or more."""

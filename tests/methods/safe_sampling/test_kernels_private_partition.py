@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phalanx.methods.safe_sampling.kernels.private_partition import child_excess, cut_excess
-from support.thoroughly import examples
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(3, 8)), max_size=40).map(sorted)
 CROWDS = st.integers(0, 5)
@@ -23,7 +22,7 @@ def excess(fixed, crowd):
     return sum(max(0, n - crowd) for n in Counter(fixed).values())
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(ROWS, CROWDS)
 def test_both_sides_of_every_cut_are_counted(rows, crowd):
     """Below and above each inner edge, per fixed cell."""
@@ -32,7 +31,7 @@ def test_both_sides_of_every_cut_are_counted(rows, crowd):
     assert above.tolist() == [excess([f for f, c in rows if c >= edge], crowd) for edge in range(4, 9)]
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(ROWS, CROWDS)
 def test_every_child_is_counted(rows, crowd):
     """Per fixed cell; a child without rows has none."""

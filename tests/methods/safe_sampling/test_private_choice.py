@@ -14,7 +14,6 @@ from phalanx.errors import PlanError
 from phalanx.methods.safe_sampling import private_choice
 from phalanx.methods.safe_sampling.private_choice import PrivateChoice
 from support.scheme_cases import odds_keep
-from support.thoroughly import examples
 
 DRAWS = 2000
 
@@ -24,7 +23,7 @@ def drawn(choice, scores):
     return Counter(choice.among(np.array(scores, dtype=np.int64)) for _ in range(DRAWS))
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.fractions(min_value=Fraction(1, 10**12), max_value=10**12), st.integers(1, 2**40))
 def test_the_certified_cost_is_at_most_epsilon(epsilon, sensitivity):
     """OpenDP's bound for the scale that is used, as the exact fraction that it is, never exceeds epsilon; and next to nothing of epsilon is wasted."""

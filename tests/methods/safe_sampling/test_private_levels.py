@@ -17,7 +17,6 @@ from phalanx.methods.safe_sampling.private_choice import UNIT
 from phalanx.methods.safe_sampling.private_levels import choose_levels, combinations, qualities, weights
 from phalanx.methods.safe_sampling.schemes import Axes
 from support.scheme_cases import RANGE, TWINS, axes, microdata, odds_keep, rows
-from support.thoroughly import examples
 
 TABLES = st.lists(rows(missing_ages=True), min_size=1, max_size=30)
 FIXED = st.tuples(*(st.none() | st.sampled_from(twin.levels) for twin in TWINS.values())).filter(lambda fixed: None in fixed)
@@ -31,7 +30,7 @@ def by_levels(found, scheme_axes):
     return {tuple(levels): quality for levels, quality in zip(combinations(scheme_axes).tolist(), found.tolist(), strict=True)}
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TABLES, FIXED, CROWDS, st.sampled_from([2**62, 1]))
 def test_qualities_are_those_of_the_slow_twin(table, fixed, crowd, largest):
     """For every combination of levels, and in its place; also where keys would be too long for 64 bits and are numbered anew."""
@@ -41,7 +40,7 @@ def test_qualities_are_those_of_the_slow_twin(table, fixed, crowd, largest):
     assert found == naive.qualities(table, list(TWINS.values()), fixed, crowd)
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.none() | st.integers(-30, 60), st.sampled_from(["flu", "cold"])), min_size=1, max_size=30), CROWDS)
 def test_bands_are_rolled_up_from_their_first_level(table, crowd):
     """A number in bands has no level 0, and qualities are those of the slow twin."""
@@ -56,7 +55,7 @@ def moved_too_far(before, after, most):
     return [i for i, (a, b, w) in enumerate(zip(before, after, most, strict=True)) if not 0 <= b - a <= w]
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TABLES, rows(missing_ages=True), FIXED, CROWDS)
 def test_a_row_raises_every_quality_by_its_weight_at_most(table, row, fixed, crowd):
     """Adding any row moves all scores up, or not at all, and none by more than the choice reckons with."""
@@ -74,7 +73,7 @@ def test_a_quality_that_counts_whole_crowds_is_found_out():
     assert moved_too_far(whole("aaa"), whole("aaaa"), [UNIT]) == [0]
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TABLES, FIXED, CROWDS)
 def test_only_the_cells_of_the_lowest_level_matter(table, fixed, crowd):
     """Ages that move within their cells of the finest grid change no quality, wherever the smallest and the largest lie."""
@@ -148,7 +147,7 @@ def test_too_many_combinations_are_refused():
         combinations(Axes.of(many, schema, choose=True))
 
 
-@settings(max_examples=examples(20), deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(TABLES, CROWDS)
 def test_every_row_counts_once_at_the_top(table, crowd):
     """Where all values are one, there is one cell with all rows."""

@@ -20,7 +20,6 @@ from phalanx.methods.safe_sampling.private_choice import UNIT, PrivateChoice
 from phalanx.methods.safe_sampling.private_partition import Division, choose_partition
 from phalanx.methods.safe_sampling.schemes import Axes
 from support.scheme_cases import RANGE, TREE, TWINS, axes, microdata, odds_keep, rows
-from support.thoroughly import examples
 
 ROWS = rows(missing_ages=False)
 TABLES = st.lists(ROWS, min_size=1, max_size=30)
@@ -57,7 +56,7 @@ def scored(table, fixed, box, crowd):
     return division.scores(sides(box), division.all_rows[np.array(inside)[division.all_rows]]).tolist(), division.sensitivity(sides(box))
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TABLES, FIXED, CROWDS, st.data())
 def test_scores_are_those_of_the_slow_twin(table, fixed, crowd, data):
     """What a box is worth whole, and after each of its cuts, in their order; and there are as many as the box says without the table."""
@@ -72,7 +71,7 @@ def moved_too_far(before, after, most):
     return [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if not 0 <= b - a <= most]
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(TABLES, ROWS, FIXED, CROWDS, st.data())
 def test_a_row_raises_every_score_by_the_sensitivity_at_most(table, row, fixed, crowd, data):
     """Adding any row, in the box or not, moves all its scores up, or not at all, and none by more than the noise is made for."""
@@ -112,7 +111,7 @@ def holds(published, row):
     return low <= age < high and job in path and zip_ in zips and ill in (row[3], "*")
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TABLES, st.lists(st.booleans(), min_size=4, max_size=4).filter(any), st.data())
 def test_every_tuple_is_in_one_box_by_itself_alone(table, divided, data):
     """Published boxes hold their tuples, no tuple is in two, none is left out, and a tuple's image is the same whatever table it comes with."""
@@ -157,7 +156,7 @@ def test_nodes_that_change_nothing_are_passed_over():
     assert [division.cuts((Node(*node),)) for node in ((3, "*"), (2, "town"), (1, "office"), (2, "pilot"), (2, None))] == [1, 1, 0, 0, 0]
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(TABLES, FIXED, CROWDS, st.data())
 def test_only_the_finest_cells_matter(table, fixed, crowd, data):
     """Ages that move within their cells of the finest grid change no score, wherever the smallest and the largest lie."""
@@ -187,7 +186,7 @@ class Highest(PrivateChoice):
         return int(np.argmax(scores))
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(ROWS, min_size=1, max_size=60), st.integers(1, 4))
 def test_boxes_of_less_than_k_rows_need_no_choice(table, k):
     """Whether those are divided or not, the images with k rows or more are the same, and so is all that can ever leave."""
@@ -206,7 +205,7 @@ def depth_of(part):
     return 0 if part is None else 1 + max(map(depth_of, parts), default=0)
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(TABLES, CROWDS, st.integers(1, 5))
 def test_every_level_costs_its_share(table, crowd, depth):
     """Each choice is paid an equal part of epsilon, has noise for all that a row may do to its scores, and no row is in more choices than there are parts."""
