@@ -14,7 +14,7 @@ from support import postgresql_server
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what needs a PostgreSQL server where there is none; here and not in a fixture, so that one line of the summary says it for all."""
     parameters = str(getattr(getattr(item, "callspec", None), "params", ""))
-    if ("'postgresql'" in parameters or item.path.name == "test_postgresql.py") and (why := postgresql_server.missing()):
+    if ("'postgresql'" in parameters or item.path.name.startswith("test_postgresql")) and (why := postgresql_server.missing()):
         pytest.skip(why)
 
 

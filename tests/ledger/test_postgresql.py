@@ -2,23 +2,22 @@
 
 import os
 import signal
-import stat
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
 import pytest
 from adbc_driver_manager import AdbcStatusCode, dbapi
+from postgresql_cases import administrator, as_user, put_rows, schema_of
 
-from phalanx.errors import ExtraError, LedgerError
+from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger, ReleaseEntry, postgresql
 from phalanx.ledger.keys import VARIABLE
-from phalanx.ledger.postgresql import Address, Postgresql
+from phalanx.ledger.postgresql import Postgresql
 from phalanx.ledger.rows import Head
 from phalanx.ledger.sealing import pack
 from phalanx.ledger.store import Store
@@ -30,25 +29,6 @@ def backend() -> str:
     return "postgresql"
 
 
-def put_rows(ledger: Ledger, number: int, rows: int = 1) -> None:
-    entry = ReleaseEntry(number=number, folder="f", staging="s", digest="d", summary={})
-    ledger.commit("visits", entry, promise={"m": 2}, remember={"t": pl.DataFrame({"n": range(rows)})}, groups=None)
-
-
-@contextmanager
-def administrator() -> Iterator[Store]:
-    """The server's owner, in the schema public."""
-    store = Postgresql.open(postgresql_server.running())
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-def as_user(url: str, user: str) -> str:
-    return url.replace("phalanx@", f"{user}@")
-
-
 @pytest.fixture
 def ann(url: str) -> Iterator[str]:
     """The url of a user who may do nothing yet."""
@@ -58,95 +38,6 @@ def ann(url: str) -> Iterator[str]:
         yield as_user(url, "ann")
         for what in ("OWNED BY ann", "ROLE ann"):
             server.run(f"DROP {what}")
-
-
-def schema_of(url: str) -> str:
-    return url.rsplit("%3D", 1)[1]
-
-
-# What is wrong with an address, and what the ledger says about it. {host} stands for the folder of the test server's socket.
-UNREACHABLE = [
-    ("postgresql://ann:hunter2@127.0.0.1:1/db", "postgresql://127.0.0.1:1/db cannot be reached"),
-    ("postgresql://ann:hunter2@nowhere.invalid/db", "postgresql://nowhere.invalid/db cannot be reached"),
-    ("postgresql://ann:hunter2@/db?host=/nowhere", "postgresql://%2Fnowhere/db cannot be reached"),
-    ("postgresql:///db?host=/nowhere&user=ann&password=hunter2", "postgresql://%2Fnowhere/db cannot be reached"),
-    ("postgresql://phalanx:hunter2@/none?host={host}", "/none does not exist; have the database made"),
-    ("postgresql://nobody:hunter2@/postgres?host={host}", "/postgres knows no such user"),
-    ("postgresql://ann:hunter2@127.0.0.1:1,[::1]:1/db", "postgresql://127.0.0.1:1,[::1]:1/db cannot be reached"),
-    ("postgresql://ann:hunter2@h/db?sslmode=hunter2", "postgresql://h/db cannot be opened"),
-    ("postgresql://ann:hunter2@h/db?hunter2=1", "postgresql://h/db cannot be opened"),
-]
-
-
-@pytest.mark.parametrize(("address", "words"), UNREACHABLE)
-def test_what_cannot_be_opened(new_url, address: str, words: str) -> None:
-    """No server, no database, no such user, a wrong option: one sentence each, with the address and without the password."""
-    host = new_url("postgresql").split("host=")[1].split("&")[0]
-    with pytest.raises(LedgerError) as told:
-        Ledger.open(address.replace("{host}", host))
-    assert words in str(told.value)
-    assert str(told.value).startswith("the ledger postgresql://")
-    assert str(told.value).endswith(".")
-    assert "hunter2" not in str(told.value)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        "postgresql:",
-        "postgresql:/",
-        "postgresql:hunter2",
-        "postgresql://u:p@ss:hunter2@host/db",
-        "postgresql://u:pa/ss@hunter2/db",
-        "postgresql://u:12/hunter2@host/db",
-        "postgresql://u:pa?ss@hunter2/db",
-        "postgresql://u:pa#hunter2@host/db",
-        "postgresql://u:hunter2@host:port/db",
-        "postgresql://u:hunter2@host/db\0",
-        "postgresql://u:hunter2@host/a/b",
-        "postgres://u:hunter2@[::1/db",
-    ],
-)
-def test_urls_that_are_none(url: str) -> None:
-    """A url that is read in more ways than one, such as one with a bare @ in its password, is refused, and nothing of it is shown."""
-    with pytest.raises(LedgerError, match="the ledger url is not one of PostgreSQL; write postgresql://user@host/database") as told:
-        Ledger.open(url)
-    assert "hunter2" not in str(told.value)
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        ('FATAL:  password authentication failed for user "anneliese"', "refuses the user or the password"),
-        ("fe_sendauth: no password supplied", "asks for a password and none is given"),
-        ('FATAL:  no pg_hba.conf entry for host "1.2.3.4", user "anneliese"', "does not let this user in from here"),
-        ("FATAL:  sorry, too many clients already", "has no connection left"),
-        ("FATAL:  the database system is starting up", "is starting or stopping"),
-        ("server does not support SSL, but SSL was required", "encryption of the connection"),
-        ('FATAL:  permission denied for database "db"', "the right to CONNECT"),
-        ("FATAL:  Passwort-Authentifizierung für Benutzer »anneliese« fehlgeschlagen", "cannot be opened; check host, database, user and password"),
-    ],
-)
-def test_what_the_driver_says_at_the_door(monkeypatch: pytest.MonkeyPatch, words: str, sentence: str) -> None:
-    """Each reason for which a server does not let somebody in has its sentence, which quotes nobody."""
-
-    def refused(*_: object, **__: object) -> None:
-        raise dbapi.OperationalError(f"IO: [libpq] Failed to connect: {words}", status_code=AdbcStatusCode.IO)
-
-    driver = pytest.importorskip("adbc_driver_postgresql.dbapi")
-    monkeypatch.setattr(driver, "connect", refused)
-    with pytest.raises(LedgerError) as told:
-        Ledger.open("postgresql://anneliese@host/db")
-    assert sentence in str(told.value)
-    assert "anneliese" not in str(told.value)
-
-
-def test_without_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the driver is not installed, the sentence says how to install it."""
-    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
-    with pytest.raises(ExtraError, match=r"a ledger in PostgreSQL needs the extra 'postgres'; run pip install 'phalanx\[postgres\]'\.") as told:
-        Ledger.open("postgresql://u:hunter2@h/d")
-    assert "hunter2" not in str(told.value)
 
 
 STATES = {
@@ -450,75 +341,6 @@ def test_nothing_about_persons_is_on_the_server(ledger: Ledger, url: str) -> Non
     assert seen() == set()
     ledger._store.run("INSERT INTO meta (name, value) VALUES ($1, $2)", "twin", pack(memory))
     assert seen() >= {b"MARKER", persons[7]}, "the look itself must find what is not sealed"
-
-
-@pytest.mark.usefixtures("ledger")
-def test_the_key_file_is_the_users_own(key_file: Path) -> None:
-    """The key is below the user's configuration, in folders and a file that only they may enter, and the name tells nothing."""
-    config = Path(os.environ["XDG_CONFIG_HOME"])
-    assert key_file.parent == config / "phalanx"
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (config, key_file.parent, key_file)] == [0o700, 0o700, 0o600]
-    assert len(key_file.name) == 64 + len(".key")
-
-
-@pytest.mark.parametrize("umask", [0, 0o777])
-def test_the_folder_is_private_whatever_the_umask(url: str, key_file: Path, umask: int) -> None:
-    """Neither a wide umask opens the folder of keys nor a strict one locks the owner out."""
-    before = os.umask(umask)
-    try:
-        Ledger.open(url).close()
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(key_file.parent.stat().st_mode) == 0o700
-
-
-def test_without_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without XDG_CONFIG_HOME, or with a relative one, which its specification ignores, keys are in ~/.config."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for value in (None, "relative"):
-        monkeypatch.delenv("XDG_CONFIG_HOME") if value is None else monkeypatch.setenv("XDG_CONFIG_HOME", value)
-        assert Address.of("postgresql://h/d").key_file().parent == tmp_path / ".config" / "phalanx"
-
-
-def test_a_colleague_copies_the_key(url: str, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On another machine the error names the path where the key belongs, and with the file copied there the ledger opens."""
-    with Ledger.open(url) as ledger:
-        put_rows(ledger, 1)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "elsewhere"))
-    there = tmp_path / "elsewhere" / "phalanx" / key_file.name
-    with pytest.raises(LedgerError, match=f"the key file {there} is missing, and nothing in its ledger can be read"):
-        Ledger.open(url)
-    there.parent.mkdir(parents=True)
-    there.touch(0o600)
-    there.write_text(key_file.read_text())
-    with Ledger.open(url) as ledger:
-        assert len(ledger.releases("visits")) == 1
-
-
-SAME = [
-    ("postgresql://ann@h/d", "postgres://bob:pw@h:5432/d?connect_timeout=3"),
-    ("postgresql://h/d", "postgresql:///?host=h&dbname=d"),
-    ("postgresql://%2Frun%2Fpg/d", "postgresql:///d?host=/run/pg"),
-]
-
-
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_one_ledger_has_one_key_file(one: str, other: str) -> None:
-    """User, password and options do not change which key belongs to a ledger; host, port, database and schema do."""
-    assert Address.of(one).key_file() == Address.of(other).key_file()
-    different = ["postgresql://g/d", "postgresql://h/e", "postgresql://h:1/d", "postgresql://h/d?host=i"]
-    files = {Address.of(url).key_file() for url in [one, *different]}
-    assert len(files) == 5
-    assert Address(host="h", database="d", schema="s").key_file() != Address(host="h", database="d").key_file()
-
-
-def test_the_environment_names_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What libpq takes from the environment is part of the address."""
-    plain = Address.of("postgresql:///d")
-    monkeypatch.setenv("PGHOST", "db.example.org")
-    monkeypatch.setenv("PGPORT", "5433")
-    assert Address.of("postgresql:///d").shown() == "postgresql://db.example.org:5433/d"
-    assert Address.of("postgresql:///d").key_file() != plain.key_file()
 
 
 def test_a_server_that_is_stopped(new_url) -> None:

@@ -49,12 +49,27 @@ def server(folder):
     _run(folder, "initdb", "-A", "trust", "-U", "phalanx", "-E", "UTF8", "--no-sync")
     rules = folder / "data" / "pg_hba.conf"
     rules.write_text("local all careful scram-sha-256\n" + rules.read_text())
-    start(folder)
+    with _guarded(folder):
+        start(folder)
+        try:
+            yield f"postgresql://phalanx@/postgres?host={folder}"
+        finally:
+            if (folder / "data" / "postmaster.pid").exists():
+                _run(folder, "pg_ctl", "-m", "immediate", "stop")
+
+
+@contextmanager
+def _guarded(folder):
+    """Have a process beside that stops the server and removes its folder where this one ends without doing so, killed for example."""
+    stop = [*_as_user(), binaries() / "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop"]
+    script = 'read -r _ || { "$@"; rm -rf -- "$0"; }'  # it reads to the end, which comes when nobody is there any more to write
+    guard = subprocess.Popen(
+        ["sh", "-c", script, folder, *stop], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/", start_new_session=True
+    )
     try:
-        yield f"postgresql://phalanx@/postgres?host={folder}"
+        yield
     finally:
-        if (folder / "data" / "postmaster.pid").exists():
-            _run(folder, "pg_ctl", "-m", "immediate", "stop")
+        guard.communicate(b"stopped\n")
 
 
 @cache
