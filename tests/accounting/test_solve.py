@@ -6,12 +6,12 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from work import lines
 
 from phalanx.accounting import default_beta, k_by_beta, largest_beta, least_epsilon, solve, theorem_delta, tight_delta, trade_offs
 from phalanx.accounting.promise import surely_keeps, theorem_covers
 from phalanx.accounting.solve import smallest_k
 from phalanx.errors import PlanError
+from support.work import lines
 
 BOTH = ("theorem", "tight")
 FIGURE = {"theorem": theorem_delta, "tight": tight_delta}

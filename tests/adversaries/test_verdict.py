@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 import typer
-from phalanx.adversaries.verdict import verdict
 
 from phalanx.adversaries import base
+from phalanx.adversaries.verdict import verdict
 from phalanx.cli.attack import app
 
 
@@ -16,7 +16,7 @@ def found(adversary, exposed=4):
 
 def release(*guarantees, known=True, privacy_unit="person"):
     given = [{"name": g} if isinstance(g, str) else g for g in guarantees]
-    return SimpleNamespace(manifest=SimpleNamespace(guarantees=given, holds_if_method_known=known, privacy_unit=per))
+    return SimpleNamespace(manifest=SimpleNamespace(guarantees=given, holds_if_method_known=known, privacy_unit=privacy_unit))
 
 
 ALL = {"name": "global guarantee", "protected": "all", "unprotected": []}

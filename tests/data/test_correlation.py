@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from work import memory
 
 from naive import correlation as naive
 from phalanx.data.correlation import constant, phi2
 from phalanx.data.microdata import Column, Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
+from support.work import memory
 
 
 def encoded(frame: pl.DataFrame, **more: Any) -> list[Column]:

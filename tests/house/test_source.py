@@ -357,7 +357,7 @@ def clocks(tree: ast.Module) -> list[int]:
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_test_reads_a_clock(path: Path) -> None:
-    """How long something takes says more about the machine than about the source: benchmarks/ times, and tests/work.py counts."""
+    """How long something takes says more about the machine than about the source: benchmarks/ times, and tests/support/work.py counts."""
     assert clocks(ast.parse(path.read_text())) == []
 
 

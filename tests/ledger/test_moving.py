@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from moving_cases import PERSONS, SPOILED, everything, publish, same, spoiled
 
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger
 from phalanx.ledger.rows import Rows
 from phalanx.ledger.sqlite import Sqlite
 from phalanx.ledger.store import Store
+from support.moving_cases import PERSONS, SPOILED, everything, publish, same, spoiled
 
 KINDS = list(product(("sqlite", "postgresql"), repeat=2))
 

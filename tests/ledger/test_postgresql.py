@@ -12,7 +12,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 from adbc_driver_manager import AdbcStatusCode, dbapi
-from postgresql_cases import administrator, as_user, put_rows, schema_of
 
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger, ReleaseEntry, postgresql
@@ -22,6 +21,7 @@ from phalanx.ledger.rows import Head
 from phalanx.ledger.sealing import pack
 from phalanx.ledger.store import Store
 from support import postgresql_server
+from support.postgresql_cases import administrator, as_user, put_rows, schema_of
 
 
 @pytest.fixture

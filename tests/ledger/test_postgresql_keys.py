@@ -5,11 +5,11 @@ import stat
 from pathlib import Path
 
 import pytest
-from postgresql_cases import put_rows
 
 from phalanx.errors import LedgerError
 from phalanx.ledger import Ledger
 from phalanx.ledger.postgresql import Address
+from support.postgresql_cases import put_rows
 
 
 @pytest.fixture

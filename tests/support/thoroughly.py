@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-SECONDS = Path(__file__).with_name("seconds.json")
+SECONDS = Path(__file__).parents[1] / "seconds.json"
 """By test function: the seconds of one of its cases, where they are a tenth or more."""
 UNKNOWN, UNKNOWN_SLOW = 0.03, 30.0
 SLOW_SHARE = 0.3

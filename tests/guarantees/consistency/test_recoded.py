@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from work import lines
 
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -16,6 +15,7 @@ from phalanx.guarantees.truth import check as truth
 from phalanx.release.forms.recoded import Recoded
 from support.perturbed_cases import of_form
 from support.recoded_cases import DAYS, LEVELS, LOWEST, PROMISE, SCHEMA, TOPS, attributes, beside, columns, encoded, image, people, publish, verdicts
+from support.work import lines
 
 ROWS = people(400)
 FEW = {"age": 2, "dose": 1, "since": 2, "job": 1, "zip": 2, "income": 3, "sex": 0, "ill": 0}

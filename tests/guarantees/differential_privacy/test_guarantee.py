@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from work import lines
 
 from phalanx.accounting import solve, together
 from phalanx.data.microdata import Microdata
@@ -24,6 +23,7 @@ from phalanx.guarantees.registry import from_parameters
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.forms.recoded import Recoded
 from support.recoded_cases import AGES, JOBS, PROMISE, attributes, beside, columns, encoded, ordered, people, publish, verdicts
+from support.work import lines
 
 ROWS = people(600, 3)
 FEW = {"age": 2, "dose": 1, "since": 2, "job": 1, "zip": 2, "income": 3, "sex": 0, "ill": 0}

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from work import lines
 
 from naive import safe_sampling_delta as naive
 from phalanx.guarantees.differential_privacy import hockey_stick
 from phalanx.guarantees.differential_privacy.hockey_stick import one_row_less, one_row_more, theorem_applies, theorem_delta, tight_delta
 from phalanx.guarantees.differential_privacy.logarithms import exp_bounds
+from support.work import lines
 
 NEAR = Fraction(1, 10**40)
 """How far apart, relatively, the slow twin's own bounds are."""

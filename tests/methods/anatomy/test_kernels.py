@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from work import lines, uncompiled
 
 from naive import anatomy as naive
 from phalanx.kernels.picking import SPARE, pick
 from phalanx.methods.anatomy import kernels as kernel
 from support.uniform import SURE, p_of
+from support.work import lines, uncompiled
 
 
 def drawn(rng: np.random.Generator, n: int) -> np.ndarray:

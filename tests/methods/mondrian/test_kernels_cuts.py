@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from work import lines, uncompiled
 
 from naive import mondrian as naive
 from phalanx.data.domain import Domain
@@ -18,6 +17,7 @@ from phalanx.data.microdata import Column
 from phalanx.methods.mondrian.kernels import cuts as kernel
 from phalanx.methods.mondrian.kernels import cutting
 from phalanx.methods.mondrian.method import Mondrian, partition
+from support.work import lines, uncompiled
 
 ILLNESSES = Tree.of_mapping({"lung": {"short": ["flu", "cold"], "long": ["asthma"]}, "stomach": ["ulcer", "gastritis"], "skin": ["rash"]})
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from work import lines
 
 from phalanx import GlobalGuarantee, Prefix, Schema, Series, verify
 from phalanx.errors import PhalanxError
 from phalanx.guarantees.lookalikes import lookalikes
 from phalanx.release.manifest import NAME
 from support.tampering_cases import METHODS, SCHEMA, issue, notes, people, refusal, stated, written
+from support.work import lines
 
 TWINS = {
     "case": ("flu", "FLU"),

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from work import Overworked, lines, memory
+
+from support.work import Overworked, lines, memory
 
 
 def over_rows(rows: int) -> int:
