@@ -263,6 +263,23 @@ def rooms_see_only_what_they_may(file: File) -> Iterator[str]:
             yield f"{line}: a kernel imports {name}; it takes and gives arrays"
 
 
+OLD_WORDS = {
+    r"held[ _-]back|hold[ _-]back|holding back": "suppressed rows",
+    r"\bever_wider\b": "strengthened",
+    r"\.public\(\)|def public\(": "parameters()",
+    r"\.said\(\)": "manifest_fields()",
+    r"\bstands? for nobody\b": "a counterfeit",
+}
+"""What one thing was called before it had one word, and the word (docs/index.md)."""
+
+
+def one_word_for_one_thing(file: File) -> Iterator[str]:
+    """A reader who meets two words looks for two things."""
+    for old, word_now in OLD_WORDS.items():
+        for found in re.finditer(old, file.text):
+            yield f"{file.text.count(chr(10), 0, found.start()) + 1}: {found[0]!r} is called {word_now!r}"
+
+
 Rule = Callable[[File], Iterator[str]]
 
 BROKEN_TWINS: list[tuple[Rule, str, str]] = [
@@ -294,6 +311,9 @@ BROKEN_TWINS: list[tuple[Rule, str, str]] = [
     (kernels_name_their_arguments, "kernels/a.py", 'def f(codes, k):\n    """Cut ``codes``."""'),
     (no_bare_except, "data/a.py", "try:\n    f()\nexcept:\n    pass"),
     (small_files, "data/a.py", "x = 1\n" * (MOST_LINES + 1)),
+    (one_word_for_one_thing, "methods/a.py", "held_back = 3"),
+    (one_word_for_one_thing, "methods/a.py", "def public(self): ..."),
+    (one_word_for_one_thing, "cli/a.py", "'1 row held back'"),
     (rooms_have_names, "data/utils.py", ""),
     (rooms_have_names, "release_helpers/a.py", ""),
     (readers_are_refused_for, "release/a.py", "with refusing(error):\n    pass\ncheck_names(pl.read_parquet(path).columns)"),

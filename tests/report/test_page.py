@@ -190,7 +190,7 @@ def test_odd_releases_have_a_page(tmp_path):
 
 
 def test_counterfeits_are_counted_by_group(tmp_path):
-    """How many rows stand for nobody, in how many groups, is what the published counts say."""
+    """How many rows are counterfeits, in how many groups, is what the published counts say."""
     ill = ["flu", "gout", "acne", "ulcer"]
     later = people(44).filter(pl.col("ill").is_in(ill[:1]) | (pl.int_range(pl.len()) > 30)).with_columns(pl.col("ill"))
     published, page, _ = publish(tmp_path, [people(), later])

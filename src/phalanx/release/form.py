@@ -37,7 +37,7 @@ class Form(ABC):
 
     @property
     def counterfeit_rows(self) -> int:
-        """How many of the rows stand for nobody."""
+        """How many of the rows are counterfeits."""
         return 0
 
     @property

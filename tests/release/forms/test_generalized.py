@@ -27,7 +27,7 @@ DAY = timedelta(days=1)
 
 
 def made(values: list[Any], groups: list[int], *, dtype: Any = None, width: float | None = None, counterfeits: int = 0, **said: Any) -> Generalized:
-    """Rows with one quasi-identifier ``x``, published in groups; the last ``counterfeits`` tuples stand for nobody."""
+    """Rows with one quasi-identifier ``x``, published in groups; the last ``counterfeits`` tuples are counterfeits."""
     frame = pl.DataFrame({"x": pl.Series("x", values, dtype=dtype)})
     microdata = Microdata.encode(frame, Schema(quasi=["x"], missing="value", **said))
     source = np.concatenate([np.arange(len(values)), np.full(counterfeits, -1)]).astype(np.int64)

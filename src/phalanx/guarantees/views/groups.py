@@ -35,7 +35,7 @@ class Groups:
     sizes: Ints
     """Published rows per group, shape (g,)."""
     counterfeits: Ints
-    """How many of these rows stand for nobody, shape (g,)."""
+    """How many of these rows are counterfeits, shape (g,)."""
     registered: Ints
     """How many registered persons each group holds who have no row, shape (g,)."""
     values: pl.Series | None

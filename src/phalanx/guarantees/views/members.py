@@ -1,4 +1,4 @@
-"""Who is in a group: its rows, those of them that stand for nobody, registered persons without a row, and the persons that a mapping names."""
+"""Who is in a group: its rows, its counterfeits, registered persons without a row, and the persons that a mapping names."""
 
 from collections.abc import Iterator
 from typing import Final

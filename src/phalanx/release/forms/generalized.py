@@ -31,7 +31,7 @@ _FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() - _E
 class Generalized(Form):
     """Published tables: ``table`` (group, intervals, sensitive and kept values), and two of counts by group (group, count; None if the form has none).
 
-    ``counterfeits`` counts the rows that stand for nobody, ``registered`` the registered persons who are in the group without a row.
+    ``counterfeits`` counts the counterfeits, ``registered`` the registered persons who are in the group without a row.
     """
 
     kind: ClassVar = "generalized"
@@ -54,7 +54,7 @@ class Generalized(Form):
 
     @property
     def counterfeit_rows(self) -> int:
-        """How many of the rows stand for nobody, by the counts published beside them."""
+        """How many of the rows are counterfeits, by the counts published beside them."""
         return _total(self.counterfeits)
 
     @property
