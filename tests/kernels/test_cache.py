@@ -18,7 +18,7 @@ from phalanx.kernels import cache
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Neither the installation nor a home may be written (a file is in the way of either, which stops root, too); what is chosen is forgotten afterwards."""
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(cache, "BESIDE", tmp_path / "file" / "__pycache__")
+    monkeypatch.setattr(cache, "BESIDE", tmp_path / "file")
     monkeypatch.setattr(cache.atexit, "register", lambda *_: None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
@@ -44,8 +44,8 @@ def test_the_own_cache_comes_before_it(place: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_installation_comes_first(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it may be written, numba's own choice is left alone."""
-    monkeypatch.setattr(cache, "BESIDE", place / "__pycache__")
-    assert cache.choose() == place / "__pycache__"
+    monkeypatch.setattr(cache, "BESIDE", place)
+    assert cache.choose() == place
     assert os.environ["NUMBA_CACHE_DIR"] == ""
 
 
@@ -61,14 +61,17 @@ def test_a_folder_that_others_may_write_to_is_not_used(place: Path, monkeypatch:
 
 
 def test_what_the_installer_compiled_is_used(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels beside a source that may not be written are copied to where numba looks for them, and nothing needs to be said."""
-    (place / "beside").mkdir()
-    (place / "beside" / "picking.pick-14.py311.nbi").write_bytes(b"index")
-    (place / "beside" / "picking.pick-14.py311.1.nbc").write_bytes(b"code")
+    """Kernels beside sources that may not be written are copied to where numba looks for them, folder by folder, and nothing needs to be said."""
+    for room in ("kernels", "methods/anatomy"):
+        there = place / "beside" / room / "__pycache__"
+        there.mkdir(parents=True)
+        (there / "picking.pick-14.py311.nbi").write_bytes(b"index")
+        (there / "picking.pick-14.py311.1.nbc").write_bytes(b"code")
     monkeypatch.setattr(cache, "BESIDE", place / "beside")
     monkeypatch.setattr(cache, "_usable", lambda _: False)
     made = cache.choose()
-    assert sorted(path.name for path in made.rglob("*.nb?")) == ["picking.pick-14.py311.1.nbc", "picking.pick-14.py311.nbi"]
+    assert [len(list(made.rglob(name))) for name in ("picking.pick-14.py311.1.nbc", "picking.pick-14.py311.nbi")] == [2, 2]
+    assert len({path.parent for path in made.rglob("*.nb?")}) == 2
 
 
 def test_no_folder_at_all_is_a_sentence(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +93,7 @@ def test_it_goes_with_the_process_that_made_it(tmp_path: Path) -> None:
 def test_a_locked_installation(tmp_path: Path) -> None:
     """In a process of its own, from a source that may not be written and without a home: a kernel runs, nothing is left, and it is said once."""
     shutil.copytree(Path(phalanx.__file__).parent, tmp_path / "src" / "phalanx", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "src" / "phalanx" / "kernels" / "__pycache__").write_text("in the way of root, too")
+    (tmp_path / "src" / "phalanx" / "__pycache__").write_text("in the way of root, too")
     (tmp_path / "tmp").mkdir()
     script = "import numpy as np; from phalanx.kernels import picking, cache; print(picking.pick(3, np.ones(4, np.int64), 0)[0] < 3, cache.KEPT)"
     environment = os.environ | {

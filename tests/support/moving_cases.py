@@ -34,7 +34,7 @@ def same(a: Ledger, b: Ledger, series: str = "visits") -> bool:
     """Whether two ledgers know the same of a series, persons included."""
     for tables in (
         lambda l: l.remembered(series),
-        lambda l: l.carried(series),
+        lambda l: l.state(series),
         lambda l: {str(e.number): l.groups(series, e.number) for e in l.releases(series)},
     ):
         of_a, of_b = tables(a), tables(b)

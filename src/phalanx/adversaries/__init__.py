@@ -1,7 +1,7 @@
 """Adversaries: one file each, each stating what it knows. A new adversary is one file more, and a word in ``phalanx attack``.
 
 ``base``: what an adversary is; ``opinion``: the regulator's three questions, and which adversaries answer them; ``disclosure``: what they all find;
-``candidates``: whom a group may hold. By what they look at: ``series``, ``groups``, ``minimality``, ``records``.
+``verdict``: the same in a sentence; ``candidates``: whom a group may hold. By what they look at: ``series``, ``groups``, ``minimality``, ``records``.
 """
 
 from phalanx.adversaries.base import Adversary, Attack
