@@ -32,10 +32,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if limit is None:
         return
     by_name = {item.nodeid: item for item in items}
-    slow = [name for name, item in by_name.items() if item.get_closest_marker("slow")]
-    quick = [name for name in by_name if name not in set(slow)]
-    some, share = thoroughly.chosen(quick, slow, thoroughly.known(), limit, turn)
-    items[:] = [by_name[name] for name in (*share, *some)]
+    marked = {name for name, item in by_name.items() if item.get_closest_marker("slow")}
+    items[:] = [by_name[name] for name in thoroughly.chosen(list(by_name), marked, thoroughly.known(), limit, turn)]
     there = set(items)
     config.hook.pytest_deselected(items=[item for item in by_name.values() if item not in there])
     fewer_examples(items)

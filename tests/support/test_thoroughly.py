@@ -28,11 +28,20 @@ def test_every_slow_test_has_its_day(limit: int) -> None:
 
 def test_a_choice_can_be_repeated() -> None:
     """The same turn chooses the same tests, and the next one others."""
-    seconds = {"s.py::test_0": 5.0, "a.py::test_one": 1.0}
+    seconds = {"s.py::test_0": 5.0, "a.py::test_one": 0.9}
     slow = [f"s.py::test_{i}" for i in range(20)]
-    assert chosen(QUICK, slow, seconds, 20, 5) == chosen(QUICK, slow, seconds, 20, 5) != chosen(QUICK, slow, seconds, 20, 6)
+    assert chosen(QUICK + slow, set(slow), seconds, 20, 5) == chosen(QUICK + slow, set(slow), seconds, 20, 5) != chosen(QUICK + slow, set(slow), seconds, 20, 6)
+
+
+def test_what_takes_long_comes_in_its_turn() -> None:
+    """A test that takes long is not run each time, marked or not, and comes first where it is; what a share leaves of the limit is for the others."""
+    seconds = {"a.py::test_two": 50.0, "b.py::test_three": 2.0}
+    days = [chosen(QUICK, set(), seconds, 50, day) for day in range(6)]
+    assert {test for day in days for test in day} == set(QUICK)
+    assert sum("a.py::test_two" in day for day in days) < 6
+    assert all(day[0] == "a.py::test_two" for day in days if "a.py::test_two" in day)
 
 
 def test_nothing_to_choose_from() -> None:
     """No tests are no choice."""
-    assert chosen([], [], {}, 10, 3) == ([], [])
+    assert chosen([], set(), {}, 10, 3) == []

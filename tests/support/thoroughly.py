@@ -15,7 +15,9 @@ from pathlib import Path
 SECONDS = Path(__file__).parents[1] / "seconds.json"
 """By test function: the seconds of one of its cases, where they are a tenth or more."""
 UNKNOWN, UNKNOWN_SLOW = 0.03, 30.0
-SLOW_SHARE = 0.3
+LONG = 0.5
+"""A test of so many seconds has its turn as one that is marked slow."""
+SLOW_SHARE = 0.4
 """The part of the budget that belongs to slow tests."""
 
 
@@ -48,11 +50,16 @@ def known() -> dict[str, float]:
     return json.loads(SECONDS.read_text(encoding="utf-8"))
 
 
-def chosen(quick: Sequence[str], slow: Sequence[str], seconds: Mapping[str, float], limit: float, turn: int) -> tuple[list[str], list[str]]:
-    """The quick and the slow tests that are run within a limit: of the quick ones some cases of each function, of the slow ones a share of equal weight."""
-    share = part(slow, lambda test: seconds.get(function(test), UNKNOWN_SLOW), limit * SLOW_SHARE, turn)
-    rest = limit * (1 - SLOW_SHARE) if slow else limit
-    return some_of_each(quick, lambda test: seconds.get(function(test), UNKNOWN), rest, turn), share
+def chosen(tests: Sequence[str], marked: set[str], seconds: Mapping[str, float], limit: float, turn: int) -> list[str]:
+    """The tests that are run within a limit: a share of those that are marked slow or take long, first, and some cases of each other function."""
+
+    def cost(test: str) -> float:
+        return seconds.get(function(test), UNKNOWN_SLOW if test in marked else UNKNOWN)
+
+    slow = [test for test in tests if test in marked or cost(test) >= LONG]
+    share = part(slow, cost, limit * SLOW_SHARE, turn)
+    quick = set(tests) - set(slow)
+    return share + some_of_each([test for test in tests if test in quick], cost, limit - sum(map(cost, share)), turn)
 
 
 def some_of_each(tests: Sequence[str], cost: Callable[[str], float], limit: float, turn: int) -> list[str]:
