@@ -10,6 +10,7 @@ from phalanx.data import sets
 from phalanx.data.microdata import infer_type
 from phalanx.data.schema import Type
 from phalanx.errors import SourceError
+from phalanx.profile.scales import scale_of
 
 NEAR_UNIQUE: Final = 0.9
 UNIQUE_ROWS: Final = 50
@@ -35,6 +36,8 @@ class ColumnProfile:
     """Whether it names people by its mere values: whole numbers or text, nearly as many as rows; in sets, values that hardly ever come again."""
     prefix: tuple[int, ...] = ()
     """Lengths of a prefix hierarchy for codes of one length, as zip codes are; empty for all else."""
+    scale: tuple[str, ...] = ()
+    """Words with an order of their own (months, degrees) where it holds these and no others; the words are the scale's, not the table's."""
     role: str = "quasi"
     reason: str = "nothing says that it is harmless"
 
@@ -80,6 +83,7 @@ def counted(values: pl.Series) -> ColumnProfile:
         most_frequent=int(counts["count"].max()),  # type: ignore[arg-type]
         near_unique=discrete and rows >= UNIQUE_ROWS and distinct > NEAR_UNIQUE * rows,
         prefix=_prefix(values) if words(name) & _POSTAL and discrete else (),
+        scale=scale_of(values),
     )
 
 

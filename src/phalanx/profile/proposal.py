@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from phalanx.errors import SourceError
 from phalanx.profile.columns import ColumnProfile
 
+_CONTINUOUS = 50
+"""A number of more different values is measured, and not counted off."""
 _MOST_M = 5
 """A proposal does not ask for more cover than this; the steward may."""
 
@@ -25,7 +27,7 @@ def propose_plan(source_name: str, profiles: Sequence[ColumnProfile], series_nam
     if not by_role["quasi"]:
         raise SourceError("no column of the table could be a quasi-identifier; each looks like an identifier or free text, so write the plan by hand.")
     lines = [
-        f"# Proposed from {profiles[0].rows} rows. Read every role before you publish: what is not known to be harmless stands under quasi.",
+        f"# Proposed from {profiles[0].rows} rows. Read every role before you publish: what is not known to be harmless stands under quasi or drop.",
         "[series]",
         f"name = {quoted(slug(series_name))}",
         "",
@@ -55,12 +57,21 @@ def propose_plan(source_name: str, profiles: Sequence[ColumnProfile], series_nam
         lines += ["# A person has a set of values: a list, or a text with ';' between them."]
     if vouched or of_sets:
         lines += [f"types = {_inline((p.name, p.type) for p in vouched + of_sets)}"]
-    if postal := [p for p in by_role["quasi"] if p.prefix]:
-        lines += ["", "[schema.hierarchies]", *(f"{quoted(p.name)} = {{ prefix = {list(p.prefix)} }}" for p in postal)]
+    lines += _hierarchies(by_role["quasi"])
     lines += ["", "[method]", *_method(by_role), "", "[publish]", 'to = "releases/"', 'formats = ["parquet", "csv"]']
     if source_name.startswith("sqlite:") and source_name.endswith(f"/{slug(series_name)}.db"):
         lines += ["", "[ledger]", "# Not the source, which would have this name.", f"url = {quoted(f'sqlite:///{slug(series_name)}-ledger.db')}"]
     return "\n".join(lines) + "\n"
+
+
+def _hierarchies(quasi: Sequence[ColumnProfile]) -> list[str]:
+    """Prefixes of codes, and words that have an order: without it, a month's interval would follow the alphabet."""
+    declared = [f"{quoted(p.name)} = {{ prefix = {list(p.prefix)} }}" for p in quasi if p.prefix]
+    for p in quasi:
+        if p.scale:
+            leaves = ", ".join(quoted(word) for word in p.scale)
+            declared.append(f'{quoted(p.name)} = {{ tree = {{ "any" = [{leaves}] }} }}  # in this order, not the alphabet\'s')
+    return ["", "[schema.hierarchies]", *declared] if declared else []
 
 
 def quoted(text: str) -> str:
@@ -102,8 +113,14 @@ def _method(by_role: dict[str, list[ColumnProfile]]) -> list[str]:
         why = "# Everyone is hidden among k, and no value is protected; for that, where persons have an identifier, use global-guarantee with l = 2."
         return [why, 'name = "mondrian"', "k = 5"]
     m = min(p.largest_m, _MOST_M)
+    if p.type in ("numeric", "date") and p.distinct > _CONTINUOUS:
+        lines = [
+            f"# {quoted(p.name)} has {p.distinct} different values: near ones count as different, so that m of them may hide nothing; make it coarser at the source."
+        ]
+    else:
+        lines = []
     share = f"# the most frequent value of {quoted(p.name)} has {p.most_frequent} of {p.rows} rows, which allows {p.largest_m} at most"
     if not by_role["identifier"]:
         why = "# Without an identifier nobody can be recognised when they return, so this protects one release by itself."
-        return [why, 'name = "mondrian"', f"k = {m}", f"l = {m}  {share}"]
-    return ['name = "m-invariance"', f"m = {m}  {share}"]
+        return [*lines, why, 'name = "mondrian"', f"k = {m}", f"l = {m}  {share}"]
+    return [*lines, 'name = "m-invariance"', f"m = {m}  {share}"]

@@ -28,6 +28,15 @@ _PERSON: Final = frozenset(
         "pid",
         "personid",
         "patientid",
+        "respondent",
+        "respid",
+        "caseid",
+        "idcode",
+        "seqn",
+        "pseudonym",
+        "patnr",
+        "versicherte",
+        "fallnummer",
         "id",
     }
 )
@@ -55,13 +64,34 @@ _DIRECT: Final = frozenset(
         "username",
     }
 )
+_SHARE: Final = frozenset({"rate", "percent", "percentage", "pct", "ratio", "prozent", "anteil", "quote"})
+"""A share of money says little about how much there is."""
+_WAVE: Final = frozenset({"year", "jahr", "wave", "welle", "quarter", "quartal", "release", "round", "runde", "semester", "period", "survey"})
+_MOST_WAVES: Final = 200
 _FREE: Final = frozenset({"note", "notes", "comment", "comments", "remark", "remarks", "text", "description", "narrative", "memo"})
 _SENSITIVE: Final = (
-    frozenset({"diagnosis", "diagnoses", "diag", "disease", "illness", "condition", "disorder", "icd", "symptom", "cancer", "hiv"})
+    frozenset(
+        {
+            "diagnosis",
+            "diagnoses",
+            "diag",
+            "disease",
+            "illness",
+            "condition",
+            "disorder",
+            "icd",
+            "symptom",
+            "cancer",
+            "hiv",
+            "diagnose",
+            "diagnosen",
+            "krankheit",
+        }
+    )
     | {"diseases", "conditions", "disorders", "symptoms", "reaction", "reactions"},
     frozenset({"treatment", "drug", "medication", "medicine", "prescription", "procedure", "therapy"})
     | {"treatments", "drugs", "medications", "medicines", "prescriptions", "procedures"},
-    frozenset({"income", "salary", "wage", "wages", "earnings", "pay", "debt", "inc"}),
+    frozenset({"income", "salary", "wage", "wages", "earnings", "pay", "debt", "inc", "balance", "einkommen", "gehalt", "lohn", "schulden", "guthaben"}),
     frozenset({"occupation", "job", "profession", "occ"}),
     frozenset({"educ", "education", "schooling", "degree"}),
 )
@@ -105,9 +135,46 @@ _QUASI: Final = frozenset(
         "height",
         "religion",
         "language",
+        "msp",
+        "household",
+        "housing",
+        "tenure",
+        "citizenship",
+        "agep",
+        "schl",
+        "mar",
+        "rac",
+        "puma",
+        "alter",
+        "geschlecht",
+        "geburtsdatum",
+        "geburtsjahr",
+        "familienstand",
+        "wohnort",
+        "ort",
+        "gemeinde",
+        "kreis",
+        "bundesland",
+        "land",
+        "nationalität",
+        "staatsangehörigkeit",
+        "konfession",
+        "kinder",
+        "bildung",
+        "schulabschluss",
+        "beruf",
+        "aufnahme",
+        "entlassung",
+        "gewicht",
+        "größe",
     }
 )
 
+_KNOWN: Final = "others may know it"
+_ENOUGH: Final = 3
+"""So many attributes that others know are enough to propose."""
+_FEW_NAMES: Final = 20
+"""A column of fewer different values names nobody, whatever it is called: whether there is a telephone, the state of an account."""
 _SEVERAL_PER_ROW: Final = 0.1
 """An identifier of persons who recur still has at least so many distinct values per row."""
 _SECRET_UNIQUENESS: Final = 0.5
@@ -120,8 +187,9 @@ _SENSITIVE_VALUES: Final = 100
 def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
     """Profile every column and propose one role for each; SourceError where the table has no rows.
 
-    Roles: at most one identifier and one sensitive attribute; columns that name people directly, free text, and second near-unique columns are dropped;
-    whatever is not known to be harmless is a quasi-identifier.
+    Roles: at most one identifier and one sensitive attribute; columns that name people directly, free text, second near-unique columns, a panel's wave,
+    and what is missing in most rows are dropped. What others are known to know is a quasi-identifier, and so is whatever is not known to be harmless where
+    there are fewer than three of these; else it is left out, since every further attribute widens the intervals of all.
 
     >>> [c.role for c in profile(pl.DataFrame({"patient": [1, 2, 3], "age": [30, 30, 41], "disease": ["a", "b", "c"]}))]
     ['identifier', 'quasi', 'sensitive']
@@ -134,9 +202,11 @@ def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
     identifier = _identifier(seen)
     roles = [replace(c, role="identifier", reason=identifier[1]) if identifier and c.name == identifier[0] else c for c in seen]
     roles = [_dropped(c, frame[c.name]) if c.role == "quasi" else c for c in roles]
-    roles = [replace(c, reason="others may know it") if c.role == "quasi" and words(c.name) & _QUASI else c for c in roles]
+    roles = [_wave(c, frame, identifier[0]) if identifier else c for c in roles]
+    roles = [replace(c, reason=_KNOWN) if c.role == "quasi" and words(c.name) & _QUASI else c for c in roles]
     sensitive = _sensitive(roles)
     roles = [replace(c, role="sensitive", reason=sensitive[1]) if sensitive and c.name == sensitive[0] else c for c in roles]
+    roles = _few(roles)
     return [
         replace(c, role="drop", reason="only the sensitive attribute may be a set of values") if c.type == "set" and c.role == "quasi" else c for c in roles
     ]
@@ -158,13 +228,31 @@ def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
     return None
 
 
+def _wave(column: ColumnProfile, frame: pl.DataFrame, identifier: str) -> ColumnProfile:
+    """A panel's wave, in which nobody is twice, is of no row but of a release."""
+    of_waves = column.role == "quasi" and words(column.name) & _WAVE and not column.missing and 2 <= column.distinct <= _MOST_WAVES
+    if not of_waves or frame[identifier].n_unique() == frame.height or frame.select(identifier, column.name).is_duplicated().any():
+        return column
+    return replace(column, role="drop", reason="which wave a row is of: persons recur, and each wave is a release of its own")
+
+
+def _few(columns: list[ColumnProfile]) -> list[ColumnProfile]:
+    """Where enough attributes are known to be known, what nothing is known of is left out: each attribute more widens all others' intervals."""
+    if sum(c.role == "quasi" and c.reason == _KNOWN for c in columns) < _ENOUGH:
+        return columns
+    why = "nothing says whether others may know it; make it quasi if they may, and only then"
+    return [replace(c, role="drop", reason=why) if c.role == "quasi" and c.reason != _KNOWN else c for c in columns]
+
+
 def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
     said = words(column.name)
-    if said & _DIRECT:
+    if said & _DIRECT and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS):
         return replace(column, role="drop", reason="its name says that it names people")
     text = values.dtype == pl.String and column.type != "set"
     if text and (said & _FREE or (column.uniqueness > 0.5 and float(values.str.len_chars().mean() or 0) > _FREE_TEXT_LENGTH)):  # type: ignore[arg-type]
         return replace(column, role="drop", reason="it looks like free text")
+    if 2 * column.missing > column.rows:
+        return replace(column, role="drop", reason="it is missing in most rows")
     if column.near_unique and not (said & _QUASI):
         return replace(column, role="drop", reason="nearly every row has its own value")
     return column
@@ -176,7 +264,7 @@ def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
     eligible = [c for c in columns if c.role == "quasi" and c.largest_m >= 2 and (c.uniqueness <= _SECRET_UNIQUENESS or c.rows < UNIQUE_ROWS)]
     eligible = several + [c for c in eligible if c not in several]
     for hints in _SENSITIVE:
-        if named := [c for c in eligible if words(c.name) & hints]:
+        if named := [c for c in eligible if words(c.name) & hints and not words(c.name) & _SHARE]:
             return max(named, key=lambda c: c.largest_m).name, "its name says that people would not want to be linked with it"
     if guessed := [c for c in several if c.rows >= UNIQUE_ROWS]:
         return max(guessed, key=lambda c: c.distinct).name, "a guess: a person has several values of it"
