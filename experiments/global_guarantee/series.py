@@ -132,7 +132,7 @@ def _memory(ledger: str, name: str, releases: int) -> Memory:
     if not releases:
         return Memory()
     with Ledger.open(ledger, create=False) as opened:
-        return Memory(releases, opened.remembered(name), opened.groups(name, releases), opened.carried(name))
+        return Memory(releases, opened.remembered(name), opened.groups(name, releases), opened.state(name))
 
 
 def _measured(

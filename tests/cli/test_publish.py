@@ -10,9 +10,9 @@ COVER = 'name = "mutual-cover"\ndelta = "1/4"'
 @pytest.mark.parametrize(
     ("method", "counted"),
     [
-        ('name = "m-invariance"\nm = 2', ["rows", "groups", "counterfeits", "held", "back", "seconds"]),
-        ('name = "anatomy"\nl = 2', ["rows", "buckets", "held", "back", "seconds"]),
-        (COVER, ["rows", "held", "back", "seconds"]),
+        ('name = "m-invariance"\nm = 2', ["rows", "groups", "counterfeits", "suppressed", "seconds"]),
+        ('name = "anatomy"\nl = 2', ["rows", "buckets", "suppressed", "seconds"]),
+        (COVER, ["rows", "suppressed", "seconds"]),
     ],
 )
 def test_counts_are_those_of_the_form(ward, method: str, counted: list[str]) -> None:

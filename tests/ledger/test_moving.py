@@ -75,7 +75,7 @@ def test_it_goes_on_with_the_same_persons(move: Move) -> None:
     memory = move.target.remembered("visits")["t"]
     assert memory["person"].n_unique() == 50
     assert memory["number"].to_list() == [n for n in (1, 2, 3) for _ in range(50)]
-    assert move.target.carried("visits")["c"]["number"].unique().to_list() == [3]
+    assert move.target.state("visits")["c"]["number"].unique().to_list() == [3]
 
 
 def test_without_its_key_the_persons_would_be_forgotten(move: Move, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_the_old_ledger_reads_and_refuses(move: Move) -> None:
     with pytest.raises(LedgerError, match="was moved to another ledger on"):
         move.source.export_series("visits", move.file.with_name("again"))
     assert everything(move.source) == before
-    assert move.source.carried("visits")["c"].height == 50
+    assert move.source.state("visits")["c"].height == 50
     publish(move.source, 2, "other")
     assert move.source.moved("other") is None
 

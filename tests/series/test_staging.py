@@ -28,7 +28,8 @@ PUBLISHER = """
 import os, sys
 from pathlib import Path
 import polars as pl
-from phalanx import MInvariance, Release, Schema, Series, drafting, staging
+from phalanx import MInvariance, Release, Schema, Series
+from phalanx.series import drafting, staging
 from phalanx.errors import PhalanxError
 from phalanx.ledger import Ledger
 to, series, step, wait = Path(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4] == "wait"

@@ -199,5 +199,5 @@ def groups_of(form: Any) -> tuple[Any, ...]:
 
 def _content(memory: Memory) -> tuple[Any, ...]:
     """The memory as something that can be compared."""
-    tables = [(kind, name, tuple(frame.rows())) for kind in ("tables", "carried") for name, frame in sorted(getattr(memory, kind).items())]
+    tables = [(kind, name, tuple(frame.rows())) for kind in ("tables", "state") for name, frame in sorted(getattr(memory, kind).items())]
     return memory.releases, tuple(tables), None if memory.groups is None else tuple(memory.groups.rows())

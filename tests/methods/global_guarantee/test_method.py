@@ -78,7 +78,7 @@ def test_memory_is_what_the_files_say(tmp_path, grouping, releases):
     with Ledger.open(f"sqlite:///{tmp_path}/l.db", create=False) as opened:
         from phalanx.release.evidence.exposures import SCALE, Exposures
 
-        carried = Exposures.of_tables(opened.carried("visits"))
+        carried = Exposures.of_tables(opened.state("visits"))
     found = {}
     for i, person in enumerate(carried.persons.to_list()):
         for j in range(carried.starts[i], carried.starts[i + 1]):
@@ -99,7 +99,7 @@ def test_absence_and_deletion_change_nothing(tmp_path):
         before = truth_of([first], tmp_path / "l.db", "visits", ["chlamydia"])
         from phalanx.release.evidence.exposures import SCALE, Exposures
 
-        carried = Exposures.of_tables(opened.carried("visits"))
+        carried = Exposures.of_tables(opened.state("visits"))
     place = {person: i for i, person in enumerate(carried.persons.to_list())}
     code = carried.values.to_list().index("chlamydia")
     for (person, _), survival in before.items():
