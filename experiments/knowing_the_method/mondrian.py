@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from phalanx.data.microdata import Microdata
@@ -36,6 +37,16 @@ def microdata(name: str, quasi: list[str], sensitive: str, rows: int | None = No
     return Microdata.encode(table.with_row_index("row"), Schema(identifier="row", quasi=quasi, sensitive=sensitive), PersonKey(bytes(32)))
 
 
+def width(data: Microdata, groups: npt.NDArray[np.int64]) -> float:
+    """The mean over rows and attributes of the group's interval, as a part of the attribute's range."""
+    positions = np.stack([column.domain.normalised[column.codes] for column in data.quasi], axis=1)
+    _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    low, high = np.full((len(sizes), positions.shape[1]), np.inf), np.full((len(sizes), positions.shape[1]), -np.inf)
+    np.minimum.at(low, group, positions)
+    np.maximum.at(high, group, positions)
+    return float(np.average((high - low).mean(axis=1), weights=sizes))
+
+
 def show(table: str, asked: str, name: str, method: Method, data: Microdata) -> None:
     """One row of the table: groups, rows of the largest, width, seconds."""
     began = time.perf_counter()
@@ -45,13 +56,8 @@ def show(table: str, asked: str, name: str, method: Method, data: Microdata) -> 
         print(f"| {table} | {asked} | {name} | refused | | | |", flush=True)
         return
     seconds = time.perf_counter() - began
-    positions = np.stack([column.domain.normalised[column.codes] for column in data.quasi], axis=1)
-    _, group, sizes = np.unique(draft.groups, return_inverse=True, return_counts=True)
-    low, high = np.full((len(sizes), positions.shape[1]), np.inf), np.full((len(sizes), positions.shape[1]), -np.inf)
-    np.minimum.at(low, group, positions)
-    np.maximum.at(high, group, positions)
-    width = np.average((high - low).mean(axis=1), weights=sizes)
-    print(f"| {table} | {asked} | {name} | {len(sizes):,} | {sizes.max():,} | {width:.4f} | {seconds:.1f} |", flush=True)
+    sizes = np.unique(draft.groups, return_counts=True)[1]
+    print(f"| {table} | {asked} | {name} | {len(sizes):,} | {sizes.max():,} | {width(data, draft.groups):.4f} | {seconds:.1f} |", flush=True)
 
 
 def main() -> None:

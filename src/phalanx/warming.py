@@ -33,6 +33,7 @@ WAYS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
         {"k": 2, "l": 2, "c": 3, "diversity": "recursive"},
         *({"k": 2, "t": 0.6, "distance": distance} for distance in ("equal", "ordered")),
         {"k": 3, "min_width": {"age": 5}},
+        {"k": 3, "cuts": "strict", "cut_at": "median"},
     ],
     "mutual-cover": [
         {"delta": 0.5},

@@ -9,13 +9,26 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import prod
 
+import numpy as np
+
 Principle = Callable[[list[int]], bool]
 
 
 def groups_of(
-    rows: Sequence[tuple[int, ...]], places: Sequence[Sequence[float]], sensitive: Sequence[int], principle: Principle, *, relaxed: bool = False
+    rows: Sequence[tuple[int, ...]],
+    places: Sequence[Sequence[float]],
+    sensitive: Sequence[int],
+    principle: Principle,
+    *,
+    relaxed: bool = False,
+    least: int | None = None,
+    compared: int = 256,
 ) -> list[list[int]]:
-    """The groups, as lists of row numbers."""
+    """The groups, as lists of row numbers.
+
+    ``least``: the size of which no part may be smaller, where cuts of least width come first, in
+    nodes of at most ``compared`` times as many rows; None where all cuts are at medians.
+    """
 
     def allowed(node: list[int]) -> bool:
         return len(node) > 0 and principle([sensitive[i] for i in node])
@@ -24,17 +37,43 @@ def groups_of(
         """The cuts to try on an attribute, in order."""
         values = sorted(rows[i][a] for i in node)
         median = values[(len(values) - 1) // 2]
-        if relaxed:
-            smaller = [i for i in node if rows[i][a] < median]
-            equal = [i for i in node if rows[i][a] == median]
-            to_left = set(smaller) | set(equal[: len(node) // 2 - len(smaller)])
-            return [([i for i in node if i in to_left], [i for i in node if i not in to_left])]
+        ordered = sorted(node, key=lambda i: rows[i][a]) if relaxed else node
+        even = (ordered[: len(node) // 2], ordered[len(node) // 2 :])
+        if relaxed and least is None:
+            return [even]
         return [
-            ([i for i in node if rows[i][a] <= median], [i for i in node if rows[i][a] > median]),
-            ([i for i in node if rows[i][a] < median], [i for i in node if rows[i][a] >= median]),
+            ([i for i in ordered if rows[i][a] <= median], [i for i in ordered if rows[i][a] > median]),
+            ([i for i in ordered if rows[i][a] < median], [i for i in ordered if rows[i][a] >= median]),
+            *([even] if relaxed else []),
         ]
 
+    def cost(part: list[int]) -> float:
+        """Its size, which counts the less the more attributes there are, times its width."""
+        width = sum(
+            max(place[row[a]] for row in mine) - min(place[row[a]] for row in mine) for mine in [[rows[i] for i in part]] for a, place in enumerate(places)
+        )
+        return float(width * np.power(np.array([len(part)]), 1 - 1 / (2 * len(places)))[0])
+
+    def narrowest(node: list[int]) -> list[tuple[list[int], list[int]]]:
+        """The best cut of each attribute, the best first."""
+        if least is None or len(node) > compared * least:
+            return []
+        found = []
+        for a in range(len(places)):
+            ordered = sorted(node, key=lambda i: rows[i][a])
+            offered = []
+            for i in range(least, len(node) - least + 1):
+                left, right = ordered[:i], ordered[i:]
+                if rows[left[-1]][a] < rows[right[0]][a] or (relaxed and rows[left[0]][a] < rows[right[-1]][a]):
+                    offered.append((cost(left) + cost(right), a, i, left, right))
+            if offered:
+                found.append(min(offered))
+        return [(left, right) for *_, left, right in sorted(found)]
+
     def split(node: list[int]) -> list[list[int]]:
+        for left, right in narrowest(node):
+            if allowed(left) and allowed(right):
+                return split(left) + split(right)
         spread = []
         for a in range(len(places)):
             low, high = min(rows[i][a] for i in node), max(rows[i][a] for i in node)

@@ -79,10 +79,13 @@ def halves(bucket, rows, places, relaxed):
         if low < high:
             spread.append((-(places[a][high] - places[a][low]), a))
     for _, a in sorted(spread):
-        median = sorted(rows[i][a] for i in bucket)[(len(bucket) - 1) // 2]
+        ordered = sorted(bucket, key=lambda i: rows[i][a])
+        if relaxed:
+            yield ordered[: len(bucket) // 2], ordered[len(bucket) // 2 :]
+            continue
+        median = rows[ordered[(len(bucket) - 1) // 2]][a]
         below, equal = [i for i in bucket if rows[i][a] < median], [i for i in bucket if rows[i][a] == median]
-        lefts = [below + equal[: len(bucket) // 2 - len(below)]] if relaxed else [below + equal, below]
-        for left in lefts:
+        for left in (below + equal, below):
             yield [i for i in bucket if i in left], [i for i in bucket if i not in left]
 
 

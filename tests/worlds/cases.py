@@ -200,6 +200,9 @@ def mondrian() -> Iterable[Case]:
     yield open_("mondrian", strict | {"l": 2, "min_width": {"q0": 5}}, "aabbcc", once("aabbcc"), HALF, **on)
     for rule, table, bound in RULES:
         yield open_("mondrian", strict | dict(rule), table, once(table), bound, **on)
+    for table in ("aabbcc", "aaabbcc"):
+        yield open_("mondrian", strict | {"l": 2, "cut_at": "median"}, table, once(table), HALF, **on)
+    yield open_("mondrian", strict | {"l": 2, "cut_at": "least-width"}, "aaabbbcc, two QI", once("aaabbbcc", quasi=TWO_QI), HALF, **on)
     yield holds("mondrian", strict | {"k": 3, "l": 3}, "aabbcc", once("aabbcc"), THIRD, differs=LUCKY, **on)
     ties = once("aabbcc", quasi=[(1,), (1,), (2,), (2,), (3,), (3,)])
     relaxed = {"k": 2, "l": 2, "cuts": "relaxed"}

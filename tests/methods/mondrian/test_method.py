@@ -64,12 +64,14 @@ PRINCIPLES: list[tuple[dict[str, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("cuts", ["balanced", "strict", "relaxed"])
+@pytest.mark.parametrize(
+    "ways", [{"cuts": "balanced"}, *({"cuts": cuts, "cut_at": at} for cuts in ("strict", "relaxed") for at in ("least-width", "median"))], ids=str
+)
 @pytest.mark.parametrize(("parameters", "principle"), PRINCIPLES, ids=[str(p) for p, _ in PRINCIPLES])
-def test_every_published_group_keeps_the_promise_exactly(parameters: dict[str, Any], principle: Any, cuts: Any) -> None:
+def test_every_published_group_keeps_the_promise_exactly(parameters: dict[str, Any], principle: Any, ways: dict[str, Any]) -> None:
     """In fractions, from the published table, by the twin's definitions; and by the guarantees that the method names."""
     frame = patients()
-    method = Mondrian(k=4, cuts=cuts, **parameters)
+    method = Mondrian(k=4, **ways, **parameters)
     draft = publish(method, frame)
     place = {path[0]: i for i, path in enumerate(ILLNESSES.paths)}
     holds = principle([place[v] for v in frame["illness"]])
@@ -118,10 +120,24 @@ def test_strict_boxes_are_disjoint() -> None:
 
 
 def test_relaxed_groups_are_smaller_than_2k() -> None:
-    """Relaxed cuts always halve, so that every group of persons who differ has fewer than 2k."""
-    sizes = [len(g) for g in published_groups(publish(Mondrian(k=5, cuts="relaxed"), patients()))]
+    """Relaxed cuts go through equal values, so that every group of persons who differ has fewer than 2k."""
+    sizes = [len(g) for cut_at in ("median", "least-width") for g in published_groups(publish(Mondrian(k=5, cuts="relaxed", cut_at=cut_at), patients()))]  # type: ignore[arg-type]
     assert min(sizes) >= 5
     assert max(sizes) < 10
+
+
+@pytest.mark.parametrize("cut_at", ["median", "least-width"])
+def test_strict_groups_do_not_depend_on_the_order_of_the_source(cut_at: Any) -> None:
+    """With k alone neither the order of rows nor a sensitive value has any part in a group."""
+    frame = patients().with_row_index("row")
+    shuffled, other = frame.sample(fraction=1, shuffle=True, seed=3), frame.with_columns(illness=frame["illness"].reverse())
+    roles, method = schema(drop=["row"]), Mondrian(k=5, cut_at=cut_at)
+    found = [
+        {frozenset(table.filter(draft.groups == g)["row"]) for g in set(draft.groups.tolist())}
+        for table in (frame, shuffled, other)
+        for draft in [publish(method, table, roles)]
+    ]
+    assert found[0] == found[1] == found[2]
 
 
 def test_one_row_is_published_as_it_is() -> None:
@@ -189,6 +205,8 @@ def test_a_table_that_is_not_diverse_enough_is_refused_with_the_ways_out(paramet
         ({"distance": "ordered"}, "needs t"),
         ({"t": 0.1, "distance": "far"}, "'far' is not known; use one of equal, ordered, hierarchical"),
         ({"cuts": "loose"}, "use one of balanced, strict, relaxed"),
+        ({"cut_at": "nowhere"}, "'nowhere' is not known; use one of least-width, median"),
+        ({"l": 2, "cut_at": "median"}, "cut_at = 'median' is for strict and relaxed cuts"),
         ({"min_width": {"age": 0}}, "min_width for 'age'"),
         ({"min_width": 2}, "min_width is a table"),
         ({"min_width": None}, "min_width is a table"),
@@ -247,6 +265,8 @@ def test_the_manifest_shows_the_parameters() -> None:
         "cuts": "balanced",
         "min_width": {"age": 2},
     }
+    assert Mondrian(k=3, cut_at="median").parameters() == {"name": "mondrian", "k": 3, "cuts": "strict", "cut_at": "median"}
+    assert Mondrian(k=3, l=2, cuts="relaxed").parameters()["cut_at"] == "least-width"
 
 
 def test_the_ordered_distance_without_a_hierarchy_is_over_the_values_of_the_table() -> None:

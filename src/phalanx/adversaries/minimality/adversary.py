@@ -213,7 +213,7 @@ class Replay:
 
     def _learn(self, effort: int, together: int) -> None:
         cuts: list[FailedCut] = []
-        for cut in failed_cuts(self.persons, self.hosts.groups, self.requirement.least, together):
+        for cut in failed_cuts(self.persons, self.hosts.groups, self.requirement.least, together, least_width=self.requirement.least_width):
             if not self.requirement.about_values:
                 raise ReleaseError("the groups could have been cut further by this method; check that it is the table that was published.")
             self.cuts += 1

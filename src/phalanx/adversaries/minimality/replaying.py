@@ -1,13 +1,16 @@
 """Mondrian's strict cuts replayed beside the groups that were published: which cuts the method tried and did not make (LeFevre et al., ICDE 2006).
 
 Written anew from what the method's page says, for whoever knows everybody's quasi-identifiers. At every node the method tries the attributes by falling
-width, each behind its median and then before it, and makes the first cut both of whose sides keep the requirement. Where a cut goes between the
+width, each behind its median and then before it, and makes the first cut both of whose sides keep the requirement; with ``cut_at = "least-width"`` it tries
+the best cut of each attribute before those, in nodes of at most 256 times the least size. Where a cut goes between the
 published groups it was made: a side of whole groups keeps whatever each of them keeps. A cut that goes through a group was tried and failed; where
 both sides are large enough it failed by the values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +21,9 @@ from phalanx.guarantees.views.groups import Groups
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+
+_COMPARED: Final = 256
+"""All cuts of a node with room for so many groups are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +62,10 @@ FailedCut = tuple[FailedLine, ...]
 """Lines with a parted cell; all others keep the requirement on both sides."""
 
 
-def failed_cuts(persons: Persons, groups: Groups, least: int, most: int) -> Iterator[FailedCut | None]:
+def failed_cuts(persons: Persons, groups: Groups, least: int, most: int, *, least_width: bool) -> Iterator[FailedCut | None]:
     """All cuts that failed by the values, None in the place of one that parts more than ``most`` cells.
 
-    ``groups``: the values of the cells; ``least``: the least size of a group. ReleaseError where the groups are none that such cuts make.
+    ``groups``: the values of the cells; ``least``: the least size of a group; ``least_width``: whether other cuts come before those at medians. ReleaseError where the groups are none that such cuts make.
     """
     stack = [np.arange(len(persons.codes))]
     while stack:
@@ -70,7 +76,8 @@ def failed_cuts(persons: Persons, groups: Groups, least: int, most: int) -> Iter
         if size < 2 * least and not several:
             continue
         made: Bools | None = None
-        for left in _tried(persons, node, least, size):
+        narrow = _narrowest(persons, node, least, size) if least_width and size <= _COMPARED * least else ()
+        for left in chain(narrow, _tried(persons, node, least, size)):
             if several and not _parts_a_group(of_group, left):
                 made = left
                 break
@@ -97,6 +104,26 @@ def _tried(persons: Persons, node: Ints, least: int, size: int) -> Iterator[Bool
             on_left = int(count[left].sum())
             if least <= on_left <= size - least:
                 yield left
+
+
+def _narrowest(persons: Persons, node: Ints, least: int, size: int) -> list[Bools]:
+    """Who goes left by the best cut of each attribute, the best first: sizes, by the power 1 - 1/(2d), times widths are least together."""
+    codes, count = persons.codes[node], persons.count[node]
+    weight = np.arange(size + 1) ** (1 - 1 / (2 * codes.shape[1]))
+    found: list[tuple[float, int, Bools]] = []
+    for a in range(codes.shape[1]):
+        order = np.argsort(codes[:, a], kind="stable")
+        column, reached = codes[order, a], np.cumsum(count[order])
+        left, right = np.zeros(len(node) - 1), np.zeros(len(node) - 1)
+        for b, place in enumerate(persons.positions):
+            other = codes[order, b]
+            left += (place[np.maximum.accumulate(other)] - place[np.minimum.accumulate(other)])[:-1]
+            right += (place[np.maximum.accumulate(other[::-1])] - place[np.minimum.accumulate(other[::-1])])[::-1][1:]
+        cost = left * weight[reached[:-1]] + right * weight[size - reached[:-1]]
+        cost[(column[:-1] == column[1:]) | (reached[:-1] < least) | (reached[:-1] > size - least)] = np.inf
+        if len(cost) and (best := int(cost.argmin())) >= 0 and np.isfinite(cost[best]):
+            found.append((float(cost[best]), a, codes[:, a] <= column[best]))
+    return [left for _, _, left in sorted(found, key=lambda cut: cut[:2])]
 
 
 def _parts_a_group(of_group: Ints, left: Bools) -> bool:

@@ -33,6 +33,8 @@ class Requirement:
     c: Fraction | None = None
     t: Fraction | None = None
     ordered: bool = False
+    least_width: bool = False
+    """Whether cuts of least width are tried before those at medians."""
     rows: int = 0
     """All rows of the table."""
     totals: tuple[int, ...] = ()
@@ -68,6 +70,7 @@ class Requirement:
             c=exact(method["c"], "c") if "c" in method else None,
             t=exact(method["t"], "t") if "t" in method else None,
             ordered=ordered,
+            least_width=method.get("cut_at") == "least-width",
             rows=groups.rows,
             totals=tuple(groups.totals.tolist()) if about else (),
             steps=tuple(b - a for a, b in zip(places, [*places[1:], len(domain)][: len(places)], strict=True)),

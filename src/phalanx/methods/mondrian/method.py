@@ -28,7 +28,9 @@ from phalanx.release.forms.generalized import generalize
 Diversity = Literal["frequency", "distinct", "entropy", "recursive"]
 Distance = Literal["equal", "ordered", "hierarchical"]
 Cuts = Literal["balanced", "strict", "relaxed"]
+CutAt = Literal["least-width", "median"]
 
+_WORDS: Final = {"diversity": get_args(Diversity), "distance": get_args(Distance), "cuts": get_args(Cuts), "cut_at": get_args(CutAt)}
 _LARGEST: Final = 2**30
 """Fractions whose parts are larger do not fit the kernel; they are tightened to ones that do."""
 _KINDS: Final = {"frequency": kernel.FREQUENCY, "distinct": kernel.DISTINCT, "entropy": kernel.ENTROPY, "recursive": kernel.RECURSIVE}
@@ -53,8 +55,8 @@ class Mondrian:
     with exactly the share that the group shows. ``strict`` and ``relaxed`` cuts with l or t do not: a cut that was not made says what would have failed, which
     may name persons (minimality; docs/explanation/k-anonymity-and-algorithms.md has figures). With k alone no cut looks at a sensitive value.
 
-    Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4; how we differ stands at the head of ``methods/mondrian/kernels/cuts.py``. Balanced cuts are our own, see
-    ``methods/mondrian/kernels/balanced.py``.
+    Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4, which is ``cut_at = "median"``; how we differ stands at the head of ``methods/mondrian/kernels/cuts.py``.
+    Balanced cuts and those of least width are our own, see ``methods/mondrian/kernels/balanced.py`` and ``methods/mondrian/kernels/narrow_cuts.py``.
 
     >>> Mondrian(k=10, l=2.5).parameters()
     {'name': 'mondrian', 'k': 10, 'l': '5/2', 'diversity': 'frequency', 'cuts': 'balanced'}
@@ -80,15 +82,17 @@ class Mondrian:
     """Between sensitive values: all alike, by their order, or by their hierarchy."""
     cuts: Cuts | None = None
     """``balanced``: a cut that fails tells of nobody, the default with l or t; ``strict``: boxes are disjoint, the default with k alone; ``relaxed``: persons
-    with the median value may fall on either side, so that groups are smaller."""
+    with one value may fall on either side."""
+    cut_at: CutAt | None = None
+    """Where strict and relaxed cuts are made: ``least-width``, the default: where groups are expected to be narrowest; ``median``: of the widest attribute."""
     min_width: Mapping[str, float] = field(default_factory=dict)
     """Per attribute the least width of a published interval, in its own unit."""
 
     def __post_init__(self) -> None:
         whole(self.k, "[method] k")
-        for parameter, allowed in (("diversity", get_args(Diversity)), ("distance", get_args(Distance)), ("cuts", get_args(Cuts))):
+        for parameter, allowed in _WORDS.items():
             word = getattr(self, parameter)
-            if word not in allowed and (parameter, word) != ("cuts", None):
+            if word not in allowed and (parameter not in ("cuts", "cut_at") or word is not None):
                 raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use one of ' + ', '.join(allowed) + '.'}")
         if self.l is None and self.diversity != "frequency":
             raise PlanError(f"[method] diversity = {self.diversity!r} needs l; add it.")
@@ -102,6 +106,8 @@ class Mondrian:
             bounded(self.t, "[method] t", 0, 1)
         if self.t is None and self.distance != "equal":
             raise PlanError(f"[method] distance = {self.distance!r} needs t; add it.")
+        if self.cut_at is not None and self._used_cuts == "balanced":
+            raise PlanError(f"[method] cut_at = {self.cut_at!r} is for strict and relaxed cuts, and these are balanced; leave it out, or name the cuts.")
         check_widths(self.min_width)
 
     @property
@@ -129,7 +135,7 @@ class Mondrian:
         if self._used_cuts == "balanced":
             groups = balanced_partition(self, microdata.quasi, microdata.sensitive if self._about_sensitive else None, rng.stream("deal"), of=of)
         else:
-            # Relaxed cuts deal persons with the median value out in the order in which they stand, which must not be that of the source.
+            # Relaxed cuts deal persons who are equal in all quasi-identifiers out in the order in which they stand, which must not be that of the source.
             order = rng.stream("deal").permutation(microdata.rows) if self._used_cuts == "relaxed" else np.arange(microdata.rows)
             dealt = microdata.take(order) if self._used_cuts == "relaxed" else microdata
             groups = np.empty(microdata.rows, dtype=np.int64)
@@ -146,6 +152,8 @@ class Mondrian:
         if self.t is not None:
             said |= {"t": plain(self.t), "distance": self.distance}
         said["cuts"] = self._used_cuts
+        if self._used_cuts != "balanced":
+            said["cut_at"] = self._used_cut_at
         return said | ({"min_width": dict(self.min_width)} if self.min_width else {})
 
     @property
@@ -155,6 +163,10 @@ class Mondrian:
     @property
     def _used_cuts(self) -> Cuts:
         return self.cuts or ("balanced" if self._about_sensitive else "strict")
+
+    @property
+    def _used_cut_at(self) -> CutAt:
+        return self.cut_at or "least-width"
 
     @property
     def holds_if_method_known(self) -> bool:
@@ -228,6 +240,7 @@ def rule_of(method: Mondrian, n: int, sensitive: Column | None) -> tuple[Any, ..
     rule = np.ones(kernel.RULE_LENGTH, dtype=np.int64)
     rule[[kernel.DIVERSITY, kernel.DISTANCE]] = kernel.NONE
     rule[kernel.K], rule[kernel.ROWS], rule[kernel.RELAXED] = method.k, n, method.cuts == "relaxed"
+    rule[kernel.CUT_AT] = kernel.MEDIAN if method.cut_at == "median" else kernel.LEAST_WIDTH
     nothing = np.empty(0, dtype=np.int64), np.empty((1, 0), dtype=np.int32), np.empty((1, 0), dtype=np.int64)
     if sensitive is None:
         return rule, 0.0, *nothing, np.empty(0, dtype=np.int32)

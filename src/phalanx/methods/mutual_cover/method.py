@@ -111,7 +111,7 @@ class MutualCover:
     @property
     def _mondrian(self) -> Mondrian:
         """What cuts the table into groups."""
-        return Mondrian(k=max(self.k, math.ceil(1 / exact(self.delta, "delta"))))
+        return Mondrian(k=max(self.k, math.ceil(1 / exact(self.delta, "delta"))), cut_at="median")
 
     @property
     def guarantees(self) -> list[Guarantee]:

@@ -22,7 +22,7 @@ def column_boxes(microdata: Microdata, columns: Sequence[Sequence[str]], k: int)
 
     ``columns`` are names of attributes. Raises PlanError where ``k`` is no whole number of at least 1, MethodError for fewer than ``k`` rows.
 
-    Source: the paper leaves the way open and names Mondrian; these are its strict cuts, over the column's attributes only.
+    Source: the paper leaves the way open and names Mondrian; these are its strict cuts at medians, over the column's attributes only.
     """
     whole(k, _KEY)
     if microdata.rows < k:
@@ -32,7 +32,7 @@ def column_boxes(microdata: Microdata, columns: Sequence[Sequence[str]], k: int)
 
 
 def _boxes(microdata: Microdata, names: Sequence[str], k: int) -> Boxes:
-    of_row = partition(Mondrian(k=k), [microdata.columns[name] for name in names], None)
+    of_row = partition(Mondrian(k=k, cut_at="median"), [microdata.columns[name] for name in names], None)
     order = np.argsort(of_row, kind="stable")
     begins = np.flatnonzero(np.diff(of_row[order], prepend=-1))
     ends: dict[str, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}

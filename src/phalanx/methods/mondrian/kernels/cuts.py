@@ -3,9 +3,11 @@
 Source: LeFevre, DeWitt, Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006, section 4 (strict and relaxed cuts);
 closeness after Li, Li, Venkatasubramanian, "t-Closeness", ICDE 2007, section 4.
 
-How we differ from the paper: where cutting after the median value is not allowed, cutting before it is tried too, which matters on
-skewed attributes (the median is then often the maximum, and nothing would be left on the right); an attribute on which all tuples of a
-node agree is never cut, as that narrows nothing.
+How we differ from the paper: where ``rule[CUT_AT]`` asks for the least width, all cuts of a small node are compared, and each attribute's
+best one is tried (``narrow_cuts.py``), before those at medians. Where cutting after the median value is not allowed, cutting before it is
+tried too, which matters on skewed attributes (the median is then often the maximum, and nothing would be left on the right); an attribute
+on which all tuples of a node agree is never cut, as that narrows nothing. Relaxed cuts sort a node by the attribute, and rows that are
+equal there keep the order of earlier cuts: at random they would be wide on all other attributes.
 
 Every function here releases the lock, so that disjoint parts of the table are cut by several threads at once.
 """
@@ -17,13 +19,15 @@ import numpy.typing as npt
 
 from phalanx.kernels import njit
 from phalanx.methods.mondrian.kernels.cutting import WAITING, Codes, Floats, Ints, measure, median, move, put, way, ways, widest
+from phalanx.methods.mondrian.kernels.narrow_cuts import LOOKED_AT, cheapest, compare, room
 
 # What a group must meet, as one array of integers; fractions are kept as numerator and denominator, each below 2**31.
-K, DIVERSITY, L_NUM, L_DEN, C_NUM, C_DEN, DISTANCE, T_NUM, T_DEN, ROWS, RELAXED = range(11)
-RULE_LENGTH: Final = 11
+K, DIVERSITY, L_NUM, L_DEN, C_NUM, C_DEN, DISTANCE, T_NUM, T_DEN, ROWS, RELAXED, CUT_AT = range(12)
+RULE_LENGTH: Final = 12
 NONE: Final = 0
 FREQUENCY, DISTINCT, ENTROPY, RECURSIVE = 1, 2, 3, 4
 ORDERED, TREE = 1, 2
+MEDIAN, LEAST_WIDTH = 1, 2
 ENTROPY_MARGIN: Final = 1e-9
 """Rounding of the entropy's sum stays below this; a group nearer than this to the bound is declined, unless its values are equally frequent."""
 
@@ -216,7 +220,7 @@ def cut(
     groups stand together; ``begins`` (n,) is set at each group's first place. ``positions``: each code's place in [0, 1], attribute ``a`` from
     ``offsets[a]`` on. Nodes of at most ``grain`` tuples are not cut but returned, shape (p, 2), for other threads.
 
-    ``rule`` (11,): what a group must meet, in the order of the constants above; ``log_l``: ln l. Of the m sensitive values, ``totals`` (m,) says how
+    ``rule`` (12,): what a group must meet, in the order of the constants above; ``log_l``: ln l. Of the m sensitive values, ``totals`` (m,) says how
     often each stands in the table, ``nodes`` (levels, m) which node is above it on each level below the root of their hierarchy, from the leaf up,
     and ``node_totals`` (levels, m) how often each node stands in the table; all of length 0 where the rule is about none.
     """
@@ -225,12 +229,15 @@ def cut(
     m = len(totals)
     domain = 64
     for a in range(d):
-        domain = max(domain, offsets[a + 1] - offsets[a])
+        domain = max(domain, offsets[a + 1] - offsets[a] + 1)
     histogram = np.empty(min(domain, 2 * (end - first) + 64), np.int32)
     buffers = np.empty((2, end - first + 1), np.int32)
     low, high, width = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.float64)
     here, counts, scratch = np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros(m, np.int64)
     values, reached, frequencies = np.empty(m, np.int32), np.empty(m, np.int32), np.empty(m, np.int64)
+    most = min(LOOKED_AT * rule[K], end - first) if rule[CUT_AT] == LEAST_WIDTH else 0
+    at = room(most, d)
+    offers = ways(rule[RELAXED]) + (ways(0) if rule[RELAXED] and rule[CUT_AT] == LEAST_WIDTH else 0)
     stack = np.empty((2 * WAITING, 2), np.int64)
     stack[0, 0], stack[0, 1] = first, end
     waiting = 1
@@ -251,37 +258,51 @@ def cut(
         distinct = 0
         if about:
             distinct = count_here(codes[d, start:stop], here, values)
-        middle = start
+        looked_at = size <= most
+        if looked_at:
+            compare(codes, start, stop, positions, offsets, low, high, rule[K], rule[RELAXED], histogram, at)
+        middle, a, attempt, median_code, below, at_most = start, 0, 0, 0, 0, 0
         while middle == start:
-            a = widest(width)
-            if width[a] < 0:
-                break
-            width[a] = -1.0
-            median_code, below, at_most = median(codes[a, start:stop], low[a], high[a], histogram)
-            for attempt in range(ways(rule[RELAXED])):
-                last, left, dealt = way(rule[RELAXED], attempt, median_code, below, at_most, size)
-                if sides_keep(
-                    codes[a, start:stop],
-                    codes[-1, start:stop],
-                    last,
-                    left,
-                    dealt,
-                    rule,
-                    log_l,
-                    totals,
-                    nodes,
-                    node_totals,
-                    here,
-                    values,
-                    distinct,
-                    counts,
-                    scratch,
-                    reached,
-                    frequencies,
-                ):
-                    middle = start + left
-                    move(codes, rows, a, start, middle, stop, last, dealt, rule[RELAXED], buffers)
-                    break
+            if looked_at:
+                a = cheapest(at.cost)
+                if at.cost[a] == np.inf:
+                    if not about:  # no cut leaves k on both sides
+                        break
+                    looked_at = False
+                    continue
+                at.cost[a] = np.inf
+                last, left, dealt = at.last[a], at.size[a], at.dealt[a]
+            else:
+                if attempt == 0:
+                    a = widest(width)
+                    if width[a] < 0:
+                        break
+                    width[a] = -1.0
+                    median_code, below, at_most = median(codes[a, start:stop], low[a], high[a], histogram)
+                loose = rule[RELAXED] if rule[CUT_AT] == MEDIAN or attempt == ways(0) else 0
+                last, left, dealt = way(loose, attempt, median_code, below, at_most, size)
+                attempt = (attempt + 1) % offers
+            if sides_keep(
+                codes[a, start:stop],
+                codes[-1, start:stop],
+                last,
+                left,
+                dealt,
+                rule,
+                log_l,
+                totals,
+                nodes,
+                node_totals,
+                here,
+                values,
+                distinct,
+                counts,
+                scratch,
+                reached,
+                frequencies,
+            ):
+                middle = start + left
+                move(codes, rows, a, start, middle, stop, last, rule[RELAXED], histogram, buffers)
         for i in range(distinct):
             here[values[i]] = 0
         if middle > start:

@@ -101,31 +101,45 @@ def _divide(codes: Codes, rows: Codes, attribute: int, start: int, middle: int, 
 
 
 @_kernel
-def _deal(codes: Codes, rows: Codes, attribute: int, start: int, end: int, last: int, dealt: int, buffers: Codes) -> None:
-    """Relaxed cut: codes up to ``last`` and the first ``dealt`` tuples of the next code go left; both sides keep their order."""
-    column = codes[attribute]
-    left, right = 0, 0
-    order, moved = buffers[0], buffers[1]
-    for p in range(start, end):
-        goes = column[p] <= last
-        if not goes and dealt > 0 and column[p] == last + 1:
-            goes = True
-            dealt -= 1
-        if goes:
-            order[left] = p
-            left += 1
-        else:
-            moved[right] = p
-            right += 1
-    order[left : left + right] = moved[:right]
+def sort(column: Codes, low: int, high: int, histogram: Codes, order: Codes) -> None:
+    """Write the places of a ``column``, whose codes are from ``low`` to ``high``, into ``order`` by their codes; equal ones keep their order.
+
+    ``histogram`` is scratch, used where it affords the codes.
+    """
+    n, span = len(column), high - low
+    if span + 2 > min(len(histogram), 2 * n + 64):
+        keys = np.empty(n, np.int64)
+        for i in range(n):
+            keys[i] = (np.int64(column[i]) << 32) | i
+        keys.sort()
+        for i in range(n):
+            order[i] = keys[i] & 0xFFFFFFFF
+        return
+    histogram[: span + 2] = 0
+    for v in column:
+        histogram[v - low + 1] += 1
+    for b in range(span):
+        histogram[b + 1] += histogram[b]
+    for i in range(n):
+        b = column[i] - low
+        order[histogram[b]] = i
+        histogram[b] += 1
+
+
+@_kernel
+def _sort_all(codes: Codes, rows: Codes, attribute: int, start: int, end: int, histogram: Codes, buffers: Codes) -> None:
+    """Relaxed cut: sort the tuples by the attribute. Equal ones keep their order, which is that of earlier cuts, so that parts are narrow on these too."""
+    n = end - start
+    order, moved = buffers[0, :n], buffers[1, :n]
+    sort(codes[attribute, start:end], codes[attribute, start:end].min(), codes[attribute, start:end].max(), histogram, order)
     for c in range(len(codes)):
-        column = codes[c]
-        for i in range(left + right):
+        column = codes[c, start:end]
+        for i in range(n):
             moved[i] = column[order[i]]
-        column[start:end] = moved[: left + right]
-    for i in range(left + right):
-        moved[i] = rows[order[i]]
-    rows[start:end] = moved[: left + right]
+        column[:] = moved
+    for i in range(n):
+        moved[i] = rows[start + order[i]]
+    rows[start:end] = moved
 
 
 @_kernel
@@ -149,10 +163,10 @@ def way(relaxed: int, attempt: int, median: int, below: int, at_most: int, size:
 
 
 @_kernel
-def move(codes: Codes, rows: Codes, attribute: int, start: int, middle: int, end: int, last: int, dealt: int, relaxed: int, buffers: Codes) -> None:
-    """Move the tuples of a node to their sides of ``middle``; ``relaxed`` cuts keep their order on both. ``buffers`` (2, node) is scratch."""
+def move(codes: Codes, rows: Codes, attribute: int, start: int, middle: int, end: int, last: int, relaxed: int, histogram: Codes, buffers: Codes) -> None:
+    """Move the tuples of a node to their sides of ``middle``; ``relaxed`` cuts sort them. ``histogram`` and ``buffers`` (2, node) are scratch."""
     if relaxed:
-        _deal(codes, rows, attribute, start, end, last, dealt, buffers)
+        _sort_all(codes, rows, attribute, start, end, histogram, buffers)
     else:
         _divide(codes, rows, attribute, start, middle, end, last, buffers)
 

@@ -163,6 +163,6 @@ def cut(
         for i in range(distinct):
             here[values[i]] = 0
         if cut_at >= 0:
-            move(codes, rows, cut_at, start, start + cut_left, stop, cut_last, 0, 0, buffers)
+            move(codes, rows, cut_at, start, start + cut_left, stop, cut_last, 0, histogram, buffers)
             waiting = put(stack, waiting, start, start + cut_left, stop)
     return pending[:left_over]

@@ -290,7 +290,7 @@ def cut_exact(
                         counts[0, base[j] + codes[d + j, i]] = 0
                         counts[1, base[j] + codes[d + j, i]] = 0
                 if allowed:
-                    move(codes, rows, a, start, middle, stop, last, dealt, rule[RELAXED], wrong)
+                    move(codes, rows, a, start, middle, stop, last, rule[RELAXED], histogram, wrong)
                     break
         if middle > start:
             waiting = put(stack, waiting, start, middle, stop)

@@ -165,7 +165,7 @@ def cut_local(
                     allowed = _kept(right, counts, among, met, cell_q, cell_s, first, rule, log_l, totals, nodes, node_totals, buffers, reached)
                 if allowed:
                     middle = start + left
-                    move(codes, rows, a, start, middle, stop, last, dealt, rule[RELAXED], wrong)
+                    move(codes, rows, a, start, middle, stop, last, rule[RELAXED], histogram, wrong)
                     break
         if middle > start:
             waiting = put(stack, waiting, start, middle, stop)
