@@ -65,7 +65,8 @@ FailedCut = tuple[FailedLine, ...]
 def failed_cuts(persons: Persons, groups: Groups, least: int, most: int, *, least_width: bool) -> Iterator[FailedCut | None]:
     """All cuts that failed by the values, None in the place of one that parts more than ``most`` cells.
 
-    ``groups``: the values of the cells; ``least``: the least size of a group; ``least_width``: whether other cuts come before those at medians. ReleaseError where the groups are none that such cuts make.
+    ``groups``: the values of the cells; ``least``: the least size of a group; ``least_width``: whether other cuts come before those at medians.
+    ReleaseError where the groups are none that such cuts make.
     """
     stack = [np.arange(len(persons.codes))]
     while stack:
