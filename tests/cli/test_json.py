@@ -101,7 +101,7 @@ def made_up_demo(to: Path) -> demo.Demo:
         demo.Outcome(method=way, persons=6127, exposed_by_box=1406, exposed_by_person=1406, counterfeits=(0, 0, 1, 6, 12), suppressed=(0, 20, 35, 48, 67), verified=True, seconds=1.5)
         for way in demo.WAYS
     ]  # fmt: skip
-    return demo.Demo(rows=19609, persons=6127, outcomes=ways, report=to / "releases" / "remembering-5.html", seconds=8.0)
+    return demo.Demo(rows=19609, persons=6127, outcomes=ways, report=to / "releases" / "remembering-5.html", picture=to / "exposed.svg", seconds=8.0)
 
 
 def test_demo(ward, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,7 +95,7 @@ def test_what_does_not_hold_is_exit_code_1(clinic) -> None:
 def test_every_text_form_says_the_same(clinic) -> None:
     """Without --json: the counts, the checks and the ways on, as text."""
     for said, words in (
-        (clinic("verify", "releases/clinic-1"), ["Release 1", "m-uniqueness", "holds", "not checked"]),
+        (clinic("verify", "releases/clinic-1", "--details"), ["Release 1", "m-uniqueness", "holds", "not checked"]),
         (clinic("attack", "intersection", "releases/clinic-1", *ORIGINALS[:2], "--identifier", "patient"), ["exposed", "candidates left"]),
         (clinic("series", "show", "clinic", "--ledger", "clinic.db"), ["promises: m-invariance", "clinic-2"]),
         (clinic("series", "list", "--ledger", "sqlite:///clinic.db"), ["clinic", "m-invariance"]),

@@ -26,6 +26,7 @@ MEGABYTES: Final = 2048
 """So much memory may a command use beyond what the process holds that it is a fork of; it is not given more than twice as much."""
 CODES: Final = {0: "done", 1: "does not hold", 2: "refused"}
 SPOKEN: Final = re.compile(rb"phalanx: [^\n]*\n")
+NOTE: Final = re.compile(rb"phalanx: \d+ report\(s\) beside the releases are passed over\.\n")
 NEVER: Final = {
     "a traceback": rb"Traceback \(most recent call last\)|^  File \"",
     "a panic": rb"panicked at|RUST_BACKTRACE|PanicException|pyo3_runtime",
@@ -160,6 +161,7 @@ def broken(outcome: Outcome, out: bytes, err: bytes) -> list[str]:
         faults.append(f"it ended by {outcome.ended}")
     if outcome.seconds > SECONDS:
         faults.append(f"it took more than {SECONDS} seconds")
+    err = NOTE.sub(b"", err)
     if outcome.megabytes > MEGABYTES:
         faults.append(f"it took more than {MEGABYTES} MB")
     if outcome.ended != "refused":

@@ -28,7 +28,7 @@ def demo(
     show_text(f"{found.rows:,} person-years of {found.persons:,} persons, {len(RELEASES)} yearly releases; sensitive: years of schooling\n")
     show_table(
         "Persons exposed by intersecting the releases",
-        ["method", "by box", "worst case", "counterfeits", "suppressed", "verified"],
+        ["method", "by box", "at worst", "counterfeits", "suppressed", "verified"],
         [
             [o.method, o.exposed_by_box, o.exposed_by_person, " ".join(map(str, o.counterfeits)), sum(o.suppressed), "holds" if o.verified else "FAILS"]
             for o in found.outcomes
@@ -36,7 +36,7 @@ def demo(
         right=(1, 2, 3, 4),
     )
     show_text("\nby box: to somebody who knows everybody's age, sex, children, income, …")
-    show_text("worst case: to somebody who knows which group everybody was published in")
+    show_text("at worst: to somebody who knows which group everybody was published in")
     typer.echo(f"\nas a picture: {found.picture}")
     typer.echo(f"report of the last release: {found.report}")
     typer.echo(f"look inside: phalanx series list --ledger {to / 'demo.db'}")
