@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from phalanx.guarantees.sentences import at_most
 
 from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.registry import from_parameters
 from phalanx.methods.safe_sampling.schemes import FixedScheme
 from phalanx.release.folder import Release
 from phalanx.release.forms.perturbed import Perturbed
@@ -24,7 +26,7 @@ from phalanx.release.forms.recoded import Recoded, recode
 from phalanx.release.manifest import Manifest, PublishedAttribute
 from phalanx.report.figures import Figures
 from phalanx.report.page import render
-from phalanx.report.privacy import Privacy, limits, shown
+from phalanx.report.privacy import Privacy
 from phalanx.report.promises import in_words, warnings
 from phalanx.report.recodings import how
 from report.reader import Page
@@ -48,6 +50,13 @@ SCHEMA = Schema(
 SCHEME: dict[str, Any] = {
     "age": {"low": 0, "high": 100, "width": 20}, "zip": 1, "pay": 1, "since": {"low": date(2020, 1, 1), "high": date(2021, 1, 1), "widths": [30], "level": 1},
 }  # fmt: skip
+
+
+def limits(promise: Mapping[str, Any], rows: int) -> dict[str, str]:
+    """What differential privacy leaves out in a release of so many rows."""
+    manifest = release(recoded(), promise=promise).manifest
+    found: Any = from_parameters(promise)
+    return dict(found.limits(manifest.model_copy(update={"rows": rows})))
 
 
 def recoded(table: pl.DataFrame = ROWS, schema: Schema = SCHEMA, scheme: Mapping[str, Any] = SCHEME, k: int = 3) -> Recoded:
@@ -213,8 +222,8 @@ def test_what_is_not_promised_stands_at_the_top() -> None:
     told = dict(warnings(release(recoded()).manifest))
     assert list(told) == ["About one row, and this series alone"]
     assert all(text.index(headline) < text.index("What is promised") for headline in told)
-    assert list(dict(limits(PROMISE, rows=999_999))) == list(told)
-    assert list(dict(limits(PROMISE, rows=1_000_000))) == ["Delta is large for so many rows", *told]
+    assert list(limits(PROMISE, rows=999_999)) == list(told)
+    assert list(limits(PROMISE, rows=1_000_000)) == ["Delta is large for so many rows", *told]
     assert [headline for headline, _ in warnings(release(recoded(), not_for_publication=True).manifest)] == ["Not for publication", *told]
 
 
@@ -227,11 +236,10 @@ def test_two_rows_cost_more_than_twice_delta() -> None:
     excess = shows[2] - factor**2 * shows[0]
     assert excess == (1 + factor) * delta > 2 * delta
 
-    promise = Privacy.of(PROMISE | {"epsilon": math.log(2), "delta": "1/100"})
-    epsilon, two = promise.of_two_rows
-    assert epsilon == 2 * promise.epsilon and abs(two - excess) < Fraction(1, 10**15)
-    assert Privacy.of(PROMISE | {"epsilon": 900}).of_two_rows[1] == 1
-    text = dict(limits(PROMISE, rows=1))["About one row, and this series alone"]
+    of_two = "About one row, and this series alone"
+    assert f"epsilon is 1.387 and delta {at_most(excess)}: twice" in limits(PROMISE | {"epsilon": math.log(2), "delta": "1/100"}, rows=1)[of_two]
+    assert "epsilon is 1800 and delta 1: twice" in limits(PROMISE | {"epsilon": 900}, rows=1)[of_two]
+    text = limits(PROMISE, rows=1)[of_two]
     assert "exchanged for another, epsilon is 2 and delta 3.719e-6: twice epsilon, and 1 + e^epsilon times delta." in text
 
 
@@ -246,9 +254,9 @@ def test_a_promise_that_means_nothing_is_shown_as_it_is(said: dict[str, Any]) ->
 def test_figures_are_rounded_against_us() -> None:
     """What is promised at most is never shown as less."""
     numbers = [Fraction(1, 3), Fraction(10, 3), Fraction("1.00001"), Fraction(7, 10**9), Fraction("0.99999")]
-    assert [shown(x) for x in numbers] == ["0.3334", "3.334", "1.001", "7e-9", "1"]
-    assert all(Fraction(shown(x)) >= x for x in numbers)
-    assert shown(0) == "0" and shown(Fraction(1, 999)) == "0.001002"
+    assert [at_most(x) for x in numbers] == ["0.3334", "3.334", "1.001", "7e-9", "1"]
+    assert all(Fraction(at_most(x)) >= x for x in numbers)
+    assert at_most(0) == "0" and at_most(Fraction(1, 999)) == "0.001002"
 
 
 def test_the_page_stands_alone() -> None:

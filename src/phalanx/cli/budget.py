@@ -137,7 +137,7 @@ def _solved(asked: Mapping[str, Any], accounting: "Accounting", epsilon_scheme: 
 
 
 def _show_promises(given: str, both: "Mapping[Accounting, Promise]", why: str, cell: int | None) -> None:
-    from phalanx.report.charts import percent
+    from phalanx.guarantees.sentences import percent
 
     header = ["accounting", "epsilon", "beta", "k", "delta", "an image needs about" if cell is None else f"published of a cell of {cell:,}"]
     rows = []

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from phalanx.exact import Number, bounded, plain
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.l_diversity import check_shares
+from phalanx.guarantees.sentences import one_in
 from phalanx.guarantees.views.groups import Groups, Published
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -34,3 +35,10 @@ class AnatomyDiversity:
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": plain(self.l)}
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence."""
+        return (
+            f"In no bucket do more than {one_in(self.l)} of the persons have the same sensitive value: whoever knows all quasi-identifiers of somebody in the "
+            f"table finds their bucket, and links them with no value with a probability above {one_in(self.l)} (anatomy's l-diversity)."
+        )

@@ -2,16 +2,17 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, runtime_checkable
 
 import polars as pl
 
 from phalanx.exact import rounded
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+from phalanx.release.manifest import Manifest
 
 _DIGITS: Final = (4, 6, 9, 17)
 """So many of them are tried until two figures that differ differ as shown."""
@@ -87,7 +88,11 @@ def _shown(figure: float | Fraction | str | None, *, up: bool, digits: int = _DI
 
 
 class Guarantee(Protocol):
-    """A frozen dataclass of the promise's parameters."""
+    """A frozen dataclass of the promise's parameters; found by the entry point of its name, in the group ``phalanx.guarantees``.
+
+    It may be ``Worded``, ``Limited`` and ``Graded`` too. ``variants``, where it has some, are other names of it, each with the parameters that it stands for;
+    each needs an entry point of its own.
+    """
 
     name: ClassVar[str]
     forms: ClassVar[tuple[str, ...]]
@@ -98,3 +103,34 @@ class Guarantee(Protocol):
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
+
+
+@runtime_checkable
+class Worded(Protocol):
+    """A guarantee that has a sentence for the report; of any other one, name and parameters are shown."""
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence; ``sensitive``: whether the release names a sensitive attribute."""
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A guarantee that says in the report what it leaves out."""
+
+    def limits(self, manifest: Manifest, earlier: Sequence[Manifest] = (), *, reidentified: float | None = None) -> Iterator[tuple[str, str]]:
+        """What whoever hands out this release must know, as (headline, sentence).
+
+        ``earlier`` are the manifests of the releases before it; ``reidentified`` is the share of persons whose row an adversary names who knows how the
+        release was made, where that was measured.
+        """
+
+
+@runtime_checkable
+class Graded(Protocol):
+    """A guarantee that knows how much it promises; of any other one, parameters are compared by what their names mean everywhere (``strength``)."""
+
+    def promises_nothing(self) -> str:
+        """Why every table keeps this promise; empty where not every one does."""
+
+    def weaker_than(self, before: Any) -> Iterator[str]:
+        """What this promises less than ``before``, a guarantee of the same class; nothing where it promises as much, or more."""

@@ -49,3 +49,7 @@ class KAnonymity:
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "k": self.k}
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence."""
+        return f"By the quasi-identifiers everybody is one of at least {self.k}: every group has at least {self.k} rows (k-anonymity)."

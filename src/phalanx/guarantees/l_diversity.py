@@ -13,6 +13,7 @@ import numpy as np
 from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.entropy import effective_numbers, entropy_fails
+from phalanx.guarantees.sentences import one_in, ordinal
 from phalanx.guarantees.views.groups import Groups, Published
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -37,6 +38,10 @@ class FrequencyDiversity:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": plain(self.l)}
 
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence."""
+        return f"In every group no sensitive value stands in more than {one_in(self.l)} of the rows (frequency l-diversity)."
+
 
 @dataclass(frozen=True)
 class DistinctDiversity:
@@ -56,6 +61,10 @@ class DistinctDiversity:
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": self.l}
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence."""
+        return f"Every group has at least {self.l} different sensitive values (distinct l-diversity)."
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,10 @@ class EntropyDiversity:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": plain(self.l)}
 
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence."""
+        return f"In every group the sensitive values are at least as mixed as {plain(self.l)} equally frequent ones, measured by entropy (entropy l-diversity)."
+
 
 @dataclass(frozen=True)
 class RecursiveDiversity:
@@ -101,6 +114,13 @@ class RecursiveDiversity:
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "c": plain(self.c), "l": self.l}
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence."""
+        return (
+            f"In every group the most frequent sensitive value is less than {plain(self.c)} times as frequent as the {ordinal(self.l)} most frequent and all "
+            "rarer ones together (recursive (c,l)-diversity)."
+        )
 
 
 def recursive_ratio(groups: Groups, l: int) -> tuple[Fraction | None, int]:

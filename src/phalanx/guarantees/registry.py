@@ -1,43 +1,35 @@
-"""Guarantees by the name under which a manifest lists them."""
+"""Guarantees by the name under which a manifest lists them: ours, and those of other packages."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, Final
 
-from phalanx.errors import PlanError, ReleaseError, did_you_mean
-from phalanx.guarantees.anatomy import AnatomyDiversity
+from phalanx.errors import ExtraError, PlanError, ReleaseError, did_you_mean
 from phalanx.guarantees.base import Guarantee
-from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
-from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
-from phalanx.guarantees.k_anonymity import KAnonymity
-from phalanx.guarantees.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
-from phalanx.guarantees.m_invariance.guarantee import CONSECUTIVE, MInvariance
-from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
-from phalanx.guarantees.mutual_cover.guarantee import MutualCover
-from phalanx.guarantees.slicing.counting import SlicedCounting
-from phalanx.guarantees.slicing.guarantee import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
-from phalanx.guarantees.t_closeness import Closeness
+from phalanx.installed import Installed
 
-_ALL: tuple[type[Any], ...] = (
-    KAnonymity,
-    FrequencyDiversity,
-    DistinctDiversity,
-    EntropyDiversity,
-    RecursiveDiversity,
-    Closeness,
-    MUniqueness,
-    MInvariance,
-    GlobalGuarantee,
-    SlicedDiversity,
-    SlicedCounting,
-    SlicedDistinct,
-    SlicedRecursive,
-    SlicedCloseness,
-    AnatomyDiversity,
-    MutualCover,
-    DifferentialPrivacy,
-)
-KNOWN: Mapping[str, Callable[..., Guarantee]] = {cls.name: cls for cls in _ALL}
+OURS: Final[Mapping[str, str]] = {
+    "k-anonymity": "phalanx.guarantees.k_anonymity:KAnonymity",
+    "frequency l-diversity": "phalanx.guarantees.l_diversity:FrequencyDiversity",
+    "distinct l-diversity": "phalanx.guarantees.l_diversity:DistinctDiversity",
+    "entropy l-diversity": "phalanx.guarantees.l_diversity:EntropyDiversity",
+    "recursive (c,l)-diversity": "phalanx.guarantees.l_diversity:RecursiveDiversity",
+    "t-closeness": "phalanx.guarantees.t_closeness:Closeness",
+    "m-uniqueness": "phalanx.guarantees.m_invariance.m_uniqueness:MUniqueness",
+    "m-invariance": "phalanx.guarantees.m_invariance.guarantee:MInvariance",
+    "m-invariance (consecutive releases)": "phalanx.guarantees.m_invariance.guarantee:MInvariance",
+    "global guarantee": "phalanx.guarantees.global_guarantee.guarantee:GlobalGuarantee",
+    "l-diverse slicing": "phalanx.guarantees.slicing.guarantee:SlicedDiversity",
+    "l-diverse slicing, counted": "phalanx.guarantees.slicing.counting:SlicedCounting",
+    "distinct l-diverse slicing": "phalanx.guarantees.slicing.guarantee:SlicedDistinct",
+    "recursive (c,l)-diverse slicing": "phalanx.guarantees.slicing.guarantee:SlicedRecursive",
+    "t-close slicing": "phalanx.guarantees.slicing.guarantee:SlicedCloseness",
+    "anatomy's l-diversity": "phalanx.guarantees.anatomy:AnatomyDiversity",
+    "mutual cover": "phalanx.guarantees.mutual_cover.guarantee:MutualCover",
+    "differential privacy": "phalanx.guarantees.differential_privacy.guarantee:DifferentialPrivacy",
+}
+"""What ``pyproject.toml`` lists too, so that whoever looks for entry points finds all of them alike."""
+KNOWN: Final = Installed("phalanx.guarantees", OURS)
 
 
 def from_parameters(public: Mapping[str, Any]) -> Guarantee:
@@ -47,17 +39,21 @@ def from_parameters(public: Mapping[str, Any]) -> Guarantee:
     KAnonymity(k=3)
     """
     name, parameters = public.get("name"), {key: value for key, value in public.items() if key != "name"}
-    if name == MInvariance.name + CONSECUTIVE:
-        name, parameters = MInvariance.name, parameters | {"consecutive": True}
     if not isinstance(name, str) or name not in KNOWN:
         hint = did_you_mean(str(name), KNOWN) or "; known are " + ", ".join(KNOWN) + "."
         raise ReleaseError(f"the manifest promises {name!r}, which no check is known for{hint}")
-    takes = fields(KNOWN[name])  # type: ignore[arg-type]
+    try:
+        cls = KNOWN[name]
+    except ExtraError as error:
+        raise ReleaseError(f"what the manifest promises cannot be checked: {error}") from None
+    parameters |= getattr(cls, "variants", {}).get(name, {})
+    takes = fields(cls)
     if unknown := [key for key in parameters if key not in {f.name for f in takes}]:
         raise ReleaseError(f"the manifest promises {name} with an unknown parameter {unknown[0]!r}; it takes {', '.join(f.name for f in takes)}.")
-    if missing := [f.name for f in takes if f.default is MISSING and f.name not in parameters]:
+    if missing := [f.name for f in takes if f.default is MISSING and f.default_factory is MISSING and f.name not in parameters]:
         raise ReleaseError(f"the manifest promises {name} without its parameter {missing[0]!r}; ask the publisher for the folder again.")
     try:
-        return KNOWN[name](**parameters)
+        guarantee: Guarantee = cls(**parameters)
     except PlanError as error:
         raise ReleaseError(f"the manifest promises {name} with a wrong parameter: {error}") from None
+    return guarantee

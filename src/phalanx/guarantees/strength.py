@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from phalanx.errors import ReleaseError
 from phalanx.exact import exact
-from phalanx.guarantees.base import Guarantee
+from phalanx.guarantees.base import Graded, Guarantee
 from phalanx.guarantees.registry import from_parameters
 
 _NOTHING: Final[Mapping[str, str]] = {
@@ -24,7 +24,10 @@ _COSTS_NOTHING: Final = ("name", "beta", "accounting", "epsilon_scheme")
 
 def promises_nothing(public: Mapping[str, Any]) -> str:
     """Why what a manifest lists is kept by every table; empty where it is not. ReleaseError where it lists no guarantee."""
-    given = from_parameters(public).parameters()
+    guarantee = from_parameters(public)
+    if isinstance(guarantee, Graded):
+        return guarantee.promises_nothing()
+    given = guarantee.parameters()
     if "c" in given:  # recursive diversity: with l = 1 the largest share is below c
         return f"l = {given['l']} with c = {given['c']} promises nothing: no share is above 1" if given["l"] == 1 and exact(given["c"], "c") > 1 else ""
     if given.get("protected") == [] and not given.get("permanent"):
@@ -43,7 +46,7 @@ def weakened(now: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any
     except ReleaseError:  # which is told elsewhere
         return
     for guarantee in earlier:
-        alike = [found for found in later if found.name == guarantee.name]
+        alike = [found for found in later if type(found) is type(guarantee)]
         if not alike:
             yield f"it no longer promises {guarantee.name}, which the release before it does"
             continue
@@ -54,6 +57,9 @@ def weakened(now: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any
 
 def _less(now: Guarantee, before: Guarantee) -> Iterator[str]:
     """What of a promise asks for less than before, or for something that cannot be compared."""
+    if isinstance(now, Graded):
+        yield from now.weaker_than(before)
+        return
     mine, theirs = vars(now), vars(before)
     for word in theirs:
         if word in _COSTS_NOTHING or mine[word] == theirs[word]:

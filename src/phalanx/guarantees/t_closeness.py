@@ -59,6 +59,13 @@ class Closeness:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "t": plain(self.t), "distance": self.distance}
 
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence."""
+        return (
+            f"In every group the sensitive values are distributed as in the whole table, up to a distance of {plain(self.t)} ({self.distance} distance; "
+            "t-closeness)."
+        )
+
 
 def farthest(groups: Groups, distance: Distance) -> tuple[Fraction, int]:
     """The largest distance of a group from the whole table, and the group's place; ReleaseError where a hierarchy is needed and missing."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
+from phalanx.guarantees.sentences import percent
+
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 20, 20, 26
 _CHARACTER: Final = 8.5
 """How wide a character is at most, at the size that a telephone shows; no two labels touch."""
@@ -75,16 +77,3 @@ class Bars:
 
 def _room(texts: Sequence[str]) -> float:
     return _CHARACTER * max(map(len, texts), default=0)
-
-
-def percent(share: float) -> str:
-    """A share with one decimal; what is above 0 is never shown as 0, and what is below 1 never as 100.
-
-    >>> [percent(x) for x in (0, 0.0001, 0.125, 0.9999, 1)]
-    ['0%', '<0.1%', '12.5%', '>99.9%', '100%']
-    """
-    if share in (0, 1):
-        return f"{share:.0%}"
-    if share < 0.0005:
-        return "<0.1%"
-    return f"{share:.1%}" if share < 0.9995 else ">99.9%"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.sentences import at_most, percent
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.bucketized import Bucketized
@@ -19,11 +20,11 @@ from phalanx.release.forms.sliced import Sliced
 from phalanx.release.manifest import Manifest
 from phalanx.report import promises
 from phalanx.report.adversaries import Disclosure, Question, by_informed, reasons, told
-from phalanx.report.charts import Bars, percent
+from phalanx.report.charts import Bars
 from phalanx.report.correlations import Correlations
 from phalanx.report.figures import Figures, size_histogram
 from phalanx.report.privacy import NAME as PRIVACY
-from phalanx.report.privacy import Privacy, short, shown
+from phalanx.report.privacy import Privacy, short
 from phalanx.report.recodings import Recoding
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def render(
     return _template().render(
         manifest=manifest,
         promises=[promises.in_words(g, sensitive=form.sensitive is not None) for g in manifest.guarantees],
-        warnings=promises.warnings(manifest, [r.manifest for r in ordered[:-1]], suppressed_values=sum(taken_out.values()), named=by_informed(adversaries)),
+        warnings=promises.warnings(
+            manifest, [r.manifest for r in ordered[:-1]], suppressed_values=sum(taken_out.values()), reidentified=by_informed(adversaries)
+        ),
         known_method=promises.KNOWN_METHOD,
         settings=promises.settings({key: value for key, value in manifest.method.items() if key != "name"}),
         checks=checks,
@@ -114,7 +117,7 @@ def _privacy(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str, Any] |
     except (KeyError, ValueError, ArithmeticError):
         return None
     cost = promise.cost(manifest.number, summary.get("spent") or {})
-    return {"promise": promise, "deltas": promise.deltas, "cost": cost, "beta": f"{float(promise.beta):.6g}", "delta": short(promise.delta), "shown": shown}
+    return {"promise": promise, "deltas": promise.deltas, "cost": cost, "beta": f"{float(promise.beta):.6g}", "delta": short(promise.delta), "shown": at_most}
 
 
 def _roles(form: Form) -> dict[str, list[str]]:

@@ -17,9 +17,12 @@ from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.recoded import Images, cell_faults, unlike_attributes
 from phalanx.guarantees.differential_privacy.composed import MOST_ROWS, theorem_together, tight_together
 from phalanx.guarantees.differential_privacy.hockey_stick import Bound, theorem_applies, theorem_delta, tight_delta
+from phalanx.guarantees.differential_privacy.logarithms import exp_bounds
+from phalanx.guarantees.sentences import at_most
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.forms.recoded import Recoded
+from phalanx.release.manifest import Manifest
 
 Accounting = Literal["tight", "theorem"]
 
@@ -101,6 +104,39 @@ class DifferentialPrivacy:
         if self.budget is not None:
             said["budget"] = {key: readable(most) for key, most in self.budget.items()}
         return said
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence that says what it means for one row."""
+        epsilon, delta = exact(self.epsilon, "epsilon"), at_most(exact(self.delta, "delta"))
+        factor, sure = exp_bounds(epsilon)[1], 1 / (1 + math.exp(-epsilon))
+        return (
+            f"This release tells hardly anything of whether any one row was in the table (differential privacy, epsilon = {at_most(epsilon)}, delta = {delta}). "
+            f"Whatever it could show is at most {at_most(factor)} times (e^{at_most(epsilon)}) as probable with the row as without it, and without as with, but for "
+            f"an excess of {delta} in probability. So whoever held it for as likely as not that the row is there is at most {math.ceil(1000 * sure) / 10:g}% "
+            "sure afterwards, whatever else they know."
+        )
+
+    def limits(self, manifest: Manifest, earlier: Sequence[Manifest] = (), *, reidentified: float | None = None) -> Iterator[tuple[str, str]]:
+        """What differential privacy of one row leaves out."""
+        epsilon, delta = exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
+        if manifest.rows * delta >= 1:
+            yield (
+                "Delta is large for so many rows",
+                (
+                    f"With a delta of {at_most(delta)} a method could publish some of {manifest.rows:,} rows as they are and keep its promise. This method does not do "
+                    "that, but the figure promises little; choose a delta far below 1 divided by the number of rows."
+                ),
+            )
+        of_two = at_most(min(Fraction(1), (1 + exp_bounds(epsilon)[1]) * delta))
+        yield (
+            "About one row, and this series alone",
+            (
+                "Whoever has several rows in the table is promised less. With two, or where one row is exchanged for another, epsilon is "
+                f"{at_most(2 * epsilon)} and delta {of_two}: twice epsilon, and 1 + e^epsilon times delta. What is published elsewhere about the same table comes on "
+                "top, and is in none of the figures here. Where rows say much of each other, as those of relatives may, the rows of one tell of the other. What the "
+                "release teaches about people in general may be believed of anybody, in the table or not."
+            ),
+        )
 
     def _verdict(self, part: str, bound: float | Fraction | str, worst: Any, *, holds: bool, note: str, worst_cases: pl.DataFrame | None = None) -> Verdict:
         cases = pl.DataFrame() if worst_cases is None else worst_cases

@@ -16,11 +16,13 @@ from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.global_guarantee import cohorts
 from phalanx.guarantees.global_guarantee.breach import Series
 from phalanx.guarantees.global_guarantee.carried import Exposed, shape_faults, succession_faults
+from phalanx.guarantees.sentences import named, one_in
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.members import counted_faults, mapping_faults, members
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.exposures import Exposures
 from phalanx.release.folder import Release
+from phalanx.release.manifest import Manifest
 
 Bools = npt.NDArray[np.bool_]
 
@@ -60,6 +62,41 @@ class GlobalGuarantee:
             if getattr(self, key):
                 said[key] = list(getattr(self, key))
         return said
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence, with the values that it is about."""
+        these = "all values" if self.protected == "all" else named(self.protected)
+        if self.unprotected and self.protected == "all":
+            these += f" but {named(self.unprotected)}"
+        if self.permanent:
+            these += f"; permanent: {named(self.permanent)} (whoever stood in one group with a permanent value stands with the same people ever after)"
+        return (
+            "For everybody and each protected sensitive value, the probability of having been linked to it in at least one release of this series so far is at most "
+            f"{one_in(self.l)}, even for somebody who knows in which group of every release everybody is (global guarantee). Protected: {these}."
+        )
+
+    def limits(self, manifest: Manifest, earlier: Sequence[Manifest] = (), *, reidentified: float | None = None) -> Iterator[tuple[str, str]]:
+        """What the promise leaves out (docs/explanation/known-limits.md)."""
+        if any(other.registered for other in (*earlier, manifest)):
+            yield (
+                "Only against those who do not know who is in the table",
+                (
+                    "Registered persons without a row count as members of groups. Whoever knows that they are absent knows that only the rows of a group are left, "
+                    "and may link its members to a value with more than is promised."
+                ),
+            )
+        if self.protected != "all" or self.unprotected:
+            yield (
+                "Unprotected values are promised nothing",
+                "All rows of a group may hold the same unprotected value, which then tells it of everybody in the group.",
+            )
+        lasting = (
+            "Values that stay are named as permanent, and counterfeits stand for absent members of their groups: "
+            "the promise does not hold against somebody who can tell one from a real row."
+            if self.permanent
+            else "No value is named as permanent: one that stays with a person, such as a chronic disease, is not covered."
+        )
+        yield "For values that come and go", f"What a person has in one release is taken to be independent of what they have in the next. {lasting}"
 
     def check(self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
         """Each release alone, persons and groups, ever linked, and what is carried on or permanent values."""

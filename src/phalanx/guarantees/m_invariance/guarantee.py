@@ -1,6 +1,6 @@
 """m-invariance of a series: whoever stays is published under one signature of m values (Xiao & Tao, SIGMOD 2007, Definition 7)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal
@@ -18,11 +18,14 @@ from phalanx.guarantees.views.boxes import Bools, candidate_sets
 from phalanx.guarantees.views.groups import Groups, places
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+from phalanx.release.manifest import Manifest
 
 CONSECUTIVE = " (consecutive releases)"
 _FILLED: Final = (
     "missing values were filled as in the paper, so the bound is against somebody who ignores the method: whoever knows it can name values of counterfeits"
 )
+
+_IGNORING: Final = " Places of missing values were filled as in the paper, so this is promised only against somebody who ignores the method."
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class MInvariance:
     """
 
     name: ClassVar[str] = "m-invariance"
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {name + CONSECUTIVE: {"consecutive": True}}
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     m: int
     consecutive: bool = False
@@ -74,6 +78,31 @@ class MInvariance:
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.full_name, "m": self.m, "balancing": self.balancing}
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence, and against whom it holds where places were filled as in the paper."""
+        filled = _IGNORING if self.balancing == "paper" else ""
+        if self.consecutive:
+            return (
+                f"From one release to the next, nobody's sensitive value is linked to them with more than 1/{self.m}, as long as the value persists. "
+                f"Whoever leaves and returns is not covered, nor those in whose groups they stood (m-invariance as in the paper, which forgets).{filled}"
+            )
+        return (
+            f"Over all releases of this series, nobody's sensitive value is linked to them with more than 1/{self.m}, as long as the value persists: every "
+            f"group has at least {self.m} different values, and whoever is published again, also after a gap, is published among the same values "
+            f"(m-invariance).{filled}"
+        )
+
+    def limits(self, manifest: Manifest, earlier: Sequence[Manifest] = (), *, reidentified: float | None = None) -> Iterator[tuple[str, str]]:
+        """Whom the paper's way to fill places leaves out."""
+        if self.balancing == "paper":
+            yield (
+                "Only against those who ignore the method",
+                (
+                    "Places of missing values were filled with new rows where these could be spared. Whoever knows the method sees from a counterfeit "
+                    'which value was short, and links some persons to their value with more than is promised. Set balancing = "exact" unless you are comparing with the paper.'
+                ),
+            )
 
     def _named(self, part: str) -> str:
         return f"{self.full_name}: {part}"

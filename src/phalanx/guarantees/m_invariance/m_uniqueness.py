@@ -49,3 +49,7 @@ class MUniqueness:
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "m": self.m}
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence."""
+        return f"Every group has at least {self.m} rows, all with different sensitive values (m-uniqueness)."

@@ -14,10 +14,12 @@ from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 from phalanx.guarantees.mutual_cover.originals import Beside, rows_fault
 from phalanx.guarantees.mutual_cover.output_tables import Columns, table_faults
 from phalanx.guarantees.mutual_cover.repaired import published_share
+from phalanx.guarantees.sentences import percent
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.folder import Release
 from phalanx.release.forms.perturbed import Perturbed
+from phalanx.release.manifest import Manifest
 
 Unchanged = Literal["coupled", "paper"]
 
@@ -78,6 +80,40 @@ class MutualCover:
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "delta": plain(exact(self.delta, "delta")), "changes": self.changes, "unchanged": self.unchanged}
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """What stands behind a published value, and how rows were kept from coming out as they went in."""
+        cover = (
+            "A published value of a quasi-identifier need not be that of the row's person: it was drawn among the values of a group of similar persons, from at "
+            f"least {self.tuples} of whom it could stem, and no single person accounts for more than {self.delta} of the chance that the group publishes it (mutual "
+            "cover). Which rows are a group is not published. Of sensitive values nothing is promised."
+        )
+        if self.unchanged == "paper":
+            return (
+                f"{cover} Rows that came out with all of their person's quasi-identifiers were changed afterwards"
+                " (the paper's way), so this holds for how values were drawn at first, and not for what is published."
+            )
+        least = "at least one quasi-identifier shows" if self.changes == 1 else f"at least {self.changes} quasi-identifiers show"
+        return f"{cover} In every row {least} another value than the person's own, which is part of how values are drawn and costs none of that cover."
+
+    def limits(self, manifest: Manifest, earlier: Sequence[Manifest] = (), *, reidentified: float | None = None) -> Iterator[tuple[str, str]]:
+        """What the promise leaves out (docs/explanation/mutual-cover.md); rows that are recognised, where no bound of the plan allows it."""
+        if reidentified is not None and reidentified > exact(self.delta, "delta") and "informed" not in manifest.method.get("bounds", {}):
+            yield (
+                "Rows can be recognised",
+                (
+                    f"Whoever knows somebody's quasi-identifiers, and how this release was made, names the right row for {percent(reidentified)} of the persons. Delta does "
+                    "not bound this: it bounds how much of one value may stem from one person. Where it is too much, bound it by [method.bounds], or lower delta."
+                ),
+            )
+        if self.unchanged == "paper":
+            yield (
+                "What is published is not what the tables say",
+                (
+                    "Rows that came out unchanged were changed once more, in the paper's way, outside of the tables that the promise is about. Some published values "
+                    'may stem from one person almost for sure. Set unchanged = "coupled" unless you are comparing with the paper.'
+                ),
+            )
 
     def _verdict(self, part: str, bound: int | Fraction, worst: int | Fraction | None, *, holds: bool, note: str) -> Verdict:
         return Verdict(name=f"{self.name}: {part}", bound=bound, worst=worst, holds=holds, note=note)

@@ -22,6 +22,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain
 from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.sentences import one_in
 from phalanx.guarantees.slicing.guarantee import SlicedDiversity
 from phalanx.guarantees.slicing.posterior import Floats, matches
 from phalanx.guarantees.views.groups import Groups
@@ -81,6 +82,15 @@ class SlicedCounting:
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": plain(self.l)}
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence; in other words where no attribute is sensitive."""
+        if not sensitive:
+            return "Since that holds in every bucket, it holds for whoever counts who must be in which bucket (l-diverse slicing, counted)."
+        return (
+            "Whoever knows all quasi-identifiers of everybody in the table, and counts who must be in which bucket, links nobody with a sensitive value with a "
+            f"probability above {one_in(self.l)}; where buckets lean on each other this probability is an estimate (l-diverse slicing, counted)."
+        )
 
 
 def _largest(view: View, groups: Groups, microdata: Microdata, bound: Fraction) -> tuple[Fraction, int]:

@@ -22,6 +22,7 @@ from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain, whole
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.l_diversity import recursive_ratio
+from phalanx.guarantees.sentences import one_in, ordinal
 from phalanx.guarantees.slicing.posterior import MOST_CANDIDATES, Distribution, Figure, Floats, Rough, candidates, largest, matches, roughly, worst
 from phalanx.guarantees.t_closeness import domain_places, farthest
 from phalanx.guarantees.views.groups import Groups
@@ -95,6 +96,20 @@ class SlicedDiversity:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": plain(self.l)}
 
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence; in other words where no attribute is sensitive."""
+        share = one_in(self.l)
+        if not sensitive:
+            return (
+                f"No attribute is named as sensitive, so every column is treated as if it were: in no bucket do more than {share} of the persons have the same in "
+                f"a column. Whoever knows what somebody in the table has in all other columns links them with nothing in that one with a probability above {share} "
+                "(l-diverse slicing)."
+            )
+        return (
+            f"Whoever knows all quasi-identifiers of somebody in the table links them with no sensitive value with a probability above {share}, over all buckets "
+            "that this person may be in, each bucket being as likely as the other, or each row (l-diverse slicing)."
+        )
+
 
 @dataclass(frozen=True)
 class SlicedDistinct:
@@ -136,6 +151,13 @@ class SlicedDistinct:
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "l": self.l}
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence."""
+        return (
+            f"Whoever knows all quasi-identifiers of somebody in the table is left with at least {self.l} sensitive values that may be theirs, over all "
+            "buckets that this person may be in; one of these may be far more probable than the others (distinct l-diverse slicing)."
+        )
 
 
 @dataclass(frozen=True)
@@ -191,6 +213,13 @@ class SlicedRecursive:
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "c": plain(self.c), "l": self.l}
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence."""
+        return (
+            "For whoever knows all quasi-identifiers of somebody in the table, the most probable sensitive value, over all buckets that this person may be in, "
+            f"is less than {plain(self.c)} times as probable as the {ordinal(self.l)} most probable and all less probable ones together (recursive (c,l)-diverse slicing)."
+        )
 
 
 @dataclass(frozen=True)
@@ -273,6 +302,13 @@ class SlicedCloseness:
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
         return {"name": self.name, "t": plain(self.t), "distance": self.distance}
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        """The promise as a sentence."""
+        return (
+            f"For whoever knows all quasi-identifiers of somebody in the table, the sensitive values, over all buckets that this person may be in, are as "
+            f"probable as they are frequent in the whole table, up to a distance of {plain(self.t)} ({self.distance} distance; t-close slicing)."
+        )
 
 
 def _form(release: Sources) -> Sliced:

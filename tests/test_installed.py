@@ -1,0 +1,144 @@
+"""What is installed under a name: ours first, others' by entry point, and no package in the place of another."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from phalanx.installed import Installed
+from support.third_party import install
+
+from phalanx.errors import ExtraError, ReleaseError
+from phalanx.guarantees import registry
+from phalanx.guarantees.registry import from_parameters
+from phalanx.guarantees.strength import promises_nothing, weakened
+from phalanx.report.promises import in_words, warnings
+from report.test_promises import manifest
+
+ROOT = Path(__file__).resolve().parents[1]
+ROWS = '''
+"""A guarantee of somebody else."""
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from phalanx.guarantees.base import Verdict
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A release has at least so many rows."""
+
+    name: ClassVar[str] = "many rows"
+    forms: ClassVar[tuple[str, ...]] = ("generalized",)
+    rows: int = 2
+
+    def check(self, release, earlier=(), evidence=None):
+        return [Verdict(name=self.name, bound=self.rows, worst=release.form.rows, holds=release.form.rows >= self.rows)]
+
+    def parameters(self):
+        return {"name": self.name, "rows": self.rows}
+'''
+SPOKEN = f"""{ROWS}
+    def in_words(self, *, sensitive=True):
+        return f"There are at least {{self.rows}} rows."
+
+    def limits(self, manifest, earlier=(), *, reidentified=None):
+        yield "Rows are no persons", "One person may have all of them."
+
+    def promises_nothing(self):
+        return "every table has 0 rows" if self.rows == 0 else ""
+
+    def weaker_than(self, before):
+        if self.rows < before.rows:
+            yield "fewer rows"
+"""
+
+
+def rows(tmp_path: Path, patch: pytest.MonkeyPatch, source: str, name: str = "other-rows") -> dict[str, Any]:
+    install(tmp_path / name, name, {"rows": source}, {"phalanx.guarantees": {"many rows": f"{name.replace('-', '_')}.rows:Rows"}}, patch)
+    return {"name": "many rows", "rows": 3}
+
+
+@pytest.mark.parametrize("group", ["guarantees"])
+def test_ours_are_announced_too(group: str) -> None:
+    """Whoever lists entry points finds ours among them: pyproject.toml says what the registry says."""
+    announced = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][f"phalanx.{group}"]
+    assert announced == dict(registry.KNOWN.ours)
+
+
+def test_what_is_announced_is_there() -> None:
+    """Every name of ours leads to a class of that name, or one of whose variants that is."""
+    for name in registry.OURS:
+        cls = registry.KNOWN[name]
+        assert name == cls.name or name in cls.variants
+
+
+def test_a_guarantee_of_somebody_else_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its name alone; without a sentence of its own, the report shows name and parameters."""
+    public = rows(tmp_path, monkeypatch, ROWS)
+    guarantee = from_parameters(public)
+    assert guarantee.parameters() == public and "many rows" in list(registry.KNOWN)
+    assert in_words(public) == "many rows: rows = 3"
+    assert promises_nothing(public) == ""
+    assert list(weakened([public | {"rows": 2}], [public])) == ["it promises less than the release before it (many rows: rows was 3 and is 2)"]
+
+
+def test_a_guarantee_of_somebody_else_speaks_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own sentence, what it leaves out, when it promises nothing, and what is less than before."""
+    public = rows(tmp_path, monkeypatch, SPOKEN, "spoken-rows")
+    assert in_words(public) == "There are at least 3 rows."
+    assert promises_nothing(public | {"rows": 0}) == "every table has 0 rows" and promises_nothing(public) == ""
+    assert list(weakened([public | {"rows": 2}], [public])) == ["it promises less than the release before it (many rows: fewer rows)"]
+    assert list(weakened([public | {"rows": 4}], [public])) == []
+    assert list(weakened([], [public])) == ["it no longer promises many rows, which the release before it does"]
+    assert warnings(manifest(from_parameters(public))) == [("Rows are no persons", "One person may have all of them.")]
+
+
+def test_nobody_takes_the_place_of_a_check_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package that announces our name is not asked."""
+    install(tmp_path, "usurper", {"k": "raise SystemExit('asked')"}, {"phalanx.guarantees": {"k-anonymity": "usurper.k:K"}}, monkeypatch)
+    assert type(from_parameters({"name": "k-anonymity", "k": 2})).__module__ == "phalanx.guarantees.k_anonymity"
+    assert list(registry.KNOWN).count("k-anonymity") == 1
+
+
+def test_two_packages_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of them is meant, nobody knows."""
+    public = rows(tmp_path, monkeypatch, ROWS)
+    rows(tmp_path, monkeypatch, ROWS, "more-rows")
+    with pytest.raises(ReleaseError, match=r"cannot be checked: 'many rows' is announced for phalanx\.guarantees by 2 installed packages"):
+        from_parameters(public)
+
+
+def test_a_package_that_cannot_be_loaded_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One sentence, and no traceback out of somebody else's module."""
+    install(tmp_path, "broken", {"parts": "import not_there"}, {"phalanx.nothing": {"half": "broken.parts:Half"}}, monkeypatch)
+    known = Installed("phalanx.nothing", {})
+    assert "half" in known and len(known) == 1 and "third" not in known
+    with pytest.raises(ExtraError, match=r"cannot be loaded \(ModuleNotFoundError\); install that package again"):
+        known["half"]
+    with pytest.raises(KeyError):
+        known["third"]
+
+
+def test_a_guarantee_nobody_knows_is_refused_with_the_nearest() -> None:
+    """Never a silent pass."""
+    with pytest.raises(ReleaseError, match="which no check is known for; did you mean 'k-anonymity'"):
+        from_parameters({"name": "k-anonimity", "k": 2})
+
+
+def test_to_find_ours_looks_at_no_package() -> None:
+    """What is installed is read only for a name that is not ours: `phalanx verify` of our releases never pays for it."""
+    source = (
+        "import importlib.metadata as m\n"
+        "real = m.entry_points\n"
+        "def no(group):\n"
+        "    assert not group.startswith('phalanx'), 'looked'\n"
+        "    return real(group=group)\n"
+        "m.entry_points = no\n"
+        "from phalanx.guarantees.registry import from_parameters\n"
+        "print(from_parameters({'name': 'k-anonymity', 'k': 3}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "KAnonymity(k=3)", done.stderr
