@@ -26,7 +26,6 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.folder import Release
 from phalanx.release.foreign import Foreign
-from phalanx.release.forms.perturbed import Perturbed
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ def gather_evidence(
                 )
                 if (mapping := opened.groups(series, release.number)) is not None:
                     groups[release.number] = mapping
-            if drawn := [release.number for release in releases if isinstance(release.form, Perturbed)]:
+            if drawn := [release.number for release in releases if release.form.is_drawn]:
                 kept = opened.remembered(series)
                 outputs = {number: tables for number in drawn if (tables := OutputTables.of_frames(kept, number)) is not None}
     microdata = {

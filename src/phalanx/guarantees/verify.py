@@ -16,6 +16,7 @@ from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.truth import coverage
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+from phalanx.release.kinds import OURS
 
 
 def verify(releases: Sequence[Release], evidence: Evidence | None = None, *, allow_seeded: bool = False, only_last: bool = False) -> list[Verdict]:
@@ -61,6 +62,8 @@ def _contradicts(release: Release) -> str:
         return "not checked, since the buckets of the release contradict each other; see consistency"
     if row_faults(release.form):
         return "not checked, since the rows of the release are not what it says of them; see consistency"
+    if release.form.kind not in OURS and release.form.faults():
+        return "not checked, since the form of the release says that it contradicts itself; see consistency"
     if cell_faults(release.form):
         return "not checked, since the cells of the release are not what it says of them; see consistency"
     return ""
@@ -81,4 +84,4 @@ def _truth(release: Release, evidence: Evidence, *, sound: bool) -> list[Verdict
     groups = persons.join(mapping, on="person", how="left", maintain_order="left")["group"].fill_null(0)
     without_a_row = mapping.join(persons, on="person", how="anti")["group"]
     found = truth.check(release, microdata, groups.to_numpy().astype("int64"), registered=without_a_row.to_numpy().astype("int64"))
-    return [found, *([coverage.check_mapped(release, microdata, int((groups > 0).sum()))] if release.form.kind != "recoded" else [])]
+    return [found, *([coverage.check_mapped(release, microdata, int((groups > 0).sum()))] if not release.form.tells_itself_alone else [])]

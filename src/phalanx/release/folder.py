@@ -15,13 +15,10 @@ from phalanx.data.names import check_names
 from phalanx.data.sources.reading import check_size, read_parquet, refusing
 from phalanx.errors import ReleaseError
 from phalanx.release.evidence.evidence import Evidence
-from phalanx.release.form import Form
-from phalanx.release.forms.bucketized import Bucketized
+from phalanx.release.form import DESCRIBED_BY, Form
 from phalanx.release.forms.generalized import Generalized
-from phalanx.release.forms.perturbed import Perturbed
-from phalanx.release.forms.recoded import Recoded
-from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
-from phalanx.release.manifest import NAME, Manifest, PublishedAttribute, PublishedFile, Slices, digest
+from phalanx.release.kinds import form_class
+from phalanx.release.manifest import NAME, Manifest, PublishedFile, digest
 
 FORMATS: Final = ("parquet", "csv")
 
@@ -162,7 +159,7 @@ def _check_files(path: Path, manifest: Manifest) -> None:
 
 def _read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
     """Every table, from its Parquet file where there is one, else from its CSV, typed as the manifest says."""
-    names = [f.name for f in manifest.files]
+    cls, names = form_class(manifest.form), [f.name for f in manifest.files]
     tables: dict[str, pl.DataFrame] = {}
     for stem in dict.fromkeys(name.rsplit(".", 1)[0] for name in names):
         unreadable = ReleaseError(f"{path}: the {stem} file cannot be read as the manifest describes it; ask the publisher for it again.")
@@ -170,39 +167,24 @@ def _read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
             if f"{stem}.parquet" in names:
                 tables[stem] = read_parquet(path / f"{stem}.parquet", unreadable)
             else:
-                tables[stem] = read_csv(path / f"{stem}.csv", _csv_types(manifest, stem))
+                tables[stem] = read_csv(path / f"{stem}.csv", cls.csv_types(manifest, stem))
             check_names(tables[stem].columns, ReleaseError)
     return tables
 
 
 def _form(path: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> Form:
     """The form of the manifest's kind; ReleaseError where a table is missing, or one is named that the form has not."""
-    sliced = manifest.sliced
-    if (manifest.form == "sliced") != (sliced is not None):
-        raise ReleaseError(f"{path}: the manifest says {manifest.form} and does not describe its columns so; ask the publisher for the folder again.")
-    if (manifest.form == "recoded") != (manifest.scheme is not None):
-        raise ReleaseError(f"{path}: the manifest says {manifest.form} and does not describe its scheme so; ask the publisher for the folder again.")
-    needed, allowed = {"data"}, {"data"}
-    if manifest.form == "bucketized":
-        needed = allowed = {"data", "sensitive"}
-    elif sliced is not None and sliced.compact:
-        needed = allowed = {f"column-{i + 1}" for i in range(len(sliced.columns))}
-    elif manifest.form == "generalized":
-        allowed = {"data", "counterfeits", "registered"}
+    cls = form_class(manifest.form)
+    for name, what in DESCRIBED_BY.items():
+        said = getattr(manifest, name) is not None
+        if (said and cls.described_by != name) or (cls.described_by == name != "layout" and not said):
+            raise ReleaseError(f"{path}: the manifest says {manifest.form} and does not describe its {what} so; ask the publisher for the folder again.")
+    needed, allowed = cls.files(manifest)
     if absent := sorted(needed - tables.keys()):
         raise ReleaseError(f"{path}: the manifest names no {absent[0]} file; ask the publisher for the folder again.")
     if strange := sorted(tables.keys() - allowed):
         raise ReleaseError(f"{path}: the file {strange[0]} is not part of the release; remove it or ask the publisher.")
-    attributes = tuple(manifest.attributes)
-    if sliced is not None:
-        return Sliced.of_files(sliced, attributes, tables)
-    if manifest.form == "bucketized":
-        return Bucketized.of_files(attributes, tables)
-    if manifest.form == "perturbed":
-        return Perturbed.of_files(attributes, tables)
-    if manifest.scheme is not None:
-        return Recoded.of_files(manifest.scheme, attributes, tables)
-    return Generalized(tables["data"], attributes, tables.get("counterfeits"), tables.get("registered"))
+    return cls.of_folder(manifest, tables)
 
 
 def read_csv(path: Path, types: Mapping[str, Any], *, infer: bool = True) -> pl.DataFrame:
@@ -217,32 +199,6 @@ def read_csv(path: Path, types: Mapping[str, Any], *, infer: bool = True) -> pl.
         frame = pl.read_csv(path, infer_schema=infer, infer_schema_length=None, schema_overrides=doubled, try_parse_dates=False, glob=False)
     frame.columns = [name.replace('""', '"') for name in frame.columns]
     return frame
-
-
-def _csv_types(manifest: Manifest, stem: str) -> dict[str, Any]:
-    """The types of a table's columns that values alone do not tell."""
-    if stem in ("counterfeits", "registered"):
-        return {"group": pl.Int64, "count": pl.Int64}
-    of_column = {column: dtype for attribute in manifest.attributes for column, dtype in _types_of(attribute).items()}
-    if manifest.form in ("generalized", "perturbed", "recoded"):
-        return of_column
-    types: dict[str, Any] = {BUCKET: pl.Int64} if stem == "data" else {BUCKET: pl.Int64, COUNT: pl.Int64}
-    if manifest.form == "bucketized":
-        of_values = {c for a in manifest.attributes if a.role == "sensitive" for c in a.columns}
-        return types | {name: dtype for name, dtype in of_column.items() if (name in of_values) == (stem == "sensitive")}
-    form = Sliced.of_files(manifest.sliced or Slices(columns=[]), manifest.attributes, {})
-    for i in range(len(form.columns)):
-        if stem in ("data", f"column-{i + 1}"):
-            types |= {name: of_column[c] for name, c in zip(form.written(i), form.published(i), strict=True) if c in of_column}
-    return types
-
-
-def _types_of(attribute: PublishedAttribute) -> dict[str, Any]:
-    """The types of one attribute's columns; none for numbers, which are what they look like."""
-    *node, _, _ = attribute.columns if attribute.role == "quasi" and len(attribute.columns) > 1 else (None, None)
-    of_values = {"categorical": pl.String, "set": pl.String, "date": pl.Date}.get(attribute.type)
-    of_nodes = dict.fromkeys((c for c in node if c is not None), pl.String)
-    return (dict.fromkeys(attribute.columns, of_values) if of_values is not None else {}) | of_nodes
 
 
 def _check_form(path: Path, manifest: Manifest, form: Form) -> None:

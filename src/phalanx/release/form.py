@@ -1,24 +1,91 @@
-"""What all published forms have in common: tables to write, attributes to name, and groups (buckets) that persons are published in."""
+"""What all published forms have in common: tables to write, attributes to name, and what checks, adversaries and reports ask of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
 
 import polars as pl
 
-from phalanx.release.manifest import Kind, PublishedAttribute
+from phalanx.release.manifest import Manifest, PublishedAttribute
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from phalanx.data.microdata import Microdata
+
+DESCRIBED_BY: Final[Mapping[str, str]] = {"sliced": "columns", "scheme": "scheme", "layout": "layout"}
+"""The fields of a manifest that describe one form, and of what; another form's is left out."""
+
+
+class SensitiveCounts(NamedTuple):
+    """How often sensitive values stand in groups: rows of a group, a value, and how many tuples they stand for."""
+
+    groups: pl.Series
+    values: pl.Series | None
+    """None where no attribute is sensitive."""
+    times: pl.Series | None = None
+    """None where every row stands for one tuple."""
+
+
+class RandomOrder(NamedTuple):
+    """A table whose rows stand in the order of their groups, if it has any, and within a group in an order that chance gave."""
+
+    table: pl.DataFrame
+    within: Sequence[str]
+    """The columns whose order within a group is random."""
+    numbered: Sequence[str]
+    """The columns by whose values groups are not numbered."""
+
+
+class SortedCounts(NamedTuple):
+    """A table of counts that stands in the order of what it says, so that no row of the source has a part in it."""
+
+    what: str
+    """As in ``the counts of column 2 are not in order``."""
+    table: pl.DataFrame
+    by: Sequence[tuple[str, PublishedAttribute | None]]
+    """The columns that it is sorted by, and the attribute whose order counts where it has one of its own; a missing value is the least."""
+
+
+class Together(NamedTuple):
+    """Attributes that are kept together, and how often their values stand together in each group: a table of ``bucket``, their columns, and ``count``."""
+
+    names: Sequence[str]
+    counts: pl.DataFrame
 
 
 class Form(ABC):
-    """A published form, immutable: what stands in the files of a release folder."""
+    """A published form, immutable: what stands in the files of a release folder, found by the entry point of its kind in the group ``phalanx.forms``.
 
-    kind: ClassVar[Kind]
-    """The word in the manifest."""
+    What is not abstract has an answer that is right of a table of rows in groups.
+    """
+
+    kind: ClassVar[str]
+    """The word in the manifest, and the name of its entry point."""
     id_column: ClassVar[str]
-    """The column that names a row's group: ``group``, or ``bucket``."""
+    """The column that names a row's group: ``group``, or ``bucket``; empty where there is none."""
+    group_word: ClassVar[str] = "group"
+    """What people call a group of it; empty where none is published."""
+    described_by: ClassVar[str | None] = None
+    """The field of the manifest that describes its layout: ``layout``, if any, of a form of another package."""
+    read_as: ClassVar[str] = ""
+    """What stands in its files, for the report: one or two sentences."""
+    visible: ClassVar[tuple[str, str] | None] = None
+    """What can be seen in it of single persons, for the report, as (headline, sentence); None where nothing can."""
+    is_drawn: ClassVar[bool] = False
+    """Whether its values were drawn from random output tables, which are private evidence."""
+    tells_itself_alone: ClassVar[bool] = False
+    """Whether nothing but the release may be told of the table, no count and no finding."""
+
     attributes: tuple[PublishedAttribute, ...]
     table: pl.DataFrame
     """The table that most readers want, one row per tuple."""
+    counterfeits: pl.DataFrame | None = None
+    """(group, count) of rows that are counterfeits; None where the form has no word of any."""
+    registered: pl.DataFrame | None = None
+    """(group, count) of registered persons without a row; None where the form has no word of any."""
 
     @property
     @abstractmethod
@@ -29,6 +96,29 @@ class Form(ABC):
     @abstractmethod
     def groups(self) -> int:
         """How many groups there are."""
+
+    @abstractmethod
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """What is written, by the name of the file."""
+
+    @abstractmethod
+    def headers(self) -> Mapping[str, list[str]]:
+        """The columns that each table must have, by the manifest."""
+
+    @classmethod
+    @abstractmethod
+    def of_folder(cls, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> Self:
+        """The form that a folder's tables hold; ReleaseError where they cannot be such a form."""
+
+    @classmethod
+    def files(cls, manifest: Manifest) -> tuple[AbstractSet[str], AbstractSet[str]]:
+        """The tables that its folder must have, and those that it may have."""
+        return {"data"}, {"data"}
+
+    @classmethod
+    def csv_types(cls, manifest: Manifest, table: str) -> dict[str, Any]:
+        """The types of a table's columns that the values in a CSV file alone do not tell."""
+        return {column: dtype for attribute in manifest.attributes for column, dtype in types_of(attribute).items()}
 
     @property
     def has_intervals(self) -> bool:
@@ -45,17 +135,37 @@ class Form(ABC):
         """How many registered persons are in the groups without a row."""
         return 0
 
-    @abstractmethod
-    def tables(self) -> Mapping[str, pl.DataFrame]:
-        """What is written, by the name of the file."""
-
-    @abstractmethod
-    def headers(self) -> Mapping[str, list[str]]:
-        """The columns that each table must have, by the manifest."""
-
     def manifest_fields(self) -> dict[str, Any]:
-        """What the manifest says of this form alone."""
+        """What the manifest says of this form alone: the field that it is described by."""
         return {}
+
+    def sensitive_counts(self) -> SensitiveCounts:
+        """How often each sensitive value stands in each group; asked only of a form that has groups."""
+        return SensitiveCounts(self.table[self.id_column], None if self.sensitive is None else self.table[self.sensitive])
+
+    def in_random_order(self) -> Iterator[RandomOrder]:
+        """The tables whose rows' order is chance's."""
+        columns = [column for column in self.table.columns if column != self.id_column]
+        yield RandomOrder(self.table, columns, columns if self.id_column else [])
+
+    def in_sorted_order(self) -> Iterator[SortedCounts]:
+        """The tables of counts that stand in the order of what they say."""
+        yield from ()
+
+    def together(self) -> Sequence[Together]:
+        """Which attributes' values stand together, in groups; nothing where values do not stand as they are."""
+        return ()
+
+    def faults(self) -> Sequence[str]:
+        """How its files contradict each other or the manifest, one sentence each; of forms of ours the checks look for that themselves."""
+        return ()
+
+    def untrue(self, microdata: "Microdata", groups: "npt.NDArray[np.int64]") -> int | None:
+        """How many values of persons are not published as they are: ``groups`` (n,) are where each row was published, 0 for a suppressed one.
+
+        None where the form cannot tell; of forms of ours the checks find that out themselves.
+        """
+        return None
 
     def attribute(self, role: str) -> list[PublishedAttribute]:
         """The attributes of one role, in order."""
@@ -65,3 +175,11 @@ class Form(ABC):
     def sensitive(self) -> str | None:
         """The sensitive column, or None."""
         return next((a.columns[0] for a in self.attributes if a.role == "sensitive"), None)
+
+
+def types_of(attribute: PublishedAttribute) -> dict[str, Any]:
+    """The types of one attribute's columns; none for numbers, which are what they look like."""
+    *node, _, _ = attribute.columns if attribute.role == "quasi" and len(attribute.columns) > 1 else (None, None)
+    of_values = {"categorical": pl.String, "set": pl.String, "date": pl.Date}.get(attribute.type)
+    of_nodes = dict.fromkeys((c for c in node if c is not None), pl.String)
+    return (dict.fromkeys(attribute.columns, of_values) if of_values is not None else {}) | of_nodes

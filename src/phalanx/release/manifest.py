@@ -11,7 +11,6 @@ from phalanx.data.names import check_names
 from phalanx.errors import ReleaseError
 
 NAME = "release.json"
-Kind = Literal["generalized", "sliced", "bucketized", "perturbed", "recoded"]
 Suppressible = Literal["not eligible", "changed value", "no group", "spent budget"]
 """Why a method may suppress rows that stand for persons, or only their values (spent budget), where values decide which."""
 
@@ -54,11 +53,12 @@ class Manifest(_Strict):
     format: Literal["phalanx-release-1"] = "phalanx-release-1"
     series: str
     number: int = Field(ge=1)
-    form: Kind
+    form: str = Field(pattern=r"^[a-z][a-z0-9-]{0,49}$", description="generalized, sliced, bucketized, perturbed, recoded, or a form of another package")
     sliced: Slices | None = Field(default=None, description="of a sliced release only")
     scheme: dict[str, Any] | None = Field(
         default=None, description="of a recoded release only: how the recodings were chosen, and for each attribute its grid (low, high, widths) and level"
     )
+    layout: dict[str, Any] | None = Field(default=None, description="of a form of another package only: how its tables are to be read, as that form says")
     method: dict[str, Any] = Field(description="the method's name and public parameters")
     guarantees: list[dict[str, Any]] = Field(description="what is promised: each guarantee's name and parameters")
     attributes: list[PublishedAttribute]
@@ -89,7 +89,7 @@ class Manifest(_Strict):
 
     def to_bytes(self) -> bytes:
         """The canonical bytes of the manifest: what is written, and what its digest is taken of."""
-        absent = {name for name in ("registered", "sliced", "scheme") if not getattr(self, name)}
+        absent = {name for name in ("registered", "sliced", "scheme", "layout") if not getattr(self, name)}
         absent |= {name for name in ("holds_if_method_known", "may_suppress") if getattr(self, name) is None}
         # so that a release without them is written as before there were any
         return (json.dumps(self.model_dump(exclude=absent), indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()

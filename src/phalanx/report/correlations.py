@@ -1,6 +1,6 @@
 """How much the attributes of a release of buckets tell of each other: the mean-square contingency coefficient phi^2, from published tables alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.release.forms.bucketized import Bucketized
-from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
+from phalanx.release.form import Form
+from phalanx.release.forms.sliced import BUCKET, COUNT
 from phalanx.release.manifest import PublishedAttribute
 
 Floats = npt.NDArray[np.float64]
@@ -49,9 +49,9 @@ class Correlations:
     """So many attributes are left out."""
 
     @classmethod
-    def of(cls, form: Sliced | Bucketized) -> "Correlations":
+    def of(cls, form: Form) -> "Correlations":
         """Of the first ``MOST`` attributes in the order of the columns, the sensitive one among them in any case."""
-        columns, parts = _columns(form)
+        columns, parts = zip(*form.together(), strict=True)
         by_name = {a.name: a for a in form.attributes}
         held = list(dict.fromkeys(name for column in columns for name in column))
         last = [a.name for a in form.attribute("sensitive") if a.name in held[MOST:]]
@@ -90,14 +90,6 @@ class Correlations:
 
 def _first(pair: tuple[float, str, str]) -> float:
     return pair[0]
-
-
-def _columns(form: Sliced | Bucketized) -> tuple[Sequence[Sequence[str]], Sequence[pl.DataFrame]]:
-    """The columns and their parts; a bucketized release has two, of which the first shows its rows one by one."""
-    if isinstance(form, Sliced):
-        return form.columns, form.parts
-    quasi, sensitive = ([a.name for a in form.attribute(role)] for role in ("quasi", "sensitive"))
-    return (quasi, sensitive), (form.table.with_columns(pl.lit(1, dtype=pl.Int64).alias(COUNT)), form.values)
 
 
 _Joint = tuple[Ints, Ints, Floats]

@@ -11,9 +11,8 @@ import polars as pl
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import GROUP, Generalized
-from phalanx.release.forms.perturbed import Perturbed
 from phalanx.release.forms.recoded import Recoded
-from phalanx.release.forms.sliced import COUNT, Sliced
+from phalanx.release.forms.sliced import COUNT
 from phalanx.release.manifest import PublishedAttribute
 from phalanx.report.recodings import Recoding
 
@@ -114,11 +113,11 @@ class Figures:
         """Compute them from one row per group, since a group's rows share their intervals."""
         form = release.form
         quasi = form.attribute("quasi")
-        if isinstance(form, Perturbed):
-            return cls._of_rows(release.number, form)
         if isinstance(form, Recoded):
             return cls._of_images(release.number, form)
-        if not isinstance(form, Generalized):
+        if not form.id_column:
+            return cls._of_rows(release.number, form)
+        if form.kind != Generalized.kind:
             return cls._of_buckets(release.number, form)
         boxes = _boxes(form.table, list(dict.fromkeys(c for a in quasi for c in a.columns[-2:])))
         sizes = boxes[_ROWS].to_numpy().astype(np.int64)
@@ -137,7 +136,7 @@ class Figures:
         )
 
     @classmethod
-    def _of_rows(cls, number: int, form: Perturbed) -> "Figures":
+    def _of_rows(cls, number: int, form: Form) -> "Figures":
         """The same of a form without groups, whose rows show single values."""
         none = np.zeros(0, dtype=np.int64)
         shown = [Shown.of(form.table[c]) for a in form.attributes for c in a.columns]
@@ -157,9 +156,8 @@ class Figures:
         widths = []
         for attribute in form.attribute("quasi"):
             table, times = form.table, np.ones(form.rows, dtype=np.int64)
-            if isinstance(form, Sliced):
-                table = form.parts[next(i for i, column in enumerate(form.columns) if attribute.name in column)]
-                times = table[COUNT].to_numpy().astype(np.int64)
+            if (held := next((column.counts for column in form.together() if attribute.name in column.names), None)) is not None:
+                table, times = held, held[COUNT].to_numpy().astype(np.int64)
             widths.append(_width(attribute, table, times))
         return cls(
             number=number,

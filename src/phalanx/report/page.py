@@ -12,11 +12,6 @@ from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.sentences import at_most, percent
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
-from phalanx.release.forms.bucketized import Bucketized
-from phalanx.release.forms.generalized import Generalized
-from phalanx.release.forms.perturbed import Perturbed
-from phalanx.release.forms.recoded import Recoded
-from phalanx.release.forms.sliced import Sliced
 from phalanx.release.manifest import Manifest
 from phalanx.report import promises
 from phalanx.report.adversaries import Disclosure, Question, by_informed, reasons, told
@@ -68,8 +63,8 @@ def render(
     ordered = sorted(releases, key=lambda r: r.number)
     series = [Figures.of(release) for release in ordered]
     manifest, figures, form = ordered[-1].manifest, series[-1], ordered[-1].form
-    place = {Generalized: "group", Perturbed: "", Recoded: "image"}.get(type(form), "bucket")
-    intervals = place == "group" or (form.has_intervals and place != "image")
+    place = form.group_word
+    intervals = form.has_intervals and not form.tells_itself_alone
     checks = [_check(v) for v in verdicts]
     checked = [c for c in checks if c["result"] in ("holds", "fails")]
     suppressed_rows, taken_out = dict(summary.get("suppressed_rows") or {}), dict(summary.get("suppressed_values", {}))
@@ -91,7 +86,7 @@ def render(
         suppressed_values=taken_out,
         suppressed=sum(suppressed_rows.values()) if suppressed_rows else summary.get("suppressed", 0),
         private=_privacy(manifest, summary),
-        seconds=None if isinstance(form, Recoded) else summary.get("seconds"),
+        seconds=None if form.tells_itself_alone else summary.get("seconds"),
         roles=_roles(form),
         form=form,
         place=place,
@@ -100,7 +95,7 @@ def render(
         adversaries=told(adversaries, manifest.method.get("bounds", {})),
         by_informed=by_informed(adversaries),
         answers=[(answer, reasons(answer, form.kind)) for answer in answers],
-        correlations=_matrix(Correlations.of(form)) if isinstance(form, Sliced | Bucketized) else None,
+        correlations=_matrix(Correlations.of(form)) if form.together() else None,
         charts=_charts(series, place, intervals=intervals),
         series=series,
         so_far="The series so far" if series[0].number == 1 else "This release and the one before it",
@@ -123,14 +118,14 @@ def _privacy(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str, Any] |
 def _roles(form: Form) -> dict[str, list[str]]:
     """Which attributes are published how."""
     roles = {role: [a.name for a in form.attribute(role)] for role in ("quasi", "sensitive", "keep")}
-    exact = [] if isinstance(form, Generalized | Perturbed) else [a.name for a in form.attribute("quasi") if len(a.columns) == 1]
-    drawn = roles["quasi"] if isinstance(form, Perturbed) else []
+    exact = [] if form.is_drawn else [a.name for a in form.attribute("quasi") if len(a.columns) == 1]
+    drawn = roles["quasi"] if form.is_drawn else []
     return roles | {"exact": exact, "drawn": drawn, "intervals": [name for name in roles["quasi"] if name not in (*exact, *drawn)]}
 
 
 def _repeated(form: Form) -> list[str]:
     """The attributes that stand in more than one column."""
-    held = [name for column in form.columns for name in column] if isinstance(form, Sliced) else []
+    held = [name for column in form.together() for name in column.names]
     return [name for name in dict.fromkeys(held) if held.count(name) > 1]
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 from phalanx.errors import PhalanxError
 from phalanx.guarantees.base import Limited, Worded
 from phalanx.guarantees.registry import from_parameters
+from phalanx.release.kinds import form_class
 from phalanx.release.manifest import Manifest
 
 _MOST: Final = 12
@@ -46,32 +47,6 @@ def _setting(value: Any) -> str:
             f" and {len(value) - _MOST} more" if len(value) > _MOST else ""
         )
     return str(value)
-
-
-_VISIBLE: Final = {
-    "bucketized": (
-        "Who is in the table can be seen",
-        (
-            "Quasi-identifiers are published as they are, a row for each person: whoever knows those of somebody sees whether they are in the table, and in which "
-            "bucket. Only the link with the sensitive value is hidden."
-        ),
-    ),
-    "sliced": (
-        "Values can be seen, and combinations within a column",
-        (
-            "Values are published as they are, unless they are intervals, and so is what stands together in one column. A rare value, or a rare combination of "
-            "values of one column, tells whoever knows whose it is that this person is in the table."
-        ),
-    ),
-    "perturbed": (
-        "Values are real ones of other persons, and sensitive values are exact",
-        (
-            "Every row is of one person, with this person's own sensitive value; what may be wrong in it are the quasi-identifiers. Whoever knows how the rows were made, "
-            "or guesses it, can tell which rows may be somebody's. No value is invented: a rare one says that somebody in the table has it."
-        ),
-    ),
-}
-"""What a form without generalized groups does not hide, as (headline, sentence)."""
 
 
 KNOWN_METHOD: Final = (
@@ -129,15 +104,16 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
                 ),
             )
         )
-    if manifest.method.get("name") == "mondrian" or manifest.form in _VISIBLE:
+    visible = form_class(manifest.form).visible
+    if manifest.method.get("name") == "mondrian" or visible is not None:
         found.append(
             (
                 "One release at a time",
                 "The promise is about this release alone. Several releases of a changing table can be intersected; use m-invariance for a series.",
             )
         )
-    if manifest.form in _VISIBLE:
-        found.append(_VISIBLE[manifest.form])
+    if visible is not None:
+        found.append(visible)
     for guarantee in manifest.guarantees:
         with suppress(PhalanxError):
             promised = from_parameters(guarantee)

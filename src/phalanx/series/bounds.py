@@ -11,8 +11,6 @@ from phalanx.adversaries.records.omniscient import Omniscient
 from phalanx.exact import Number, exact
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-from phalanx.release.forms.perturbed import Perturbed
-from phalanx.release.forms.recoded import Recoded
 
 if TYPE_CHECKING:
     from phalanx.adversaries.opinion import Answer
@@ -29,7 +27,7 @@ def disclosed(release: Release, evidence: Evidence, bounds: Mapping[str, Number]
     ``evidence`` holds the original table, who is in which row, and the random output tables. The omniscient adversary attacks everybody where ``bounds``
     are about it, as its persons are drawn by groups and tell less than as many drawn by themselves.
     """
-    if not isinstance(release.form, Perturbed):
+    if not release.form.is_drawn:
         return []
     linked = Linkage(sample=_SAMPLE).attack([release], evidence)
     best = max((linked.at(p) for p in P_MATCH), key=_identity)
@@ -48,7 +46,7 @@ def questions(release: Release, evidence: Evidence, found: Sequence[Disclosed]) 
     """
     from phalanx.adversaries.opinion import play_none, play_one  # the learning adversaries are slow to import
 
-    if isinstance(release.form, Recoded):
+    if release.form.tells_itself_alone:
         return play_none("what it finds would say more of the original table than differential privacy allows")
     if release.form.rows > MOST_ROWS:
         why = f"beyond its budget: the release has {release.form.rows:,} rows, and up to {MOST_ROWS:,} are attacked here; play it by 'phalanx attack'"

@@ -102,9 +102,11 @@ class Drafting:
 
     def _evidence(self, draft: Draft, groups: "Mapping[int, pl.DataFrame]") -> Evidence:
         evidence = Evidence(groups=groups, microdata={self.number: self.microdata})
-        if draft.form.kind == "perturbed":
+        if draft.form.is_drawn:
             if draft.outputs is None:
-                raise GuaranteeError(f"{self.method.name} made a perturbed release and no random output tables; nothing was published, please report this.")
+                raise GuaranteeError(
+                    f"{self.method.name} made a {draft.form.kind} release and no random output tables; nothing was published, please report this."
+                )
             evidence = replace(evidence, rows={self.number: draft.groups}, outputs={self.number: draft.outputs})
         if self.method.looks_back == "all":
             return evidence
@@ -123,7 +125,7 @@ class Drafting:
             "number": self.number,
             "method": method,
             "guarantees": [g.parameters() for g in draft.guarantees or self.method.guarantees],
-            "boxes": "fixed" if draft.form.kind == "recoded" else "widened" if method.get("min_width") else "tight" if draft.form.has_intervals else "exact",
+            "boxes": "fixed" if draft.form.tells_itself_alone else "widened" if method.get("min_width") else "tight" if draft.form.has_intervals else "exact",
             "privacy_unit": draft.privacy_unit,
             "holds_if_method_known": self.method.holds_if_method_known,
             "may_suppress": list(self.method.may_suppress),

@@ -39,7 +39,7 @@ SAID: dict[str, tuple[str, Callable[[dict[str, Any]], Any], str]] = {
     "not described": ("rows", lambda m: m.pop("sliced"), "the manifest says sliced and does not describe its columns so"),
     "described without need": ("bucketized", described, "the manifest says bucketized and does not describe its columns so"),
     "another form": ("rows", lambda m: m.update(form="bucketized", sliced=None), "the manifest is not in the form in which it was published"),
-    "an unknown form": ("rows", lambda m: m.update(form="swapped"), "the manifest is not valid at form"),
+    "an unknown form": ("rows", lambda m: m.update(form="swapped"), "a form that nothing installed here reads"),
     "rows that are called compact": ("rows", lambda m: m["sliced"].update(compact=True), "the manifest names no column-1 file"),
     "compact that is called rows": ("compact", lambda m: m["sliced"].update(compact=False), "the manifest names no data file"),
     "a column more": ("compact", lambda m: m["sliced"]["columns"].append(["sex"]), "the manifest names no column-3 file"),

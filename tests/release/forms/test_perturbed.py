@@ -26,7 +26,7 @@ from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release, write_folder
 from phalanx.release.forms.perturbed import Perturbed, perturb
-from phalanx.release.manifest import NAME, PublishedAttribute
+from phalanx.release.manifest import NAME, Manifest, PublishedAttribute
 from support.bucket_cases import refusal, rewritten, say
 
 TREE = Tree.of_mapping({"care": ["nurse", "doctor"], "craft": ["baker", "smith"]})
@@ -201,8 +201,12 @@ def test_a_form_that_was_not_read_is_looked_at_too():
     assert "'name' does not stand in one column of its name" in row_faults(attribute("name", columns=["name", "name_2"])(form))
     assert "the columns of data are not those of the manifest" in row_faults(table(lambda t: t.rename({"name": "nom"}))(form))
     assert row_faults(form) == []
+    age = PublishedAttribute(name="age", role="quasi", type="numeric", columns=["age_low", "age_high"])
+    described = Manifest(
+        series="s", number=1, form="perturbed", method={}, guarantees=[], attributes=[age], rows=1, groups=0, counterfeits=0, boxes="exact", files=[],
+    )  # fmt: skip
     with pytest.raises(ReleaseError, match="one column for each attribute"):
-        Perturbed.of_files([PublishedAttribute(name="age", role="quasi", type="numeric", columns=["age_low", "age_high"])], {"data": form.table})
+        Perturbed.of_folder(described, {"data": form.table})
 
 
 @pytest.mark.parametrize("stem", ["counterfeits", "registered", "sensitive", "column-1", "groups"])

@@ -63,7 +63,7 @@ class Regions:
         if isinstance(form, Recoded):
             return cls._of_recoded(release, form, microdata)
         raise ReleaseError(
-            f"the singling-out adversary reads generalized, bucketized and recoded releases, and this one is {form.kind}; {_INSTEAD[form.kind]}."
+            f"the singling-out adversary reads generalized, bucketized and recoded releases, and this one is {form.kind}; {_INSTEAD.get(form.kind, 'play another one')}."
         )
 
     @classmethod

@@ -18,7 +18,9 @@ from phalanx.guarantees.consistency.recoded import cell_faults
 from phalanx.guarantees.strength import weakened
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+from phalanx.release.form import Form
 from phalanx.release.forms.generalized import GROUP, Generalized
+from phalanx.release.kinds import OURS
 
 NAME: Final = "consistency"
 _LOOKED_AT: Final = {"generalized": "groups, intervals, ", "sliced": "buckets, ", "bucketized": "buckets, ", "perturbed": "values, ", "recoded": "cells, "}
@@ -26,15 +28,11 @@ _LOOKED_AT: Final = {"generalized": "groups, intervals, ", "sliced": "buckets, "
 
 def check(release: Release, earlier: Sequence[Release] = (), *, evidence: Evidence | None = None, allow_seeded: bool = False) -> list[Verdict]:
     """Faults in columns, groups, intervals, nodes, order, files, chain and promises; and whether the release may be published at all."""
-    if isinstance(release.form, Generalized):
-        faults = list(_column_faults(release)) or list(_box_faults(release))
-        faults += _registered_faults(release.form)
-    else:
-        faults = [*bucket_faults(release.form), *row_faults(release.form), *cell_faults(release.form)]
+    faults = _group_and_box_faults(release) if release.form.kind == Generalized.kind else form_faults(release.form)
     faults = faults or order_faults(release.form, None if evidence is None else evidence.published_rows(release.number))
     in_bytes, unsettled = hidden(release)
     faults += [*file_faults(release), *in_bytes, *_chain_faults(release, earlier), *_promise_faults(release)]
-    note = "; ".join(faults) or f"columns, {_LOOKED_AT[release.form.kind]}order, files, chain"
+    note = "; ".join(faults) or f"columns, {_LOOKED_AT.get(release.form.kind, 'what the form says of itself, ')}order, files, chain"
     if release.number > 1 and not earlier:
         note += f"; not checked: whether it follows on release {release.number - 1}, which was not given"
     if release.form.has_intervals and release.manifest.boxes == "tight" and (evidence is None or release.number not in evidence.microdata):
@@ -52,6 +50,15 @@ def check(release: Release, earlier: Sequence[Release] = (), *, evidence: Eviden
             note="it was made with a seed, and whoever guesses the seed undoes its random choices" if seeded else "random choices cannot be repeated",
         ),
     ]
+
+
+def form_faults(form: Form) -> list[str]:
+    """How the tables of a form contradict each other: of ours as the checks see it, of another package's as it says itself. Boxes are looked at with the release."""
+    return [*bucket_faults(form), *row_faults(form), *cell_faults(form), *(() if form.kind in OURS else form.faults())]
+
+
+def _group_and_box_faults(release: Release) -> list[str]:
+    return [*(list(_column_faults(release)) or _box_faults(release)), *_registered_faults(release.form)]
 
 
 def _column_faults(release: Release) -> Iterator[str]:
@@ -98,7 +105,7 @@ def _group_faults(release: Release, boxes: pl.DataFrame) -> Iterator[str]:
         yield f"{uneven.height} group(s) differ in quasi-identifiers from row to row (column {where[0]!r})"
 
 
-def _registered_faults(form: Generalized) -> Iterator[str]:
+def _registered_faults(form: Form) -> Iterator[str]:
     """Counts of registered persons that are no counts, or of groups that are not there."""
     table = form.registered
     if table is None or not table.height or GROUP not in form.table.columns:

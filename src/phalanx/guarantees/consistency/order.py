@@ -10,7 +10,7 @@ Few pairs show nothing: fewer than about 36 are never refused. An order that fol
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -20,10 +20,6 @@ import polars as pl
 from phalanx.exact import Ints
 from phalanx.guarantees.consistency.intervals import in_order
 from phalanx.release.form import Form
-from phalanx.release.forms.bucketized import Bucketized
-from phalanx.release.forms.generalized import Generalized
-from phalanx.release.forms.perturbed import Perturbed
-from phalanx.release.forms.sliced import BUCKET, Sliced
 
 FALSE_ALARM: Final = 1e-9
 """How often a release in random order is refused at most, all tests of one release together."""
@@ -63,23 +59,15 @@ def _declared_faults(form: Form) -> Iterator[str]:
     """Rows that are not in the order of their groups, and counts that are not in the order of what they say."""
     if form.id_column and not form.table[form.id_column].is_sorted():
         yield f"the rows are not in the order of their {form.id_column}s"
-    if isinstance(form, Generalized):
-        for name, counts in form.tables().items():
-            if name != "data" and not counts[form.id_column].is_sorted():
-                yield f"the {name} are not in the order of their groups"
-    elif isinstance(form, Sliced) and form.compact:
-        for i, part in enumerate(form.given):
-            if not part.sort(part.columns[:-1], nulls_last=False, maintain_order=True).equals(part):
-                yield f"the counts of column {i + 1} are not in the order of what they say"
-    elif isinstance(form, Bucketized):
-        values = pl.DataFrame({"group": form.values[BUCKET], "place": in_order(form.attribute("sensitive")[0], form.values[str(form.sensitive)])})
-        if not values.sort("group", "place", nulls_last=False, maintain_order=True).equals(values):
-            yield "the counts of sensitive values are not in the order of what they say"
+    for what, table, by in form.in_sorted_order():
+        keys = pl.DataFrame([(table[column] if attribute is None else in_order(attribute, table[column])).alias(column) for column, attribute in by])
+        if not keys.sort(keys.columns, nulls_last=False, maintain_order=True).equals(keys):
+            yield what
 
 
 def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
     """What chance orders: values within groups, and what groups are by their numbers."""
-    for table, within, ordered in _views(form):
+    for table, within, ordered in form.in_random_order():
         if not table.height:
             return
         ids = table[form.id_column].to_numpy() if form.id_column else np.zeros(table.height, np.int64)
@@ -97,22 +85,6 @@ def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
                     yield _asked(f"groups are numbered in the order of their {what} {name!r}", found.astype(np.float64))
     if original is not None:
         yield _asked("the order is that of the original table", _first_places(original, form.groups if form.id_column else form.rows))
-
-
-def _views(form: Form) -> Iterator[tuple[pl.DataFrame, Sequence[str], Sequence[str]]]:
-    """The tables of a form, with the columns whose order within groups is random, and those by which groups may not be numbered."""
-    if isinstance(form, Generalized):
-        yield form.table, [c for a in form.attributes if a.role != "quasi" for c in a.columns], form.table.columns[1:]
-    elif isinstance(form, Sliced) and form.compact:
-        for i, part in enumerate(form.parts):
-            yield part, [], form.published(i)
-    elif isinstance(form, Bucketized):
-        yield form.table, form.table.columns[1:], form.table.columns[1:]
-        yield form.values, [], [str(form.sensitive)]
-    elif isinstance(form, Sliced):
-        yield form.table, form.table.columns[1:], form.table.columns[1:]
-    elif isinstance(form, Perturbed):
-        yield form.table, form.table.columns, []
 
 
 def _rank(values: pl.Series) -> Ints:

@@ -53,6 +53,8 @@ class MInvariance:
 
     def __post_init__(self) -> None:
         whole(self.m, "m")
+        if not isinstance(self.consecutive, bool):
+            raise PlanError(f"consecutive must be true or false, and is {self.consecutive!r}.")
         if self.balancing not in ("exact", "paper"):
             raise PlanError(f"balancing is {self.balancing!r} and must be 'exact' or 'paper'.")
 

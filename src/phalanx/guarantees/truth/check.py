@@ -18,9 +18,11 @@ from phalanx.guarantees.truth.coverage import loose_ends
 from phalanx.guarantees.views.boxes import box_ends
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.folder import Release
+from phalanx.release.form import Form
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.forms.perturbed import Perturbed
 from phalanx.release.forms.recoded import Recoded
+from phalanx.release.kinds import OURS
 
 _DENSE: Final = 16
 """Up to this many groups times values per row are counted in a table instead of sorted."""
@@ -42,6 +44,8 @@ def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata
         return perturbed.check_truth(release.form, microdata, groups, strangers)
     if isinstance(release.form, Recoded):
         return recoded.check_truth(release.form, microdata, groups, strangers)
+    if release.form.kind not in OURS:
+        return _as_it_says(release.form, microdata, groups)
     published = np.flatnonzero(groups > 0)
     if not isinstance(release.form, Generalized):
         return bucket_truth.check(release.form, microdata, groups)
@@ -70,6 +74,17 @@ def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata
         said += f"; {loose} group(s) have an interval with an end that is nobody's value, and the manifest says that boxes are tight"
     wrong += outside + unlike + unnamed + loose
     return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note + said)
+
+
+def _as_it_says(form: Form, microdata: Microdata, groups: Ints) -> Verdict:
+    """Truth of a form of another package, which alone can read it."""
+    wrong = form.untrue(microdata, groups)
+    if wrong is None:
+        return Verdict(
+            name="truth", bound=0, worst=None, holds=True, note=f"not checked: nothing tells how a {form.kind} release is compared with the original table"
+        )
+    note = f"{wrong} value(s) of persons are not published as they are, by the package that reads {form.kind} releases"
+    return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note)
 
 
 def _loose(release: Release, microdata: Microdata, of_release: Groups, rows: Ints, at: Ints) -> int:

@@ -14,9 +14,6 @@ from phalanx.exact import Ints
 from phalanx.release.folder import Release
 from phalanx.release.foreign import Foreign
 from phalanx.release.form import Form
-from phalanx.release.forms.bucketized import Bucketized
-from phalanx.release.forms.generalized import Generalized
-from phalanx.release.forms.sliced import COUNT, Sliced
 from phalanx.release.manifest import PublishedAttribute
 
 Published = Release | Form | Foreign
@@ -61,17 +58,9 @@ class Groups:
     def _of_form(cls, form: Form) -> "Groups":
         if not form.id_column:
             raise ReleaseError(f"a {form.kind} release has no groups; ask about it what fits its form.")
-        sensitive = form.sensitive
         attribute = next(iter(form.attribute("sensitive")), None)
-        counterfeits, registered = (form.counterfeits, form.registered) if isinstance(form, Generalized) else (None, None)
-        table, times = form.table, None
-        if isinstance(form, Sliced):
-            table = form.parts[-1]
-            times = _whole(table[COUNT])
-        elif isinstance(form, Bucketized) and sensitive is not None:
-            table = form.values
-            times = _whole(table[COUNT])
-        return _count(table[form.id_column], None if sensitive is None else table[sensitive], counterfeits, registered, attribute, times)
+        groups, values, times = form.sensitive_counts()
+        return _count(groups, values, form.counterfeits, form.registered, attribute, None if times is None else _whole(times))
 
     @classmethod
     def _of_foreign(cls, table: Foreign) -> "Groups":

@@ -1,8 +1,9 @@
 """The bucketized form: quasi-identifiers as they are, and beside them how often each sensitive value stands in each bucket (Xiao & Tao, VLDB 2006)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -10,10 +11,10 @@ import polars as pl
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError, SchemaError
 from phalanx.randomness import Stream
-from phalanx.release.form import Form
+from phalanx.release.form import Form, RandomOrder, SensitiveCounts, SortedCounts, Together, types_of
 from phalanx.release.forms.generalized import by_group
 from phalanx.release.forms.sliced import BUCKET, COUNT, Ints, check_published
-from phalanx.release.manifest import PublishedAttribute
+from phalanx.release.manifest import Manifest, PublishedAttribute
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,14 @@ class Bucketized(Form):
 
     kind: ClassVar = "bucketized"
     id_column: ClassVar[str] = BUCKET
+    group_word: ClassVar[str] = "bucket"
+    visible: ClassVar[tuple[str, str] | None] = (
+        "Who is in the table can be seen",
+        (
+            "Quasi-identifiers are published as they are, a row for each person: whoever knows those of somebody sees whether they are in the table, and in which "
+            "bucket. Only the link with the sensitive value is hidden."
+        ),
+    )
 
     table: pl.DataFrame
     values: pl.DataFrame
@@ -42,9 +51,38 @@ class Bucketized(Form):
         quasi = [column for a in self.attributes if a.role != "sensitive" for column in a.columns]
         return {"data": [BUCKET, *quasi], "sensitive": [BUCKET, str(self.sensitive), COUNT]}
 
+    def sensitive_counts(self) -> SensitiveCounts:
+        if self.sensitive is None:
+            return super().sensitive_counts()
+        return SensitiveCounts(self.values[BUCKET], self.values[self.sensitive], self.values[COUNT])
+
+    def in_random_order(self) -> Iterator[RandomOrder]:
+        yield RandomOrder(self.table, self.table.columns[1:], self.table.columns[1:])
+        yield RandomOrder(self.values, [], [str(self.sensitive)])
+
+    def in_sorted_order(self) -> Iterator[SortedCounts]:
+        what = "the counts of sensitive values are not in the order of what they say"
+        yield SortedCounts(what, self.values, [(BUCKET, None), (str(self.sensitive), self.attribute("sensitive")[0])])
+
+    def together(self) -> Sequence[Together]:
+        """Quasi-identifiers, whose rows are shown one by one, and the sensitive attribute."""
+        quasi, sensitive = ([a.name for a in self.attribute(role)] for role in ("quasi", "sensitive"))
+        return Together(quasi, self.table.with_columns(pl.lit(1, dtype=pl.Int64).alias(COUNT))), Together(sensitive, self.values)
+
     @classmethod
-    def of_files(cls, attributes: Sequence[PublishedAttribute], tables: Mapping[str, pl.DataFrame]) -> "Bucketized":
-        """The form that a folder's tables hold; ReleaseError where the manifest names no sensitive attribute, or columns that cannot be."""
+    def files(cls, manifest: Manifest) -> tuple[AbstractSet[str], AbstractSet[str]]:
+        return {"data", "sensitive"}, {"data", "sensitive"}
+
+    @classmethod
+    def csv_types(cls, manifest: Manifest, table: str) -> dict[str, Any]:
+        counts: dict[str, Any] = {BUCKET: pl.Int64} if table == "data" else {BUCKET: pl.Int64, COUNT: pl.Int64}
+        held = [a for a in manifest.attributes if (a.role == "sensitive") == (table == "sensitive")]
+        return counts | {column: dtype for attribute in held for column, dtype in types_of(attribute).items()}
+
+    @classmethod
+    def of_folder(cls, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> "Bucketized":
+        """ReleaseError where the manifest names no sensitive attribute, or columns that cannot be."""
+        attributes = manifest.attributes
         check_published(attributes)
         if [a.role for a in attributes].count("sensitive") != 1:
             raise ReleaseError(

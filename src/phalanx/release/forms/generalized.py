@@ -2,11 +2,12 @@
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,8 @@ from phalanx.data.hierarchies.hierarchy import Hierarchy
 from phalanx.data.microdata import Microdata, plain_float
 from phalanx.errors import SchemaError
 from phalanx.randomness import Stream
-from phalanx.release.form import Form
-from phalanx.release.manifest import PublishedAttribute
+from phalanx.release.form import Form, RandomOrder, SortedCounts
+from phalanx.release.manifest import Manifest, PublishedAttribute
 
 GROUP = "group"
 Ints = npt.NDArray[np.int64]
@@ -69,6 +70,27 @@ class Generalized(Form):
     def headers(self) -> Mapping[str, list[str]]:
         data = [GROUP, *(column for a in self.attributes for column in a.columns)]
         return {name: data if name == "data" else [GROUP, "count"] for name in self.tables()}
+
+    @classmethod
+    def files(cls, manifest: Manifest) -> tuple[AbstractSet[str], AbstractSet[str]]:
+        return {"data"}, {"data", "counterfeits", "registered"}
+
+    @classmethod
+    def csv_types(cls, manifest: Manifest, table: str) -> dict[str, Any]:
+        return super().csv_types(manifest, table) if table == "data" else {GROUP: pl.Int64, "count": pl.Int64}
+
+    @classmethod
+    def of_folder(cls, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> "Generalized":
+        return cls(tables["data"], tuple(manifest.attributes), tables.get("counterfeits"), tables.get("registered"))
+
+    def in_random_order(self) -> Iterator[RandomOrder]:
+        """All rows of a group share their intervals; what chance orders within it is the rest."""
+        yield RandomOrder(self.table, [c for a in self.attributes if a.role != "quasi" for c in a.columns], self.table.columns[1:])
+
+    def in_sorted_order(self) -> Iterator[SortedCounts]:
+        for name, counts in self.tables().items():
+            if name != "data":
+                yield SortedCounts(f"the {name} are not in the order of their groups", counts, [(GROUP, None)])
 
 
 def _total(counts: pl.DataFrame | None) -> int:

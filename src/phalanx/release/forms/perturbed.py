@@ -1,6 +1,6 @@
 """The perturbed form: the schema of the original, some quasi-identifiers replaced by others' values, no groups (mutual cover)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +12,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.randomness import Stream
 from phalanx.release.form import Form
-from phalanx.release.manifest import PublishedAttribute
+from phalanx.release.manifest import Manifest, PublishedAttribute
 
 Ints = npt.NDArray[np.int64]
 
@@ -23,6 +23,15 @@ class Perturbed(Form):
 
     kind: ClassVar = "perturbed"
     id_column: ClassVar[str] = ""
+    group_word: ClassVar[str] = ""
+    is_drawn: ClassVar[bool] = True
+    visible: ClassVar[tuple[str, str] | None] = (
+        "Values are real ones of other persons, and sensitive values are exact",
+        (
+            "Every row is of one person, with this person's own sensitive value; what may be wrong in it are the quasi-identifiers. Whoever knows how the rows were made, "
+            "or guesses it, can tell which rows may be somebody's. No value is invented: a rare one says that somebody in the table has it."
+        ),
+    )
 
     table: pl.DataFrame
     attributes: tuple[PublishedAttribute, ...]
@@ -43,8 +52,9 @@ class Perturbed(Form):
         return {"data": [column for a in self.attributes for column in a.columns]}
 
     @classmethod
-    def of_files(cls, attributes: Sequence[PublishedAttribute], tables: Mapping[str, pl.DataFrame]) -> "Perturbed":
-        """The form that a folder's table holds; ReleaseError where an attribute stands in more than one column, or is kept."""
+    def of_folder(cls, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> "Perturbed":
+        """ReleaseError where an attribute stands in more than one column, or is kept."""
+        attributes = manifest.attributes
         if any(a.columns != [a.name] or a.role == "keep" for a in attributes):
             raise ReleaseError("a perturbed release has one column for each attribute, under its own name; ask the publisher for the folder again.")
         return cls(tables["data"], tuple(attributes))

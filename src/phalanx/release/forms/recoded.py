@@ -1,6 +1,6 @@
 """The recoded form: rows of a sample as the cells that a scheme of fixed recodings puts them into, and no other trace of the table (safe sampling)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.errors import ReleaseError, SchemaError
-from phalanx.release.form import Form
-from phalanx.release.manifest import PublishedAttribute
+from phalanx.release.form import Form, RandomOrder
+from phalanx.release.manifest import Manifest, PublishedAttribute
 
 Ints = npt.NDArray[np.int64]
 
@@ -25,6 +25,9 @@ class Recoded(Form):
 
     kind: ClassVar = "recoded"
     id_column: ClassVar[str] = ""
+    group_word: ClassVar[str] = "image"
+    described_by: ClassVar[str | None] = "scheme"
+    tells_itself_alone: ClassVar[bool] = True
 
     table: pl.DataFrame
     attributes: tuple[PublishedAttribute, ...]
@@ -48,9 +51,14 @@ class Recoded(Form):
     def manifest_fields(self) -> dict[str, Any]:
         return {"scheme": dict(self.scheme)}
 
+    def in_random_order(self) -> Iterator[RandomOrder]:
+        """None: rows stand in the order of what they say."""
+        yield from ()
+
     @classmethod
-    def of_files(cls, scheme: Mapping[str, Any], attributes: Sequence[PublishedAttribute], tables: Mapping[str, pl.DataFrame]) -> "Recoded":
-        """The form that a folder's table holds; ReleaseError where an attribute is kept, or stands in other columns than a recoding gives."""
+    def of_folder(cls, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> "Recoded":
+        """ReleaseError where an attribute is kept, or stands in other columns than a recoding gives."""
+        attributes, scheme = manifest.attributes, manifest.scheme or {}
         for a in attributes:
             if a.role == "keep" or a.columns not in ([a.name], [f"{a.name}_low", f"{a.name}_high"]):
                 raise ReleaseError("a recoded release has a node, or the two ends of a cell, for each attribute; ask the publisher for the folder again.")

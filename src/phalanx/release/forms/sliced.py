@@ -1,6 +1,7 @@
 """The sliced form: attributes in columns, tuples in buckets, and each column's values permuted within a bucket by themselves (Li, Li, Zhang, Molloy)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
@@ -12,9 +13,9 @@ import polars as pl
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError, SchemaError
 from phalanx.randomness import Stream
-from phalanx.release.form import Form
+from phalanx.release.form import Form, RandomOrder, SensitiveCounts, SortedCounts, Together
 from phalanx.release.forms.generalized import by_group, interval
-from phalanx.release.manifest import PublishedAttribute, Slices
+from phalanx.release.manifest import Manifest, PublishedAttribute, Slices
 
 BUCKET: Final = "bucket"
 COUNT: Final = "count"
@@ -42,6 +43,15 @@ class Sliced(Form):
 
     kind: ClassVar = "sliced"
     id_column: ClassVar[str] = BUCKET
+    group_word: ClassVar[str] = "bucket"
+    described_by: ClassVar[str | None] = "sliced"
+    visible: ClassVar[tuple[str, str] | None] = (
+        "Values can be seen, and combinations within a column",
+        (
+            "Values are published as they are, unless they are intervals, and so is what stands together in one column. A rare value, or a rare combination of "
+            "values of one column, tells whoever knows whose it is that this person is in the table."
+        ),
+    )
 
     columns: tuple[tuple[str, ...], ...]
     attributes: tuple[PublishedAttribute, ...]
@@ -105,6 +115,26 @@ class Sliced(Form):
     def manifest_fields(self) -> dict[str, Any]:
         return {"sliced": Slices(columns=[list(c) for c in self.columns], compact=self.compact)}
 
+    def sensitive_counts(self) -> SensitiveCounts:
+        last = self.parts[-1]
+        return SensitiveCounts(last[BUCKET], None if self.sensitive is None else last[self.sensitive], last[COUNT])
+
+    def in_random_order(self) -> Iterator[RandomOrder]:
+        if not self.compact:
+            yield from super().in_random_order()
+            return
+        for i, part in enumerate(self.parts):
+            yield RandomOrder(part, [], self.published(i))
+
+    def in_sorted_order(self) -> Iterator[SortedCounts]:
+        if self.compact:
+            for i, part in enumerate(self.given):
+                what = f"the counts of column {i + 1} are not in the order of what they say"
+                yield SortedCounts(what, part, [(name, None) for name in part.columns[:-1]])
+
+    def together(self) -> Sequence[Together]:
+        return tuple(Together(column, part) for column, part in zip(self.columns, self.parts, strict=True))
+
     def _in_rows(self, column: int) -> list[str]:
         """The names in a table of rows: an attribute of a second column is marked with the number of that column."""
         before = {name for earlier in self.columns[:column] for name in earlier}
@@ -112,8 +142,25 @@ class Sliced(Form):
         return [f"{published}_in_{column + 1}" if name in before else published for name in self.columns[column] for published in by_name[name].columns]
 
     @classmethod
-    def of_files(cls, slices: Slices, attributes: Sequence[PublishedAttribute], tables: Mapping[str, pl.DataFrame]) -> "Sliced":
-        """The form that a folder's tables hold; ReleaseError where the columns of the manifest are none that can be."""
+    def files(cls, manifest: Manifest) -> tuple[AbstractSet[str], AbstractSet[str]]:
+        slices = manifest.sliced or Slices(columns=[])
+        names = {f"column-{i + 1}" for i in range(len(slices.columns))} if slices.compact else {"data"}
+        return names, names
+
+    @classmethod
+    def csv_types(cls, manifest: Manifest, table: str) -> dict[str, Any]:
+        form = cls.of_folder(manifest, {})
+        of_column = super().csv_types(manifest, table)
+        types: dict[str, Any] = {BUCKET: pl.Int64} if table == "data" else {BUCKET: pl.Int64, COUNT: pl.Int64}
+        for i in range(len(form.columns)):
+            if table in ("data", f"column-{i + 1}"):
+                types |= {name: of_column[c] for name, c in zip(form.written(i), form.published(i), strict=True) if c in of_column}
+        return types
+
+    @classmethod
+    def of_folder(cls, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> "Sliced":
+        """ReleaseError where the columns of the manifest are none that can be."""
+        slices, attributes = manifest.sliced or Slices(columns=[]), manifest.attributes
         check_published(attributes)
         known = {a.name for a in attributes}
         named = {name for column in slices.columns for name in column}
