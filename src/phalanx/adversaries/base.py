@@ -1,14 +1,17 @@
 """What an adversary is: it says what it knows, and concludes from published files what it can about every person."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 import polars as pl
 
+from phalanx.adversaries.showing import Shown, share
 from phalanx.errors import ReleaseError
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+
+Looks = Literal["release", "series", "publishers"]
 
 Z: Final = 1.959963984540054
 """The standard normal distribution has 95 % of its mass between -z and z."""
@@ -42,6 +45,18 @@ class Attack:
         without = "" if self.success is None or self.baseline is None else f" where {percent(self.baseline)} would be without the release"
         return f"is certain, and right, about {self.exposed} of {self.persons} persons{right}{without}"
 
+    def tables(self) -> Iterator[Shown]:
+        """What it found, as tables of words and figures."""
+        yield Shown(
+            ["persons", "exposed", "success", "without the release"], [[self.persons, self.exposed, share(self.success), share(self.baseline)]], range(4)
+        )
+        yield Shown(["candidates left", "persons"], sorted(self.histogram.items()), (0, 1))
+
+    def binned(self, header: Sequence[str], bins: Sequence[tuple[str, float, float]]) -> Shown:
+        """The persons of whom more than one number and up to another are left, the empty bins left out; each bin with its name."""
+        counts = [[name, sum(n for left, n in self.histogram.items() if above < left <= upto)] for name, above, upto in bins]
+        return Shown(header, [row for row in counts if row[1]], (1,))
+
     def to_json(self) -> dict[str, Any]:
         """Stable keys: adversary, knows, persons, exposed, success, baseline, candidates, note."""
         return {
@@ -57,7 +72,17 @@ class Attack:
 
 
 class Adversary(Protocol):
-    """A frozen dataclass of what the adversary knows."""
+    """A frozen dataclass of what the adversary knows; found by the entry point of its name, in the group ``phalanx.adversaries``.
+
+    Fields with ``metadata={"help": ...}`` are options of ``phalanx attack NAME``. It may also have, each a ``ClassVar``: ``variants``, by other names of it the
+    parameters that they stand for, each with an entry point of its own; ``played_with``, parameters that it is played with where nobody says more;
+    ``not_of_one``, what is done instead where a series has one release; ``stands_for``, whom it stands for, for the report.
+    """
+
+    question: ClassVar[str]
+    """Which of the regulator's questions it answers (``phalanx.adversaries.opinion.QUESTIONS``)."""
+    looks_at: ClassVar[Looks]
+    """One release, a whole series, or two publishers; whoever looks at these is played by itself alone."""
 
     @property
     def name(self) -> str:

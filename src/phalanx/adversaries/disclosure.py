@@ -1,7 +1,8 @@
 """What linking a release to persons discloses: how often an own record is named, and a sensitive value."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 from phalanx.adversaries.base import Attack, between, percent
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.groups.posterior import Interval, wilson
+from phalanx.adversaries.showing import Shown, interval, share, small
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints
@@ -55,6 +57,24 @@ class Disclosed(Attack):
     def named_rightly(self) -> tuple[float, Interval]:
         """How often the record that it would name as a person's is the person's own, and its 95 % confidence interval."""
         return self.identity, self.identity_interval
+
+    def tables(self) -> Iterator[Shown]:
+        yield Shown(["what it picks", "how often", "95 % interval", "by picking any"], self._picks(), (1, 3))
+        yield from self._more()
+        yield Shown(["persons", "linked to their own record alone"], [[self.persons, self.exposed]], (0, 1))
+        bins = [("0", -1, 0), ("1", 0, 1), ("2 to 5", 1, 5), ("6 to 10", 5, 10), ("11 to 100", 10, 100), ("more than 100", 100, inf)]
+        yield self.binned(["records left", "persons"], bins)
+
+    def _picks(self) -> list[list[object]]:
+        """How often it picks right, by what it picks."""
+        rows: list[list[object]] = [["the person's own record", share(self.identity), interval(self.identity_interval), small(self.identity_baseline)]]
+        if self.attribute is not None and self.attribute_interval is not None and self.attribute_baseline is not None:
+            rows.append(["a record with the person's value", share(self.attribute), interval(self.attribute_interval), small(self.attribute_baseline)])
+        return rows
+
+    def _more(self) -> Iterator[Shown]:
+        """What only one of them finds."""
+        yield from ()
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and identity, identity_interval, identity_baseline, attribute, attribute_interval, attribute_baseline, sample."""

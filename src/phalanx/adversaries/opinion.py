@@ -1,25 +1,12 @@
 """The three questions of the regulator, each answered by adversaries that were played (Article 29 Working Party, Opinion 05/2014, section 2.2)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
-from phalanx.adversaries.base import Adversary, Attack
-from phalanx.adversaries.groups.downcoding import Downcoding
-from phalanx.adversaries.groups.extremes import Extremes
-from phalanx.adversaries.groups.membership import Membership
-from phalanx.adversaries.groups.posterior import Posterior
-from phalanx.adversaries.groups.singling_out import SinglingOut
-from phalanx.adversaries.minimality.adversary import Minimality
-from phalanx.adversaries.records.informed import Informed
-from phalanx.adversaries.records.linkage import Linkage
-from phalanx.adversaries.records.omniscient import Omniscient
-from phalanx.adversaries.series.counterfeits import Counterfeits
-from phalanx.adversaries.series.growth import Growth
-from phalanx.adversaries.series.history import History
-from phalanx.adversaries.series.intersection import Intersection
-from phalanx.adversaries.series.series_learning import SeriesLearning
+from phalanx.adversaries.base import Attack
+from phalanx.adversaries.registry import KNOWN, OURS, made
 from phalanx.errors import PhalanxError
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -30,25 +17,9 @@ QUESTIONS: Final[Mapping[str, str]] = {
     "inference": "Can the value of an attribute be deduced with significant probability?",
 }
 """What the opinion asks."""
-
-_OF_QUESTION: Final[Mapping[str, Sequence[str]]] = {
-    "singling out": ("singling-out", "extremes", "membership"),
-    "linkability": ("intersection", "intersection-by-person", "composition", "linkage", "informed", "omniscient"),
-    "inference": ("posterior", "posterior-learning", "learning", "history", "downcoding", "minimality", "growth", "counterfeits"),
-}
-_OF_ONE_RELEASE: Final[Sequence[Callable[[], Adversary]]] = (
-    SinglingOut,
-    Extremes,
-    Membership,
-    partial(Linkage, sample=2000),
-    partial(Informed, sample=2000),
-    partial(Omniscient, sample=2000),
-    Posterior,
-    partial(Posterior, by="learning"),
-    Downcoding,
-    Minimality,
-)
-_OF_A_SERIES: Final[Sequence[Callable[[], Adversary]]] = (Intersection, partial(Intersection, view="person"), SeriesLearning, History, Growth, Counterfeits)
+_UNSAID: Final = "inference"
+"""What an adversary is about that does not say it."""
+_ELSEWHERE: Final = "it needs {}; play it by 'phalanx attack'"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,13 +71,14 @@ def question_of(adversary: str) -> str:
     >>> question_of("singling-out"), question_of("posterior")
     ('singling out', 'inference')
     """
-    return next((question for question, names in _OF_QUESTION.items() if adversary in names), "inference")
+    with suppress(KeyError, PhalanxError):
+        return str(getattr(KNOWN[adversary], "question", _UNSAID))
+    return _UNSAID
 
 
 def play_none(why: str, found: Sequence[Attack] = ()) -> list[Answer]:
     """The three questions with what was ``found`` already; every other adversary is named with the reason."""
-    everybody = {make().name for make in (*_OF_ONE_RELEASE, *_OF_A_SERIES)} | {"composition"}
-    return answers(found, dict.fromkeys(sorted(everybody - {attack.adversary for attack in found}), why))
+    return answers(found, dict.fromkeys(sorted(set(KNOWN) - {attack.adversary for attack in found}), why))
 
 
 def play_one(release: Release, evidence: Evidence, found: Sequence[Attack] = ()) -> list[Answer]:
@@ -115,12 +87,15 @@ def play_one(release: Release, evidence: Evidence, found: Sequence[Attack] = ())
     Those of a series are named as not played: they need the original tables of all releases.
     """
     done = {attack.adversary for attack in found}
-    not_played = {make().name: "it needs the original tables of all releases; play it by 'phalanx attack'" for make in _OF_A_SERIES}
-    not_played["composition"] = "it needs another publisher's releases; play it by 'phalanx attack'"
     played = list(found)
-    for make in _OF_ONE_RELEASE:
-        if (adversary := make()).name not in done:
-            _play(adversary, [release], evidence, played, not_played)
+    not_played: dict[str, str] = {}
+    for name, looks_at in _everybody(not_played):
+        if looks_at == "series":
+            not_played[name] = _ELSEWHERE.format("the original tables of all releases")
+        elif looks_at == "publishers":
+            not_played[name] = _ELSEWHERE.format("another publisher's releases")
+        elif name not in done:
+            _play(name, [release], evidence, played, not_played)
     return answers(played, not_played)
 
 
@@ -132,24 +107,41 @@ def play_all(releases: Sequence[Release], evidence: Evidence) -> list[Answer]:
     """
     series = sorted(releases, key=lambda release: release.number)
     played: list[Attack] = []
-    not_played = {"composition": "no other publisher's releases are given; play it by itself"}
-    for make in (*_OF_ONE_RELEASE, *_OF_A_SERIES):
-        adversary, alone = make(), make in _OF_ONE_RELEASE
-        if adversary.name == "learning" and len(series) == 1:
-            not_played[adversary.name] = "there is one release; posterior-learning is played on it"
-            continue
-        _play(adversary, series[-1:] if alone else series, evidence, played, not_played)
+    not_played: dict[str, str] = {}
+    for name, looks_at in _everybody(not_played):
+        instead = getattr(KNOWN[name], "not_of_one", "")
+        if looks_at == "publishers":
+            not_played[name] = "no other publisher's releases are given; play it by itself"
+        elif instead and len(series) == 1:
+            not_played[name] = f"there is one release; {instead}"
+        else:
+            _play(name, series[-1:] if looks_at == "release" else series, evidence, played, not_played)
     return answers(played, not_played)
 
 
-def _play(adversary: Adversary, releases: Sequence[Release], evidence: Evidence, played: list[Attack], not_played: dict[str, str]) -> None:
+def _everybody(not_played: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Every adversary with what it looks at; one whose package cannot be loaded goes to ``not_played``."""
+    for name in KNOWN:
+        try:
+            looks_at = str(getattr(KNOWN[name], "looks_at", "series"))
+        except PhalanxError as error:
+            not_played[name] = str(error).rstrip(".")
+        else:
+            yield name, looks_at
+
+
+def _play(name: str, releases: Sequence[Release], evidence: Evidence, played: list[Attack], not_played: dict[str, str]) -> None:
     """Play one of them: what it found goes to ``played``, or why it was not to ``not_played``."""
     try:
-        found = adversary.attack(releases, evidence)
+        found: Attack = made(name).attack(releases, evidence)
     except PhalanxError as error:
-        not_played[adversary.name] = str(error).rstrip(".")
-        return
-    if found.persons:
-        played.append(found)
+        not_played[name] = str(error).rstrip(".")
+    except Exception as error:
+        if name in OURS:
+            raise
+        not_played[name] = f"the package that it comes from fails ({type(error).__name__})"
     else:
-        not_played[adversary.name] = "nobody of the original table is in the release"
+        if found.persons:
+            played.append(found)
+        else:
+            not_played[name] = "nobody of the original table is in the release"

@@ -4,24 +4,13 @@ The regulator's three questions, too, each answered by those who were played; wh
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-_WHO: Final = {
-    "linkage": (
-        "Takes every value as it stands, as if none had been changed, and names nobody where no row matches. The authors of the method measured it so; it is the "
-        "least to expect."
-    ),
-    "informed": (
-        "The release folder says by which method it was made, so whoever has the folder and knows somebody's quasi-identifiers can do this: judge the release "
-        "by this adversary."
-    ),
-    "omniscient": (
-        "Has what the publisher keeps private, and weighs every possibility. Whoever knows the quasi-identifiers of everybody in the table comes near to it, as "
-        "groups are cut by a public rule. Nobody who knows no more about the people themselves finds out more from this release alone."
-    ),
-}
-"""Whom each adversary stands for."""
+from phalanx.adversaries.registry import KNOWN
+from phalanx.errors import PhalanxError
+
 _OTHER_FORM: Final = "it attacks releases of another form"
 
 
@@ -139,7 +128,14 @@ def by_informed(found: Sequence[Disclosure]) -> float | None:
     return next((each.named_rightly[0] for each in found if each.adversary == "informed"), None)
 
 
+def _stands_for(adversary: str) -> str:
+    """Whom an adversary stands for, in its own words."""
+    with suppress(KeyError, PhalanxError):
+        return str(getattr(KNOWN[adversary], "stands_for", ""))
+    return ""
+
+
 def _told(found: Disclosure, allowed: str) -> Told:
     rows, interval = found.named_rightly
     within = None if found.sample is None else interval
-    return Told(found.adversary, found.knows, _WHO.get(found.adversary, ""), found.persons, rows, within, found.success, allowed)
+    return Told(found.adversary, found.knows, _stands_for(found.adversary), found.persons, rows, within, found.success, allowed)

@@ -1,18 +1,19 @@
 """The downcoding adversary: finer values than were published, because boxes are no wider than they must be (Cohen, USENIX Security 2022, section 3)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, asked, between, percent
+from phalanx.adversaries.base import Attack, Looks, asked, between, percent
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.ends import NOBODY, Ends
 from phalanx.adversaries.groups.hosts import Floats, containing, original_table
 from phalanx.adversaries.groups.posterior import Interval, wilson
+from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints
@@ -51,6 +52,17 @@ class Downcoded(Attack):
             f"where {percent(self.baseline or 0)} would be right by chance"
         )
 
+    def tables(self) -> Iterator[Shown]:
+        rows: list[list[object]] = [
+            ["narrowed rightly", self.exposed, share(self.success), interval(self.interval)],
+            ["narrowed", self.narrowed, share(self.narrowed / max(self.persons, 1)), ""],
+            ["right by chance, if boxes may be wider than they must", "", share(self.baseline), ""],
+            ["all", self.persons, "", ""],
+        ]
+        yield Shown(["records", "", "of all", "95 % interval"], rows, (1, 2))
+        if self.by_attribute:
+            yield Shown(["narrowed on", "records"], sorted(self.by_attribute.items()), (1,))
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, narrowed, groups, by_attribute."""
         more = {"interval": [round(end, 6) for end in self.interval], "narrowed": self.narrowed, "groups": self.groups, "by_attribute": self.by_attribute}
@@ -76,6 +88,9 @@ class Downcoding:
     Source: Cohen, "Attacks on deidentification's defenses", sections 3 and 4. How we differ: the paper shows that some distribution and some hierarchy
     let downcoding refine a constant share of all records; this counts what is certain on any release, by the step that all its proofs begin with.
     """
+
+    question: ClassVar[str] = "inference"
+    looks_at: ClassVar[Looks] = "release"
 
     @property
     def name(self) -> str:

@@ -1,16 +1,18 @@
 """The adversary who reads the ends of boxes: who must be in the table, in which group, with which value (Li, Qardaji, Su, section 3.1)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from math import inf
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, asked
+from phalanx.adversaries.base import Attack, Looks, asked
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.ends import NOBODY, Ends
+from phalanx.adversaries.showing import Shown, share
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints
@@ -73,6 +75,16 @@ class Proven(Attack):
             f"proves of {self.exposed} of {self.persons} persons that they are in the table, and in which group; nobody would be proven to without the release"
         )
 
+    def tables(self) -> Iterator[Shown]:
+        header = ["persons", "certainly in the table", "groups", "with such an end", "largest share of a value"]
+        largest = "none" if self.largest is None else share(self.largest)
+        yield Shown(header, [[self.persons, self.exposed, self.groups, self.proving, largest]], range(5))
+        if self.extremes:
+            rows = [[e.attribute, e.end, e.value, e.group, e.rows, e.sensitive or "", share(e.share, "")] for e in self.extremes]
+            yield Shown(["one person's alone", "", "is exactly", "in group", "of rows", "most frequent value", "its share"], rows, (2, 3, 4, 6))
+        bins = [("1", 0, 1), ("2 to 5", 1, 5), ("6 to 10", 5, 10), ("more than 10", 10, inf), ("no end can be theirs", -1, 0)]
+        yield self.binned(["who can have set an end beside them", "persons"], bins)
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and groups, proving, extremes (each attribute, end, value, group, rows, sensitive, share), alone, largest."""
         more = {
@@ -98,6 +110,9 @@ class Extremes:
     widened boxes only ends are read that cannot have been moved; of groups that hold registered persons without a row none. A recoded release has no
     ends that follow somebody, which the note says; ReleaseError for other forms.
     """
+
+    question: ClassVar[str] = "singling out"
+    looks_at: ClassVar[Looks] = "release"
 
     @property
     def name(self) -> str:

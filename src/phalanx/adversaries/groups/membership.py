@@ -1,17 +1,19 @@
 """The membership adversary: how well somebody tells from a sliced release who is in the table (Li, Li, Zhang, Molloy, section 5)."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from math import inf
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, asked, between, percent
+from phalanx.adversaries.base import Attack, Looks, asked, between, percent
 from phalanx.adversaries.groups.hosts import original_table
 from phalanx.adversaries.groups.matching import Area, Column, matched, rank
+from phalanx.adversaries.showing import Shown
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints
@@ -55,6 +57,16 @@ class Ranked(Attack):
             f"that {self.exposed} of {self.persons} tuples are in the table"
         )
 
+    def tables(self) -> Iterator[Shown]:
+        ways = [("the number of matching buckets", self.by_number), ("the matching degree", self.by_degree)]
+        rows = [[way, f"{area.area:.3f}", f"{area.low:.3f} to {area.high:.3f}"] for way, area in ways]
+        yield Shown(["candidates ranked by", "area under the ROC curve", "95 % interval"], rows, (1,))
+        header = ["original tuples", "fake tuples", "certainly in the table"]
+        yield Shown(header, [[self.persons, f"{'about ' if self.drawn else ''}{self.fakes:.0f}", self.exposed]], range(3))
+        bins = [("1 to 10", 0, 10), ("11 to 20", 10, 20), ("more than 20", 20, inf)]
+        counts = [[sum(n for number, n in of.items() if above < number <= upto) for of in (self.histogram, self.of_fakes)] for _, above, upto in bins]
+        yield Shown(["matching buckets", "original", "fake"], [[bins[i][0], f"{a:.0f}", f"{b:.0f}"] for i, (a, b) in enumerate(counts)], (1, 2))
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and tuples, fakes, drawn, by_number and by_degree (each with area and interval), fake_candidates."""
         more = {
@@ -76,6 +88,9 @@ class Membership:
     the ROC curve is the chance that a person's tuple stands before a fake one: 0.5 hides everybody, 1 nobody. Needs ``evidence.microdata``, which says which
     candidates are original; where ``evidence.groups`` is there, too, whoever was not published is none. ReleaseError where columns share attributes.
     """
+
+    question: ClassVar[str] = "singling out"
+    looks_at: ClassVar[Looks] = "release"
 
     @property
     def name(self) -> str:

@@ -5,16 +5,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from math import sqrt
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, Z, asked, between, percent
+from phalanx.adversaries.base import Attack, Looks, Z, asked, between, percent
 from phalanx.adversaries.candidates import Values
 from phalanx.adversaries.groups.hosts import Floats, Hosts, original_table
 from phalanx.adversaries.groups.learning import learned
+from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Ints, Number, bounded
@@ -88,6 +89,20 @@ class Inferred(Attack):
             f"{percent(self.baseline or 0)} would be without the release, and finds a value more probable than {self.bound} of {self.above}"
         )
 
+    def tables(self) -> Iterator[Shown]:
+        rows = [
+            ["names the most probable value", share(self.success), interval(self.interval)],
+            ["draws a value by its probability", share(self.drawing), interval(self.drawing_interval)],
+            ["names the most frequent value, without the release", share(self.baseline), ""],
+        ]
+        yield Shown(["what it does", "right", "95 % interval"], rows, (1,))
+        yield Shown(
+            ["persons", f"a value above {self.bound}", "of these right", "certain, and right", "largest probability"],
+            [[self.persons, self.above, share(self.above_success, "nobody"), self.exposed, f"{self.largest:.6g}"]],
+            range(5),
+        )
+        yield Shown(["values possible", "persons"], sorted(self.histogram.items()), (0, 1))
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, drawing, drawing_interval, bound (as text), above, above_success, largest, reading, readings."""
         more = {
@@ -126,6 +141,10 @@ class Posterior:
     Needs ``evidence.microdata``, whose sensitive values only tell how often the adversary is right; where ``evidence.groups`` is there, too, whoever was
     not published is left out. Persons whom no group can host are left out and noted. PlanError where ``bound`` is not between 0 and 1.
     """
+
+    question: ClassVar[str] = "inference"
+    looks_at: ClassVar[Looks] = "release"
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"posterior-learning": {"by": "learning"}}
 
     by: Literal["law", "learning"] = "law"
     bound: Number = "1/2"

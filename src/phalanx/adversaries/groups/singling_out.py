@@ -1,18 +1,20 @@
 """The singling-out adversary: predicates of low weight that hold for exactly one row of the original table (Cohen & Nissim, PNAS 2020)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from math import inf
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.adversaries.base import Attack, asked, between, percent
+from phalanx.adversaries.base import Attack, Looks, asked, between, percent
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.hosts import Floats, containing
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.groups.predicates import Predicates, Regions
+from phalanx.adversaries.showing import Shown, interval, share, small
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Ints, Number, bounded, whole
@@ -52,6 +54,13 @@ class SingledOut(Attack):
             f"where {percent(self.baseline)} of predicates of the same weights do so by chance"
         )
 
+    def tables(self) -> Iterator[Shown]:
+        header = ["predicates", "hold for one row", "95 % interval", "of the same weights, without the release", "mean weight"]
+        baseline = "none" if self.baseline is None else small(self.baseline)
+        yield Shown(header, [[self.predicates, share(self.success, "none"), interval(self.interval), baseline, f"{self.weight:.2g}"]], range(5))
+        yield Shown(["rows of the table", "singled out by some predicate"], [[self.persons, self.exposed]], (0, 1))
+        yield self.binned(["rows it holds for", "predicates"], [("none", -1, 0), ("1", 0, 1), ("2 to 5", 1, 5), ("more than 5", 5, inf)])
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, predicates, weight, expected (as text)."""
         more = {
@@ -87,6 +96,9 @@ class SinglingOut:
     and one predicate is made; here the table is given, and the rate is one over many predicates made from one release, which the interval takes for
     independent.
     """
+
+    question: ClassVar[str] = "singling out"
+    looks_at: ClassVar[Looks] = "release"
 
     expected: Number = "1/10"
     sample: int | None = TRIED

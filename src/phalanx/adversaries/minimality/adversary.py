@@ -1,20 +1,21 @@
 """The minimality adversary: it replays the method's cuts, and learns from those that were not made (Wong, Fu, Wang, Pei, VLDB 2007)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, asked
+from phalanx.adversaries.base import Attack, Looks, asked
 from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.hosts import Hosts, original_table
 from phalanx.adversaries.groups.posterior import Interval, most_frequent, true_values, wilson
 from phalanx.adversaries.minimality.arrangements import Counted, Line, Pool, arrange
 from phalanx.adversaries.minimality.replaying import FailedCut, FailedLine, Persons, failed_cuts
 from phalanx.adversaries.minimality.requirements import Requirement
+from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints, whole
@@ -58,6 +59,18 @@ class Replayed(Attack):
     unused: int
     """How many of these were too many together to be counted, and tell it nothing."""
 
+    def tables(self) -> Iterator[Shown]:
+        rows = [
+            ["replays the method", share(self.success), interval(self.interval)],
+            ["ignores it, and names the most frequent value of the group", share(self.by_share), interval(self.by_share_interval)],
+            ["names the most frequent value, without the release", share(self.baseline), ""],
+        ]
+        yield Shown(["what it does", "right", "95 % interval"], rows, (1,))
+        above = "above the bound" if self.bound is None else f"above {self.bound}"
+        header = ["persons", above, "of these right", "one value possible", "largest probability", "cuts that failed", "not counted"]
+        cells = [self.persons, self.above, share(self.above_success, "nobody"), self.certain, f"{float(self.largest):.6g}", self.cuts, self.unused]
+        yield Shown(header, [cells], range(7))
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, by_share, by_share_interval, bound and largest (as text), above, above_success, above_interval, certain, groups, cuts, unused."""
         more = {
@@ -90,6 +103,9 @@ class Minimality:
     suppressed rows ``evidence.groups`` tells who is in it). ReleaseError where the method is none that can be replayed: relaxed cuts, another grouping,
     generalized columns, the hierarchical distance, ``min_width`` where it lets boxes overlap.
     """
+
+    question: ClassVar[str] = "inference"
+    looks_at: ClassVar[Looks] = "release"
 
     effort: int = 20_000
     together: int = 4

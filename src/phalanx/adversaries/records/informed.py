@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from phalanx.adversaries.base import asked
+from phalanx.adversaries.base import Looks, asked
 from phalanx.adversaries.disclosure import Disclosed, Floats, drawn, figures, numbered, of_persons, one_release, published_table, shares
 from phalanx.adversaries.records.nearness import WORDS, Blocks, Distance, distance_of, nearest
 from phalanx.adversaries.records.rows import Records
@@ -37,6 +37,14 @@ class Informed:
     Attacks everybody where there are few pairs of a person and a row, else ``sample`` persons (2,000 where None), and says so; with ``sample``, so many.
     Needs ``evidence.microdata`` and who was published in which row (``evidence.rows`` or ``evidence.groups``). PlanError for numbers below 1.
     """
+
+    question: ClassVar[str] = "linkability"
+    looks_at: ClassVar[Looks] = "release"
+    played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000}
+    stands_for: ClassVar[str] = (
+        "The release folder says by which method it was made, so whoever has the folder and knows somebody's quasi-identifiers can do this: "
+        "judge the release by this adversary."
+    )
 
     sample: int | None = None
     changes: int | None = None

@@ -1,16 +1,17 @@
 """The linkage adversary: it matches records by the quasi-identifier values that it knows of a person (Li, Ma, Xi, Zhang, Xie, Shang, section 5.1)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import sqrt
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from phalanx.adversaries.base import Z, asked
+from phalanx.adversaries.base import Looks, Z, asked
 from phalanx.adversaries.disclosure import MOST_ATTRIBUTES, Disclosed, Floats, figures, of_persons, one_release, published_table
 from phalanx.adversaries.groups.hosts import original_table
 from phalanx.adversaries.records.linking import Matching, by_boxes, by_buckets, by_rows
 from phalanx.adversaries.records.subsets import Subsets, weights
+from phalanx.adversaries.showing import Shown, share
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Number, bounded, whole
 from phalanx.randomness import Randomness
@@ -45,6 +46,11 @@ class Matched(Disclosed):
         (identity, off), (attribute, also_off) = (_weighed(weight, figure) for figure in (self.by_identity, self.by_attribute))
         return replace(self, p_match=p, knows=_knows(p), **figures(identity or 0.0, attribute, self.persons, (off, also_off)))
 
+    def _more(self) -> Iterator[Shown]:
+        others = [self.at(p) for p in P_MATCH]
+        rows = [[f"{float(other.p_match):.1f}", share(other.identity), share(other.attribute, "")] for other in others]
+        yield Shown(["if it uses each value with", "own record", "person's value"], rows, range(3))
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack that links records, and p_match (as text)."""
         return super().to_json() | {"p_match": str(self.p_match)}
@@ -64,6 +70,14 @@ class Linkage:
     Needs ``evidence.microdata``, and of a perturbed release who was published in which row (``evidence.rows`` or ``evidence.groups``). Of other releases
     whoever matches no record on all quasi-identifiers cannot be in it, and is left out. PlanError where ``p_match`` is not above 0 and at most 1.
     """
+
+    question: ClassVar[str] = "linkability"
+    looks_at: ClassVar[Looks] = "release"
+    played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000}
+    stands_for: ClassVar[str] = (
+        "Takes every value as it stands, as if none had been changed, and names nobody where no row matches. The authors of the method "
+        "measured it so; it is the least to expect."
+    )
 
     p_match: Number = 1
     subsets: int = 1024

@@ -1,16 +1,17 @@
 """The omniscient adversary: it knows who is in which group, and the random output tables that rows were drawn from; the worst case."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from phalanx.adversaries.base import asked
+from phalanx.adversaries.base import Looks, asked
 from phalanx.adversaries.disclosure import MOST_ATTRIBUTES, Disclosed, Floats, figures, numbered, of_persons, one_release, published_table, shares
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.records.assignments import Believed, Pairs, posterior
 from phalanx.adversaries.records.outcomes import Outcomes
+from phalanx.adversaries.showing import interval, share
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints, whole
@@ -54,6 +55,10 @@ class Inverted(Disclosed):
         """How often the most probable row is the person's own, which is more often than a row drawn by its probabilities."""
         return self.named, self.named_interval
 
+    def _picks(self) -> list[list[object]]:
+        first, *rest = super()._picks()
+        return [first, ["the same, if it takes the most probable one", share(self.named), interval(self.named_interval), ""], *rest]
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack that links records, and named, named_interval, largest, largest_identity, approximate."""
         more = {
@@ -78,6 +83,15 @@ class Omniscient:
     With ``sample``, groups are drawn until they have so many persons, and only these are attacked. Needs ``evidence.microdata``, who was published in
     which row (``evidence.rows`` or ``evidence.groups``), and ``evidence.outputs``. PlanError for a sample below 1.
     """
+
+    question: ClassVar[str] = "linkability"
+    looks_at: ClassVar[Looks] = "release"
+    played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000}
+    stands_for: ClassVar[str] = (
+        "Has what the publisher keeps private, and weighs every possibility. Whoever knows the quasi-identifiers of everybody in the table "
+        "comes near to it, as groups are cut by a public rule. Nobody who knows no more about the people themselves finds out more from "
+        "this release alone."
+    )
 
     sample: int | None = None
 

@@ -1,16 +1,17 @@
 """The composition adversary: two publishers, each of whom published about the same persons by itself (Ganta, Kasiviswanathan & Smith, KDD 2008)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, asked, between, percent
+from phalanx.adversaries.base import Attack, Looks, asked, between, percent
 from phalanx.adversaries.groups.hosts import Floats
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.series.sightings import Sightings, named
+from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints
 from phalanx.release.evidence.evidence import Evidence
@@ -35,6 +36,17 @@ class Composed(Attack):
             f"where one publisher alone exposes {first} or {second}, right about {percent(first_right)} or {percent(second_right)}"
         )
 
+    def tables(self) -> Iterator[Shown]:
+        (first, first_right), (second, second_right) = self.alone
+        rows = [
+            ["both publishers", self.exposed, share(self.success), interval(self.interval)],
+            ["the first alone", first, share(first_right), ""],
+            ["the second alone", second, share(second_right), ""],
+            ["none: the most frequent value", 0, share(self.baseline), ""],
+        ]
+        yield Shown([f"by the releases of, of {self.persons} persons in both", "exposed", "right", "95 % interval"], rows, (1, 2))
+        yield Shown(["values left by both", "persons"], sorted(self.histogram.items()), (0, 1))
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, alone (of each publisher: exposed, success)."""
         alone = [{"exposed": exposed, "success": round(success, 6)} for exposed, success in self.alone]
@@ -57,6 +69,9 @@ class Composition:
     Source: Ganta, Kasiviswanathan & Smith, "Composition attacks and auxiliary information in data privacy", section 3. How we differ: the paper
     intersects sets; we count these, and let the adversary name the most probable of what is left.
     """
+
+    question: ClassVar[str] = "linkability"
+    looks_at: ClassVar[Looks] = "publishers"
 
     beside: Sequence[Release]
     known: Evidence = field(repr=False)

@@ -1,16 +1,17 @@
 """The adversary who asks why a counterfeit was needed: minimality reasoning (Wong et al., VLDB 2007) about m-invariant series."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, asked
+from phalanx.adversaries.base import Attack, Looks, asked
 from phalanx.adversaries.candidates import Bools, Ints, Sets, Values, hold, sizes
 from phalanx.adversaries.groups.posterior import Interval, wilson
+from phalanx.adversaries.showing import Shown, interval
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence
@@ -42,6 +43,26 @@ class Named(Attack):
     above: int
     """Persons with fewer candidates than the m of their series, the true value among them: linked with it by more than 1/m."""
 
+    def tables(self) -> Iterator[Shown]:
+        rows: list[list[object]] = [
+            [
+                "groups whose counterfeits it names",
+                self.groups,
+                self.named,
+                self.named_rightly,
+                "" if self.named_interval is None else interval(self.named_interval),
+            ],
+            [
+                "persons with one value left",
+                self.persons,
+                self.certain,
+                self.exposed,
+                "" if self.certain_interval is None else interval(self.certain_interval),
+            ],
+        ]
+        yield Shown(["", "of", "number", "right", "95 % interval"], rows, (1, 2, 3))
+        yield Shown(["persons linked with more than 1/m"], [[self.above]], (0,))
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and groups, named, named_rightly, named_interval, named_baseline, certain, certain_interval, above."""
         more = {
@@ -69,6 +90,9 @@ class Counterfeits:
     needed to score it (``evidence.microdata`` with persons, of every release). Works on series by m-invariance; ReleaseError on others, and where
     something is missing. It may be wrong: persons whom it contradicts itself about keep the candidates that they had.
     """
+
+    question: ClassVar[str] = "inference"
+    looks_at: ClassVar[Looks] = "series"
 
     @property
     def name(self) -> str:

@@ -4,15 +4,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, asked
+from phalanx.adversaries.base import Attack, Looks, asked
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.series.growing import Demand, Group, reached
+from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import members as values_of_sets
 from phalanx.errors import ReleaseError
@@ -57,6 +58,16 @@ class Grown(Attack):
     clear_baseline: float | None
     """How often any member of these groups does."""
 
+    def tables(self) -> Iterator[Shown]:
+        rows: list[list[object]] = [
+            ["all with a protected value", self.groups, share(self.success), interval(self.interval), share(self.baseline)],
+            ["one member can have grown it", self.clear, share(self.clear_success, "none"), "", share(self.clear_baseline, "")],
+        ]
+        rows.append(["all, by the past alone", self.groups, share(self.by_past), interval(self.by_past_interval), ""])
+        if self.clear_interval is not None:
+            rows[1][3] = interval(self.clear_interval)
+        yield Shown(["groups", "", "holder named", "95 % interval", "by naming any member"], rows, (1, 2, 4))
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, by_past, by_past_interval, bound (as text), groups, clear, clear_success, clear_interval, clear_baseline."""
         more = {
@@ -89,6 +100,9 @@ class Growth:
     Needs ``evidence.groups`` and ``evidence.microdata`` of every release, whose sensitive values only tell how often it is right. ``bound``: by default 1/l
     by the manifest. ReleaseError where a manifest promises no global guarantee, or registered persons stand in the groups, whose places are not given.
     """
+
+    question: ClassVar[str] = "inference"
+    looks_at: ClassVar[Looks] = "series"
 
     bound: Number | None = None
 

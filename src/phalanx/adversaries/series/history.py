@@ -1,15 +1,16 @@
 """The history adversary: how likely somebody was linked to a value in at least one release (Wong, Fu, Liu, Wang, Xu, ICDE 2010, Lemma 4)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.adversaries.base import Attack, asked
+from phalanx.adversaries.base import Attack, Looks, asked
+from phalanx.adversaries.showing import Shown
 from phalanx.errors import PlanError, ReleaseError, did_you_mean
 from phalanx.exact import Number, bounded, is_list
 from phalanx.guarantees.global_guarantee.breach import Series
@@ -42,6 +43,14 @@ class Linked(Attack):
         """What it found, in one sentence, beside what is to be compared with it."""
         return f"links {self.above} of {self.persons} persons to some value with a probability above {self.bound}, {self.exposed} of them for certain"
 
+    def tables(self) -> Iterator[Shown]:
+        yield Shown(
+            ["persons", f"linked with more than {self.bound}", "surely linked", "largest probability"],
+            [[self.persons, self.above, self.exposed, f"{float(self.largest):.6g}"]],
+            range(4),
+        )
+        yield Shown(["linked with up to", "persons"], sorted(self.probabilities.items()), (0, 1))
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and bound, above, largest (fractions as text), probabilities."""
         more = {"bound": str(self.bound), "above": self.above, "largest": str(self.largest), "probabilities": dict(self.probabilities)}
@@ -57,6 +66,9 @@ class History:
     is named, and never a missing one. Works on any series of generalized releases; registered persons without a row dilute, and counterfeits are among
     the rows. PlanError where the bound is not between 0 and 1.
     """
+
+    question: ClassVar[str] = "inference"
+    looks_at: ClassVar[Looks] = "series"
 
     bound: Number = "1/2"
     values: Sequence[Any] = ()

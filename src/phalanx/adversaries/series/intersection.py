@@ -1,13 +1,13 @@
 """The intersection adversary: what several releases together leave possible (Xiao & Tao, SIGMOD 2007, Lemma 1)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, asked
+from phalanx.adversaries.base import Attack, Looks, asked
 from phalanx.adversaries.candidates import Bools, Ints, Sets, Values, hold, sizes
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
@@ -50,6 +50,10 @@ class Intersection:
     in its original table whom some box contains. Works on any series of generalized releases; a group's counterfeits are among its values, as for a
     real adversary.
     """
+
+    question: ClassVar[str] = "linkability"
+    looks_at: ClassVar[Looks] = "series"
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"intersection-by-person": {"view": "person"}}
 
     view: Literal["box", "person"] = "box"
 

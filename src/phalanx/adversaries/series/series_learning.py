@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
-from phalanx.adversaries.base import Attack, asked, between, percent
+from phalanx.adversaries.base import Attack, Looks, asked, between, percent
 from phalanx.adversaries.groups.hosts import Floats
 from phalanx.adversaries.groups.learning import BINS, MOST_ENTRIES, ROUNDS, SETTLED, SWEEPS, WEIGHT, learned
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.series.sightings import Sighting, Sightings, named
+from phalanx.adversaries.showing import Shown, interval, share
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints
 from phalanx.release.evidence.evidence import Evidence
@@ -42,6 +43,16 @@ class Learned(Attack):
             f"{percent(self.alone)}, and {percent(self.baseline or 0)} would be without the releases"
         )
 
+    def tables(self) -> Iterator[Shown]:
+        rows = [
+            ["learns from all releases", share(self.success), interval(self.interval)],
+            ["learns from the last one that a person is in", share(self.alone), interval(self.alone_interval)],
+            ["learns nothing, and multiplies all releases", share(self.by_law), interval(self.by_law_interval)],
+            ["names the most frequent value, without the releases", share(self.baseline), ""],
+        ]
+        yield Shown(["what it does", "right", "95 % interval"], rows, (1,))
+        yield Shown(["values possible", "persons"], sorted(self.histogram.items()), (0, 1))
+
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, alone, alone_interval, by_law, by_law_interval."""
         intervals = {name: [round(end, 6) for end in getattr(self, name)] for name in ("interval", "alone_interval", "by_law_interval")}
@@ -71,6 +82,10 @@ class SeriesLearning:
 
     Source: Kifer, "Attacks on privacy and deFinetti's theorem"; that it is played over a series is ours.
     """
+
+    question: ClassVar[str] = "inference"
+    looks_at: ClassVar[Looks] = "series"
+    not_of_one: ClassVar[str] = "posterior-learning is played on it"
 
     @property
     def name(self) -> str:

@@ -1,15 +1,12 @@
 """Adversaries of two publishers who do not know of each other."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from phalanx.cli.attack.options import IDENTIFIER, ORIGINALS, RELEASES
-from phalanx.cli.attack.playing import interval, play, share
-from phalanx.cli.output import JSON, show_table
-
-if TYPE_CHECKING:
-    from phalanx.adversaries.series.composition import Composed
+from phalanx.cli.attack.playing import play
+from phalanx.cli.output import JSON
 
 app = typer.Typer(rich_markup_mode="markdown")
 
@@ -33,16 +30,4 @@ def composition(
 
     read = read_releases(beside)
     known, _ = gather_evidence(read, ledger=None, originals=beside_original, identifier=beside_identifier or identifier)
-    play(Composition(beside=read, known=known), releases, original, identifier, None, json=json, show=_show_composed)
-
-
-def _show_composed(found: "Composed") -> None:
-    (first, first_right), (second, second_right) = found.alone
-    rows = [
-        ["both publishers", found.exposed, share(found.success), interval(found.interval)],
-        ["the first alone", first, share(first_right), ""],
-        ["the second alone", second, share(second_right), ""],
-        ["none: the most frequent value", 0, share(found.baseline), ""],
-    ]
-    show_table("", [f"by the releases of, of {found.persons} persons in both", "exposed", "right", "95 % interval"], rows, right=(1, 2))
-    show_table("", ["values left by both", "persons"], sorted(found.histogram.items()), right=(0, 1))
+    play(Composition(beside=read, known=known), releases, original, identifier, None, json=json)

@@ -1,16 +1,12 @@
 """Adversaries of a whole series: what several releases tell together."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from phalanx.cli.attack.options import IDENTIFIER, LEDGER, ORIGINALS, OWN_LEDGER, RELEASES
-from phalanx.cli.attack.playing import interval, play, share
-from phalanx.cli.output import JSON, show_table
-
-if TYPE_CHECKING:
-    from phalanx.adversaries.series.history import Linked
-    from phalanx.adversaries.series.series_learning import Learned
+from phalanx.cli.attack.playing import play
+from phalanx.cli.output import JSON
 
 app = typer.Typer(rich_markup_mode="markdown")
 _PANEL = "Over a series"
@@ -52,7 +48,7 @@ def history(
     """
     from phalanx.adversaries import History
 
-    play(History(bound=bound, values=value or []), releases, [], None, ledger, json=json, show=_show_linked)
+    play(History(bound=bound, values=value or []), releases, [], None, ledger, json=json)
 
 
 @app.command("learning", rich_help_panel=_PANEL)
@@ -63,25 +59,4 @@ def learning(releases: RELEASES, original: ORIGINALS, identifier: IDENTIFIER, js
     """
     from phalanx.adversaries import SeriesLearning
 
-    play(SeriesLearning(), releases, original, identifier, None, json=json, show=_show_learned)
-
-
-def _show_learned(found: "Learned") -> None:
-    rows = [
-        ["learns from all releases", share(found.success), interval(found.interval)],
-        ["learns from the last one that a person is in", share(found.alone), interval(found.alone_interval)],
-        ["learns nothing, and multiplies all releases", share(found.by_law), interval(found.by_law_interval)],
-        ["names the most frequent value, without the releases", share(found.baseline), ""],
-    ]
-    show_table("", ["what it does", "right", "95 % interval"], rows, right=(1,))
-    show_table("", ["values possible", "persons"], sorted(found.histogram.items()), right=(0, 1))
-
-
-def _show_linked(found: "Linked") -> None:
-    show_table(
-        "",
-        ["persons", f"linked with more than {found.bound}", "surely linked", "largest probability"],
-        [[found.persons, found.above, found.exposed, f"{float(found.largest):.6g}"]],
-        right=range(4),
-    )
-    show_table("", ["linked with up to", "persons"], sorted(found.probabilities.items()), right=(0, 1))
+    play(SeriesLearning(), releases, original, identifier, None, json=json)

@@ -1,0 +1,34 @@
+"""Adversaries by the name under which they are played: ours, and those of other packages."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from phalanx.installed import Installed
+
+OURS: Final[Mapping[str, str]] = {
+    "singling-out": "phalanx.adversaries.groups.singling_out:SinglingOut",
+    "extremes": "phalanx.adversaries.groups.extremes:Extremes",
+    "membership": "phalanx.adversaries.groups.membership:Membership",
+    "linkage": "phalanx.adversaries.records.linkage:Linkage",
+    "informed": "phalanx.adversaries.records.informed:Informed",
+    "omniscient": "phalanx.adversaries.records.omniscient:Omniscient",
+    "posterior": "phalanx.adversaries.groups.posterior:Posterior",
+    "posterior-learning": "phalanx.adversaries.groups.posterior:Posterior",
+    "downcoding": "phalanx.adversaries.groups.downcoding:Downcoding",
+    "minimality": "phalanx.adversaries.minimality.adversary:Minimality",
+    "intersection": "phalanx.adversaries.series.intersection:Intersection",
+    "intersection-by-person": "phalanx.adversaries.series.intersection:Intersection",
+    "learning": "phalanx.adversaries.series.series_learning:SeriesLearning",
+    "history": "phalanx.adversaries.series.history:History",
+    "growth": "phalanx.adversaries.series.growth:Growth",
+    "counterfeits": "phalanx.adversaries.series.counterfeits:Counterfeits",
+    "composition": "phalanx.adversaries.series.composition:Composition",
+}
+"""In the order in which they are played. What ``pyproject.toml`` lists too."""
+KNOWN: Final = Installed("phalanx.adversaries", OURS)
+
+
+def made(name: str, **options: Any) -> Any:
+    """The adversary of a name, as it is played where nobody says more; KeyError where there is none."""
+    cls = KNOWN[name]
+    return cls(**{**getattr(cls, "played_with", {}), **getattr(cls, "variants", {}).get(name, {}), **options})
