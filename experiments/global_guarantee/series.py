@@ -182,7 +182,7 @@ def _as_published(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 
 def demanded_sizes(method: GlobalGuarantee, microdata: Microdata, before: Memory, release: Release, mapping: pl.DataFrame) -> tuple[Ints, Ints]:
     """Of every group with a protected value: its members, and the least number of members that would do for what they demand of what it holds."""
-    making = Round(method, microdata, before, Randomness.secure())
+    making = Round(method.rules, microdata, before, Randomness.secure())
     groups = Groups.of(release).members
     names = {value: code for code, value in enumerate(making.held.names.to_list())}
     code = np.array([names.get(value, -1) for value in ([] if groups.values is None else groups.values.to_list())], dtype=np.int64)[groups.cell_value]

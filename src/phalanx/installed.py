@@ -57,6 +57,11 @@ class Installed(Mapping[str, Any]):
         """The names that are not ours, ascending."""
         return sorted({point.name for point in self._announced()} - self.ours.keys())
 
+    def points(self) -> dict[str, EntryPoint]:
+        """By name what to load, none of it loaded: of a name that several packages announce, one of theirs."""
+        ours = {name: EntryPoint(name, value, self.group) for name, value in self.ours.items()}
+        return {point.name: point for point in self._announced()} | ours
+
     def _announced(self) -> Sequence[EntryPoint]:
         return _entry_points(self.group, tuple(sys.path))
 

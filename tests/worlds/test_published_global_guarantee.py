@@ -101,7 +101,7 @@ class Series:
         frame = pl.DataFrame({"who": [f"p{p}" for p in persons], "age": [self.ages(p) for p in persons], "sick": sick})
         microdata, emptied = Microdata.encode(frame, SCHEMA, KEY), []
         rng = EveryRandomness(choices, {"grouping": as_they_stand}, microdata.sensitive.codes)
-        making = rounds.Round(self.method, microdata, memory, rng, emptied=emptied)
+        making = rounds.Round(self.method.rules, microdata, memory, rng, emptied=emptied)
         try:
             draft = making.draft()
         except MethodError:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from importlib.metadata import EntryPoint
+from typing import Any, ClassVar, Final, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, did_you_mean
 from phalanx.guarantees.base import Guarantee
+from phalanx.installed import Installed
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.form import Form
@@ -159,19 +160,31 @@ def check_min_width(widths: Mapping[str, float], microdata: Microdata) -> None:
             )
 
 
-def registered() -> dict[str, Any]:
-    """Every installed method, by name (entry points of the group ``phalanx.methods``)."""
-    return {point.name: point for point in entry_points(group="phalanx.methods")}
+OURS: Final[Mapping[str, str]] = {
+    "mondrian": "phalanx.methods.mondrian.method:Mondrian",
+    "slicing": "phalanx.methods.slicing.method:Slicing",
+    "anatomy": "phalanx.methods.anatomy.method:Anatomy",
+    "mutual-cover": "phalanx.methods.mutual_cover.method:MutualCover",
+    "safe-sampling": "phalanx.methods.safe_sampling.method:SafeSampling",
+    "m-invariance": "phalanx.methods.m_invariance.method:MInvariance",
+    "global-guarantee": "phalanx.methods.global_guarantee.method:GlobalGuarantee",
+}
+"""What ``pyproject.toml`` lists too."""
+KNOWN: Final = Installed("phalanx.methods", OURS)
+
+
+def registered() -> dict[str, EntryPoint]:
+    """Every installed method, by name; ``load`` gives its class."""
+    return KNOWN.points()
 
 
 def make(name: str, parameters: Mapping[str, Any]) -> Method:
     """The method of a name with parameters from a plan; PlanError where the name or a parameter is unknown or wrong."""
     import dataclasses
 
-    known = registered()
-    if name not in known:
-        raise PlanError(f"[method] name = {name!r} is not a method{did_you_mean(name, known) or '; known are ' + ', '.join(sorted(known)) + '.'}")
-    cls = known[name].load()
+    if name not in KNOWN:
+        raise PlanError(f"[method] name = {name!r} is not a method{did_you_mean(name, KNOWN) or '; known are ' + ', '.join(sorted(KNOWN)) + '.'}")
+    cls = KNOWN[name]
     fields = [f.name for f in dataclasses.fields(cls)]
     for parameter in parameters:
         if parameter in (refused := getattr(cls, "refused", {})):

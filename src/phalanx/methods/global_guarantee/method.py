@@ -6,7 +6,7 @@ each person's budget by how likely further exposures are (methods/global_guarant
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from math import ceil, inf
@@ -20,7 +20,7 @@ from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee as Pro
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
 from phalanx.methods.global_guarantee.protected import check_named
 from phalanx.methods.global_guarantee.ratios import Adaptive, ConstantRatio, Geometric, Strategy, again_of_horizon, again_of_series
-from phalanx.methods.global_guarantee.rounds import Round
+from phalanx.methods.global_guarantee.rounds import Round, Rules
 from phalanx.randomness import Randomness
 
 StrategyName = Literal["adaptive", "constant-ratio", "geometric"]
@@ -177,6 +177,19 @@ class GlobalGuarantee:
     def _alpha(self) -> float:
         return 2.0 if self.alpha is None else float(self.alpha)  # the paper's default
 
+    @property
+    def rules(self) -> Rules:
+        """What a round needs of these parameters."""
+        return Rules(
+            bound=exact(self.l, "l"),
+            least=self.least,
+            balanced=self.grouping == "balanced",
+            protect=self.protect,
+            permanent=self.permanent,
+            min_width=self.min_width,
+            spending=self.spending,
+        )
+
     def spending(self, exposures: Sequence[int], releases: int) -> Strategy:
         """The strategy; the adaptive one by the plan's horizon, or by the exposures that a series shows after so many releases."""
         l = exact(self.l, "l")
@@ -194,4 +207,5 @@ class GlobalGuarantee:
         check_min_width(self.min_width, microdata)
         if not memory.releases:  # later, what comes and goes may be gone
             check_named(microdata.sensitive, self._named, self.expected_later)
-        return Round(self, microdata, memory, rng).draft()
+        making = Round(self.rules, microdata, memory, rng)
+        return replace(making.draft(), guarantees=[self.promise(making.unprotected.to_list())])

@@ -1,12 +1,12 @@
 """One release under the global guarantee in the making: recall, suppress what no group can hold, group, count the new exposures."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
 from math import floor
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,6 @@ import polars as pl
 from phalanx.data.microdata import Microdata
 from phalanx.data.sets import SEPARATOR
 from phalanx.errors import MethodError, SchemaError
-from phalanx.exact import exact
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.global_guarantee.cohorts import Cohorts, Counterfeit, fit, stand_in
 from phalanx.methods.global_guarantee.emptied import Waiting, check_frequent
@@ -29,9 +28,6 @@ from phalanx.randomness import Randomness
 from phalanx.release.evidence.exposures import SCALE, Exposures
 from phalanx.release.forms.generalized import Generalized, generalize
 
-if TYPE_CHECKING:
-    from phalanx.methods.global_guarantee.method import GlobalGuarantee
-
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
@@ -44,11 +40,31 @@ _FILLED: Final = 0.9
 _UNPROTECTED, _SHARES = "unprotected", "shares"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What a plan asks of every release of a series, as far as a round needs it."""
+
+    bound: Fraction
+    """The l of the promise."""
+    least: int
+    """The least size of any group."""
+    balanced: bool
+    """Whether the table is cut evenly; else groups grow around holders."""
+    protect: str | Sequence[Any] | Mapping[str, float]
+    """As in the plan: all values, those listed, or those that are rare at first."""
+    permanent: Sequence[Any]
+    """The protected values that stay with a person."""
+    min_width: Mapping[str, float]
+    """Per quasi-identifier the least width of a published interval."""
+    spending: Callable[[Sequence[int], int], Strategy]
+    """How budgets are spent, from the exposures that a series shows after so many releases."""
+
+
 @dataclass(frozen=True, eq=False)
 class Round:
     """One release in the making: ``draft`` says in which order."""
 
-    method: "GlobalGuarantee"
+    rules: Rules
     microdata: Microdata
     memory: Memory
     rng: Randomness
@@ -65,9 +81,9 @@ class Round:
         gone = np.zeros(len(held.codes), dtype=bool)
         group = np.full(len(self.everybody), _FREE, dtype=np.int64)
         cohorts = Cohorts.recall(self.memory.tables, self.everybody)
-        if self.method.permanent:
+        if self.rules.permanent:
             self._cohorts_again(cohorts, gone, group)
-        if self.method.grouping == "balanced":
+        if self.rules.balanced:
             self._cut(cohorts, gone, group)
         else:
             self._suppress_spent(gone)
@@ -77,7 +93,7 @@ class Round:
         inside = group[:n] >= 0
         if not inside.any() and not cohorts.cohorts:
             raise MethodError(
-                f"the table has {n} row(s) and a group needs {self.method.least}, so nothing is left to publish; lower k or l, or publish when there are more rows."
+                f"the table has {n} row(s) and a group needs {self.rules.least}, so nothing is left to publish; lower k or l, or publish when there are more rows."
             )
         return self._finished(gone, group, cohorts)
 
@@ -97,7 +113,7 @@ class Round:
     @cached_property
     def bound(self) -> Fraction:
         """The l of the promise."""
-        return exact(self.method.l, "l")
+        return self.rules.bound
 
     @cached_property
     def before(self) -> Exposures:
@@ -109,16 +125,16 @@ class Round:
         """The values that the first release found too frequent to be protected."""
         if _UNPROTECTED in self.memory.tables:
             return self.memory.tables[_UNPROTECTED]["value"]
-        if isinstance(self.method.protect, Mapping):
-            common = frequent(self.microdata.sensitive, self.method.protect["least_frequent"])
-            return common.filter(~common.is_in(pl.Series(list(self.method.permanent), dtype=common.dtype).implode()))
+        if isinstance(self.rules.protect, Mapping):
+            common = frequent(self.microdata.sensitive, self.rules.protect["least_frequent"])
+            return common.filter(~common.is_in(pl.Series(list(self.rules.permanent), dtype=common.dtype).implode()))
         return pl.Series("value", [], dtype=pl.String)
 
     @cached_property
     def held(self) -> Protected:
         """Which rows hold which protected values."""
-        listed = None if isinstance(self.method.protect, str | Mapping) else self.method.protect
-        return Protected.of(self.microdata.sensitive, self.before.values, only=listed, never=self.unprotected, permanent=self.method.permanent)
+        listed = None if isinstance(self.rules.protect, str | Mapping) else self.rules.protect
+        return Protected.of(self.microdata.sensitive, self.before.values, only=listed, never=self.unprotected, permanent=self.rules.permanent)
 
     @cached_property
     def recalled(self) -> Recalled:
@@ -128,7 +144,7 @@ class Round:
     @cached_property
     def strategy(self) -> Strategy:
         """How budgets are spent in this release."""
-        return self.method.spending(counted(self.before).tolist(), self.memory.releases)
+        return self.rules.spending(counted(self.before).tolist(), self.memory.releases)
 
     @cached_property
     def demands(self) -> Demands:
@@ -142,7 +158,7 @@ class Round:
         tables = [self.microdata] if self.microdata.registry is None else [self.microdata, self.microdata.registry]
         strangers = len(self.everybody) - self.microdata.rows
         order = self.rng.stream("grouping").permutation(len(self.everybody))
-        return Crowd(places(*tables), held.with_strangers(strangers), demands or self.demands, self.microdata.rows, self.method.least, order)
+        return Crowd(places(*tables), held.with_strangers(strangers), demands or self.demands, self.microdata.rows, self.rules.least, order)
 
     def _demand(self, row: int, code: int) -> float:
         d = self.demands
@@ -376,7 +392,6 @@ class Round:
             suppressed_microdata=shown if taken or self.emptied else None,
             suppressed_values=self.suppressed,
             suppressed_rows=self.suppressed_rows,
-            guarantees=[self.method.promise(self.unprotected.to_list())],
         )
 
     def _shares(self, hosts: Hosts, rows: int) -> pl.DataFrame:
@@ -394,7 +409,7 @@ class Round:
         emptied = emptied[place[emptied] >= 0]
         others = replace(hosts, size=hosts.size - np.bincount(place[emptied], minlength=n))
         inside = [(demands, rows[(place[rows] >= 0) & (place[rows] < groups)]) for demands, rows in self.cuts]
-        others = hedged(others, place, inside, self.method.least)
+        others = hedged(others, place, inside, self.rules.least)
         exposed = place.copy()
         exposed[emptied] += n  # they are members of their groups as these are written
         return exposed, others.beside(hosts)
@@ -407,7 +422,7 @@ class Round:
         where = np.concatenate([place[rows], np.array([g for g, _ in absent], dtype=np.int64)])
         column = shown.sensitive
         values = None
-        if self.method.permanent:
+        if self.rules.permanent:
             own = column.domain.values.gather(column.codes[rows])
             values = pl.concat([own, pl.Series(own.name, [self._looks_like(counterfeit) for _, counterfeit in absent], dtype=own.dtype)])
         beside = None if registry is None else (registry, place[n:])
@@ -417,8 +432,8 @@ class Round:
             where,
             self.rng.stream("generalize"),
             values=values,
-            counterfeits=bool(self.method.permanent),
-            min_width=self.method.min_width,
+            counterfeits=bool(self.rules.permanent),
+            min_width=self.rules.min_width,
             registry=beside,
         )
         registered = None if registry is None else np.where(place[n:] >= 0, published_id[place[n:]], 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,6 @@ from phalanx.methods.slicing.kernels.exact_cuts import cut_exact
 from phalanx.methods.slicing.kernels.local_cuts import cut_local, keeps
 from phalanx.methods.slicing.tuples import Cells, Coded, Codes, Floats, Ints, numbered
 from phalanx.randomness import Stream
-
-if TYPE_CHECKING:
-    from phalanx.methods.slicing.method import Slicing
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +29,12 @@ class Local:
     """What the kernels take."""
 
     @classmethod
-    def of(cls, method: "Slicing", microdata: Microdata, coded: Coded, columns: Sequence[Sequence[str]]) -> "Local":
-        """The rule of a method's parameters on a table; every column is protected where no attribute is sensitive."""
+    def of(cls, requirement: Mondrian, microdata: Microdata, coded: Coded, columns: Sequence[Sequence[str]]) -> "Local":
+        """A bucket's ``requirement`` as a rule on a table; every column is protected where no attribute is sensitive."""
         secret = microdata.schema.sensitive
-        like = Mondrian(k=method.bucket_size or 1, l=method.l, diversity=method.diversity, c=method.c, t=method.t, distance=method.distance, cuts=method.cuts)
-        rule, log_l, totals, nodes, node_totals, values = rule_of(like, microdata.rows, microdata.quasi[0] if secret is None else microdata.columns[secret])
+        rule, log_l, totals, nodes, node_totals, values = rule_of(
+            requirement, microdata.rows, microdata.quasi[0] if secret is None else microdata.columns[secret]
+        )
         lines, cells = _every_column(microdata, coded, columns) if secret is None else _of_sensitive(coded, values)
         return cls(lines, cells, rule, (cells.q, cells.s, cells.first, rule, log_l, totals, nodes, node_totals))
 

@@ -322,9 +322,14 @@ class Slicing:
         several = self.cuts == "relaxed" or self.generalize_columns_k is not None
         return self.check == "exact" and several and self.diversity == "frequency" and self.t is None and coded.sensitive is not None and not repeated
 
+    @property
+    def _of_bucket(self) -> Mondrian:
+        """What a bucket must keep by itself."""
+        return Mondrian(k=self.bucket_size or 1, l=self.l, diversity=self.diversity, c=self.c, t=self.t, distance=self.distance, cuts=self.cuts)
+
     def _buckets(self, microdata: Microdata, coded: Coded, columns: Columns, rng: Randomness, *, repeated: bool) -> npt.NDArray[np.int64]:
         """The bucket of every row, 0 .. g-1, shape (n,); NotEligible where the table as one bucket does not keep the promise."""
-        local, stream = Local.of(self, microdata, coded, columns), rng.stream("deal")
+        local, stream = Local.of(self._of_bucket, microdata, coded, columns), rng.stream("deal")
         if not local.keeps(np.arange(coded.rows)):
             asked = f"l = {self.l}" + (f", c = {self.c}" if self.c is not None else "") + (f", t = {self.t}" if self.t is not None else "")
             raise NotEligible(f"the table as one bucket does not keep {asked}; ask for less, or leave fewer attributes in the sensitive column.")
