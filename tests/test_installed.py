@@ -10,10 +10,13 @@ import pytest
 from phalanx.installed import Installed
 from support.third_party import install
 
+from phalanx.adversaries import registry as adversaries
 from phalanx.errors import ExtraError, ReleaseError
 from phalanx.guarantees import registry
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import promises_nothing, weakened
+from phalanx.methods import base as methods
+from phalanx.release import kinds
 from phalanx.report.promises import in_words, warnings
 from report.test_promises import manifest
 
@@ -61,11 +64,12 @@ def rows(tmp_path: Path, patch: pytest.MonkeyPatch, source: str, name: str = "ot
     return {"name": "many rows", "rows": 3}
 
 
-@pytest.mark.parametrize("group", ["guarantees"])
-def test_ours_are_announced_too(group: str) -> None:
-    """Whoever lists entry points finds ours among them: pyproject.toml says what the registry says."""
-    announced = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][f"phalanx.{group}"]
-    assert announced == dict(registry.KNOWN.ours)
+@pytest.mark.parametrize("known", [methods.KNOWN, registry.KNOWN, kinds.KNOWN, adversaries.KNOWN], ids=lambda known: known.group)
+def test_ours_are_announced_too(known: Installed) -> None:
+    """Whoever lists entry points finds ours among them: pyproject.toml says what the registry says, and each is there."""
+    announced = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][known.group]
+    assert announced == dict(known.ours)
+    assert all(isinstance(known[name], type) for name in announced)
 
 
 def test_what_is_announced_is_there() -> None:

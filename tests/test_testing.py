@@ -1,0 +1,261 @@
+"""The contracts as checks: ours keep them, and of every part of a contract there is a broken twin that is caught."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import polars as pl
+import pytest
+from phalanx.testing import _refuses_nonsense, check_adversary, check_form, check_guarantee, check_method
+
+from phalanx import Anatomy, Extremes, Linkage, Mondrian, Posterior, Schema, SinglingOut, publish
+from phalanx.data.microdata import Microdata
+from phalanx.guarantees.anatomy import AnatomyDiversity
+from phalanx.guarantees.base import Verdict
+from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
+from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
+from phalanx.guarantees.k_anonymity import KAnonymity
+from phalanx.guarantees.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
+from phalanx.guarantees.m_invariance.guarantee import MInvariance
+from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
+from phalanx.guarantees.mutual_cover.guarantee import MutualCover
+from phalanx.guarantees.slicing.counting import SlicedCounting
+from phalanx.guarantees.slicing.guarantee import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
+from phalanx.guarantees.t_closeness import Closeness
+from phalanx.release.evidence.evidence import Evidence
+from phalanx.release.form import RandomOrder, SensitiveCounts
+from phalanx.release.forms.generalized import Generalized
+
+PEOPLE = pl.DataFrame({"who": [f"p{i}" for i in range(24)], "age": [20 + 7 * i % 31 for i in range(24)], "ill": ["abc"[i % 3] for i in range(24)]})
+SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
+EVIDENCE = Evidence(microdata={1: Microdata.encode(PEOPLE, SCHEMA)})
+GUARANTEES = [
+    KAnonymity(2), FrequencyDiversity(2), DistinctDiversity(2), EntropyDiversity(2), RecursiveDiversity(2, 2), Closeness("1/2"), MUniqueness(2), MInvariance(2),
+    GlobalGuarantee(2), SlicedDiversity(2), SlicedCounting(2), SlicedDistinct(2), SlicedRecursive(2, 2), SlicedCloseness("1/2"), AnatomyDiversity(2),
+    MutualCover("1/2"), DifferentialPrivacy(1, "1e-6", 63, "0.39"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def three() -> Any:
+    return publish(PEOPLE, SCHEMA, Mondrian(k=3, l=2), seed=1)
+
+
+@pytest.fixture(scope="module")
+def one() -> Any:
+    return publish(PEOPLE, SCHEMA, Mondrian(k=1, l=1), seed=1)
+
+
+@pytest.mark.parametrize("method", [Mondrian(k=3, l=2), Anatomy(l=2)], ids=lambda method: method.name)
+def test_our_methods_and_forms_pass(method: Any) -> None:
+    """A method of ours, and the form that it publishes."""
+    check_method(method, PEOPLE, SCHEMA)
+    check_form(publish(PEOPLE, SCHEMA, method, seed=1).form)
+
+
+def test_our_guarantees_pass(three: Any, one: Any) -> None:
+    """k-anonymity and distinct l-diversity hold of groups of three, and not of everybody alone."""
+    check_guarantee(KAnonymity(3), keeps=[three], breaks=[one])
+    check_guarantee(DistinctDiversity(2), keeps=[three], breaks=[one])
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda guarantee: guarantee.name)
+def test_all_our_guarantees_refuse_nonsense(guarantee: Any) -> None:
+    """In the place of every parameter."""
+    _refuses_nonsense(guarantee)
+
+
+@pytest.mark.parametrize("adversary", [Extremes(), Linkage(), Posterior(), Posterior(by="learning"), SinglingOut()], ids=lambda adversary: adversary.name)
+def test_our_adversaries_pass(three: Any, adversary: Any) -> None:
+    """Those of one release in boxes."""
+    check_adversary(adversary, [three], EVIDENCE)
+
+
+class Thawed(Mondrian):
+    """Not frozen: a parameter can be changed after it was validated."""
+
+    __setattr__ = object.__setattr__
+
+
+@dataclass(frozen=True, kw_only=True)
+class Careless(Mondrian):
+    """Takes whatever it is given."""
+
+    extra: Any = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elsewhere(Mondrian):
+    """Shows what is no parameter."""
+
+    def parameters(self) -> dict[str, Any]:
+        return super().parameters() | {"mood": "good"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promiseless(Mondrian):
+    """Promises nothing."""
+
+    guarantees: ClassVar[list[Any]] = []  # type: ignore[misc]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moody(Mondrian):
+    """Makes something else each time."""
+
+    times: ClassVar[list[int]] = []
+
+    def publish(self, *given: Any) -> Any:
+        self.times.append(1)
+        return Mondrian(k=self.k + len(self.times), l=self.l).publish(*given)
+
+
+@pytest.mark.parametrize(
+    ("method", "sentence"),
+    [
+        (Thawed(k=3, l=2), "is not frozen"),
+        (Careless(k=3, l=2), "extra = <nonsense> is taken without a word"),
+        (Elsewhere(k=3, l=2), "which is no parameter of the method"),
+        (Promiseless(k=3, l=2), "it promises nothing"),
+        (Moody(k=2, l=2), "the same seed gives another release"),
+        (Mondrian(k=24, l=2), "all of the table is one group"),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_broken_methods_are_caught(method: Any, sentence: str) -> None:
+    """Each by the part of the contract that it breaks."""
+    with pytest.raises(AssertionError, match=sentence):
+        check_method(method, PEOPLE, SCHEMA)
+
+
+@dataclass(frozen=True)
+class Generous(KAnonymity):
+    """Holds of everything."""
+
+    def check(self, *given: Any) -> list[Verdict]:
+        return [replace(verdict, holds=True) for verdict in super().check(*given)]
+
+
+@dataclass(frozen=True)
+class Wordy(KAnonymity):
+    """Tells a story."""
+
+    def in_words(self, *, sensitive: bool = True) -> str:
+        return "One line\nand another."
+
+
+@dataclass(frozen=True)
+class Renamed(KAnonymity):
+    """Is known by nobody."""
+
+    name: ClassVar[str] = "nobody's"
+
+
+@dataclass(frozen=True)
+class Humble(KAnonymity):
+    """Says that it promises nothing."""
+
+    def promises_nothing(self) -> str:
+        return "nothing"
+
+    def weaker_than(self, before: Any) -> list[str]:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "sentence"),
+    [
+        (Generous(3), "release 1 of 'release' holds, and should not"),
+        (Wordy(3), r"in_words\(\) is not one line"),
+        (Renamed(3), "no entry point of the group phalanx.guarantees is called"),
+        (Humble(3), "it says that it promises nothing"),
+        (KAnonymity(4), "release 1 of 'release' fails, and should not"),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_broken_guarantees_are_caught(three: Any, one: Any, guarantee: Any, sentence: str) -> None:
+    """Each by the part of the contract that it breaks."""
+    with pytest.raises(AssertionError, match=sentence):
+        check_guarantee(guarantee, keeps=[three], breaks=[one])
+
+
+@dataclass(frozen=True, eq=False)
+class Other(Generalized):
+    """Another class of our kind."""
+
+
+def broken(name: str, answer: Any) -> Any:
+    """A patch of the form of ours, which stays the form of its kind."""
+
+    def patch(monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Generalized, name, answer)
+
+    return patch
+
+
+@pytest.mark.parametrize(
+    ("patch", "sentence"),
+    [
+        (broken("faults", lambda _: ["it is torn"]), "it has a fault: it is torn"),
+        (broken("headers", lambda _: {"data": ["group"]}), r"the columns of data are not those of headers\(\)"),
+        (broken("headers", lambda _: {}), "are not about the same files"),
+        (broken("sensitive_counts", lambda self: SensitiveCounts(self.table["group"].head(2), None)), r"sensitive_counts\(\) is about 2 row"),
+        (broken("in_random_order", lambda self: iter([RandomOrder(self.table, ["mood"], [])])), "names columns that its table has not"),
+        (broken("files", classmethod(lambda *_: (set(), {"data", "more"}))), "a file too few"),
+        (
+            broken("of_folder", classmethod(lambda cls, manifest, tables: cls(tables["data"].reverse(), tuple(manifest.attributes)))),
+            "is read as something else",
+        ),
+    ],
+)
+def test_broken_forms_are_caught(three: Any, monkeypatch: pytest.MonkeyPatch, patch: Any, sentence: str) -> None:
+    """Each by the part of the contract that it breaks."""
+    patch(monkeypatch)
+    with pytest.raises(AssertionError, match=sentence):
+        check_form(three.form)
+
+
+def test_a_form_of_another_kind_is_caught(three: Any) -> None:
+    """A kind belongs to one class."""
+    with pytest.raises(AssertionError, match="the kind 'generalized' is that of another form"):
+        check_form(Other(three.form.table, three.form.attributes))
+
+
+@dataclass(frozen=True)
+class Asks(Extremes):
+    """Asks what no regulator asks."""
+
+    question: ClassVar[str] = "weather"
+
+
+@dataclass(frozen=True)
+class Blind(Extremes):
+    """Takes no evidence for an error of Python's."""
+
+    drawn: list[int] = field(default_factory=list)
+
+    def attack(self, releases: Any, evidence: Evidence | None = None) -> Any:
+        self.drawn.append(1)
+        found = super().attack(releases, Evidence(microdata={1: evidence.microdata[1]}) if evidence else None)  # type: ignore[union-attr]
+        return replace(found, note=str(len(self.drawn))) if self.drawn[0] == 0 else found
+
+
+@pytest.mark.parametrize(
+    ("adversary", "sentence"),
+    [
+        (Asks(), "its question is none of singling out, linkability, inference"),
+        (Blind(), "without evidence is a KeyError"),
+        (Blind(drawn=[0]), "it finds something else when it attacks again"),
+    ],
+    ids=["asks", "blind", "moody"],
+)
+def test_broken_adversaries_are_caught(three: Any, monkeypatch: pytest.MonkeyPatch, adversary: Any, sentence: str) -> None:
+    """Each by the part of the contract that it breaks; as if it were the one of its name."""
+    monkeypatch.setattr("phalanx.adversaries.groups.extremes.Extremes", type(adversary))
+    with pytest.raises(AssertionError, match=sentence):
+        check_adversary(adversary, [three], EVIDENCE)
+
+
+def test_an_adversary_that_nobody_can_play_is_caught(three: Any) -> None:
+    """A name belongs to one class."""
+    with pytest.raises(AssertionError, match="the name 'extremes' is that of another adversary"):
+        check_adversary(Asks(), [three], EVIDENCE)
