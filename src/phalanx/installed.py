@@ -4,10 +4,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from phalanx.errors import ExtraError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class Installed(Mapping[str, Any]):
@@ -57,17 +59,21 @@ class Installed(Mapping[str, Any]):
         """The names that are not ours, ascending."""
         return sorted({point.name for point in self._announced()} - self.ours.keys())
 
-    def points(self) -> dict[str, EntryPoint]:
+    def points(self) -> "dict[str, EntryPoint]":
         """By name what to load, none of it loaded: of a name that several packages announce, one of theirs."""
+        from importlib.metadata import EntryPoint
+
         ours = {name: EntryPoint(name, value, self.group) for name, value in self.ours.items()}
         return {point.name: point for point in self._announced()} | ours
 
-    def _announced(self) -> Sequence[EntryPoint]:
+    def _announced(self) -> "Sequence[EntryPoint]":
         return _entry_points(self.group, tuple(sys.path))
 
 
 @lru_cache(maxsize=16)
-def _entry_points(group: str, path: tuple[str, ...]) -> Sequence[EntryPoint]:
+def _entry_points(group: str, path: tuple[str, ...]) -> "Sequence[EntryPoint]":
     """What the packages on this path announce, each once; looked up once, as it reads a file of every package there is."""
+    from importlib.metadata import entry_points
+
     del path
     return list({(point.name, point.value): point for point in entry_points(group=group)}.values())

@@ -8,7 +8,8 @@ nothing where none is. They need no test runner.
 >>> import polars as pl
 >>> people = pl.DataFrame({"age": [30, 31, 40, 41], "ill": ["flu", "cold", "flu", "cold"]})
 >>> schema = Schema(quasi=["age"], sensitive="ill")
->>> check_guarantee(KAnonymity(k=2), keeps=[publish(people, schema, Mondrian(k=2), seed=1)], breaks=[publish(people, schema, Mondrian(k=1, l=1), seed=1)])
+>>> wide, narrow = (publish(people, schema, Mondrian(k=k), seed=1) for k in (3, 2))
+>>> check_guarantee(KAnonymity(k=3), keeps=[wide], breaks=[narrow])
 """
 
 import json
