@@ -22,6 +22,7 @@ from phalanx.ledger import Ledger
 from phalanx.methods.base import Method
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
+from phalanx.release.form import Form
 from phalanx.series.series import Series
 
 Ints = npt.NDArray[np.int64]
@@ -107,7 +108,7 @@ def _rows(microdata: Microdata, persons: pl.DataFrame) -> Ints:
     return everybody.join(persons, on="person", how="semi")["row"].to_numpy().astype(np.int64)
 
 
-def workload_error(release: Release, microdata: Microdata, *, theta: float, queries: int, seed: int, about: str | None = None) -> float:
+def workload_error(release: Release | Form, microdata: Microdata, *, theta: float, queries: int, seed: int, about: str | None = None) -> float:
     """The median of |actual - estimate| / actual over random COUNT queries, whose ranges are |A| theta^(1/(d+1)) values long on every attribute (Section 5.3).
 
     A group contributes (rows - counterfeits) * share of its box inside the query's box * share of its rows whose sensitive value qualifies. Boxes are
@@ -116,7 +117,7 @@ def workload_error(release: Release, microdata: Microdata, *, theta: float, quer
     """
     rng = np.random.default_rng(seed)
     groups = Groups.of(release)
-    ends, columns = box_ends(microdata, release.form), [*microdata.quasi, microdata.sensitive]
+    ends, columns = box_ends(microdata, _form(release)), [*microdata.quasi, microdata.sensitive]
     asked = [about in (None, name) for name in microdata.schema.quasi] + [True]
     code_of = {value: code for code, value in enumerate(microdata.sensitive.domain.values.to_list())}
     sensitive = np.array([code_of.get(value, -1) for value in ([] if groups.values is None else groups.values.to_list())])[groups.cell_value]
@@ -145,12 +146,18 @@ def _range(size: int, part: float, rng: np.random.Generator) -> tuple[int, int]:
     return first, first + length - 1
 
 
-def loss(release: Release, microdata: Microdata) -> float:
+def loss(release: Release | Form, microdata: Microdata) -> float:
     """The mean width of real rows' intervals, as a share of each quasi-identifier's domain (the normalized certainty penalty)."""
     groups = Groups.of(release)
     real = groups.sizes - groups.counterfeits
-    widths = [(last - first) / max(len(column.domain) - 1, 1) for column, (first, last) in zip(microdata.quasi, box_ends(microdata, release.form), strict=True)]
+    widths = [
+        (last - first) / max(len(column.domain) - 1, 1) for column, (first, last) in zip(microdata.quasi, box_ends(microdata, _form(release)), strict=True)
+    ]
     return float(sum((width * real).sum() for width in widths) / (len(widths) * real.sum()))
+
+
+def _form(release: Release | Form) -> Form:
+    return release.form if isinstance(release, Release) else release
 
 
 def signatures(release: Release) -> int:

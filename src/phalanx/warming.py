@@ -26,7 +26,7 @@ WAYS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
         {"l": 2, "strategy": "constant-ratio", "horizon": 3},
         {"l": 2, "protect": ["a"], "k": 2},
     ],
-    "m-invariance": [{"m": 2}, {"m": 2, "balancing": "paper"}, {"m": 2, "not_eligible": "suppress", "changed": "new-record"}],
+    "m-invariance": [{"m": 2}, {"m": 2, "regions": 2}, {"m": 2, "balancing": "paper"}, {"m": 2, "not_eligible": "suppress", "changed": "new-record"}],
     "mondrian": [
         {"k": 3, "l": 2, "cuts": "balanced"},
         *({"k": 3, "l": 2, "cuts": cuts, "diversity": d} for cuts in ("strict", "relaxed") for d in ("frequency", "distinct", "entropy")),

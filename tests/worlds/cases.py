@@ -41,6 +41,8 @@ REFUSING = any_series("abc", (1, 2), (1, 4, 7))
 TWO_QI = [(1, 5), (2, 9), (4, 2), (7, 7), (11, 1), (16, 4), (22, 3), (29, 8)]
 
 
+COMING = (((1, 2, 4, 7), "abcd"), ((1, 7, 11, 16, 22, 29), "abcd"))
+BACK = (((1, 2, 4, 7), "abcd"), ((1, 7, 11, 16), "ab"), ((2, 7, 11, 22, 29), "ab"))
 TOTALS = "a refusal tells how frequent a value is, of no person more than another; a prior that is skewed uses it"
 COVERED = "the line asks of suppressed rows, too, which no guarantee covers, as the manifest says"
 LUCKY = "on this table no cut that is not made tells; on others it does"
@@ -69,6 +71,19 @@ def m_invariance() -> Iterable[Case]:
     yield holds("m-invariance", {"m": 2}, "aabb, two leave, ab come", series(*LEAVING), HALF)
     yield holds("m-invariance", {"m": 2}, "abcc; two leave, bd come; two return, ac come", series(*RETURNING), HALF)
     yield holds("m-invariance", {"m": 2}, "a and b with kept k and l; one leaves, a and b with x and y come", series(*KEPT), HALF)
+    regional = (
+        (2, "abcd", once("abcd"), HALF),
+        (2, "aabbcc (cut nowhere)", once("aabbcc"), HALF),
+        (3, "aabcde (the whole table keeps a set)", once("aabcde"), HALF),
+        (2, "aabcd, two QI", once("aabcd", quasi=TWO_QI[:5]), HALF),
+        (2, "all of {a, b, c, d}^4", anything("abcd", 4), HALF),
+        (2, "abcd; two leave, abcd come", series(*COMING), HALF),
+        (2, "abcd; two leave, ab come; two leave, two return, ab come", series(*BACK), HALF),
+    )
+    for regions, table, setting, bound in regional:
+        given = {"m": 2, "regions": regions}
+        yield holds("m-invariance", given, table, setting, bound, quick=table == "abcd")
+    yield holds("m-invariance", {"m": 3, "regions": 2}, "abcdef", once("abcdef"), THIRD)
     yield open_("m-invariance", {"m": 2}, "all of {a, b, c}: 1 2; 1 4 7, one refused", REFUSING, HALF, refusals=True, differs=TOTALS)
     yield open_("m-invariance", {"m": 2, "not_eligible": "suppress"}, "aaab", once("aaab"), HALF)
     yield open_("m-invariance", {"m": 3, "not_eligible": "suppress"}, "aabbc", once("aabbc"), THIRD)

@@ -5,7 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+from phalanx.methods.m_invariance.assigning import Assigning
 
+from phalanx.methods.m_invariance import assigning
 from phalanx.methods.m_invariance import method as m_invariance
 from worlds import published_m_invariance
 from worlds.published_m_invariance import Series, independent, lasting, minvariance, posteriors
@@ -84,17 +86,63 @@ def test_the_papers_filling_is_caught(case, share):
 
 def test_sets_that_enter_by_what_is_short_are_caught(monkeypatch):
     """A broken twin in which new tuples enter a signature only where its first value is not short."""
-    enter = m_invariance._enter
+    enter, members, short = assigning.kernels.entering, m_invariance._members, []
 
-    def by_value(signatures, buckets, left, m):
-        if len(buckets) and buckets[0] < buckets.max():
-            return np.zeros_like(buckets), enter(signatures, buckets, left.copy(), m)[1]
-        return enter(signatures, buckets, left, m)
+    def remembered(signatures, buckets):
+        short[:] = [len(buckets) > 0 and buckets[0] < buckets.max()]
+        return members(signatures, buckets)
+
+    def by_value(offsets, values, most, left, m, parts):
+        return np.zeros_like(most) if short[0] else enter(offsets, values, most, left, m, parts)
 
     tables, given = [(0, 1), (0, 2, 3, 4, 5)], worlds("acabcd", 2)
     assert posteriors(series(*tables), given)[0] <= HALF
-    monkeypatch.setattr(m_invariance, "_enter", by_value)
+    monkeypatch.setattr(m_invariance, "_members", remembered)
+    monkeypatch.setattr(assigning.kernels, "entering", by_value)
     assert posteriors(series(*tables), given)[0] > HALF
+
+
+REGIONAL = {
+    "abcd": [(0, 1, 2, 3)],
+    "aabcde": [(0, 1, 2, 3, 4, 5)],
+    "abcdab": [(0, 1, 2, 3), (0, 3, 4, 5)],
+}
+
+
+@pytest.mark.parametrize("values", REGIONAL)
+def test_regions_link_nobody_with_more_than_one_in_m(values):
+    """Cut, cut after a set was kept, and with persons who leave and come."""
+    ages = {f"p{i}": age for i, age in enumerate((1, 2, 4, 7, 11, 16, 22, 29))}
+    tables = [table(t) for t in REGIONAL[values]]
+    published = Series(minvariance(regions=3), ages, tables)
+    largest, above = posteriors(published, lasting(table(range(len(values))), values, len(tables)))
+    assert largest <= HALF
+    assert above(HALF) == 0
+
+
+def test_regions_that_look_at_values_are_caught(monkeypatch):
+    """A broken twin that cuts where both parts happen to be m-eligible: a cut that was not made tells."""
+    assign = Assigning.assign
+
+    def by_luck(self, s_minus, signatures, members, regions):
+        whole = Assigning(m=self.m, fewest=len(s_minus))
+        by_age = np.argsort(regions.microdata.quasi[0].codes[s_minus])
+        parts = [s_minus[np.sort(half)] for half in np.array_split(by_age, 2)]
+        if any(np.bincount(signatures.codes[p]).max() * self.m > len(p) for p in parts):
+            return assign(whole, s_minus, signatures, members, regions)
+        placed = []
+        for part in parts:
+            there = np.pad(members, (0, len(signatures.ids) - len(members)))
+            signatures, *new = assign(whole, part, signatures, there, regions)
+            placed.append(new)
+        return signatures, *(np.concatenate(each) for each in zip(*placed, strict=True))
+
+    one, given = [(0, 1, 2, 3, 4, 5)], worlds("aabbcc", 1)
+    assert posteriors(series(*one, regions=3), given)[0] <= HALF
+    monkeypatch.setattr(Assigning, "assign", by_luck)
+    largest, above = posteriors(series(*one, regions=3), given)
+    assert largest == 1
+    assert above(HALF) == Fraction(3, 10)
 
 
 def test_forgetting_exposes_who_returns_and_with_them_who_stayed():

@@ -46,7 +46,7 @@ def test_assignment_is_figure_3(numbers, m):
     """Same alphas, betas and signatures as the twin; all tuples are assigned; every signature has m values."""
     numbers = made_eligible(numbers, m)
 
-    alphas, betas, chosen = kernels.assignment(np.array(numbers, dtype=np.int64), m)
+    alphas, betas, chosen = kernels.assignment(np.array(numbers, dtype=np.int64), m, 0)
 
     ends = np.cumsum(betas)
     moves = [(int(a), chosen[e - b : e].tolist()) for a, b, e in zip(alphas, betas, ends, strict=True)]
@@ -99,7 +99,7 @@ def test_entering_takes_one_set_at_a_time(case):
     values = np.array([v for b in buckets for v in b], dtype=np.int64)
     members = np.array([max(b.values()) for b in buckets], dtype=np.int64)
 
-    sets = kernels.entering(offsets, values, members, left, m)
+    sets = kernels.entering(offsets, values, members, left, m, 0)
 
     rest = Counter(dict(enumerate(numbers)))
     assert sets.tolist() == naive.entering([list(b) for b in buckets], members.tolist(), rest, m)

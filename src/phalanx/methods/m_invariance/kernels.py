@@ -49,18 +49,22 @@ def balancing(offsets: Ints, values: Ints, owned: Ints, left: Ints, m: int) -> t
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def entering(offsets: Ints, values: Ints, members: Ints, left: Ints, m: int) -> Ints:
+def entering(offsets: Ints, values: Ints, members: Ints, left: Ints, m: int, parts: int) -> Ints:
     """How many whole sets of new tuples, one of every value, enter each signature that there is; shape (q,).
 
     ``values`` (e,): the value of each entry; ``members`` (q,): the most tuples of S_cap that any value of the signature has; ``left`` (lambda,): the
     tuples of S_minus per value, m-eligible, reduced in place by what enters. The signature with most members comes first, of equally large ones the
     first; each takes as many sets as leave S_minus m-eligible. Nothing here changes if the values of one signature are renamed among all who were
     ever put under it, which is why the choice tells nothing of them; the paper has no such step.
+    With ``parts`` above 0 no more enter than make the rest divisible into so many parts of one
+    size, each m-eligible whatever lies in it: no value in more than 1/(m parts) of the rest.
     """
     sets = np.zeros(len(members), dtype=np.int64)
     remaining = left.sum()
     inside = np.zeros(len(left), dtype=np.bool_)
     for b in np.argsort(-members, kind="mergesort"):
+        if parts > 0 and m * parts * left.max() <= remaining:
+            break
         size = offsets[b + 1] - offsets[b]
         fewest, most = remaining, 0
         for e in range(offsets[b], offsets[b + 1]):
@@ -74,6 +78,9 @@ def entering(offsets: Ints, values: Ints, members: Ints, left: Ints, m: int) -> 
             take = min(fewest, (remaining - m * others) // size)
             if size > m:  # at size = m the values of the signature stay as eligible as they are
                 take = min(take, (remaining - m * most) // (size - m))
+            if parts > 0:
+                least = _least(most, others, remaining, size, m * parts)
+                take = min(take, least if least > 0 else max(most - others, 0))
             sets[b] = take
             remaining -= take * size
         for e in range(offsets[b], offsets[b + 1]):
@@ -83,11 +90,26 @@ def entering(offsets: Ints, values: Ints, members: Ints, left: Ints, m: int) -> 
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def assignment(counts: Ints, m: int) -> tuple[Ints, Ints, Ints]:
+def _least(most: int, others: int, remaining: int, size: int, m: int) -> int:
+    """The fewest sets to take so that the rest is m-eligible; 0 where no number does, or none need.
+
+    ``most``, ``others``: the largest counts of values in the set, and outside it; ``remaining``: all
+    tuples; ``size``: values of a set.
+    """
+    if size >= m or most * m <= remaining:
+        return 0
+    least = -((remaining - m * most) // (m - size))
+    return least if m * others <= remaining - least * size else 0
+
+
+@njit(cache=True, nogil=True, fastmath=False)
+def assignment(counts: Ints, m: int, parts: int) -> tuple[Ints, Ints, Ints]:
     """Phase 3 (Figure 3): how many tuples of which values go together.
 
     ``counts`` (lambda,): the tuples of S_minus per value, m-eligible. Returns ``alphas`` (i,), ``betas`` (i,) of the iterations and ``values``
     (sum of betas,): the values of each iteration's signature, most frequent first; equal counts stand in the order of their codes.
+    With ``parts`` above 0 it stops where the rest is divisible into so many parts of one size, each
+    m-eligible whatever lies in it.
     """
     total = counts.sum()
     alphas = np.empty(total // m + 1, dtype=np.int64)
@@ -99,7 +121,7 @@ def assignment(counts: Ints, m: int) -> tuple[Ints, Ints, Ints]:
     merged_order, merged_n = order.copy(), n.copy()
     size = np.count_nonzero(n)
     gamma = total
-    while gamma > 0:
+    while gamma > 0 and not (parts > 0 and m * parts * n[0] <= gamma):
         beta = m
         alpha = 0
         while True:  # Lemma 5: some beta has a solution while S_minus is m-eligible
@@ -110,6 +132,9 @@ def assignment(counts: Ints, m: int) -> tuple[Ints, Ints, Ints]:
             if alpha >= 1:
                 break
             beta += 1
+        if parts > 0:
+            least = _least(n[0], n[beta] if beta < size else 0, gamma, beta, m * parts)
+            alpha = min(alpha, least) if least > 0 else alpha
         alphas[iterations], betas[iterations] = alpha, beta
         iterations += 1
         chosen[written : written + beta] = order[:beta]

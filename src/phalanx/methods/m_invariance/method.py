@@ -4,7 +4,7 @@ How we differ from the paper. It fills the place of a value that is short with a
 here every shortage is a counterfeit, and new tuples enter signatures in whole sets, which tells nothing (``balancing``; the proof is in
 docs/explanation/m-invariance.md). It looks back one release (Lemma 4); with ``remember`` we place whoever returns under the signature first published
 for them. It takes a tuple whose value changed for a new tuple; we ask the steward. It assumes that the new tuples are m-eligible; we refuse, or hold
-back the fewest that restore it. Of equally good splits we take the most even one.
+back the fewest that restore it. It assigns new tuples from everywhere; we assign them region by region (``assigning.py``). Of equally good splits we take the most even one.
 """
 
 import os
@@ -24,6 +24,8 @@ from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.m_invariance.guarantee import MInvariance as MInvarianceGuarantee
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
 from phalanx.methods.m_invariance import kernels
+from phalanx.methods.m_invariance.assigning import Assigning, automatic, count, take
+from phalanx.methods.m_invariance.regions import Regions
 from phalanx.methods.m_invariance.signatures import Signatures
 from phalanx.randomness import Randomness
 from phalanx.release.forms.generalized import generalize
@@ -57,6 +59,9 @@ class MInvariance:
     balancing: Balancing = "exact"
     """A value that is short in a signature: always a counterfeit, or, as in the paper, a new tuple where one can be spared; the paper's way needs hardly
     any counterfeits, and names values and persons to whoever knows the method."""
+    regions: int | Literal["auto"] = "auto"
+    """New persons meet in at most so many regions of the quasi-identifiers, 1 or more: more lose less and
+    need more counterfeits. 1 is the paper's way; "auto" follows from public counts, so that few are needed."""
     remember: bool = True
     """Keep the signature of everyone ever published; False forgets those who left, as the paper does, and exposes some who return,
     and with them some who stood in their groups."""
@@ -74,6 +79,11 @@ class MInvariance:
         for key, allowed in (("balancing", ("exact", "paper")), ("changed", ("refuse", "suppress", "new-record")), ("not_eligible", ("refuse", "suppress"))):
             if getattr(self, key) not in allowed:
                 raise PlanError(f"[method] {key} = {getattr(self, key)!r} is not one of {', '.join(allowed)}.")
+        number = isinstance(self.regions, int) and not isinstance(self.regions, bool)
+        if self.regions != "auto" and not (number and int(self.regions) >= 1):
+            raise PlanError(f'[method] regions = {self.regions!r} must be a whole number of at least 1, or "auto".')
+        if self.balancing == "paper" and self.regions not in ("auto", 1):
+            raise PlanError(f'[method] regions = {self.regions} goes with balancing = "exact"; the paper has one.')
         if not isinstance(self.remember, bool):
             raise PlanError(f"[method] remember = {self.remember!r} must be true or false.")
         check_widths(self.min_width)
@@ -97,6 +107,7 @@ class MInvariance:
             "name": self.name,
             "m": self.m,
             "balancing": self.balancing,
+            "regions": self.regions,
             "remember": self.remember,
             "changed": self.changed,
             "not_eligible": self.not_eligible,
@@ -135,16 +146,19 @@ class MInvariance:
             raise MethodError("every row would be suppressed and nothing is left to publish; lower m, or add rows with other values.")
 
         buckets = _division(s_cap, signatures)
-        left = _count(signatures.codes[s_minus], signatures.n_values)
+        invented, members = _shortage(signatures, buckets), _members(signatures, buckets)
+        rest, filled, filled_entries = s_minus, s_minus[:0], s_minus[:0]
         if self.balancing == "paper":
-            filled, invented = kernels.balancing(signatures.offsets, signatures.values, buckets, left, self.m)
-        else:
-            filled, invented = _enter(signatures, buckets, left, self.m)
-        alphas, betas, chosen = kernels.assignment(left, self.m)
-        signatures, assigned = signatures.extended(alphas, betas, chosen)
-        filled, invented = (np.pad(x, (0, len(assigned) - len(x))) for x in (filled, invented))
-
-        entries, source = _move(s_cap, s_minus, signatures, filled + assigned, invented)
+            codes, of_entries, n = signatures.codes, signatures.values, signatures.n_values
+            left = count(codes[s_minus], n)
+            taken, invented = kernels.balancing(signatures.offsets, of_entries, buckets, left, self.m)
+            filled, filled_entries, places = take(s_minus, codes, taken, of_entries, n)
+            rest = s_minus[places]
+        regions = Regions.recall(microdata, memory)
+        signatures, assigned, entries = self._assigning(microdata, rest).assign(rest, signatures, members, regions)
+        s_minus = np.concatenate([filled, assigned])
+        entered = np.concatenate([filled_entries, entries])
+        entries, source = _move(s_cap, s_minus, entered, signatures, invented)
         groups = _split(entries, source, signatures, microdata)
         values = signatures.domain.gather(signatures.values[entries])
         form, published_id = generalize(microdata, source, groups, rng.stream("generalize"), values=values, counterfeits=True, min_width=self.min_width)
@@ -155,15 +169,30 @@ class MInvariance:
         return Draft(
             form=form,
             groups=group_of_row,
-            remember=signatures.to_remember(microdata.persons, source[new], entries[new]),
+            remember={
+                **signatures.to_remember(microdata.persons, source[new], entries[new]),
+                **regions.to_remember(),
+            },
             suppressed_rows=suppressed_rows,
             privacy_unit="record" if self.changed == "new-record" else "person",
         )
 
+    def _assigning(self, microdata: Microdata, s_minus: Ints) -> Assigning:
+        """Into how many regions new rows are cut: by the plan, or by public counts."""
+        new, least = len(s_minus), 1
+        regions = self.regions
+        if self.balancing == "paper":
+            regions = 1
+        elif regions == "auto":
+            values = len(microdata.sensitive.domain)
+            regions, least = automatic(microdata.rows, values, self.m), values * self.m
+        fewest = max(-(-new // regions), least)
+        return Assigning(m=self.m, fewest=fewest, whole_sets=self.balancing == "exact")
+
     def _eligible(self, s_minus: Ints, signatures: Signatures, microdata: Microdata) -> tuple[Ints, int]:
         """S_minus if it is m-eligible; else refuse, or the largest part of it that is, and how many rows that leaves out."""
         codes = signatures.codes[s_minus]
-        counts = _count(codes, signatures.n_values)
+        counts = count(codes, signatures.n_values)
         if len(s_minus) == 0 or self.m * int(counts.max()) <= len(s_minus):
             return s_minus, 0
         cap = largest_eligible(counts, self.m)
@@ -204,37 +233,34 @@ def largest_eligible(counts: Ints, m: int | Fraction) -> int:
 
 def _division(s_cap: Ints, signatures: Signatures) -> Ints:
     """Phase 1: how many tuples of S_cap own each entry (signature, value)."""
-    return _count(signatures.entry_of_row[s_cap], len(signatures.values))
+    return count(signatures.entry_of_row[s_cap], len(signatures.values))
 
 
-def _enter(signatures: Signatures, buckets: Ints, left: Ints, m: int) -> tuple[Ints, Ints]:
-    """Phase 2 without a look at which value is short: tuples that enter each entry in whole sets, and counterfeits for every shortage; reduces ``left``."""
-    sizes = np.diff(signatures.offsets)
-    members = np.maximum.reduceat(buckets, signatures.offsets[:-1]) if len(sizes) else np.zeros(0, dtype=np.int64)
-    sets = kernels.entering(signatures.offsets, signatures.values, members, left, m)
-    return np.repeat(sets, sizes), np.repeat(members, sizes) - buckets
+def _shortage(signatures: Signatures, buckets: Ints) -> Ints:
+    """How many tuples each entry is short of, shape (e,): a counterfeit for every one, whichever value it is."""
+    return np.repeat(_members(signatures, buckets), np.diff(signatures.offsets)) - buckets
 
 
-def _count(codes: Ints, n: int) -> Ints:
-    return np.bincount(codes, minlength=n).astype(np.int64)
+def _members(signatures: Signatures, buckets: Ints) -> Ints:
+    """The most tuples of S_cap that any value of each signature has, shape (q,)."""
+    if len(buckets) == 0:
+        return buckets
+    most: Ints = np.maximum.reduceat(buckets, signatures.offsets[:-1])
+    return most
 
 
-def _move(s_cap: Ints, s_minus: Ints, signatures: Signatures, taken: Ints, invented: Ints) -> tuple[Ints, Ints]:
-    """Put tuples where the counts say: returns the entry and the microdata row (-1: counterfeit) of every published tuple, ordered by entry."""
-    codes = signatures.codes[s_minus]
-    by_value = kernels.counted_order(codes, signatures.n_values)
-    entries_by_value = np.argsort(signatures.values, kind="stable")
-    entry_of_new = np.repeat(entries_by_value, taken[entries_by_value])
+def _move(s_cap: Ints, s_minus: Ints, entered: Ints, signatures: Signatures, invented: Ints) -> tuple[Ints, Ints]:
+    """All published tuples: the entry and the microdata row (-1: counterfeit) of each, ordered by entry; ``entered`` holds the entries of ``s_minus``."""
     entry_of_invented = np.repeat(np.arange(len(invented)), invented)
-    entries = np.concatenate([signatures.entry_of_row[s_cap], entry_of_new, entry_of_invented])
-    source = np.concatenate([s_cap, s_minus[by_value], np.full(len(entry_of_invented), -1, dtype=np.int64)])
+    entries = np.concatenate([signatures.entry_of_row[s_cap], entered, entry_of_invented])
+    source = np.concatenate([s_cap, s_minus, np.full(len(entry_of_invented), -1, dtype=np.int64)])
     order = kernels.counted_order(entries, len(signatures.values))
     return entries[order], source[order]
 
 
 def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Microdata) -> Ints:
     """Phase 4: the group of every published tuple, shape (p,), 0 .. g-1."""
-    per_entry = _count(entries, len(signatures.values))
+    per_entry = count(entries, len(signatures.values))
     sizes = np.diff(signatures.offsets)
     lengths = per_entry[signatures.offsets[:-1]]
     real = source >= 0

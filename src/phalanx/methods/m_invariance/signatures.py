@@ -113,29 +113,18 @@ class Signatures:
             known=len(ids),
         )
 
-    def extended(self, alphas: Ints, betas: Ints, chosen: Ints) -> tuple["Signatures", Ints]:
-        """With the signatures that the assignment phase made; also how many new tuples it assigned to each entry, shape (e,)."""
-        place = {self.values[a:b].tobytes(): i for i, (a, b) in enumerate(zip(self.offsets, self.offsets[1:], strict=False))}
-        sizes = list(np.diff(self.offsets))
-        created: list[Ints] = []
-        moves: list[tuple[int, int]] = []
-        end = np.cumsum(betas)
-        for alpha, a, b in zip(alphas, end - betas, end, strict=True):
-            signature = np.sort(chosen[a:b])
-            index = place.setdefault(signature.tobytes(), len(sizes))
-            if index == len(sizes):
-                sizes.append(len(signature))
-                created.append(signature)
-            moves.append((index, int(alpha)))
-        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        assigned = np.zeros(int(offsets[-1]), dtype=np.int64)
-        for index, alpha in moves:
-            assigned[offsets[index] : offsets[index + 1]] += alpha
+    def extended(self, opened: "Opened") -> "Signatures":
+        """With the signatures that a release opened."""
+        sizes = np.array([len(values) for values in opened.created], dtype=np.int64)
         first_new = int(self.ids.max(initial=0)) + 1
-        ids = np.concatenate([self.ids, np.arange(first_new, first_new + len(created))])
-        new_entries = int(self.entries.max(initial=-1)) + 1 + np.arange(int(offsets[-1]) - len(self.entries))
-        entries = np.concatenate([self.entries, new_entries])
-        return replace(self, offsets=offsets, values=np.concatenate([self.values, *created]), ids=ids, entries=entries), assigned
+        first_entry = int(self.entries.max(initial=-1)) + 1
+        return replace(
+            self,
+            offsets=np.concatenate([self.offsets, self.offsets[-1] + np.cumsum(sizes)]),
+            values=np.concatenate([self.values, *opened.created]),
+            ids=np.concatenate([self.ids, np.arange(first_new, first_new + len(sizes))]),
+            entries=np.concatenate([self.entries, first_entry + np.arange(int(sizes.sum()))]),
+        )
 
     def to_remember(self, persons: pl.Series, rows: Ints, entries: Ints) -> dict[str, pl.DataFrame]:
         """What to append to memory: the signatures that are new, and the new persons (or records) under theirs."""
@@ -145,6 +134,40 @@ class Signatures:
             _SIGNATURES: pl.DataFrame({"entry": self.entries[first:], "signature": new, "value": self.domain.gather(self.values[first:])}),
             _PERSONS: pl.DataFrame({"person": persons.gather(rows), "entry": self.entries[entries].astype(np.int32)}),
         }
+
+
+class Opened:
+    """The signatures that there are, and those that a release opens while new tuples are assigned."""
+
+    def __init__(self, signatures: Signatures, members: Ints) -> None:
+        self.created: list[Ints] = []
+        self._known = signatures
+        self._members = members.tolist()
+        ends = zip(signatures.offsets, signatures.offsets[1:], strict=False)
+        self._place = {signatures.values[a:b].tobytes(): i for i, (a, b) in enumerate(ends)}
+
+    def table(self) -> tuple[Ints, Ints, Ints]:
+        """Offsets (q + 1,), values (e,) and members (q,) of all of them."""
+        sizes = np.array([len(values) for values in self.created], dtype=np.int64)
+        offsets = np.concatenate([self._known.offsets, self._known.offsets[-1] + np.cumsum(sizes)])
+        values = np.concatenate([self._known.values, *self.created])
+        return offsets.astype(np.int64), values, np.array(self._members, dtype=np.int64)
+
+    def open(self, values: Ints) -> int:
+        """The place of the signature with these values (s,), opened if there is none."""
+        signature = np.sort(values)
+        place = self._place.setdefault(signature.tobytes(), len(self._members))
+        if place == len(self._members):
+            self.created.append(signature)
+            self._members.append(0)
+        return place
+
+    def add(self, sets: Ints) -> None:
+        """As many tuples are assigned to each value of a signature, shape (q,)."""
+        self._members = [a + b for a, b in zip(self._members, sets.tolist(), strict=True)]
+
+    def __len__(self) -> int:
+        return len(self._members)
 
 
 def _with_remembered(values: pl.Series, remembered: pl.Series) -> pl.Series:
