@@ -5,7 +5,7 @@
     PHALANX_DATA=FOLDER python experiments/m_invariance/regions.py --series adult --m 5 --releases 3
 
 Series: ``acs`` (the paper's own on ``acs2018_occsal``), ``panel`` (``rwm5yr``), ``made-up`` (values depend on
-quasi-identifiers), for
+quasi-identifiers), and ``adult`` (6,000 rows, 500 replaced, occupation), for
 which alone the learner of a series is played, as it needs every group that may host a person. Loss and the median
 error of 500 COUNT queries (theta = 10 %) are those of the first and of the last release, counterfeits counted as an
 analyst would; *learned*: how often the learner names the value of a person rightly. Releases are made by the method
