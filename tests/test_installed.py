@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from phalanx.installed import Installed
-from support.third_party import install
 
 from phalanx.adversaries import registry as adversaries
 from phalanx.errors import ExtraError, ReleaseError
 from phalanx.guarantees import registry
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import promises_nothing, weakened
+from phalanx.installed import Installed
 from phalanx.methods import base as methods
 from phalanx.release import kinds
 from phalanx.report.promises import in_words, warnings
 from report.test_promises import manifest
+from support.third_party import install
 
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = '''

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import polars as pl
 import pytest
-from phalanx.testing import _refuses_nonsense, check_adversary, check_form, check_guarantee, check_method
 
 from phalanx import Anatomy, Extremes, Linkage, Mondrian, Posterior, Schema, SinglingOut, publish
 from phalanx.data.microdata import Microdata
@@ -24,6 +23,7 @@ from phalanx.guarantees.t_closeness import Closeness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.form import RandomOrder, SensitiveCounts
 from phalanx.release.forms.generalized import Generalized
+from phalanx.testing import _refuses_nonsense, check_adversary, check_form, check_guarantee, check_method
 
 PEOPLE = pl.DataFrame({"who": [f"p{i}" for i in range(24)], "age": [20 + 7 * i % 31 for i in range(24)], "ill": ["abc"[i % 3] for i in range(24)]})
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")

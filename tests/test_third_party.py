@@ -12,9 +12,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from phalanx.testing import check_adversary, check_form, check_guarantee, check_method
-from support.acme import ANNOUNCES, MODULES
-from support.third_party import install
 
 from phalanx import Mondrian, Release, Schema, Series, publish, verify
 from phalanx.adversaries.opinion import play_all, play_none, play_one
@@ -22,6 +19,9 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import GuaranteeError, ReleaseError
 from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.release.evidence.evidence import Evidence
+from phalanx.testing import check_adversary, check_form, check_guarantee, check_method
+from support.acme import ANNOUNCES, MODULES
+from support.third_party import install
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
 SCHEMA = Schema(identifier="who", quasi=["age", "pay"], sensitive="ill")

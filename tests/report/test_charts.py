@@ -4,8 +4,8 @@ from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
-from phalanx.guarantees.sentences import percent
 
+from phalanx.guarantees.sentences import percent
 from phalanx.report.charts import Bars
 
 

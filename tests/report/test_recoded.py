@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from phalanx.guarantees.sentences import at_most
 
 from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.registry import from_parameters
+from phalanx.guarantees.sentences import at_most
 from phalanx.methods.safe_sampling.schemes import FixedScheme
 from phalanx.release.folder import Release
 from phalanx.release.forms.perturbed import Perturbed

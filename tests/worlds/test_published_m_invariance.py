@@ -5,10 +5,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from phalanx.methods.m_invariance.assigning import Assigning
 
 from phalanx.methods.m_invariance import assigning
 from phalanx.methods.m_invariance import method as m_invariance
+from phalanx.methods.m_invariance.assigning import Assigning
 from worlds import published_m_invariance
 from worlds.published_m_invariance import Series, independent, lasting, minvariance, posteriors
 

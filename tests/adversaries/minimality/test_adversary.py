@@ -131,10 +131,10 @@ def test_posteriors_are_those_of_all_worlds(method, quasi, values):
     ("values", "above", "certain"), [("aabbcc", 40, 40), ("aabbcd", 36, 36), ("aaabbb", 0, 0), ("aaabbcc", 66, 17), ("aabbccd", 17, 17), ("aaabbbc", 0, 0)]
 )
 def test_how_often_somebody_is_above_the_bound(values, above, certain):
-    """Of all publications of six and of seven rows with k = l = 2, so many per cent leave somebody above 1/2, and so many leave somebody no other value."""
+    """Of all publications of six and of seven rows with k = l = 2 and cuts at medians, so many per cent leave somebody above 1/2, and so many leave somebody no other value."""
     quasi = in_a_row(len(values))
     worlds = sorted(set(itertools.permutations(values)))
-    found = [attack(Mondrian(k=2, l=2, cuts="strict"), quasi, world) for world in worlds]
+    found = [attack(Mondrian(k=2, l=2, cuts="strict", cut_at="median"), quasi, world) for world in worlds]
     assert round(100 * sum(one.above > 0 for one in found) / len(worlds)) == above
     assert round(100 * sum(one.certain > 0 for one in found) / len(worlds)) == certain
     assert all(one.exposed == one.certain and (one.largest > one.bound) == (one.above > 0) for one in found)
@@ -148,7 +148,7 @@ def attack(method, quasi, world, **adversary):
 
 def test_the_worked_example():
     """Groups {1, 2} = {a, b} and {4, 7, 11, 16} = {a, b, c, c}: ages 11 and 16 have c, for else the second group had been cut."""
-    found = attack(Mondrian(k=2, l=2, cuts="strict"), in_a_row(6), "abbacc")
+    found = attack(Mondrian(k=2, l=2, cuts="strict", cut_at="median"), in_a_row(6), "abbacc")
     assert (found.groups, found.cuts, found.unused) == (2, 2, 0)
     assert (found.above, found.certain, found.exposed, found.largest) == (2, 2, 2, 1)
     assert found.per_person["guess"].to_list()[4:] == ["c", "c"]

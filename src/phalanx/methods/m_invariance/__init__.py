@@ -1,1 +1,3 @@
-"""m-Invariance: ``method``; ``signatures``: the sets of values among which persons are published; ``kernels``."""
+"""m-Invariance: ``method``; ``signatures``: the sets of values among which persons are published;
+``assigning``: who enters which, in which of the ``regions``; ``kernels``.
+"""

@@ -59,7 +59,7 @@ class MInvariance:
     balancing: Balancing = "exact"
     """A value that is short in a signature: always a counterfeit, or, as in the paper, a new tuple where one can be spared; the paper's way needs hardly
     any counterfeits, and names values and persons to whoever knows the method."""
-    regions: int | Literal["auto"] = "auto"
+    regions: int | Literal["auto"] = 1
     """New persons meet in at most so many regions of the quasi-identifiers, 1 or more: more lose less and
     need more counterfeits. 1 is the paper's way; "auto" follows from public counts, so that few are needed."""
     remember: bool = True
