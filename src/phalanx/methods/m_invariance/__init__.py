@@ -1,3 +1,4 @@
-"""m-Invariance: ``method``; ``signatures``: the sets of values among which persons are published;
-``assigning``: who enters which, in which of the ``regions``; ``kernels``.
+"""m-Invariance: ``method``; ``kernels``.
+
+``signatures``: the sets of values among which persons are published; ``assigning``: who enters which, in which of the ``regions``.
 """
