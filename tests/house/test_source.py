@@ -212,6 +212,7 @@ MAY_SEE = {
     "adversaries": {"data", "errors", "exact", "guarantees", "installed", "randomness", "release"},
     "data": {"errors", "randomness"},
     "errors": set(),
+    "estimators": {"data", "errors", "exact", "randomness", "release"},
     "exact": {"errors"},
     "guarantees": {"data", "errors", "exact", "installed", "release"},
     "installed": {"errors"},
@@ -392,7 +393,7 @@ def off_the_map(said: str, there: set[str]) -> set[str]:
     return set(re.findall(r"``(\w+)``", said)) ^ there
 
 
-ROOMS = ["adversaries", "data/hierarchies", "data/sources", "guarantees", "kernels", "methods", "profile", "release/evidence", "series"]
+ROOMS = ["adversaries", "data/hierarchies", "data/sources", "estimators", "guarantees", "kernels", "methods", "profile", "release/evidence", "series"]
 
 
 @pytest.mark.parametrize("folder", ROOMS + [f"{room}/{part}" for room in ROOMS for part in folders_of(SOURCE / "phalanx" / room)])

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from phalanx.cli import attack, budget, check, demo, init, publish, series, verify, warm
+from phalanx.cli import attack, budget, check, demo, estimate, init, publish, series, verify, warm
 from phalanx.cli.output import complain, keep_standard_error, say_warnings
 from phalanx.errors import GuaranteeError, PhalanxError, without_passwords
 
@@ -30,6 +30,7 @@ app.command("publish")(publish.publish)
 app.command("verify")(verify.verify)
 app.add_typer(attack.app, name="attack")
 app.add_typer(series.app, name="series")
+app.command("estimate")(estimate.estimate)
 app.command("budget")(budget.budget)
 app.command("demo")(demo.demo)
 app.command("warm")(warm.warm)

@@ -16,8 +16,11 @@ from phalanx.release import folder
 from phalanx.series import staging
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from phalanx.adversaries import Adversary, Attack
     from phalanx.adversaries.disclosure import Disclosed
+    from phalanx.estimators import Estimate
     from phalanx.verification import Verification
 
 
@@ -97,6 +100,20 @@ class Release(folder.Release):
     def attack(self, adversary: "Adversary") -> "Attack":
         """What an adversary concludes from this release alone; ReleaseError where it lacks what it needs to know."""
         return adversary.attack([self], self.evidence)
+
+    def estimate(self, query: "str | pl.Expr", *, suppressed: int | None = None) -> "Estimate":
+        """Answer a count, a sum or a mean from the release alone: bounds that hold by construction, a point estimate, and a model's interval.
+
+        ``query``: SQL such as ``"count(*) where age between 30 and 40 group by diagnosis"`` (needs the extra ``estimate``), or a Polars expression: a
+        condition, or ``pl.len()``, a column's ``.sum()`` or ``.mean()``, filtered by one. As in SQL, no comparison is true of a missing value. Bounds are of
+        the table behind the release. ``suppressed``: how many rows were suppressed, where the publisher says so; without it, a release whose plan
+        allows it has no upper bounds.
+
+        ReleaseError where the query is none that a release can answer, with the reason; ExtraError without the extra.
+        """
+        from phalanx.estimators import estimate
+
+        return estimate(self, query, suppressed=suppressed)
 
     def save(self, path: str | Path) -> "Release":
         """Write the checked files into a new folder, whole or not at all, and return the release that is there.

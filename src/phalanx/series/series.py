@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from phalanx.adversaries import Adversary, Attack
+    from phalanx.estimators import Estimate
     from phalanx.verification import Verification
 
 Progress = Callable[[str], None]
@@ -181,6 +182,20 @@ class Series:
             originals = [self._published[release.number] for release in releases]
         evidence, _ = gather_evidence(releases, ledger=self._is.ledger, originals=originals, identifier=self._is.schema.identifier, persons=False)
         return adversary.attack(releases, evidence)
+
+    def estimate(self, query: "str | pl.Expr", *, suppressed: Sequence[int | None] = ()) -> "list[Estimate]":
+        """Answer a query from every release of the series, in order, as ``Release.estimate`` does.
+
+        Each release bounds its own table. How values lie within boxes is learned from all releases together, as their boxes cut the values at different
+        places. ``suppressed``: of each release, how many rows were suppressed, where that is said.
+        """
+        from phalanx.estimators import estimate
+
+        releases = [Release.read(entry.folder) for entry in self._entries()]
+        told = [*suppressed, *[None] * (len(releases) - len(suppressed))]
+        if len(told) > len(releases):
+            raise ReleaseError(f"'suppressed' has {len(told)} numbers and the series {len(releases)} release(s); give one for each, or none.")
+        return [estimate(r, query, suppressed=n, beside=[other for other in releases if other is not r]) for r, n in zip(releases, told, strict=True)]
 
     def verify(self, *, originals: Sequence[Any] = (), allow_seeded: bool = False) -> "Verification":
         """Check every release of the series from its files, against the ledger and whatever ``originals`` (one table for each, in order) are given."""

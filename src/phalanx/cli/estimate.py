@@ -1,0 +1,31 @@
+"""``phalanx estimate``: answer a query from a release's folder alone."""
+
+from typing import Annotated
+
+import typer
+
+from phalanx.cli.output import JSON, show_json, show_table, show_text
+
+
+def estimate(
+    release: Annotated[str, typer.Argument(help="The release's folder.", show_default=False)],
+    query: Annotated[str, typer.Argument(help="As in \"count(*) where sex = 'F' and age between 30 and 40 group by diagnosis\".", show_default=False)],
+    suppressed: Annotated[int | None, typer.Option(help="How many rows were suppressed, where the publisher says so.")] = None,
+    json: bool = JSON,
+) -> None:
+    """Count, add up or average rows of the table behind a release: bounds that are certain, an estimate, and a model's interval.
+
+    Needs the extra: pip install 'phalanx[estimate]'. JSON keys: query, by, level, model, figures (each low, high, published, interval, estimate, values),
+    notes.
+    """
+    from phalanx.series.released import Release
+
+    found = Release.read(release).estimate(query, suppressed=suppressed)
+    if json:
+        show_json(found.to_json())
+        return
+    header = [*found.by, "certainly", "estimate", "95 % interval (model)"]
+    show_table("", header, found.lines(), right=(len(found.by) + 1,))
+    show_text(f"The estimate is a model's: {found.model}.")
+    for note in found.notes:
+        show_text(f"{note[:1].upper()}{note[1:]}.")

@@ -1,0 +1,239 @@
+"""From the folder of a release and a query to the answer, whatever the form."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from phalanx.estimators import bucketized, generalized, perturbed, recoded, sliced
+from phalanx.estimators.answers import Estimate, Figures
+from phalanx.estimators.bounds import Bounds
+from phalanx.estimators.conditions import Comparison, Condition, Query, both, comparisons
+from phalanx.estimators.expressions import read_expression
+from phalanx.estimators.models import Model
+from phalanx.estimators.queries import read_query
+from phalanx.estimators.regions import Regions
+from phalanx.estimators.view import Ends, Facet, View
+
+from phalanx.errors import ReleaseError
+from phalanx.release.folder import Release
+
+Floats = npt.NDArray[np.float64]
+
+FORMS: Final[Mapping[str, Callable[[Release], View]]] = {
+    "bucketized": bucketized.view,
+    "generalized": generalized.view,
+    "perturbed": perturbed.view,
+    "recoded": recoded.view,
+    "sliced": sliced.view,
+}
+"""How to read each form."""
+
+_MODELS: Final = {
+    "bucketized": "values of a bucket meet by chance",
+    "generalized": "values as they lie in all boxes together, a row at each tight end, independent within a box",
+    "perturbed": "rows as they were published",
+    "recoded": "published rows over the sampling rate, spread evenly over their cells",
+    "sliced": "columns of a bucket meet by chance",
+}
+
+ERROR: Final[Mapping[str, float]] = {"anatomy": 0.35, "m-invariance": 0.45, "mondrian": 0.4, "mutual-cover": 0.03, "slicing": 0.45}
+"""The model's error as a share of the distance between hard bounds, by method: what experiments/answers found enough for 95 %; no interval for others."""
+
+_Z: Final = 1.959963984540054
+_MOST_GROUPS: Final = 1000
+
+
+def estimate(release: Release, query: "str | pl.Expr", *, suppressed: int | None = None, beside: Sequence[Release] = ()) -> Estimate:
+    """Answer a query about the table behind a release, from the release's folder alone.
+
+    ``suppressed``: how many rows were suppressed, where the publisher says it. ``beside``: other releases of the series, of which the distribution of values
+    is learned, too. ReleaseError where the query is none that a release can answer, ExtraError without the extra that reads SQL.
+    """
+    asked = read_expression(query) if isinstance(query, pl.Expr) else read_query(query)
+    return answer(release, asked, str(query).strip(), suppressed=suppressed, beside=beside)
+
+
+def answer(release: Release, asked: Query, text: str, *, suppressed: int | None = None, beside: Sequence[Release] = ()) -> Estimate:
+    """Answer a query that was read; ``text`` is what it is called."""
+    view = _told(view_of(release), suppressed)
+    others = [view_of(other) for other in beside]
+    method = str(release.manifest.method.get("name"))
+    notes = _notes(view, asked, method)
+    if asked.of is not None and not view.line(asked.of).numeric:
+        raise ReleaseError(f"{asked.of!r} holds no numbers, so that it has no {asked.aggregate}; ask for count(*), or for another attribute.")
+    figures = tuple(_figures(view, others, replace(asked, where=where), values, method) for values, where in _groups(view, asked))
+    return Estimate(query=text, by=asked.by, figures=figures, model=_MODELS[view.form], notes=notes)
+
+
+def view_of(release: Release) -> View:
+    """What a release shows; how many rows it does not, where its manifest tells."""
+    view = FORMS[release.form.kind](release)
+    if view.unpublished is None or release.manifest.may_suppress == []:
+        return view
+    why = "rows may have been suppressed, by the plan, and the release does not say whether and how many"
+    return replace(view, unpublished=None, why_unpublished=why)
+
+
+def _told(view: View, suppressed: int | None) -> View:
+    """The view with what the publisher says of suppressed rows; ReleaseError where that cannot be."""
+    if suppressed is None:
+        return view
+    if isinstance(suppressed, bool) or not isinstance(suppressed, int) or suppressed < 0:
+        raise ReleaseError(f"suppressed = {suppressed!r} is no number of rows; give a whole number from 0.")
+    if view.form == "recoded":
+        raise ReleaseError("of a sample nobody may say how many rows are missing; leave 'suppressed' out.")
+    if view.unpublished == 0 and suppressed:
+        raise ReleaseError("the manifest says that no row may be suppressed; leave 'suppressed' out.")
+    return replace(view, unpublished=suppressed, why_unpublished="")
+
+
+def _notes(view: View, asked: Query, method: str) -> tuple[str, ...]:
+    notes = []
+    if view.unpublished is None:
+        notes.append(
+            f"{view.why_unpublished}: bounds of the table are missing, and the estimate is of {'cells that were published' if view.form == 'recoded' else 'published rows'}"
+        )
+    elif view.unpublished and asked.aggregate != "count":
+        notes.append("what suppressed rows hold is not known, so that nothing bounds a sum or a mean of the table")
+    if between := [n for n in asked.by if view.line(n).kind == "text" and not all(_exactly(f, n) for f in view.facets if n in f.ends)]:
+        notes.append(f"{between[0]!r} is published in intervals, so that it may have values that are no end of one; the groups are those that are known")
+    if view.unpublished is None:
+        notes.append("no interval: what is not published is in no model")
+    elif method not in ERROR:
+        notes.append("no interval: none was found that holds the truth as often as it says for this method")
+    return tuple(notes)
+
+
+def _groups(view: View, asked: Query) -> Iterator[tuple[dict[str, Any], Condition]]:
+    """Each group's values and condition."""
+    if twice := [name for name in asked.by if asked.by.count(name) > 1]:
+        raise ReleaseError(f"the query groups by {twice[0]!r} twice; name it once.")
+    lists = [_values(view, name) for name in asked.by]
+    if math.prod(len(values) for values in lists) > _MOST_GROUPS:
+        raise ReleaseError(f"grouping by {', '.join(asked.by)} makes more than {_MOST_GROUPS} groups; ask by WHERE about those that you need.")
+    for combination in product(*lists):
+        where = asked.where
+        for name, value in zip(asked.by, combination, strict=True):
+            where = both(where, Comparison(name, "missing") if value is None else Comparison(name, "in", (value,)))
+        yield dict(zip(asked.by, combination, strict=True)), where
+
+
+def _values(view: View, name: str) -> list[Any]:
+    """All values that an attribute may have, in order, where that can be said."""
+    view.attribute(name)
+    line = view.line(name)
+    facets = [facet for facet in (*view.facets, *view.shown) if name in facet.ends]
+    missing = [None] if any(_has_missing(facet.ends[name]) for facet in facets) else []
+    exact = line.kind == "text" or all(_exactly(facet, name) for facet in facets)
+    if line.kind == "leaf":
+        return [*line.tree, *missing]
+    published = pl.concat([end.drop_nulls().to_frame("") for end in view.ends(name)], how="vertical_relaxed")[""].unique().sort()
+    if exact:
+        return [*published.to_list(), *missing]
+    if line.kind in ("whole", "day") and len(published):
+        keys = line.keys(published)
+        if keys[-1] - keys[0] < _MOST_GROUPS:
+            all_of_them = pl.Series(range(int(keys[0]), int(keys[-1]) + 1), dtype=pl.Int64)
+            return [*(all_of_them.cast(pl.Int32).cast(pl.Date) if line.kind == "day" else all_of_them).to_list(), *missing]
+    raise ReleaseError(f"which values {name!r} has the release does not say, since it is published in intervals; ask by WHERE about those that you need.")
+
+
+def _has_missing(ends: Ends) -> bool:
+    """Whether the missing value is said to be there, other than by saying nothing."""
+    return bool((ends.missing & ~(ends.unbounded[0] & ends.unbounded[1])).any())
+
+
+def _exactly(facet: Facet, name: str) -> bool:
+    """Whether a facet shows values of an attribute as they are, or nothing of it."""
+    return facet.ends[name].exact or bool(facet.ends[name].unbounded[0].all())
+
+
+def _figures(view: View, others: Sequence[View], asked: Query, values: Mapping[str, Any], method: str) -> Figures:
+    """The figures of one group."""
+    names = dict.fromkeys([*(t.attribute for t in comparisons(asked.where)), *([asked.of] if asked.of else [])])
+    regions = {name: _regions(view, others, name, asked.where) for name in names}
+    bounds = Bounds(view, regions)
+    model = Model(view, bounds, beside=[Bounds(other, regions) for other in others])
+    low, high = bounds.rows(asked.where)
+    hard: tuple[float, float] | None = (float(low.sum()), float(high.sum()))
+    if asked.aggregate == "count":
+        expected, variance = _spread(model, asked.where, None, 0.0, low < high)
+        point: float | None = expected[0] / view.share
+    elif asked.of is not None:
+        expected, variance = _spread(model, asked.where, asked.of, 0.0, low < high)
+        rows, total = expected
+        hard = bounds.means(asked.of, asked.where) if asked.aggregate == "mean" else bounds.sums(asked.of, asked.where)
+        hard = hard if hard is not None and all(map(math.isfinite, hard)) else None
+        point = total / view.share if asked.aggregate == "sum" else total / rows if rows > 0 else None
+    if point is not None and hard is not None and view.form != "recoded":
+        point = min(max(point, hard[0]), hard[1])
+    interval = None
+    if point is not None and method in ERROR and view.unpublished is not None and (asked.aggregate == "count" or not view.unpublished):
+        interval = _interval(bounds, model, asked, point, variance, hard, ERROR[method], low < high)
+    of_table = _of_table(view, asked, hard)
+    if interval is not None:
+        interval = _within((interval[0], interval[1] + (view.unpublished or 0)), of_table)
+    whole = asked.aggregate == "count"
+    low_high = tuple(None if x is None else int(x) if whole else x for x in of_table)
+    published = None if hard is None else (int(hard[0]), int(hard[1])) if whole else hard
+    return Figures(low=low_high[0], high=low_high[1], published=published, estimate=point, interval=interval, values=values)
+
+
+def _regions(view: View, others: Sequence[View], name: str, where: Condition) -> Regions:
+    """The regions that the ends of all releases make."""
+    asked = [t for t in comparisons(where) if t.attribute == name]
+    return Regions.of(view.line(name), [end for one in (view, *others) for end in one.ends(name)], asked)
+
+
+def _of_table(view: View, asked: Query, hard: tuple[float, float] | None) -> tuple[float | None, float | None]:
+    """Bounds of the published rows as bounds of the table's."""
+    if hard is None:
+        return None, None
+    if view.unpublished == 0:
+        return hard
+    if asked.aggregate != "count":
+        return None, None
+    return hard[0], None if view.unpublished is None else hard[1] + view.unpublished
+
+
+def _spread(model: Model, where: Condition, name: str | None, shift: float, open_groups: npt.NDArray[np.bool_]) -> tuple[tuple[float, float], float]:
+    """The expected rows and sum, and the variance of the sum (of the rows, without a name) if members of a group are drawn by themselves."""
+    rows, sums, squares = model.moments(name, where, shift)
+    real = np.maximum(model.view.real, 1)
+    first = rows if name is None else sums
+    second = rows if name is None else squares
+    variance = np.maximum(second - first**2 / real, 0)
+    return (float(rows.sum()), float(sums.sum())), float(variance[open_groups].sum())
+
+
+def _interval(
+    bounds: Bounds,
+    model: Model,
+    asked: Query,
+    point: float,
+    variance: float,
+    hard: tuple[float, float] | None,
+    error: float,
+    open_groups: npt.NDArray[np.bool_],
+) -> tuple[float, float] | None:
+    """The point and on both sides chance (1.96 standard deviations) and the model's error (a share of the distance between hard bounds) together."""
+    per = 1.0
+    if asked.aggregate == "mean" and asked.of is not None:  # a mean is off by the sum of what its numbers are off from it, over their number
+        (rows, _), variance = _spread(model, asked.where, asked.of, point, open_groups)
+        least, greatest = bounds.sums(asked.of, asked.where, point)
+        hard, per = (least, greatest), max(rows, 1.0)
+    if hard is None or not all(map(math.isfinite, hard)):
+        return None
+    half = math.hypot(_Z * math.sqrt(variance), error * (hard[1] - hard[0])) / per
+    return point - half, point + half
+
+
+def _within(interval: tuple[float, float], bounds: tuple[float | None, float | None]) -> tuple[float, float]:
+    """The part of an interval that is possible."""
+    low, high = bounds
+    return (interval[0] if low is None else max(interval[0], low)), (interval[1] if high is None else min(interval[1], high))

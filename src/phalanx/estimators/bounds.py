@@ -1,0 +1,255 @@
+"""Hard bounds: what holds of the table by construction of the release, whatever anybody believes.
+
+In every entry of a facet a test is true of all rows, of none, or of some; in every group the parts of a condition are put together by Fréchet's bounds
+(of n rows, of which a have one property and b the other, at least a + b - n and at most min(a, b) have both). Counterfeits may be any of the rows among
+which they stand. No step takes anything for independent, or evenly spread.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from phalanx.estimators.conditions import All, Comparison, Condition, Either, comparisons
+from phalanx.estimators.regions import Bools, Regions
+from phalanx.estimators.view import Box, Facet, View
+
+from phalanx.errors import ReleaseError
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Between = tuple[Ints, Ints]
+"""At least, and at most, so many rows."""
+
+_HALVINGS: Final = 60
+
+
+class Bounds:
+    """Bounds of one query on one release; ``regions`` are those of every attribute that it names."""
+
+    def __init__(self, view: View, regions: Mapping[str, Regions]) -> None:
+        self.view, self.regions = view, regions
+        self._boxes: dict[tuple[int, str], Box] = {}
+        self._prepared: dict[tuple[str, Condition], tuple[Facet, Ints, Floats, Floats, Ints, Ints]] = {}
+
+    def box(self, facet: Facet, name: str) -> Box:
+        """A facet's entries on one attribute."""
+        key = (id(facet), name)
+        if key not in self._boxes:
+            self._boxes[key] = Box.of(facet, name, self.regions[name])
+        return self._boxes[key]
+
+    def rows(self, condition: Condition) -> Between:
+        """Of each group, how many rows that are somebody's the condition is true of, shapes (g,)."""
+        real = self.view.real
+        for facet in self.view.facets:
+            if within(condition, facet):
+                low, high = (self._by_group(facet, found) for found in self.entries(facet, condition))
+                if facet.fake:
+                    low = np.maximum(0, low - self.view.counterfeits)
+                return low, np.minimum(high, real)
+        if isinstance(condition, Comparison):
+            raise ReleaseError(f"this release says nothing of {condition.attribute!r}; ask about another attribute.")
+        return _together(condition, [self.rows(part) for part in self._parts(condition)], real)
+
+    def _parts(self, condition: All | Either) -> Sequence[Condition]:
+        """The parts of a condition that no facet answers whole, those of one facet put together."""
+        rest, found = list(condition.parts), []
+        for facet in self.view.facets:
+            here = [part for part in rest if within(part, facet)]
+            rest = [part for part in rest if part not in here]
+            if here:
+                found.append(type(condition)(tuple(here)) if len(here) > 1 else here[0])
+        return [*found, *rest]
+
+    def _by_group(self, facet: Facet, of_entries: Ints) -> Ints:
+        found = np.zeros(len(self.view.rows), dtype=np.int64)
+        np.add.at(found, facet.group, of_entries)
+        return found
+
+    def entries(self, facet: Facet, condition: Condition) -> Between:
+        """Of each entry, how many of its rows the condition is true of, shapes (e,)."""
+        by_attribute = merged(condition, self.regions)
+        if isinstance(by_attribute, Leaf):
+            return self._of_box(facet, by_attribute)
+        parts = [self.entries_of(facet, part) for part in by_attribute.parts]
+        return _together(by_attribute, parts, facet.count)
+
+    def entries_of(self, facet: Facet, part: "Leaf | Joined") -> Between:
+        """The same of a condition whose tests of one attribute have been put together."""
+        if isinstance(part, Leaf):
+            return self._of_box(facet, part)
+        return _together(part, [self.entries_of(facet, p) for p in part.parts], facet.count)
+
+    def _of_box(self, facet: Facet, leaf: "Leaf") -> Between:
+        box, n = self.box(facet, leaf.attribute), facet.count
+        there = self.regions[leaf.attribute].possible
+        inside, outside = (_held(box, there & mask) for mask in (leaf.mask, ~leaf.mask))
+        low, high = np.where(outside == 0, n, 0), np.where(inside == 0, 0, n)
+        partly = (inside > 0) & (outside > 0) & box.tight
+        first = np.where(box.missing, leaf.mask[-1], leaf.mask[np.clip(box.low, 0, len(leaf.mask) - 1)])
+        true = first.astype(np.int64) + leaf.mask[np.clip(box.high, 0, len(leaf.mask) - 1)]
+        return np.where(partly, np.minimum(true, n), low), np.where(partly, np.maximum(n - (2 - true), np.minimum(true, n)), high)
+
+    def sums(self, name: str, where: Condition, shift: float = 0.0) -> tuple[float, float]:
+        """The least and the greatest sum of a number, less ``shift``, over all rows that the condition is true of."""
+        facet, some, least, greatest, low, high = self._numbers(name, where)
+        slack = _slack(np.concatenate([least, greatest, [shift]]), some, exact=self.regions[name].line.kind == "whole" and shift == 0)
+        at_least = _smallest(facet.group, least - shift, some, low, high)
+        at_most = -_smallest(facet.group, shift - greatest, some, low, high)
+        return at_least - slack, at_most + slack
+
+    def _numbers(self, name: str, where: Condition) -> tuple[Facet, Ints, Floats, Floats, Ints, Ints]:
+        """The facet of a number, of each of its entries how many rows can be in and the least and greatest number, and of each group how many rows are in."""
+        if (name, where) not in self._prepared:
+            low, high = self.rows(where)
+            facet = self._facet_of(name, where)
+            inner = [part for part in _top(where) if within(part, facet)]
+            some = self.entries(facet, All(tuple(inner)))[1]
+            least, greatest = self._ends(facet, name, self._allowed(name, inner))
+            self._prepared[name, where] = facet, some, least, greatest, low, high
+        return self._prepared[name, where]
+
+    def _facet_of(self, name: str, where: Condition) -> Facet:
+        """The facet that holds a number, with most of the condition beside it."""
+        having = [f for f in self.view.facets if name in f.ends]
+        return max(having, key=lambda f: sum(within(part, f) for part in _top(where)))
+
+    def _allowed(self, name: str, parts: Sequence[Condition]) -> Bools:
+        """The regions of a number that the condition leaves."""
+        allowed = self.regions[name].possible.copy()
+        for part in parts:
+            leaf = merged(part, self.regions)
+            if isinstance(leaf, Leaf) and leaf.attribute == name:
+                allowed &= leaf.mask
+        allowed[-1] = False
+        return allowed
+
+    def _ends(self, facet: Facet, name: str, allowed: Bools) -> tuple[Floats, Floats]:
+        """The least and the greatest number of each entry within what is allowed; anything where there is none."""
+        box, regions = self.box(facet, name), self.regions[name]
+        size = len(allowed)
+        places = np.arange(size)
+        following = np.minimum.accumulate(np.where(allowed, places, size)[::-1])[::-1]
+        before = np.maximum.accumulate(np.where(allowed, places, -1))
+        first, last = following[np.clip(box.low, 0, size - 1)], before[np.clip(box.high, 0, size - 1)]
+        none = (first > last) | (box.low > box.high)
+        first, last = np.where(none, 0, first), np.where(none, 0, last)
+        return np.where(none, 0.0, regions.least[first]), np.where(none, 0.0, regions.greatest[last])
+
+    def means(self, name: str, where: Condition) -> tuple[float, float] | None:
+        """The least and the greatest mean of a number over the rows that the condition is true of, if there is one; None where there can be none."""
+        facet, some, least, greatest, low, high = self._numbers(name, where)
+        possible = (some > 0) & (high[facet.group] > 0)
+        if not possible.any():
+            return None
+        ends = float(least[possible].min()), float(greatest[possible].max())
+        if not low.any() or not all(map(math.isfinite, ends)):
+            return ends
+        # a mean is above t in every table that is possible, if the numbers less t cannot add up to 0 or less
+        above = _last(lambda t: self.sums(name, where, t)[0] > 0, ends[0], ends[1])
+        below = -_last(lambda t: self.sums(name, where, -t)[1] < 0, -ends[1], -ends[0])
+        return above, below
+
+
+class Leaf:
+    """All tests of one attribute that stand together, as the regions where they are true."""
+
+    def __init__(self, attribute: str, mask: Bools) -> None:
+        self.attribute, self.mask = attribute, mask
+
+
+class Joined:
+    """Conditions of which all, or some, are to be true; those of one attribute are one leaf."""
+
+    def __init__(self, kind: type[All | Either], parts: "Sequence[Leaf | Joined]") -> None:
+        self.kind, self.parts = kind, parts
+
+
+def merged(condition: Condition, regions: Mapping[str, Regions]) -> Leaf | Joined:
+    """The condition with tests of one attribute that stand together made one."""
+    if isinstance(condition, Comparison):
+        return Leaf(condition.attribute, regions[condition.attribute].mask(condition))
+    kind = type(condition)
+    leaves: dict[str, Leaf] = {}
+    others: list[Leaf | Joined] = []
+    for part in (merged(p, regions) for p in condition.parts):
+        if isinstance(part, Leaf):
+            before = leaves.get(part.attribute)
+            mask = part.mask if before is None else (before.mask & part.mask if kind is All else before.mask | part.mask)
+            leaves[part.attribute] = Leaf(part.attribute, mask)
+        else:
+            others.append(part)
+    parts = [*leaves.values(), *others]
+    return parts[0] if len(parts) == 1 else Joined(kind, parts)
+
+
+def within(condition: Condition, facet: Facet) -> bool:
+    """Whether a facet says something of every attribute of a condition."""
+    return all(test.attribute in facet.ends for test in comparisons(condition))
+
+
+def _top(condition: Condition) -> Sequence[Condition]:
+    """The conditions that must all be true."""
+    return condition.parts if isinstance(condition, All) else (condition,)
+
+
+def _held(box: Box, mask: Bools) -> Ints:
+    """How many regions of a mask every box holds, shape (e,)."""
+    upto = np.concatenate([[0], np.cumsum(mask[:-1])])
+    inside = upto[np.clip(box.high + 1, 0, len(upto) - 1)] - upto[np.clip(box.low, 0, len(upto) - 1)]
+    found: Ints = np.where(box.low > box.high, 0, inside) + (box.missing & mask[-1])
+    return found
+
+
+def _together(condition: "All | Either | Joined", parts: Sequence[Between], n: Ints) -> Between:
+    """Fréchet's bounds of n rows each."""
+    every = condition.kind is All if isinstance(condition, Joined) else isinstance(condition, All)
+    if not parts:
+        return (n, n) if every else (np.zeros_like(n), np.zeros_like(n))
+    lows, highs = [p[0] for p in parts], [p[1] for p in parts]
+    if every:
+        return np.maximum(0, sum(lows) - (len(parts) - 1) * n), np.minimum.reduce(highs)
+    return np.maximum.reduce(lows), np.minimum(n, sum(highs))
+
+
+def _smallest(group: Ints, values: Floats, copies: Ints, low: Ints, high: Ints) -> float:
+    """The least sum of at least ``low`` and at most ``high`` of each group's values, each of which there is so often; all of them the smallest."""
+    here = copies > 0
+    group, values, copies = group[here], values[here], copies[here]
+    order = np.lexsort((values, group))
+    group, values, copies = group[order], values[order], copies[order]
+    upto = np.cumsum(copies)
+    starts = np.searchsorted(group, np.arange(len(low)))
+    before_group = np.where(starts < len(group), (upto - copies)[np.minimum(starts, max(len(group) - 1, 0))] if len(group) else 0, 0)
+    last = upto - before_group[group]
+    first = last - copies
+    must = np.clip(np.minimum(last, low[group]) - first, 0, None)
+    may = np.clip(np.minimum(last, high[group]) - first, 0, None)
+    taken = np.where(values < 0, may, must)
+    used = taken > 0
+    return float(math.fsum((values[used] * taken[used]).tolist()))
+
+
+def _slack(values: Floats, copies: Ints, *, exact: bool) -> float:
+    """More than rounding can have changed in a sum; none where all of it are whole numbers that a float holds."""
+    finite = np.abs(values[np.isfinite(values)])
+    most = float(finite.max(initial=0)) * float(copies.sum())
+    return 0.0 if exact and most < 2**53 else most * 1e-12
+
+
+def _last(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """A number at which it holds, as near to the last one as halving comes; ``low`` where it holds nowhere above."""
+    if holds(high):
+        return high
+    found = low
+    for _ in range(_HALVINGS):
+        middle = (found + high) / 2
+        if not found < middle < high:
+            break
+        if holds(middle):
+            found = middle
+        else:
+            high = middle
+    return found

@@ -1,0 +1,102 @@
+"""A query as a Polars expression: a condition on rows, or ``pl.len()``, a sum or a mean of a column, filtered by one."""
+
+import io
+import json
+from typing import Any, Final
+
+import polars as pl
+from phalanx.estimators.conditions import All, Comparison, Condition, Either, Query, both, negate
+from phalanx.estimators.queries import between, joined
+
+from phalanx.errors import ReleaseError
+
+_COMPARED: Final = {"Eq": ("in", False), "NotEq": ("in", True), "Lt": ("below", False), "LtEq": ("upto", False), "Gt": ("upto", True), "GtEq": ("below", True)}
+_TURNED: Final = {"Lt": "Gt", "Gt": "Lt", "LtEq": "GtEq", "GtEq": "LtEq", "Eq": "Eq", "NotEq": "NotEq"}
+
+
+def read_expression(expression: pl.Expr) -> Query:
+    """A condition counts the rows of which it is true; ``pl.len()``, ``.sum()`` and ``.mean()`` may be filtered. ReleaseError for anything else.
+
+    >>> read_expression(pl.col("income").filter(pl.col("age") >= 30).mean()).aggregate
+    'mean'
+    """
+    node = json.loads(_json(expression))
+    if "Agg" in node and (kind := next(iter(node["Agg"]))) in ("Sum", "Mean"):
+        inner = node["Agg"][kind]
+        of, where = _filtered(inner.get("input", inner))
+        return Query("sum" if kind == "Sum" else "mean", of, both(where, Comparison(str(of), "missing", negated=True)))
+    if node == "Len" or "Filter" in node or "Len" in node:
+        of, where = _filtered(node)
+        if of is None:
+            return Query("count", None, where)
+        raise _refusal()
+    return Query("count", None, _condition(node))
+
+
+def _json(expression: pl.Expr) -> str:
+    return str(expression.meta.undo_aliases().meta.serialize(format="json"))
+
+
+def _filtered(node: Any) -> tuple[str | None, Condition]:
+    """The column, none for a number of rows, and the condition that filters it."""
+    if isinstance(node, dict) and "Filter" in node:
+        of, where = _filtered(node["Filter"]["input"])
+        return of, both(_condition(node["Filter"]["by"]), where)
+    return (None if node == "Len" or "Len" in node else _column(node)), All()
+
+
+def _condition(node: Any) -> Condition:
+    if "BinaryExpr" in node:
+        left, op, right = (node["BinaryExpr"][part] for part in ("left", "op", "right"))
+        if op in ("And", "LogicalAnd", "Or", "LogicalOr"):
+            return joined(All if op.endswith("And") else Either, [_condition(left), _condition(right)])
+        if op in _COMPARED:
+            if "Column" in right and "Column" not in left:
+                left, right, op = right, left, _TURNED[op]
+            kind, negated = _COMPARED[op]
+            return Comparison(_column(left), kind, (_value(right),), negated)  # type: ignore[arg-type]
+    if "Function" in node:
+        return _function(node["Function"])
+    if "Column" in node:
+        return Comparison(_column(node), "in", (True,))
+    raise _refusal()
+
+
+def _function(node: Any) -> Condition:
+    inputs, function = node["input"], node["function"]
+    kind = function.get("Boolean") if isinstance(function, dict) else None
+    if kind == "Not":
+        return negate(_condition(inputs[0]))
+    if kind in ("IsNull", "IsNotNull"):
+        return Comparison(_column(inputs[0]), "missing", negated=kind == "IsNotNull")
+    if isinstance(kind, dict) and "IsIn" in kind:
+        values = _value(inputs[1])
+        return Comparison(_column(inputs[0]), "in", tuple(values if isinstance(values, list) else [values]))
+    if isinstance(kind, dict) and "IsBetween" in kind and kind["IsBetween"]["closed"] == "Both":
+        return between(_column(inputs[0]), _value(inputs[1]), _value(inputs[2]))
+    if isinstance(function, dict) and function.get("StringExpr") == "StartsWith":
+        return Comparison(_column(inputs[0]), "prefix", (_value(inputs[1]),))
+    raise _refusal()
+
+
+def _column(node: Any) -> str:
+    if isinstance(node, dict) and isinstance(node.get("Column"), str):
+        return str(node["Column"])
+    raise _refusal()
+
+
+def _value(node: Any) -> Any:
+    """What a literal says, by Polars itself."""
+    if not isinstance(node, dict) or "Literal" not in node:
+        raise _refusal()
+    value = pl.select(pl.Expr.deserialize(io.StringIO(json.dumps(node)), format="json")).to_series()[0]
+    if value is None:
+        raise ReleaseError("nothing is equal to a missing value; ask by is_null().")
+    return value.to_list() if isinstance(value, pl.Series) else value
+
+
+def _refusal() -> ReleaseError:
+    return ReleaseError(
+        'this expression cannot be asked of a release; compare columns with values, as in pl.col("age").is_between(30, 40), and join by &, | and ~, '
+        "or write the query as text."
+    )

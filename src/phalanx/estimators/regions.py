@@ -1,0 +1,236 @@
+"""The values of one attribute in regions within which a query makes no difference: known points, and the gaps between them.
+
+The points are all ends that were published and all constants of the query, K of them in order. Region 2i + 1 is point i, region 2i is the gap before it,
+region 2K the gap above all points, and region 2K + 1 the missing value. A test is true in all of a region or in none of it, so that a box is a range of
+regions and everything else is counting.
+"""
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from phalanx.estimators.conditions import Comparison
+
+from phalanx.data.hierarchies.hierarchy import Tree
+from phalanx.errors import ReleaseError, did_you_mean
+from phalanx.release.manifest import PublishedAttribute
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+_EPOCH: Final = dt.date(1970, 1, 1)
+_LAST: Final = "\U0010ffff"
+
+
+class Line:
+    """How the values of an attribute are ordered: whole numbers, numbers, days, the leaves of a tree, or texts by code point."""
+
+    def __init__(self, attribute: PublishedAttribute, columns: Sequence[pl.Series]) -> None:
+        self.attribute = attribute
+        self.tree = _leaves(attribute)
+        dtypes = [c.dtype for c in columns if c.null_count() < len(c)]
+        numeric = bool(dtypes) and all(d.is_numeric() for d in dtypes)
+        self.kind = "leaf" if self.tree else "day" if attribute.type == "date" else "whole" if numeric else "text"
+        if numeric and any(d.is_float() for d in dtypes):
+            self.kind = "number"
+        elif not dtypes and attribute.type == "numeric":
+            self.kind = "whole"
+
+    @property
+    def continuous(self) -> bool:
+        """Whether there are values between any two others."""
+        return self.kind in ("number", "text")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values can be added up."""
+        return self.kind in ("whole", "number")
+
+    def keys(self, values: pl.Series) -> npt.NDArray[Any]:
+        """Published values as what sorts in their order; what stands for a missing one means nothing."""
+        if self.kind == "leaf":
+            return values.replace_strict(self.tree, default=0, return_dtype=pl.Int64).fill_null(0).to_numpy()
+        if self.kind == "text":
+            return np.array(values.cast(pl.String).fill_null("").to_list(), dtype=object)
+        if self.kind == "day":
+            return values.cast(pl.Date).to_physical().cast(pl.Int64).fill_null(0).to_numpy()
+        return values.cast(pl.Float64 if self.kind == "number" else pl.Int64).fill_null(0).to_numpy()
+
+    def constants(self, test: Comparison) -> list[Any]:
+        """The keys of a test's constants; ReleaseError where they are no values of the attribute."""
+        if self.kind == "text" and test.kind == "prefix":
+            text = str(test.values[0])
+            return [text, after(text)]
+        if test.kind == "prefix":
+            raise ReleaseError(f"{test.attribute!r} is no text, and LIKE asks for one; compare it by = or by IN.")
+        if self.kind == "leaf" and test.kind in ("below", "upto"):
+            raise ReleaseError(f"the values of {test.attribute!r} are leaves of a hierarchy and have no less or more; ask by = or by IN.")
+        return [key for value in test.values for key in self._constant(test, value)]
+
+    def _constant(self, test: Comparison, value: Any) -> Iterable[Any]:
+        name = test.attribute
+        if self.kind == "leaf":
+            if (nodes := _below(self.attribute, str(value))) is None:
+                known = did_you_mean(str(value), self.tree) or "; it takes leaves and nodes of its hierarchy."
+                raise ReleaseError(f"{value!r} is no value of {name!r}{known}")
+            return nodes
+        if self.kind == "text":
+            return [str(value).lower() if isinstance(value, bool) else str(value)]
+        if self.kind == "day":
+            try:
+                return [((value if isinstance(value, dt.date) else dt.date.fromisoformat(value)) - _EPOCH).days]
+            except (TypeError, ValueError):
+                raise ReleaseError(f"{name!r} is a date and is compared with {value!r}; write it as '2026-01-31'.") from None
+        if isinstance(value, str | dt.date):
+            raise ReleaseError(f"{name!r} is a number and is compared with {value!r}; write a number.")
+        number = int(value) if isinstance(value, bool) else value
+        if self.kind == "number" or number == int(number):
+            return [float(number) if self.kind == "number" else int(np.clip(int(number), -(2**62), 2**62))]
+        # between two whole numbers: nothing is equal to it, what is below it is below the next one, and what is up to it is up to the one before
+        return [] if test.kind == "in" else [math.ceil(number) if test.kind == "below" else math.floor(number)]
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """The regions of one attribute, and which of them hold what."""
+
+    line: Line
+    points: npt.NDArray[Any]
+    """The keys of all known points in order, shape (K,)."""
+
+    @classmethod
+    def of(cls, line: Line, ends: Iterable[pl.Series], asked: Iterable[Comparison]) -> "Regions":
+        """The regions that published ends and the constants of a query make."""
+        keys: list[Any] = [line.keys(end.drop_nulls().unique()) for end in ends]
+        found = {key for part in keys for key in part.tolist()} | {key for test in asked for key in line.constants(test)}
+        if line.kind == "leaf":
+            found |= set(range(len(line.tree)))
+        kind: Any = {"text": object, "number": np.float64}.get(line.kind, np.int64)
+        return cls(line, np.array(sorted(found), dtype=kind))
+
+    @property
+    def missing(self) -> int:
+        """The region of the missing value; there are as many before it."""
+        return 2 * len(self.points) + 1
+
+    def at(self, values: pl.Series) -> Ints:
+        """The region of published values that are points, shape (len,); anything for a missing one."""
+        different = values.unique()
+        place = 2 * np.searchsorted(self.points, self.line.keys(different)) + 1
+        table = pl.DataFrame({"value": different, "region": place.astype(np.int64)})
+        return values.to_frame("value").join(table, on="value", how="left", nulls_equal=True, maintain_order="left")["region"].to_numpy()
+
+    def mask(self, test: Comparison) -> Bools:
+        """Where the test is true, shape (2K + 2,)."""
+        inside = np.zeros(self.missing + 1, dtype=bool)
+        if test.kind == "missing":
+            inside[-1] = True
+            return ~inside if test.negated else inside
+        keys = self.line.constants(test)
+        place = [2 * int(np.searchsorted(self.points, key)) + 1 for key in keys]
+        if test.kind == "in":
+            inside[place] = True
+        elif test.kind == "prefix":
+            inside[place[0] : place[1]] = True
+        else:
+            inside[: place[0] + (test.kind == "upto")] = True
+        inside = ~inside if test.negated else inside
+        inside[-1] = False
+        return inside
+
+    @cached_property
+    def possible(self) -> Bools:
+        """The regions in which there can be a value, shape (2K + 2,); none between neighbouring whole numbers, days or leaves."""
+        there = np.ones(self.missing + 1, dtype=bool)
+        if not self.line.continuous:
+            there[2:-2:2] = np.diff(self.points) > 1
+        if self.line.kind == "leaf":
+            there[[0, -2]] = False
+        return there
+
+    @cached_property
+    def measure(self) -> Floats:
+        """How much room there is in each region for a value of which nothing is known, shape (2K + 2,).
+
+        A point of a continuous line, and a gap between texts of which none is known, have none; nor have the ends beyond all points and the missing value.
+        """
+        room = np.zeros(self.missing + 1)
+        if self.line.kind == "number":
+            room[2:-2:2] = np.diff(self.points)
+            return room
+        room[1:-1:2] = 1
+        if self.line.kind in ("whole", "day"):
+            room[2:-2:2] = np.maximum(np.diff(self.points).astype(np.float64) - 1, 0)
+        return room
+
+    @cached_property
+    def least(self) -> Floats:
+        """The least number in each region, shape (2K + 2,); numbers only."""
+        return self._ends(0)
+
+    @cached_property
+    def greatest(self) -> Floats:
+        """The greatest number in each region, or what none exceeds, shape (2K + 2,)."""
+        return self._ends(1)
+
+    @cached_property
+    def middle(self) -> Floats:
+        """What a value in each region is on average if it may be anywhere in it, shape (2K + 2,)."""
+        with np.errstate(invalid="ignore"):
+            found = (self.least + self.greatest) / 2
+        return np.where(np.isfinite(found), found, 0)
+
+    def _ends(self, side: int) -> Floats:
+        found = np.zeros(self.missing + 1)
+        points = self.points.astype(np.float64)
+        found[1:-1:2] = points
+        step = 0 if self.line.continuous else 1
+        if side == 0:
+            found[0], found[2:-1:2] = -math.inf, points + step
+        else:
+            found[-2], found[0:-2:2] = math.inf, points - step
+        return found
+
+
+def _leaves(attribute: PublishedAttribute) -> dict[str, int]:
+    """The place of every leaf of a declared tree; empty where there is none."""
+    if attribute.hierarchy is None or attribute.hierarchy.get("kind") != "tree":
+        return {}
+    return {path[0]: i for i, path in enumerate(_tree(attribute).paths)}
+
+
+def _below(attribute: PublishedAttribute, node: str) -> list[int] | None:
+    """The places of the leaves under a node of a tree, or of the leaf itself; None where there is no such node."""
+    places = [i for i, path in enumerate(_tree(attribute).paths) if node in path]
+    return places or None
+
+
+def _tree(attribute: PublishedAttribute) -> Tree:
+    return Tree.of_paths((attribute.hierarchy or {})["paths"])
+
+
+def node_ends(attribute: PublishedAttribute, node: str) -> tuple[str, str] | None:
+    """The first and last leaf under a node of a tree; None where there is no such node."""
+    paths = _tree(attribute).paths
+    places = _below(attribute, node)
+    return None if places is None else (paths[places[0]][0], paths[places[-1]][0])
+
+
+def after(text: str) -> str:
+    """The first text that follows all texts with this prefix.
+
+    >>> after("47")
+    '48'
+    """
+    kept = text.rstrip(_LAST)
+    if not kept:
+        return _LAST * (len(text) + 64)
+    next_one = ord(kept[-1]) + 1
+    return kept[:-1] + chr(0xE000 if next_one == 0xD800 else next_one)

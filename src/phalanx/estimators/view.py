@@ -1,0 +1,156 @@
+"""What a release of any form shows, in one shape: groups of rows, and facets that say, each by itself, what the rows of a group hold."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from phalanx.estimators.conditions import Condition, comparisons
+from phalanx.estimators.regions import Line, Regions
+
+from phalanx.errors import ReleaseError, did_you_mean
+from phalanx.release.manifest import PublishedAttribute
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """What a facet's entries say of one attribute: the values from ``low`` to ``high``, all arrays of shape (e,)."""
+
+    low: pl.Series
+    high: pl.Series
+    nothing: Bools
+    """No value but perhaps the missing one."""
+    missing: Bools
+    """Also the missing value."""
+    unbounded: tuple[Bools, Bools]
+    """Nothing below (above) which a value is not: the low (high) end means nothing."""
+    half_open: bool = False
+    """The high end is not in it."""
+    exact: bool = False
+    """Each entry is one value, hence low is high."""
+
+    @classmethod
+    def of_values(cls, values: pl.Series, hidden: Bools | None = None) -> "Ends":
+        """Values as they are; where one is ``hidden`` it may be any, also the missing one."""
+        null = values.is_null().to_numpy()
+        free = np.zeros(len(values), dtype=bool) if hidden is None else hidden
+        return cls(values, values, null & ~free, null | free, (free, free), exact=True)
+
+    @classmethod
+    def of_interval(cls, low: pl.Series, high: pl.Series) -> "Ends":
+        """Closed intervals; a missing low end holds the missing value and all values up to the high end, or it alone where that is missing, too."""
+        none, upto = high.is_null().to_numpy(), low.is_null().to_numpy()
+        return cls(low, high, none, upto, (upto & ~none, np.zeros(len(low), dtype=bool)))
+
+    @classmethod
+    def anything(cls, values: pl.Series, entries: int) -> "Ends":
+        """Nothing is known; ``values`` are of the attribute's type."""
+        all_of_it, none = np.ones(entries, dtype=bool), np.zeros(entries, dtype=bool)
+        null = pl.Series(values.name, [None] * entries, dtype=values.dtype)
+        return cls(null, null, none, all_of_it, (all_of_it, all_of_it))
+
+    def taken(self, entries: Ints) -> "Ends":
+        """The same of some entries."""
+        at = pl.Series(entries, dtype=pl.UInt32)
+        low, high = self.low.gather(at), self.high.gather(at)
+        sides = self.unbounded[0][entries], self.unbounded[1][entries]
+        return Ends(low, high, self.nothing[entries], self.missing[entries], sides, self.half_open, self.exact)
+
+
+@dataclass(frozen=True, eq=False)
+class Facet:
+    """Entries of groups: ``count`` rows of ``group`` hold what the entry says, attribute by attribute. Together they are all rows of their group."""
+
+    group: Ints
+    """Shape (e,): 0 .. g-1, ascending or not."""
+    count: Ints
+    """Shape (e,), at least 1."""
+    ends: Mapping[str, Ends]
+    tight: Bools | None = None
+    """Whether each end of an entry is held by one of its rows, shape (e,); None: nowhere."""
+    fake: bool = False
+    """Whether counterfeits are among the rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """All that a release says of rows, whatever its form."""
+
+    form: str
+    attributes: tuple[PublishedAttribute, ...]
+    rows: Ints
+    """The published rows of each group, counterfeits among them, shape (g,)."""
+    counterfeits: Ints
+    """How many of these are counterfeits, shape (g,)."""
+    facets: tuple[Facet, ...]
+    shown: tuple[Facet, ...] = ()
+    """What a point estimate goes by, where that is not what the bounds go by."""
+    unpublished: int | None = 0
+    """How many rows of the table are not published; None where nobody is told."""
+    why_unpublished: str = ""
+    share: float = 1.0
+    """The share of the table's rows that can be expected to be published."""
+    _lines: dict[str, Line] = field(default_factory=dict)
+
+    @property
+    def real(self) -> Ints:
+        """The rows of each group that are somebody's, shape (g,)."""
+        return self.rows - self.counterfeits
+
+    @property
+    def believed(self) -> tuple[Facet, ...]:
+        """The facets that point estimates go by."""
+        return self.shown or self.facets
+
+    def attribute(self, name: str) -> PublishedAttribute:
+        """The published attribute of this name; ReleaseError where there is none, or it holds sets."""
+        names = [a.name for a in self.attributes]
+        if name not in names:
+            raise ReleaseError(f"this release has no attribute {name!r}{did_you_mean(name, names) or '; it has ' + ', '.join(names) + '.'}")
+        found = self.attributes[names.index(name)]
+        if found.type == "set":
+            raise ReleaseError(f"{name!r} holds sets of values, and a query asks about one value; leave it out.")
+        return found
+
+    def line(self, name: str) -> Line:
+        """How an attribute's values are ordered."""
+        if name not in self._lines:
+            self._lines[name] = Line(self.attribute(name), list(self.ends(name)))
+        return self._lines[name]
+
+    def ends(self, name: str) -> Sequence[pl.Series]:
+        """All published ends of an attribute."""
+        facets = [f for f in (*self.facets, *self.shown) if name in f.ends]
+        return [end for f in facets for end in (f.ends[name].low, *(() if f.ends[name].exact else (f.ends[name].high,)))]
+
+    def regions(self, name: str, asked: Condition) -> Regions:
+        """The regions of an attribute for a query."""
+        return Regions.of(self.line(name), self.ends(name), [t for t in comparisons(asked) if t.attribute == name])
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """The regions of every entry of a facet on one attribute."""
+
+    low: Ints
+    """The first region, shape (e,); above the last where it holds the missing value alone."""
+    high: Ints
+    missing: Bools
+    tight: Bools
+    """Whether one row holds the first region and another one the last, shape (e,); the first is the missing value's where the entry holds it."""
+
+    @classmethod
+    def of(cls, facet: Facet, name: str, regions: Regions) -> "Box":
+        """The entries' ends as regions."""
+        ends = facet.ends[name]
+        last = regions.missing - 1
+        low, high = np.nan_to_num(regions.at(ends.low)).astype(np.int64), np.nan_to_num(regions.at(ends.high)).astype(np.int64)
+        low = np.where(ends.unbounded[0], 0, low)
+        high = np.where(ends.unbounded[1], last, high - ends.half_open)
+        low, high = np.where(ends.nothing, 1, low), np.where(ends.nothing, 0, high)
+        tight = np.zeros(len(low), dtype=bool) if facet.tight is None else facet.tight
+        return cls(low, high, ends.missing, tight & ~ends.nothing & ((low != high) | ends.missing))

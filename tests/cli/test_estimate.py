@@ -1,0 +1,24 @@
+"""`phalanx estimate`: an answer from a folder, as text and as JSON; what cannot be asked is one sentence."""
+
+import json
+
+
+def test_estimate(ward) -> None:
+    """The answer of a release's folder: bounds, estimate and interval, and why something is missing."""
+    ward.plan(method='name = "mondrian"\nk = 4')
+    ward.publish()
+    said = ward.call("estimate", "out/ward-1", "count(*) where age between 20 and 23 and ill = 'a'")
+    assert said.code == 0 and "certainly" in said.out and "interval (model)" in said.out
+    found = json.loads(ward.call("estimate", "out/ward-1", "count(*) group by ill", "--json").out)
+    assert list(found) == ["query", "by", "level", "model", "figures", "notes"]
+    assert [f["low"] for f in found["figures"]] == [10, 10, 10, 10]
+
+
+def test_what_cannot_be_asked(ward) -> None:
+    """Wrong queries and wrong folders are one sentence, exit code 2."""
+    ward.plan(method='name = "mondrian"\nk = 4')
+    ward.publish()
+    for words in (["out/ward-1", "count(*) where agee = 3"], ["out/ward-1", "drop table x"], ["nowhere", "count(*)"]):
+        said = ward.call("estimate", *words)
+        assert said.code == 2 and said.err.count("\n") == 1
+        assert "error" in json.loads(ward.call("estimate", *words, "--json").out)

@@ -1,0 +1,144 @@
+"""Answers: exact where everything is published, grouped as asked, honest about what is missing, and plain to read."""
+
+import numpy as np
+import polars as pl
+import pytest
+from phalanx.estimators.answering import ERROR
+from phalanx.estimators.conditions import All, Comparison, Query
+from support.estimator_cases import METHODS, answer, people, published, schema
+
+import phalanx as px
+
+TABLE = people(missing=False)
+
+
+@pytest.fixture(scope="module")
+def mondrian():
+    return px.publish(TABLE, schema(), px.Mondrian(k=4))
+
+
+@pytest.fixture(scope="module")
+def anatomy():
+    return px.publish(TABLE, schema(), px.Anatomy(l=2))
+
+
+def test_what_is_published_as_it_is_is_exact(anatomy) -> None:
+    """A query of quasi-identifiers that a bucketized release shows has one answer: bounds, estimate and interval are the truth."""
+    found = anatomy.estimate("avg(pay) where age between 30 and 40 and job = 'office'")
+    truth = answer(
+        Query("mean", "pay", All((Comparison("age", "below", (30,), negated=True), Comparison("age", "upto", (40,)), Comparison("job", "in", ("office",))))),
+        TABLE,
+    )
+    assert found.low <= truth <= found.high and found.high - found.low < 1e-6
+    assert found.estimate == pytest.approx(truth)
+    counted = anatomy.estimate("count(*) where age < 30")
+    assert counted.low == counted.high == counted.estimate == TABLE.filter(pl.col("age") < 30).height
+    assert counted.interval == (counted.low, counted.high)
+
+
+def test_groups(anatomy, mondrian) -> None:
+    """Grouped answers come for each value, and add up to the whole."""
+    by = anatomy.estimate("count(*) where age < 40 group by ill")
+    assert by.table["ill"].to_list() == ["cold", "flu", "gout", "rash"]
+    assert by.table["estimate"].sum() == pytest.approx(anatomy.estimate("count(*) where age < 40").estimate)
+    both = mondrian.estimate("count(*) group by sex, job")
+    assert both.table.height == 8 and both.table["estimate"].sum() == pytest.approx(240)
+    with pytest.raises(px.PhalanxError, match="look at figures"):
+        _ = both.low
+    assert len(mondrian.estimate("count(*) group by age").figures) == 41
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("count(*) where wage > 1", "did you mean 'age'|no attribute 'wage'"),
+        ("count(*) where age = 'old'", "write a number"),
+        ("count(*) where job = 'pilot'", "no value of 'job'"),
+        ("count(*) where job < 'judge'", "no less or more"),
+        ("count(*) where since > 'May'", "2026-01-31"),
+        ("sum(ill)", "holds no numbers"),
+        ("count(*) where age like '3%'", "no text"),
+        ("count(*) group by pay", "published in intervals"),
+        ("count(*) group by since", "published in intervals"),
+        ("count(*) group by sex, sex", "twice"),
+        ("count(*) group by age, job, ill, sex", "more than 1000 groups"),
+    ],
+)
+def test_what_this_release_cannot_answer(mondrian, query: str, why: str) -> None:
+    """A query that fits no attribute is refused with the reason."""
+    with pytest.raises(px.PhalanxError, match=why):
+        mondrian.estimate(query)
+
+
+def test_sets_are_refused() -> None:
+    """A set of values is not one value, and is not compared with one."""
+    table = pl.DataFrame({"age": [1, 2, 3, 4], "ill": [["a"], ["b"], ["a", "b"], []]})
+    release = px.publish(table, px.Schema(quasi=["age"], sensitive="ill"), px.Mondrian(k=2))
+    with pytest.raises(px.PhalanxError, match="sets"):
+        release.estimate("count(*) where ill = 'a'")
+    assert release.estimate("count(*) where age < 10").low == 4
+
+
+def test_suppression_leaves_no_upper_bound(tmp_path) -> None:
+    """Where the plan allows suppression there is no upper bound and no interval, unless the publisher says how many; the answer says why."""
+    table = TABLE.with_columns(ill=pl.when(pl.int_range(pl.len()) < 150).then(pl.lit("cold")).otherwise("ill"))
+    release = px.Release.read(published(METHODS["m-invariance"], table, tmp_path).path)
+    found = release.estimate("count(*) where age < 40")
+    assert found.high is None and found.interval is None and found.figures[0].published[1] <= release.rows
+    assert any("suppressed" in note for note in found.notes)
+    absent = table.height - (release.rows - release.counterfeits)
+    told = release.estimate("count(*) where age < 40", suppressed=absent)
+    assert told.high == found.figures[0].published[1] + absent and told.interval is not None
+    assert release.estimate("sum(age)", suppressed=absent).high is None
+    with pytest.raises(px.PhalanxError, match="no number of rows"):
+        release.estimate("count(*)", suppressed=-1)
+
+
+def test_a_sample_has_lower_bounds_only() -> None:
+    """Of safe sampling only that published rows are there is certain; the estimate is over the sampling rate."""
+    release = px.publish(people(400), schema(), METHODS["safe-sampling"])
+    found = release.estimate("count(*)")
+    assert found.low == release.rows and found.high is None and found.interval is None
+    assert found.estimate == pytest.approx(release.rows / 0.75)
+    assert release.estimate("sum(age)").low is None
+    with pytest.raises(px.PhalanxError, match="sample"):
+        release.estimate("count(*)", suppressed=3)
+
+
+@pytest.mark.parametrize("name", ["mondrian", "m-invariance", "anatomy", "slicing", "mutual-cover"])
+def test_intervals_where_they_were_measured(name: str) -> None:
+    """The methods that have an interval are those of which one was measured."""
+    assert name in ERROR and 0 < ERROR[name] < 1
+    assert "global-guarantee" not in ERROR and "safe-sampling" not in ERROR
+
+
+def test_points_and_intervals_are_possible(mondrian) -> None:
+    """An estimate and its interval lie within the hard bounds."""
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        low, high = sorted(rng.integers(15, 65, 2).tolist())
+        found = mondrian.estimate((pl.col("age") >= low) & (pl.col("age") <= high) & (pl.col("ill") == "flu"))
+        assert found.low <= found.interval[0] <= found.estimate <= found.interval[1] <= found.high
+
+
+def test_how_an_answer_looks(mondrian) -> None:
+    """One line in Python, a small card in a notebook, plain JSON; a name is not taken for markup."""
+    found = mondrian.estimate("count(*) where ill = '<b>'")
+    assert repr(found) == "<Estimate of count(*) where ill = '<b>': 0 (model: 0 to 0), certainly 0 to 0>"
+    assert "&lt;b&gt;" in found._repr_html_() and "(model)" in found._repr_html_()
+    said = found.to_json()
+    assert list(said) == ["query", "by", "level", "model", "figures", "notes"]
+    assert said["figures"][0] == {"low": 0, "high": 0, "published": [0, 0], "interval": [0.0, 0.0], "estimate": 0.0, "values": {}}
+
+
+def test_a_series_answers_from_all_its_releases(tmp_path) -> None:
+    """A series gives an answer for each release, whose bounds are the release's own, and learns from all of them."""
+    series = px.Series("s", schema(), px.Mondrian(k=6), to=tmp_path / "out", report=False)
+    tables = [people(120, seed=i, missing=False) for i in (1, 2)]
+    releases = [series.publish(table) for table in tables]
+    found = series.estimate("count(*) where age < 40 and sex = 'f'")
+    alone = [release.estimate("count(*) where age < 40 and sex = 'f'") for release in releases]
+    assert [(e.low, e.figures[0].published) for e in found] == [(e.low, e.figures[0].published) for e in alone]
+    assert any(e.estimate != other.estimate for e, other in zip(found, alone, strict=True))
+    with pytest.raises(px.PhalanxError, match="has 3 numbers"):
+        series.estimate("count(*)", suppressed=[0, 0, 0])

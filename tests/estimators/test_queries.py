@@ -1,0 +1,109 @@
+"""Queries are read as SQL and Polars mean them, and what no release can answer is refused in a sentence."""
+
+import datetime as dt
+from unittest.mock import patch
+
+import polars as pl
+import pytest
+from phalanx.estimators.conditions import All, Comparison, Either, Query
+from phalanx.estimators.expressions import read_expression
+from phalanx.estimators.queries import read_query
+
+from phalanx.errors import ExtraError, ReleaseError
+
+C = Comparison
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("count(*)", Query("count", None, All())),
+        ("count(*) where sex = 'F'", Query("count", None, C("sex", "in", ("F",)))),
+        ("COUNT(*) WHERE 30 <= age", Query("count", None, C("age", "below", (30,), negated=True))),
+        ("count(*) where age between -1 and 4.5", Query("count", None, All((C("age", "below", (-1,), negated=True), C("age", "upto", (4.5,)))))),
+        (
+            "count(*) where not (a < 3 or b in ('x', 'y'))",
+            Query("count", None, All((C("a", "below", (3,), negated=True), C("b", "in", ("x", "y"), negated=True)))),
+        ),
+        ("count(*) where a is null or zip like '47%'", Query("count", None, Either((C("a", "missing"), C("zip", "prefix", ("47",)))))),
+        ("count(income)", Query("count", None, C("income", "missing", negated=True))),
+        ("avg(x) group by sex, a", Query("mean", "x", C("x", "missing", negated=True), ("sex", "a"))),
+        ("select sex, sum(x) from release group by sex;", Query("sum", "x", C("x", "missing", negated=True), ("sex",))),
+        ("mean(x) where married", Query("mean", "x", All((C("married", "in", (True,)), C("x", "missing", negated=True))))),
+        ("count(*) where day >= date '2020-01-31'", Query("count", None, C("day", "below", ("2020-01-31",), negated=True))),
+        (
+            "count(*) where a and b and (c or d)",
+            Query("count", None, All((C("a", "in", (True,)), C("b", "in", (True,)), Either((C("c", "in", (True,)), C("d", "in", (True,))))))),
+        ),
+    ],
+)
+def test_text_is_read(text: str, query: Query) -> None:
+    """Each kind of condition and aggregate is read as SQL means it."""
+    assert read_query(text) == query
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("count(distinct x)", "different values"),
+        ("sum(a + b)", "columns beside constants"),
+        ("count(*) where a = b", "another column"),
+        ("count(*) where upper(a) = 'x'", "columns beside constants"),
+        ("count(*), sum(x)", "one figure at a time"),
+        ("foo(", "no SQL"),
+        ("", "one figure at a time"),
+        ("delete from x", "ask for count"),
+        ("count(*) where x in (select 1)", "columns beside constants"),
+        ("count(*) order by x", "'order'"),
+        ("count(*) limit 1", "'limit'"),
+        ("select count(*) from a join b on a.x = b.x", "'joins'"),
+        ("count(*) where a = null", "IS NULL"),
+        ("count(*) where a like '%x%'", "begins with"),
+        ("median(x)", "ask for count"),
+        ("(" * 400 + "1", "no SQL"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(text: str, why: str) -> None:
+    """The reason is said in one line, whatever was typed."""
+    with pytest.raises(ReleaseError, match=why) as refused:
+        read_query(text)
+    assert "\n" not in str(refused.value) and len(str(refused.value)) < 250
+
+
+def test_the_extra_is_named() -> None:
+    """Without sqlglot the error says what to install."""
+    with patch("phalanx.errors.find_spec", return_value=None), pytest.raises(ExtraError, match=r"phalanx\[estimate\]"):
+        read_query("count(*)")
+
+
+a, b = pl.col("a"), pl.col("b")
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        (pl.len(), "count(*)"),
+        (pl.len().filter(a > 3), "count(*) where a > 3"),
+        ((a == "F") & ~b.is_in([1, 2]) | b.is_null(), "count(*) where a = 'F' and b not in (1, 2) or b is null"),
+        (a.filter(b.is_between(1, 2)).mean(), "avg(a) where b between 1 and 2"),
+        (a.sum(), "sum(a)"),
+        (a.str.starts_with("47").alias("x"), "count(*) where a like '47%'"),
+        (pl.lit(3) <= a, "count(*) where 3 <= a"),
+        (a.is_not_null(), "count(*) where a is not null"),
+    ],
+)
+def test_expressions_are_read(expression: pl.Expr, text: str) -> None:
+    """An expression is the query that its text is."""
+    assert read_expression(expression) == read_query(text)
+
+
+def test_dates_of_expressions() -> None:
+    """A date is a constant like any other."""
+    assert read_expression(a < dt.date(2020, 1, 31)).where == C("a", "below", (dt.date(2020, 1, 31),))
+
+
+@pytest.mark.parametrize("expression", [a > b, a.std(), a + 1 > 2, a.str.to_uppercase() == "X", a.sum().over("b"), pl.lit(1), a.filter(b > 1)])
+def test_expressions_that_cannot_be_asked(expression: pl.Expr) -> None:
+    """What no release can answer is refused, and not answered as something else."""
+    with pytest.raises(ReleaseError):
+        read_expression(expression)
