@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from phalanx.data.schema import Schema
     from phalanx.data.sources.source import read_source
     from phalanx.errors import PhalanxError
+    from phalanx.estimators.pooling import pool
     from phalanx.ledger import Ledger
     from phalanx.methods.anatomy.method import Anatomy
     from phalanx.methods.global_guarantee.method import GlobalGuarantee
@@ -77,6 +78,7 @@ _WHERE = {
     "Tree": "phalanx.data.hierarchies.hierarchy",
     "Verification": "phalanx.verification",
     "budget": "phalanx.accounting:solve",
+    "pool": "phalanx.estimators.pooling",
     "publish": "phalanx.series.series",
     "read_source": "phalanx.data.sources.source",
     "reconcile": "phalanx.series.reconciling",
@@ -120,6 +122,7 @@ __all__ = [
     "Tree",
     "Verification",
     "budget",
+    "pool",
     "publish",
     "read_source",
     "reconcile",

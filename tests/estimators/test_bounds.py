@@ -165,6 +165,16 @@ def test_whoever_closes_cells_is_caught(tmp_path, monkeypatch: pytest.MonkeyPatc
         assert outside(release, table, None, last)[0]
 
 
+def test_cells_with_whole_ends_hold_fractions(tmp_path) -> None:
+    """Whole ends of a grid do not make whole numbers of what is between them: of a cell from 1 to 3, nobody knows who is at most 2."""
+    table = pl.DataFrame({"who": [f"p{i}" for i in range(200)], "pay": [2.5] * 200})
+    method = replace(METHODS["safe-sampling"], scheme={"pay": {"low": 1, "high": 5, "width": 2}})
+    release = published(method, table, tmp_path, px.Schema(identifier="who", quasi=["pay"]))
+    between = All((Comparison("pay", "below", (1,), negated=True), Comparison("pay", "upto", (2,))))
+    assert release.form.rows > 100
+    assert asked_of(release, Query("count", None, between), "").figures[0].low == 0
+
+
 def test_tight_ends_say_more_than_their_box() -> None:
     """Somebody of a group stands at each end of a tight box: of the group from 20 to 40, one is 20 and one is 40, and at most all others are between."""
     table = pl.DataFrame({"age": [20, 25, 30, 40]})

@@ -13,7 +13,7 @@ def view(release: Release) -> View:
     form = release.form
     assert isinstance(form, Bucketized)  # noqa: S101 - by the form's kind
     ids, rows = np.unique(form.table[BUCKET].to_numpy(), return_counts=True)
-    quasi = form.table.group_by(form.table.columns).len("") if "" not in form.table.columns else form.table
+    quasi = form.table.group_by(form.table.columns, maintain_order=True).len("") if "" not in form.table.columns else form.table
     counts = quasi[""].to_numpy().astype(np.int64)
     named = {a.name: Ends.of_values(quasi[a.columns[0]]) for a in form.attribute("quasi")}
     sensitive = form.values[str(form.sensitive)]

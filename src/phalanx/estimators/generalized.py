@@ -26,7 +26,7 @@ def view(release: Release) -> View:
     if beside:
         may_hide = manifest.may_suppress is None or bool(manifest.may_suppress)
         shown = form.table.select(GROUP, *(a.columns[0] for a in beside))
-        counted = shown.group_by(shown.columns).len("") if "" not in shown.columns else shown.with_columns(pl.lit(1).alias(""))
+        counted = shown.group_by(shown.columns, maintain_order=True).len("") if "" not in shown.columns else shown.with_columns(pl.lit(1).alias(""))
         group_of = np.searchsorted(ids, counted[GROUP].to_numpy())
         fake = counterfeits[group_of] > 0
         ends = {}

@@ -183,7 +183,7 @@ def _inside(box: Box, weights: Floats, value: Floats) -> Floats:
     return np.where(total > 0, found / np.where(total > 0, total, 1), plain)
 
 
-def maximized(box: Box, count: Ints, measure: Floats, *, ends: bool) -> Floats:
+def maximized(box: Box, count: Ints | Floats, measure: Floats, *, ends: bool) -> Floats:
     """The distribution over regions under which the boxes are most likely, from a uniform one, by expectation maximization; shape (2K + 2,).
 
     Each round costs one pass over boxes and one over regions: a box takes the mass between its ends from running sums, and gives its rows by differences.

@@ -15,7 +15,7 @@ def view(release: Release) -> View:
     n = form.table.height
     one, all_rows = np.zeros(min(n, 1), dtype=np.int64), np.array([n] * min(n, 1), dtype=np.int64)
     facets = [Facet(one, all_rows, {a.name: Ends.anything(form.table[a.columns[0]], len(one))}) for a in form.attribute("quasi")]
-    counted = form.table.group_by(form.table.columns).len("")
+    counted = form.table.group_by(form.table.columns, maintain_order=True).len("")
     count, group = counted[""].to_numpy().astype(np.int64), np.zeros(counted.height, dtype=np.int64)
     exact = {a.name: Ends.of_values(counted[a.columns[0]]) for a in form.attributes}
     known = {a.name: exact[a.name] for a in form.attribute("sensitive")}

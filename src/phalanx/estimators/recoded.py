@@ -19,7 +19,7 @@ def view(release: Release) -> View:
     """A group for each image, whose rows all say the same: rows of the table, so many at least."""
     form = release.form
     assert isinstance(form, Recoded)  # noqa: S101 - by the form's kind
-    counted = form.table.group_by(form.table.columns).len("")
+    counted = form.table.group_by(form.table.columns, maintain_order=True).len("")
     count, group = counted[""].to_numpy().astype(np.int64), np.arange(counted.height)
     recodings = form.scheme.get("attributes", {})
     ends = {a.name: _ends(a, counted, recodings.get(a.name, {})) for a in form.attributes}
@@ -40,6 +40,8 @@ def _ends(attribute: PublishedAttribute, table: pl.DataFrame, recoding: Mapping[
     if len(attribute.columns) == 1:
         return _nodes(attribute, table[attribute.columns[0]], recoding)
     low, high = (table[c] for c in attribute.columns)
+    if attribute.type == "numeric":  # ends are whole where the grid's are, and values between them need not be
+        low, high = low.cast(pl.Float64), high.cast(pl.Float64)
     none = low.is_null().to_numpy()
     # where all values are one, and at the top of bands, which have no ends, a missing value is among them
     widths = recoding.get("widths")

@@ -1,0 +1,119 @@
+"""Drawn tables: in the original's columns, within what was published, without rows that cannot be; and Rubin's rules."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from phalanx.estimators.draws import draw
+from phalanx.estimators.pooling import _quantile
+from scipy.stats import t as student
+from support.estimator_cases import METHODS, people, published, schema
+
+import phalanx as px
+from phalanx.errors import ReleaseError
+
+TABLE = people()
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory):
+    made = {}
+
+    def of(name):
+        if name not in made:
+            release = published(METHODS[name], people(400) if name == "safe-sampling" else TABLE, tmp_path_factory.mktemp(name))
+            made[name] = release, draw(release, 3, seed=1)
+        return made[name]
+
+    return of
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_tables_in_the_original_schema(drawn, name: str) -> None:
+    """A drawn table has the columns and types of the original and a row for each row that is somebody's."""
+    release, tables = drawn(name)
+    for table in tables:
+        original = TABLE.drop("who")
+        assert table.columns == original.columns
+        # a grid does not say whether its numbers were whole
+        assert [pl.Float64 if name == "safe-sampling" and d.is_numeric() else d for d in original.dtypes] == table.dtypes
+        assert table.height == release.manifest.rows - release.manifest.counterfeits
+    assert not tables[0].equals(tables[1])
+
+
+@pytest.mark.parametrize("name", ["anatomy", "slicing"])
+def test_what_is_published_is_kept(drawn, name: str) -> None:
+    """Of forms with exact values each attribute is drawn as it was published: only what stands beside what is a guess."""
+    _, tables = drawn(name)
+    for column in TABLE.columns[1:]:
+        assert tables[0][column].sort().to_list() == TABLE[column].sort().to_list()
+
+
+def test_a_drawn_table_fits_the_release(drawn) -> None:
+    """Every draw is a table that the release leaves possible: no query of a draw lies outside of the hard bounds."""
+    from estimators.test_bounds import outside
+    from phalanx.estimators.answering import answer
+    from phalanx.estimators.conditions import Query
+
+    for name in ("mondrian", "diverse", "m-invariance", "coarse", "overlapping"):
+        release, tables = drawn(name)
+        absent = TABLE.height - tables[0].height
+        if name != "overlapping":
+            assert outside(release, tables[0], absent or None)[0] == []
+        assert answer is not None and Query is not None
+
+
+def test_rows_that_cannot_be_are_not_drawn(drawn) -> None:
+    """No row of a draw fulfils a condition that none can; the other rows are all there."""
+    release, _ = drawn("diverse")
+    rule = "age < 35 and ill = 'gout'"
+    before = draw(release, 5, seed=2)
+    after = draw(release, 5, never=[rule, pl.col("sex") == "x"], seed=2)
+    holds = (pl.col("age") < 35) & (pl.col("ill") == "gout")
+    assert sum(t.filter(holds).height for t in before) > 0
+    assert sum(t.filter(holds).height for t in after) == 0
+    assert all(t.height >= 0.9 * TABLE.height for t in after)
+
+
+def test_what_cannot_be_drawn(drawn) -> None:
+    """Wrong numbers and wrong conditions are refused in a sentence."""
+    release, _ = drawn("mondrian")
+    for said in ({"times": 0}, {"times": True}, {"never": ["wage > 1"]}, {"never": ["age >"]}):
+        with pytest.raises(ReleaseError):
+            draw(release, **said)
+
+
+def test_the_kind_of_frame_that_came_in() -> None:
+    """A release that came of pandas is drawn as pandas; a seed draws the same again."""
+    made = px.publish(TABLE.to_pandas(), schema(), px.Mondrian(k=4))
+    one, other = made.draw(2, seed=4)
+    assert type(one).__module__.startswith("pandas") and len(one) == TABLE.height and not one.equals(other)
+    assert made.draw(1, seed=4)[0].equals(one)
+
+
+def test_rubins_rules() -> None:
+    """Within, between, their sum and the degrees of freedom, by the book; tables that agree leave the within variance alone."""
+    found = px.pool([1.0, 2.0, 3.0, 6.0], [0.5, 0.6, 0.7, 0.8])
+    assert (found.estimate, found.within, found.tables) == (3.0, pytest.approx(0.65), 4)
+    assert found.between == pytest.approx(14 / 3)
+    assert found.variance == pytest.approx(0.65 + 1.25 * 14 / 3)
+    assert found.freedom == pytest.approx(3 * (1 + 0.65 / (1.25 * 14 / 3)) ** 2)
+    half = student.ppf(0.975, found.freedom) * np.sqrt(found.variance)
+    assert found.interval == (pytest.approx(3 - half), pytest.approx(3 + half))
+    same = px.pool([2.0, 2.0], [4.0, 4.0])
+    assert same.interval == (pytest.approx(2 - 1.959964 * 2), pytest.approx(2 + 1.959964 * 2)) and json.dumps(same.to_json())
+
+
+@pytest.mark.parametrize("freedom", [1, 1.7, 3, 12.5, 200, 1e5])
+@pytest.mark.parametrize("p", [0.6, 0.975, 0.999])
+def test_quantiles_of_t(p: float, freedom: float) -> None:
+    """The quantile is scipy's."""
+    assert _quantile(p, freedom) == pytest.approx(student.ppf(p, freedom), rel=1e-8)
+
+
+@pytest.mark.parametrize("given", [([1.0], [1.0]), ([1.0, 2.0], [1.0]), ([1.0, float("nan")], [1.0, 1.0]), ([1.0, 2.0], [1.0, -1.0])])
+def test_what_cannot_be_pooled(given) -> None:
+    """One table, unequal lists, missing and negative variances are refused."""
+    with pytest.raises(px.PhalanxError, match="two or more"):
+        px.pool(*given)
