@@ -10,7 +10,21 @@ from phalanx import cli
 
 GROUPS = (["attack"], ["series"])
 ADVERSARIES = tuple(["attack", name] for name in typer.main.get_command(cli.app).commands["attack"].commands)  # type: ignore[attr-defined]
-COMMANDS = (*GROUPS, ["init"], ["publish"], ["verify"], ["budget"], ["demo"], ["warm"], ["estimate"], ["series", "list"], ["series", "show"], *ADVERSARIES)
+COMMANDS = (
+    *GROUPS,
+    ["init"],
+    ["publish"],
+    ["verify"],
+    ["budget"],
+    ["demo"],
+    ["warm"],
+    ["estimate"],
+    ["draw"],
+    ["measure"],
+    ["series", "list"],
+    ["series", "show"],
+    *ADVERSARIES,
+)
 HEAVY = ("polars", "numpy", "pyarrow", "numba", "cryptography", "adbc_driver_manager", "jinja2", "pandas", "scipy", "dp_accounting", "opendp")
 
 

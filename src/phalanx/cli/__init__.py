@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from phalanx.cli import attack, budget, check, demo, estimate, init, publish, series, verify, warm
+from phalanx.cli import attack, budget, check, demo, draw, estimate, init, measure, publish, series, verify, warm
 from phalanx.cli.output import complain, keep_standard_error, say_warnings
 from phalanx.errors import GuaranteeError, PhalanxError, without_passwords
 
@@ -31,6 +31,8 @@ app.command("verify")(verify.verify)
 app.add_typer(attack.app, name="attack")
 app.add_typer(series.app, name="series")
 app.command("estimate")(estimate.estimate)
+app.command("draw")(draw.draw)
+app.command("measure")(measure.measure)
 app.command("budget")(budget.budget)
 app.command("demo")(demo.demo)
 app.command("warm")(warm.warm)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from phalanx.data.sources.frames import like
+from phalanx.data.sources.frames import like, to_polars
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.release import folder
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from phalanx.adversaries import Adversary, Attack
     from phalanx.adversaries.disclosure import Disclosed
     from phalanx.estimators import Estimate
+    from phalanx.utility import Measured
     from phalanx.verification import Verification
 
 
@@ -114,6 +115,41 @@ class Release(folder.Release):
         from phalanx.estimators import estimate
 
         return estimate(self, query, suppressed=suppressed)
+
+    def draw(self, times: int = 20, *, never: "Sequence[str | pl.Expr] | str | pl.Expr" = (), seed: int | None = None) -> list[Any]:
+        """Draw tables that the release leaves possible, in the original's columns with values in them, as the kind of frame that came in.
+
+        Any analysis of a plain table can be made of each of them, and pooled by ``phalanx.pool``. ``never``: conditions that no row fulfils, as in
+        ``["age < 16 and education = 'Doctorate'"]``: groups with such rows are drawn again, and the rows left out where that does not help. ``seed``: draw
+        the same tables again.
+
+        A drawn table is a guess, and not a release: within a group attributes of different facets go together by chance, so that what goes together in the
+        original goes together less in draws. Of a sample (safe sampling) as many rows are drawn as were published.
+
+        ReleaseError where the release holds sets, or a condition is none; ExtraError without the extra that reads conditions as text.
+        """
+        from phalanx.estimators.draws import draw
+
+        return [like(self._like, table) for table in draw(self, times, never=never, seed=seed)]
+
+    def measure(self, original: Any, *, held_out: Any = None, seed: int | None = None) -> "Measured":
+        """What was lost: figures of the release and of tables drawn from it beside the original, each next to a sample of the same size.
+
+        ``original``: the table that was published, a frame or the path of a file. ``held_out``: other rows of the same kind, that the release was not made
+        of, on which a model that learned from the release is tried. The sample is drawn from the original with replacement, so that its figures are what
+        chance alone loses. These figures say how private values are distributed: they are for the publisher.
+
+        ReleaseError where a table lacks a published column, or there is no row.
+        """
+        from phalanx.data.sources.source import read_source
+        from phalanx.utility import measure
+
+        texts = [a.name for a in self.form.attributes if a.type == "categorical"]
+
+        def table(given: Any) -> "pl.DataFrame":
+            return read_source(given, drop=None, text=texts) if isinstance(given, str | Path) else to_polars(given, drop=None)
+
+        return measure(self, table(original), held_out=None if held_out is None else table(held_out), seed=seed)
 
     def save(self, path: str | Path) -> "Release":
         """Write the checked files into a new folder, whole or not at all, and return the release that is there.

@@ -1,0 +1,30 @@
+"""``phalanx measure``: what a release lost, beside its original and a sample of the same size."""
+
+from typing import Annotated
+
+import typer
+
+from phalanx.cli.output import JSON, show_json, show_table, show_text
+
+
+def measure(
+    release: Annotated[str, typer.Argument(help="The release's folder.", show_default=False)],
+    original: Annotated[str, typer.Option(help="The table that was published.", show_default=False)],
+    held_out: Annotated[str | None, typer.Option(help="Rows of the same kind that the release was not made of: adds what a model learns.")] = None,
+    json: bool = JSON,
+) -> None:
+    """Say how far a release, and tables drawn from it, are from the original; a sample of the same size says what chance alone loses.
+
+    The figures follow from private values: they are for the publisher. JSON keys: rows, original, figures (each name, release, sample, meaning, better),
+    notes.
+    """
+    from phalanx.series.released import Release
+
+    found = Release.read(release).measure(original, held_out=held_out)
+    if json:
+        show_json(found.to_json())
+        return
+    show_text(f"{found.rows:,} rows of {found.original:,}")
+    show_table("", ["figure", "release", "sample of the same size", "what it says"], found.lines(), right=(1, 2))
+    for note in found.notes:
+        show_text(f"{note[:1].upper()}{note[1:]}.")
