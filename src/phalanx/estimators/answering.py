@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,6 @@ from phalanx.estimators.conditions import Comparison, Condition, Query, both, co
 from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.models import Model
 from phalanx.estimators.queries import read_query
-from phalanx.estimators.regions import Regions
 from phalanx.estimators.view import Ends, Facet, View
 
 from phalanx.errors import ReleaseError
@@ -71,8 +71,18 @@ def answer(release: Release, asked: Query, text: str, *, suppressed: int | None 
 
 
 def view_of(release: Release) -> View:
-    """What a release shows; how many rows it does not, where its manifest tells."""
-    view = FORMS[release.form.kind](release)
+    """What a release shows, looked at once; how many rows it does not, where its manifest tells."""
+    if release in _views:
+        return _views[release]
+    _views[release] = _with_suppression(release, FORMS[release.form.kind](release))
+    return _views[release]
+
+
+_views: WeakKeyDictionary[Release, View] = WeakKeyDictionary()
+
+
+def _with_suppression(release: Release, view: View) -> View:
+    """The view that knows whether rows may have been suppressed."""
     if view.unpublished is None or release.manifest.may_suppress == []:
         return view
     why = "rows may have been suppressed, by the plan, and the release does not say whether and how many"
@@ -156,7 +166,7 @@ def _exactly(facet: Facet, name: str) -> bool:
 def _figures(view: View, others: Sequence[View], asked: Query, values: Mapping[str, Any], method: str) -> Figures:
     """The figures of one group."""
     names = dict.fromkeys([*(t.attribute for t in comparisons(asked.where)), *([asked.of] if asked.of else [])])
-    regions = {name: _regions(view, others, name, asked.where) for name in names}
+    regions = {name: view.regions(name, asked.where, others) for name in names}
     bounds = Bounds(view, regions)
     model = Model(view, bounds, beside=[Bounds(other, regions) for other in others])
     low, high = bounds.rows(asked.where)
@@ -182,12 +192,6 @@ def _figures(view: View, others: Sequence[View], asked: Query, values: Mapping[s
     low_high = tuple(None if x is None else int(x) if whole else x for x in of_table)
     published = None if hard is None else (int(hard[0]), int(hard[1])) if whole else hard
     return Figures(low=low_high[0], high=low_high[1], published=published, estimate=point, interval=interval, values=values)
-
-
-def _regions(view: View, others: Sequence[View], name: str, where: Condition) -> Regions:
-    """The regions that the ends of all releases make."""
-    asked = [t for t in comparisons(where) if t.attribute == name]
-    return Regions.of(view.line(name), [end for one in (view, *others) for end in one.ends(name)], asked)
 
 
 def _of_table(view: View, asked: Query, hard: tuple[float, float] | None) -> tuple[float | None, float | None]:

@@ -7,6 +7,7 @@ which they stand. No step takes anything for independent, or evenly spread.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -31,13 +32,13 @@ class Bounds:
     def __init__(self, view: View, regions: Mapping[str, Regions]) -> None:
         self.view, self.regions = view, regions
         self._boxes: dict[tuple[int, str], Box] = {}
-        self._prepared: dict[tuple[str, Condition], tuple[Facet, Ints, Floats, Floats, Ints, Ints]] = {}
+        self._prepared: dict[tuple[str, Condition], _Numbers] = {}
 
     def box(self, facet: Facet, name: str) -> Box:
         """A facet's entries on one attribute."""
         key = (id(facet), name)
         if key not in self._boxes:
-            self._boxes[key] = Box.of(facet, name, self.regions[name])
+            self._boxes[key] = Box.of(self.view, facet, name, self.regions[name])
         return self._boxes[key]
 
     def rows(self, condition: Condition) -> Between:
@@ -94,21 +95,22 @@ class Bounds:
 
     def sums(self, name: str, where: Condition, shift: float = 0.0) -> tuple[float, float]:
         """The least and the greatest sum of a number, less ``shift``, over all rows that the condition is true of."""
-        facet, some, least, greatest, low, high = self._numbers(name, where)
-        slack = _slack(np.concatenate([least, greatest, [shift]]), some, exact=self.regions[name].line.kind == "whole" and shift == 0)
-        at_least = _smallest(facet.group, least - shift, some, low, high)
-        at_most = -_smallest(facet.group, shift - greatest, some, low, high)
-        return at_least - slack, at_most + slack
+        numbers = self._numbers(name, where)
+        slack = numbers.slack(shift, exact=self.regions[name].line.kind == "whole" and shift == 0)
+        return numbers.up.least(-shift) - slack, slack - numbers.down.least(shift)
 
-    def _numbers(self, name: str, where: Condition) -> tuple[Facet, Ints, Floats, Floats, Ints, Ints]:
-        """The facet of a number, of each of its entries how many rows can be in and the least and greatest number, and of each group how many rows are in."""
+    def _numbers(self, name: str, where: Condition) -> "_Numbers":
+        """The numbers that can be among those of the rows that the condition is true of."""
         if (name, where) not in self._prepared:
             low, high = self.rows(where)
             facet = self._facet_of(name, where)
             inner = [part for part in _top(where) if within(part, facet)]
-            some = self.entries(facet, All(tuple(inner)))[1]
+            copies = self.entries(facet, All(tuple(inner)))[1]
             least, greatest = self._ends(facet, name, self._allowed(name, inner))
-            self._prepared[name, where] = facet, some, least, greatest, low, high
+            there = (copies > 0) & (high[facet.group] > 0)
+            group, least, greatest, copies = facet.group[there], least[there], greatest[there], copies[there]
+            up, down = (_Taken.of(group, values, copies, low, high) for values in (least, -greatest))
+            self._prepared[name, where] = _Numbers(least, greatest, copies, up, down, surely=bool(low.any()))
         return self._prepared[name, where]
 
     def _facet_of(self, name: str, where: Condition) -> Facet:
@@ -140,17 +142,62 @@ class Bounds:
 
     def means(self, name: str, where: Condition) -> tuple[float, float] | None:
         """The least and the greatest mean of a number over the rows that the condition is true of, if there is one; None where there can be none."""
-        facet, some, least, greatest, low, high = self._numbers(name, where)
-        possible = (some > 0) & (high[facet.group] > 0)
-        if not possible.any():
+        numbers = self._numbers(name, where)
+        if not len(numbers.copies):
             return None
-        ends = float(least[possible].min()), float(greatest[possible].max())
-        if not low.any() or not all(map(math.isfinite, ends)):
+        ends = float(numbers.least.min()), float(numbers.greatest.max())
+        if not numbers.surely or not all(map(math.isfinite, ends)):
             return ends
         # a mean is above t in every table that is possible, if the numbers less t cannot add up to 0 or less
         above = _last(lambda t: self.sums(name, where, t)[0] > 0, ends[0], ends[1])
         below = -_last(lambda t: self.sums(name, where, -t)[1] < 0, -ends[1], -ends[0])
         return above, below
+
+
+@dataclass(frozen=True, eq=False)
+class _Taken:
+    """Numbers in order, group by group, and how many copies of each are in a least sum: ``must``, or ``may`` where it lowers the sum."""
+
+    values: Floats
+    must: Ints
+    may: Ints
+
+    @classmethod
+    def of(cls, group: Ints, values: Floats, copies: Ints, low: Ints, high: Ints) -> "_Taken":
+        """Of each group at least ``low`` and at most ``high`` numbers are taken, always the smallest."""
+        order = np.lexsort((values, group))
+        group, values, copies = group[order], values[order], copies[order]
+        upto = np.cumsum(copies)
+        begin = np.searchsorted(group, group)
+        first = upto - copies - (upto - copies)[begin]
+        last = first + copies
+        must, may = (np.clip(np.minimum(last, most[group]) - first, 0, None) for most in (low, high))
+        return cls(values, must, may)
+
+    def least(self, shift: float) -> float:
+        """The least sum of the numbers, each plus ``shift``, which leaves their order as it is."""
+        values = self.values + shift
+        taken = np.where(values < 0, self.may, self.must)
+        used = taken > 0
+        return math.fsum((values[used] * taken[used]).tolist())
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """The least and greatest number of each entry that can be in, how often, and their least sums; ``surely``: whether some row is in."""
+
+    least: Floats
+    greatest: Floats
+    copies: Ints
+    up: _Taken
+    down: _Taken
+    surely: bool
+
+    def slack(self, shift: float, *, exact: bool) -> float:
+        """More than rounding can have changed in a sum; none where all of it are whole numbers that a float holds."""
+        ends = np.abs(np.concatenate([self.least, self.greatest, [shift]]))
+        most = float(ends[np.isfinite(ends)].max(initial=0)) * 2 * float(self.copies.sum())
+        return 0.0 if exact and most < 2**53 else most * 1e-12
 
 
 class Leaf:
@@ -212,31 +259,6 @@ def _together(condition: "All | Either | Joined", parts: Sequence[Between], n: I
     if every:
         return np.maximum(0, sum(lows) - (len(parts) - 1) * n), np.minimum.reduce(highs)
     return np.maximum.reduce(lows), np.minimum(n, sum(highs))
-
-
-def _smallest(group: Ints, values: Floats, copies: Ints, low: Ints, high: Ints) -> float:
-    """The least sum of at least ``low`` and at most ``high`` of each group's values, each of which there is so often; all of them the smallest."""
-    here = copies > 0
-    group, values, copies = group[here], values[here], copies[here]
-    order = np.lexsort((values, group))
-    group, values, copies = group[order], values[order], copies[order]
-    upto = np.cumsum(copies)
-    starts = np.searchsorted(group, np.arange(len(low)))
-    before_group = np.where(starts < len(group), (upto - copies)[np.minimum(starts, max(len(group) - 1, 0))] if len(group) else 0, 0)
-    last = upto - before_group[group]
-    first = last - copies
-    must = np.clip(np.minimum(last, low[group]) - first, 0, None)
-    may = np.clip(np.minimum(last, high[group]) - first, 0, None)
-    taken = np.where(values < 0, may, must)
-    used = taken > 0
-    return float(math.fsum((values[used] * taken[used]).tolist()))
-
-
-def _slack(values: Floats, copies: Ints, *, exact: bool) -> float:
-    """More than rounding can have changed in a sum; none where all of it are whole numbers that a float holds."""
-    finite = np.abs(values[np.isfinite(values)])
-    most = float(finite.max(initial=0)) * float(copies.sum())
-    return 0.0 if exact and most < 2**53 else most * 1e-12
 
 
 def _last(holds: Callable[[float], bool], low: float, high: float) -> float:

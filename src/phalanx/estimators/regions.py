@@ -98,6 +98,24 @@ class Line:
 
 
 @dataclass(frozen=True, eq=False)
+class Keys:
+    """Published values as what sorts in their order: the different ones, and which of them stands where."""
+
+    different: npt.NDArray[Any]
+    """In order, shape (d,), without the missing value."""
+    which: Ints
+    """Shape (n,); anything where the value is missing."""
+
+    @classmethod
+    def of(cls, line: Line, values: pl.Series) -> "Keys":
+        """The keys of a published column."""
+        different, which = np.unique(line.keys(values.drop_nulls()), return_inverse=True)
+        found = np.zeros(len(values), dtype=np.int64)
+        found[values.is_not_null().to_numpy()] = which
+        return cls(different, found)
+
+
+@dataclass(frozen=True, eq=False)
 class Regions:
     """The regions of one attribute, and which of them hold what."""
 
@@ -106,26 +124,24 @@ class Regions:
     """The keys of all known points in order, shape (K,)."""
 
     @classmethod
-    def of(cls, line: Line, ends: Iterable[pl.Series], asked: Iterable[Comparison]) -> "Regions":
-        """The regions that published ends and the constants of a query make."""
-        keys: list[Any] = [line.keys(end.drop_nulls().unique()) for end in ends]
-        found = {key for part in keys for key in part.tolist()} | {key for test in asked for key in line.constants(test)}
+    def of(cls, line: Line, known: Iterable[npt.NDArray[Any]], asked: Iterable[Comparison]) -> "Regions":
+        """The regions that the keys of published ends and the constants of a query make."""
+        constants = {key for test in asked for key in line.constants(test)}
         if line.kind == "leaf":
-            found |= set(range(len(line.tree)))
+            constants |= set(range(len(line.tree)))
         kind: Any = {"text": object, "number": np.float64}.get(line.kind, np.int64)
-        return cls(line, np.array(sorted(found), dtype=kind))
+        return cls(line, np.unique(np.concatenate([np.array(sorted(constants), dtype=kind), *known])))
 
     @property
     def missing(self) -> int:
         """The region of the missing value; there are as many before it."""
         return 2 * len(self.points) + 1
 
-    def at(self, values: pl.Series) -> Ints:
-        """The region of published values that are points, shape (len,); anything for a missing one."""
-        different = values.unique()
-        place = 2 * np.searchsorted(self.points, self.line.keys(different)) + 1
-        table = pl.DataFrame({"value": different, "region": place.astype(np.int64)})
-        return values.to_frame("value").join(table, on="value", how="left", nulls_equal=True, maintain_order="left")["region"].to_numpy()
+    def at(self, keys: "Keys") -> Ints:
+        """The region of published values that are points, shape (n,); anything for a missing one."""
+        if not len(keys.different):
+            return np.ones(len(keys.which), dtype=np.int64)
+        return (2 * np.searchsorted(self.points, keys.different) + 1)[keys.which].astype(np.int64)
 
     def mask(self, test: Comparison) -> Bools:
         """Where the test is true, shape (2K + 2,)."""

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from phalanx.estimators.conditions import Condition, comparisons
-from phalanx.estimators.regions import Line, Regions
+from phalanx.estimators.regions import Keys, Line, Regions
 
 from phalanx.errors import ReleaseError, did_you_mean
 from phalanx.release.manifest import PublishedAttribute
@@ -95,6 +95,7 @@ class View:
     share: float = 1.0
     """The share of the table's rows that can be expected to be published."""
     _lines: dict[str, Line] = field(default_factory=dict)
+    _keys: dict[int, Keys] = field(default_factory=dict)
 
     @property
     def real(self) -> Ints:
@@ -127,9 +128,16 @@ class View:
         facets = [f for f in (*self.facets, *self.shown) if name in f.ends]
         return [end for f in facets for end in (f.ends[name].low, *(() if f.ends[name].exact else (f.ends[name].high,)))]
 
-    def regions(self, name: str, asked: Condition) -> Regions:
-        """The regions of an attribute for a query."""
-        return Regions.of(self.line(name), self.ends(name), [t for t in comparisons(asked) if t.attribute == name])
+    def keys(self, name: str, ends: pl.Series) -> Keys:
+        """Published ends as keys, looked at once."""
+        if id(ends) not in self._keys:  # the view holds them, so that none gets the place of another one
+            self._keys[id(ends)] = Keys.of(self.line(name), ends)
+        return self._keys[id(ends)]
+
+    def regions(self, name: str, asked: Condition, beside: "Sequence[View]" = ()) -> Regions:
+        """The regions of an attribute for a query, which the ends of other releases cut, too."""
+        known = [view.keys(name, end).different for view in (self, *beside) for end in view.ends(name)]
+        return Regions.of(self.line(name), known, [t for t in comparisons(asked) if t.attribute == name])
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +152,11 @@ class Box:
     """Whether one row holds the first region and another one the last, shape (e,); the first is the missing value's where the entry holds it."""
 
     @classmethod
-    def of(cls, facet: Facet, name: str, regions: Regions) -> "Box":
+    def of(cls, view: View, facet: Facet, name: str, regions: Regions) -> "Box":
         """The entries' ends as regions."""
         ends = facet.ends[name]
         last = regions.missing - 1
-        low, high = np.nan_to_num(regions.at(ends.low)).astype(np.int64), np.nan_to_num(regions.at(ends.high)).astype(np.int64)
+        low, high = (regions.at(view.keys(name, end)) for end in (ends.low, ends.high))
         low = np.where(ends.unbounded[0], 0, low)
         high = np.where(ends.unbounded[1], last, high - ends.half_open)
         low, high = np.where(ends.nothing, 1, low), np.where(ends.nothing, 0, high)
