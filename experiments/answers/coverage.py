@@ -162,7 +162,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     print(
-        "| table | method | bounds hold, % | uniform: median error, % | bias, % | naive interval holds, % | ours: median error, % | counts held, % | sums held, % | means held, % | half width, % |"
+        "| table | method | bounds hold, % | uniform: median error, % | bias, % | naive interval holds, % | ours: median error, % | "
+        "counts held, % | sums held, % | means held, % | half width, % |"
     )
     print("| --- | --- " + "| ---: " * 9 + "|")
     began = time.perf_counter()
