@@ -42,7 +42,7 @@ class Estimate:
     """What a release tells of a query. ``low`` and ``high`` hold by construction; ``estimate`` and ``interval`` are a model's.
 
     Hard bounds need no belief: they are the rows that surely are in, and those that possibly are. The interval is labelled ``model`` since it follows from
-    how large the model's errors were on four other tables; on yours they may be larger.
+    how large the model's errors were on other tables; on yours they may be larger.
     """
 
     query: str

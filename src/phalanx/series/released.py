@@ -117,7 +117,7 @@ class Release(folder.Release):
         return estimate(self, query, suppressed=suppressed)
 
     def draw(self, times: int = 20, *, never: "Sequence[str | pl.Expr] | str | pl.Expr" = (), seed: int | None = None) -> list[Any]:
-        """Draw tables that the release leaves possible, in the original's columns with values in them, as the kind of frame that came in.
+        """Draw tables that the release leaves possible, in the original's columns with values in them, as the kind of frame that came in; Polars of a release that was read.
 
         Any analysis of a plain table can be made of each of them, and pooled by ``phalanx.pool``. ``never``: conditions that no row fulfils, as in
         ``["age < 16 and education = 'Doctorate'"]``: groups with such rows are drawn again, and the rows left out where that does not help. ``seed``: draw
@@ -130,7 +130,8 @@ class Release(folder.Release):
         """
         from phalanx.estimators.draws import draw
 
-        return [like(self._like, table) for table in draw(self, times, never=never, seed=seed)]
+        tables = draw(self, times, never=never, seed=seed)
+        return tables if self._like is None else [like(self._like, table) for table in tables]
 
     def measure(self, original: Any, *, held_out: Any = None, seed: int | None = None) -> "Measured":
         """What was lost: figures of the release and of tables drawn from it beside the original, each next to a sample of the same size.
