@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+
+import phalanx as px
+from phalanx.demo import panel
 from phalanx.estimators.answering import answer, view_of
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Query, comparisons
 from phalanx.estimators.models import Model
-from phalanx.utility.workloads import workload
-
-import phalanx as px
-from phalanx.demo import panel
 from phalanx.randomness import Randomness
+from phalanx.utility.workloads import workload
 
 
 def table_of(name: str, rows: int) -> tuple[pl.DataFrame, list[str], str]:

@@ -3,11 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
+
+import phalanx as px
 from phalanx.estimators.answering import ERROR
 from phalanx.estimators.conditions import All, Comparison, Query
 from support.estimator_cases import METHODS, answer, people, published, schema
-
-import phalanx as px
 
 TABLE = people(missing=False)
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+
+import phalanx as px
 from phalanx.estimators import answering as module
 from phalanx.estimators.answering import answer as asked_of
 from phalanx.estimators.conditions import All, Comparison, Query
-from support.estimator_cases import METHODS, answer, people, published, schema, some_condition
-
-import phalanx as px
 from phalanx.release import folder
+from support.estimator_cases import METHODS, answer, people, published, schema, some_condition
 
 QUERIES = 45
 

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from phalanx.estimators.draws import draw
-from phalanx.estimators.pooling import _quantile
 from scipy.stats import t as student
-from support.estimator_cases import METHODS, people, published, schema
 
 import phalanx as px
 from phalanx.errors import ReleaseError
+from phalanx.estimators.draws import draw
+from phalanx.estimators.pooling import _quantile
+from support.estimator_cases import METHODS, people, published, schema
 
 TABLE = people()
 

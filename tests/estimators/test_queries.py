@@ -5,11 +5,11 @@ from unittest.mock import patch
 
 import polars as pl
 import pytest
+
+from phalanx.errors import ExtraError, ReleaseError
 from phalanx.estimators.conditions import All, Comparison, Either, Query
 from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.queries import read_query
-
-from phalanx.errors import ExtraError, ReleaseError
 
 C = Comparison
 

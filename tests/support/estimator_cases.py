@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from phalanx.estimators.conditions import All, Comparison, Condition, Either, Query, negate
 
 import phalanx as px
 from phalanx.data.hierarchies.hierarchy import Tree
+from phalanx.estimators.conditions import All, Comparison, Condition, Either, Query, negate
 from phalanx.release import folder
 
 JOBS = Tree.of_mapping({"office": ["judge", "clerk"], "outside": ["farmer", "sailor"]})

@@ -7,10 +7,11 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from phalanx.utility.learning import accuracy
-from phalanx.utility.losses import Bins, phi2, propensity, total_variation
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
+
+from phalanx.utility.learning import accuracy
+from phalanx.utility.losses import Bins, phi2, propensity, total_variation
 
 
 def tables(n=300, seed=1):

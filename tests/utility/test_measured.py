@@ -4,9 +4,9 @@ import json
 
 import polars as pl
 import pytest
-from support.estimator_cases import METHODS, people, published, schema
 
 import phalanx as px
+from support.estimator_cases import METHODS, people, published, schema
 
 TABLE = people(300)
 NAMES = ["ncp", "discernibility", "marginals", "pairs", "triples", "phi2", "propensity", "workload"]

@@ -10,6 +10,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+from phalanx.errors import ReleaseError
 from phalanx.estimators import bucketized, generalized, perturbed, recoded, sliced
 from phalanx.estimators.answers import Estimate, Figures
 from phalanx.estimators.bounds import Bounds
@@ -18,8 +20,6 @@ from phalanx.estimators.expressions import read_expression
 from phalanx.estimators.models import Model
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.view import Ends, Facet, View
-
-from phalanx.errors import ReleaseError
 from phalanx.release.folder import Release
 
 Floats = npt.NDArray[np.float64]

@@ -12,11 +12,11 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from phalanx.errors import ReleaseError
 from phalanx.estimators.conditions import All, Comparison, Condition, Either, comparisons
 from phalanx.estimators.regions import Bools, Regions
 from phalanx.estimators.view import Box, Facet, View
-
-from phalanx.errors import ReleaseError
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -1,8 +1,8 @@
 """What a bucketized release shows: the quasi-identifiers of every row, and the sensitive values of its bucket."""
 
 import numpy as np
-from phalanx.estimators.view import Ends, Facet, View
 
+from phalanx.estimators.view import Ends, Facet, View
 from phalanx.release.folder import Release
 from phalanx.release.forms.bucketized import Bucketized
 from phalanx.release.forms.sliced import BUCKET, COUNT

@@ -11,6 +11,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+from phalanx.errors import ReleaseError
 from phalanx.estimators.answering import view_of
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All, Comparison, Condition, comparisons
@@ -19,8 +21,6 @@ from phalanx.estimators.models import maximized
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.regions import Bools, Regions
 from phalanx.estimators.view import Facet, View
-
-from phalanx.errors import ReleaseError
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.folder import Release
 

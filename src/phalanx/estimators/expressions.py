@@ -5,10 +5,10 @@ import json
 from typing import Any, Final
 
 import polars as pl
-from phalanx.estimators.conditions import All, Comparison, Condition, Either, Query, both, negate
-from phalanx.estimators.queries import between, joined
 
 from phalanx.errors import ReleaseError
+from phalanx.estimators.conditions import All, Comparison, Condition, Either, Query, both, negate
+from phalanx.estimators.queries import between, joined
 
 _COMPARED: Final = {"Eq": ("in", False), "NotEq": ("in", True), "Lt": ("below", False), "LtEq": ("upto", False), "Gt": ("upto", True), "GtEq": ("below", True)}
 _TURNED: Final = {"Lt": "Gt", "Gt": "Lt", "LtEq": "GtEq", "GtEq": "LtEq", "Eq": "Eq", "NotEq": "NotEq"}

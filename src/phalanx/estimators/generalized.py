@@ -2,8 +2,8 @@
 
 import numpy as np
 import polars as pl
-from phalanx.estimators.view import Ends, Facet, View
 
+from phalanx.estimators.view import Ends, Facet, View
 from phalanx.release.folder import Release
 from phalanx.release.forms.generalized import GROUP
 

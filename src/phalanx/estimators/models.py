@@ -14,12 +14,12 @@ from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from phalanx.errors import ReleaseError
 from phalanx.estimators.bounds import Bounds, Joined, Leaf, merged, within
 from phalanx.estimators.conditions import All, Comparison, Condition, Either
 from phalanx.estimators.regions import Bools, Regions
 from phalanx.estimators.view import Box, Facet, View
-
-from phalanx.errors import ReleaseError
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -1,8 +1,8 @@
 """What a perturbed release shows: sensitive values as they are, and quasi-identifiers of which any may have been another."""
 
 import numpy as np
-from phalanx.estimators.view import Ends, Facet, View
 
+from phalanx.estimators.view import Ends, Facet, View
 from phalanx.release.folder import Release
 
 

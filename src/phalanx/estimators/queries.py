@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from phalanx.estimators.conditions import Aggregate, All, Comparison, Condition, Either, Query, both, negate
-
 from phalanx.errors import ReleaseError, require_extra
+from phalanx.estimators.conditions import Aggregate, All, Comparison, Condition, Either, Query, both, negate
 
 _EXAMPLE: Final = "count(*) where age between 30 and 40"
 _AGGREGATES: Final[dict[str, Aggregate]] = {"Sum": "sum", "Avg": "mean"}

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+
 from phalanx.estimators.regions import after, node_ends
 from phalanx.estimators.view import Ends, Facet, View
-
 from phalanx.release.folder import Release
 from phalanx.release.forms.recoded import Recoded
 from phalanx.release.manifest import PublishedAttribute

@@ -15,10 +15,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from phalanx.estimators.conditions import Comparison
 
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.errors import ReleaseError, did_you_mean
+from phalanx.estimators.conditions import Comparison
 from phalanx.release.manifest import PublishedAttribute
 
 Ints = npt.NDArray[np.int64]

@@ -1,8 +1,8 @@
 """What a sliced release shows: of every bucket, which values stand together in each of its columns."""
 
 import numpy as np
-from phalanx.estimators.view import Ends, Facet, View
 
+from phalanx.estimators.view import Ends, Facet, View
 from phalanx.release.folder import Release
 from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
 

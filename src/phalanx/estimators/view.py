@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from phalanx.estimators.conditions import Condition, comparisons
-from phalanx.estimators.regions import Keys, Line, Regions
 
 from phalanx.errors import ReleaseError, did_you_mean
+from phalanx.estimators.conditions import Condition, comparisons
+from phalanx.estimators.regions import Keys, Line, Regions
 from phalanx.release.manifest import PublishedAttribute
 
 Ints = npt.NDArray[np.int64]

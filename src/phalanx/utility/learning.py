@@ -1,6 +1,7 @@
 """What is learned from a table: how often naive Bayes, trained on it, names the sensitive value of other people rightly."""
 
 import numpy as np
+
 from phalanx.utility.losses import Bins, Coded
 
 

@@ -7,18 +7,18 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
+
+from phalanx.errors import ReleaseError
 from phalanx.estimators.answering import answer, view_of
 from phalanx.estimators.bounds import Bounds
 from phalanx.estimators.conditions import All
 from phalanx.estimators.draws import draw
 from phalanx.estimators.view import View
+from phalanx.randomness import Randomness
+from phalanx.release.folder import Release
 from phalanx.utility.learning import accuracy
 from phalanx.utility.losses import Bins, phi2, propensity, total_variation
 from phalanx.utility.workloads import counted, errors, workload
-
-from phalanx.errors import ReleaseError
-from phalanx.randomness import Randomness
-from phalanx.release.folder import Release
 
 _DRAWS: Final = 3
 _QUERIES: Final = 100

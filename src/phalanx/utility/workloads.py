@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from phalanx.estimators.conditions import All, Comparison, Condition, Query
 
+from phalanx.estimators.conditions import All, Comparison, Condition, Query
 from phalanx.randomness import Stream
 
 _SHARE: Final = 400

@@ -48,7 +48,7 @@ class Room(NamedTuple):
 def room(rows: int, d: int) -> Room:
     """Room for nodes of at most ``rows`` rows with ``d`` attributes."""
     return Room(
-        np.arange(rows + 1) ** (1 - 1 / (2 * d)),
+        (np.arange(rows + 1) ** (1 - 1 / (2 * d))).astype(np.float64),
         np.empty(rows, np.int32),
         np.empty(rows, np.float64),
         np.empty(rows, np.float64),
