@@ -21,9 +21,11 @@ class WithOthers(TyperGroup):
     """The subcommands of ours, and those of every adversary that another package announces; its package is loaded when it is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
+        """Ours first."""
         return [*super().list_commands(ctx), *KNOWN.others]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Ours, where there is one of that name."""
         found = super().get_command(ctx, cmd_name)
         return command_of(cmd_name) if found is None and cmd_name in KNOWN.others else found
 

@@ -20,7 +20,8 @@ from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee as Pro
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
 from phalanx.methods.global_guarantee.protected import check_named
 from phalanx.methods.global_guarantee.ratios import Adaptive, ConstantRatio, Geometric, Strategy, again_of_horizon, again_of_series
-from phalanx.methods.global_guarantee.rounds import Round, Rules
+from phalanx.methods.global_guarantee.rounds import Round
+from phalanx.methods.global_guarantee.rules import Rules
 from phalanx.randomness import Randomness
 
 StrategyName = Literal["adaptive", "constant-ratio", "geometric"]

@@ -1,6 +1,6 @@
 """One release under the global guarantee in the making: recall, suppress what no group can hold, group, count the new exposures."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,6 +23,7 @@ from phalanx.methods.global_guarantee.grouping import Crowd, by_demand, cut, dea
 from phalanx.methods.global_guarantee.kernels.exposures import left_of
 from phalanx.methods.global_guarantee.protected import Protected, frequent, suppress
 from phalanx.methods.global_guarantee.ratios import AtMost, Strategy
+from phalanx.methods.global_guarantee.rules import Rules
 from phalanx.methods.global_guarantee.uneven import hedged
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.exposures import SCALE, Exposures
@@ -40,26 +41,6 @@ _FILLED: Final = 0.9
 _UNPROTECTED, _SHARES = "unprotected", "shares"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
-    """What a plan asks of every release of a series, as far as a round needs it."""
-
-    bound: Fraction
-    """The l of the promise."""
-    least: int
-    """The least size of any group."""
-    balanced: bool
-    """Whether the table is cut evenly; else groups grow around holders."""
-    protect: str | Sequence[Any] | Mapping[str, float]
-    """As in the plan: all values, those listed, or those that are rare at first."""
-    permanent: Sequence[Any]
-    """The protected values that stay with a person."""
-    min_width: Mapping[str, float]
-    """Per quasi-identifier the least width of a published interval."""
-    spending: Callable[[Sequence[int], int], Strategy]
-    """How budgets are spent, from the exposures that a series shows after so many releases."""
-
-
 @dataclass(frozen=True, eq=False)
 class Round:
     """One release in the making: ``draft`` says in which order."""
@@ -68,7 +49,7 @@ class Round:
     microdata: Microdata
     memory: Memory
     rng: Randomness
-    suppressed: dict[str, int] = field(default_factory=dict)
+    suppressed_values: dict[str, int] = field(default_factory=dict)
     suppressed_rows: dict[str, int] = field(default_factory=dict)
     emptied: list[int] = field(default_factory=list)
     """Rows that are published without a sensitive value, whatever it is."""
@@ -181,7 +162,7 @@ class Round:
 
     def _count(self, reason: str, values: int) -> None:
         if values:
-            self.suppressed[reason] = self.suppressed.get(reason, 0) + values
+            self.suppressed_values[reason] = self.suppressed_values.get(reason, 0) + values
 
     def _cohorts_again(self, cohorts: Cohorts, gone: Bools, group: Ints) -> None:
         """Publish the cohorts of whom somebody is there."""
@@ -390,7 +371,7 @@ class Round:
             state=after.to_tables() | {_SHARES: self._shares(hosts, int(sizes.sum()))},
             registered=registered,
             suppressed_microdata=shown if taken or self.emptied else None,
-            suppressed_values=self.suppressed,
+            suppressed_values=self.suppressed_values,
             suppressed_rows=self.suppressed_rows,
         )
 
