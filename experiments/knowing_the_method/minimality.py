@@ -33,9 +33,9 @@ TABLES = {
     "acs": ("acs2018_occsal.parquet", ["age", "sex", "education17", "birthplace57"], "occupation50"),
 }
 METHODS: dict[str, Method] = {
-    **{f"mondrian, l = {l}": Mondrian(l=l, cuts="strict") for l in (2, 3, 4, 5, 6, 8, 10)},
-    **{f"mondrian, entropy, l = {l}": Mondrian(l=l, diversity="entropy", cuts="strict") for l in (2, 4)},
-    "mondrian, t = 0.5": Mondrian(k=5, t="0.5", cuts="strict"),
+    **{f"mondrian, l = {l}": Mondrian(l=l, cuts="strict", cut_at="median") for l in (2, 3, 4, 5, 6, 8, 10)},
+    **{f"mondrian, entropy, l = {l}": Mondrian(l=l, diversity="entropy", cuts="strict", cut_at="median") for l in (2, 4)},
+    "mondrian, t = 0.5": Mondrian(k=5, t="0.5", cuts="strict", cut_at="median"),
     **{f"slicing, strict, l = {l}": Slicing(l=l, columns=2, sensitive_column_size=1, cuts="strict") for l in (2, 4)},
     **{f"slicing, two in the sensitive column, l = {l}": Slicing(l=l, columns=2, sensitive_column_size=2) for l in (2, 4)},
 }

@@ -95,7 +95,7 @@ def assigned(left: Ints, m: int, part: float) -> dict[Signature, int]:
     found: dict[Signature, int] = {}
     left = left.copy()
     while left.any():
-        alphas, betas, values = assignment(left, m)
+        alphas, betas, values = assignment(left, m, 0)
         signature, sets = tuple(sorted(values[: betas[0]].tolist())), int(alphas[0])
         sets = max(HALF_DOWN_TO, int(sets * part)) if sets > HALF_DOWN_TO else sets
         found[signature] = found.get(signature, 0) + take(left, signature, sets)

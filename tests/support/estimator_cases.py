@@ -59,7 +59,7 @@ METHODS = {
     "mutual-cover": px.MutualCover(delta="1/4"),
     "m-invariance": px.MInvariance(m=3, not_eligible="suppress"),
     "global-guarantee": px.GlobalGuarantee(l=2),
-    "safe-sampling": px.SafeSampling(epsilon=4, delta="7/10", k=2, beta="3/4", scheme=GRIDS),
+    "safe-sampling": px.SafeSampling(epsilon=4, delta="7/10", k=2, beta="3/4", scheme=GRIDS, allow_empty=True),
 }
 
 

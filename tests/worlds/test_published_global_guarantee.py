@@ -146,7 +146,7 @@ def test_somebody_known_to_be_emptied_counted_as_company_is_caught(monkeypatch):
     """The broken twin: a group of two with one holder counted as 1/3 because of somebody who is published without a value, as everybody can compute."""
 
     def as_written(making, hosts, place, _):
-        return place, hedged(hosts, place, [(demands, rows[place[rows] >= 0]) for demands, rows in making.cuts], making.method.least)
+        return place, hedged(hosts, place, [(demands, rows[place[rows] >= 0]) for demands, rows in making.cuts], making.rules.least)
 
     monkeypatch.setattr(rounds.Round, "_exposing", as_written)
     alone = {"shown": lambda *asked: asked[1], "coin": lambda *_: Fraction(0), "may_be_hidden": lambda *_: True}
