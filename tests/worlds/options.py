@@ -26,6 +26,7 @@ WITHIN: Mapping[tuple[str, str], Sequence[str]] = {
 
 NOT_ASKED: Mapping[Option, str] = {
     ("global-guarantee", "expected_later", "list"): "it only says which named values may come later; no release depends on it",
+    ("m-invariance", "regions", "'auto'"): "it is a number of regions that follows from the rows, m and the number of values, which are public",
     ("safe-sampling", "expected_rows", "number"): "a release that is likely to be empty is refused by it, before any table is looked at",
     ("schema", "drop", "list"): "dropped columns are left out before any method sees the table",
     ("schema", "types", "table"): "a type says how values are read; a method gets their order",
