@@ -14,9 +14,9 @@ from accounts import smallest_crowd
 from measures import Cells, Workload, workload
 from releases import Way, Worth, chosen, fixed, publish, show, unchanged, worth
 from tables import Table, tables
-from utility import DELTA, MEASURES, SELECTIVITY, line, said
 
 from phalanx.accounting import Promise
+from utility import DELTA, MEASURES, SELECTIVITY, line, said
 
 EPSILON = Fraction(1)
 PARTS = (Fraction(1, 50), Fraction(1, 10), Fraction(3, 10), Fraction(1, 2))

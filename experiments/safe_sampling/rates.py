@@ -14,9 +14,9 @@ from measures import workload
 from plots import Panel, Point, draw
 from releases import fixed, publish, show, unchanged, worth
 from tables import Table, tables
-from utility import DELTA, MEASURES, SELECTIVITY, line
 
 from phalanx.accounting import Accounting
+from utility import DELTA, MEASURES, SELECTIVITY, line
 
 EPSILON = Fraction(1)
 RATES = tuple(Fraction(i, 100) for i in (2, 5, 10, 15, 20, 25, 30, 40, 50, 60, 63, 70, 80, 90, 95))
