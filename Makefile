@@ -68,7 +68,7 @@ pythons: $(VENV)/.uv  ## the quick tests on every Python that is here, or on PYT
 	@set -e; for python in $(PYTHONS); do \
 	  echo "== $$($$python --version)"; $(UV) venv --clear --python $$python $(VENV)-$@; \
 	  $(INTO) --require-hashes -r requirements.lock; $(INTO) --no-deps --editable .; \
-	  NUMBA_CACHE_DIR=$(abspath $(VENV)-$@)/numba $(VENV)-$@/bin/python -m $(TESTS) -m "not slow"; \
+	  NUMBA_CACHE_DIR=$(abspath $(VENV)-$@)/numba $(VENV)-$@/bin/python -m $(TESTS) -m "not slow" $(WHICH); \
 	done
 
 pythons-found:  ## the Pythons that are here

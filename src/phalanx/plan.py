@@ -307,9 +307,13 @@ class Plan:
 
     def _resolved(self, path: str) -> Path:
         try:
-            return (self.path.absolute().parent / Path(path).expanduser()).resolve()
+            where = (self.path.absolute().parent / Path(path).expanduser()).resolve()
+            goes_round = where.is_symlink()  # where Python 3.13 stops
         except (RuntimeError, ValueError):  # links that go round, the home of nobody, a NUL
-            raise PlanError(f"in the plan {str(self.path)!r} the path {path!r} leads nowhere; correct it.") from None
+            goes_round = True
+        if goes_round:
+            raise PlanError(f"in the plan {str(self.path)!r} the path {path!r} leads nowhere; correct it.")
+        return where
 
     def _table(self, table: TableSection, section: str) -> str:
         return str(self._resolved(table.path)) if table.path is not None else self._url(table.url or "", f"{section} url")

@@ -69,7 +69,7 @@ def test_both_answers_come_up():
 def test_broken_twins_are_caught(monkeypatch, twin):
     """A check that looks at the sizes of buckets alone, or at the first bucket alone, gives other verdicts."""
     monkeypatch.setattr(diversity, "largest_ratio", twin)
-    assert len(differences(range(60))) > 10
+    assert len(differences(range(120))) > 10
 
 
 def test_one_in_l_is_allowed():

@@ -52,6 +52,7 @@ def test_what_is_listed_is_what_is_done() -> None:
     assert kinds == set(OPERATORS)
 
 
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="survivors.toml holds lines as Python 3.11 writes a syntax tree; later ones quote otherwise")
 def test_listed_survivors_are_there() -> None:
     """An entry whose line was changed or removed since is taken out of the list, and a reason is more than a word."""
     listed = survivors()
