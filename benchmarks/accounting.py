@@ -1,9 +1,11 @@
-"""The calculator without data: the k that 28 pairs of epsilon and delta need, by the theorem and exactly; one release's cost; and what a hundred cost together.
+"""The calculator without data: the k that 28 pairs of epsilon and delta need, by the theorem and
+exactly; one release's cost; and what a hundred cost together.
 
     python benchmarks/accounting.py [--rounds 5]
 
-Each round begins with nothing remembered from the one before; medians are printed. The table of 28 is to take less than a second. Importing the library that
-composes privacy losses is timed by itself.
+Each round begins with nothing remembered from the one before; medians are printed. The table of 28
+is to take less than a second. Importing the library that composes privacy losses is timed by
+itself.
 """
 
 import argparse
@@ -23,7 +25,10 @@ DELTAS = ("1e-3", "1e-5", "1e-6", "1e-8")
 
 def table(accounting: Accounting) -> list[list[int]]:
     """The smallest k for each pair, at the default beta."""
-    return [[solve(epsilon=epsilon, delta=delta, accounting=accounting).k for delta in DELTAS] for epsilon in EPSILONS]
+    return [
+        [solve(epsilon=epsilon, delta=delta, accounting=accounting).k for delta in DELTAS]
+        for epsilon in EPSILONS
+    ]
 
 
 def hundred() -> Promise:
@@ -32,7 +37,9 @@ def hundred() -> Promise:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--rounds", type=int, default=5)
     asked = arguments.parse_args()
     seconds: Seconds = defaultdict(list)
@@ -53,7 +60,10 @@ def main() -> None:
         with timed(seconds, f"{releases} releases together"):
             cost = together(hundred(), releases)
             epsilon = cost.epsilon_at(float(releases * Fraction("1e-6")))
-        print(f"{releases} releases of epsilon 1 at delta 1e-6: epsilon {epsilon:.4g} at delta {releases / 1e6:g}")
+        print(
+            f"{releases} releases of epsilon 1 at delta 1e-6: epsilon {epsilon:.4g} at delta"
+            f" {releases / 1e6:g}"
+        )
     for what, each in seconds.items():
         print(f"{what:<28}{sorted(each)[len(each) // 2]:8.3f} s")
 

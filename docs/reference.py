@@ -1,4 +1,5 @@
-"""Writes docs/reference/ from the docstrings of the public names; `--check` says whether it is up to date.
+"""Writes docs/reference/ from the docstrings of the public names; `--check` says whether it is up
+to date.
 
 Reads the source and not the running objects, so that every Python version writes the same pages.
 """
@@ -22,12 +23,33 @@ def pages() -> dict[str, str]:
     """Every page by its file name: an index, and one page for each public name."""
     names = [name for name in phalanx.__all__ if not name.startswith("__")]
     found = {name: page(name) for name in names}
-    index = ["# Reference", "", "Written by `make docs-reference` from the docstrings; change those, not these pages.", ""]
+    index = [
+        "# Reference",
+        "",
+        "Written by `make docs-reference` from the docstrings; change those, not these pages.",
+        "",
+    ]
     index += [f"- [`phalanx.{name}`]({name}.md): {summary(name)}" for name in names]
-    schemas = {"release.schema.json": Manifest.model_json_schema(), "plan.schema.json": phalanx.Plan.json_schema()}
-    index += ["", "JSON Schemas, for editors and other programs: [the manifest of a release](release.schema.json), [the plan](plan.schema.json)."]
-    texts = {name: json.dumps(schema, indent=1, ensure_ascii=False) + "\n" for name, schema in schemas.items()}
-    return {"index.md": "\n".join(index) + "\n"} | {f"{name}.md": text for name, text in found.items()} | texts
+    schemas = {
+        "release.schema.json": Manifest.model_json_schema(),
+        "plan.schema.json": phalanx.Plan.json_schema(),
+    }
+    index += [
+        "",
+        (
+            "JSON Schemas, for editors and other programs: [the manifest of a"
+            " release](release.schema.json), [the plan](plan.schema.json)."
+        ),
+    ]
+    texts = {
+        name: json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+        for name, schema in schemas.items()
+    }
+    return (
+        {"index.md": "\n".join(index) + "\n"}
+        | {f"{name}.md": text for name, text in found.items()}
+        | texts
+    )
 
 
 def summary(name: str) -> str:
@@ -42,7 +64,9 @@ def page(name: str) -> str:
     if isinstance(thing, ModuleType):
         return f"# `phalanx.{name}`\n\n{prose(inspect.getdoc(thing) or '')}\n"
     source = Path(inspect.getsourcefile(thing) or "").read_text(encoding="utf-8")
-    node = next(n for n in ast.parse(source).body if isinstance(n, Described) and n.name == thing.__name__)
+    node = next(
+        n for n in ast.parse(source).body if isinstance(n, Described) and n.name == thing.__name__
+    )
     return "\n".join(lines(name, node)).rstrip() + "\n"
 
 
@@ -50,13 +74,21 @@ def lines(name: str, node: Described) -> Iterator[str]:
     """The lines of a page."""
     yield f"# `phalanx.{name}`"
     yield ""
-    for maker in [node] if isinstance(node, ast.FunctionDef) else [m for m in node.body if isinstance(m, ast.FunctionDef) and m.name == "__init__"]:
+    for maker in (
+        [node]
+        if isinstance(node, ast.FunctionDef)
+        else [m for m in node.body if isinstance(m, ast.FunctionDef) and m.name == "__init__"]
+    ):
         yield from signature(maker, f"phalanx.{name}")
     yield prose(ast.get_docstring(node) or "")
     if isinstance(node, ast.ClassDef):
         yield from fields(node)
         for method in node.body:
-            if isinstance(method, ast.FunctionDef) and not method.name.startswith("_") and ast.get_docstring(method):
+            if (
+                isinstance(method, ast.FunctionDef)
+                and not method.name.startswith("_")
+                and ast.get_docstring(method)
+            ):
                 yield f"\n## `{method.name}`\n"
                 if "property" not in {ast.unparse(d).split(".")[-1] for d in method.decorator_list}:
                     yield from signature(method, f"{name}.{method.name}")
@@ -68,12 +100,29 @@ def fields(node: ast.ClassDef) -> Iterator[str]:
     following = [*node.body[1:], None]
     heading = "\n| field | type | default | |\n| --- | --- | --- | --- |"
     for statement, below in zip(node.body, following, strict=True):
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and not statement.target.id.startswith("_"):
+        if (
+            isinstance(statement, ast.AnnAssign)
+            and isinstance(statement.target, ast.Name)
+            and not statement.target.id.startswith("_")
+        ):
             if ast.unparse(statement.annotation).startswith("ClassVar"):
                 continue
-            text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else ""
-            default = f"`{ast.unparse(statement.value)}`".replace("field(default_factory=dict)", "{}") if statement.value else ""
-            cells = [f"`{statement.target.id}`", f"`{ast.unparse(statement.annotation)}`", default, " ".join(prose(str(text)).split())]
+            text = (
+                below.value.value
+                if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+                else ""
+            )
+            default = (
+                f"`{ast.unparse(statement.value)}`".replace("field(default_factory=dict)", "{}")
+                if statement.value
+                else ""
+            )
+            cells = [
+                f"`{statement.target.id}`",
+                f"`{ast.unparse(statement.annotation)}`",
+                default,
+                " ".join(prose(str(text)).split()),
+            ]
             if heading:
                 yield heading
                 heading = ""
@@ -82,7 +131,13 @@ def fields(node: ast.ClassDef) -> Iterator[str]:
 
 def signature(node: ast.FunctionDef, name: str) -> Iterator[str]:
     """How it is called, as Python source."""
-    arguments = ast.unparse(node.args).removeprefix("self, ").removeprefix("cls, ").removeprefix("self").removeprefix("cls")
+    arguments = (
+        ast.unparse(node.args)
+        .removeprefix("self, ")
+        .removeprefix("cls, ")
+        .removeprefix("self")
+        .removeprefix("cls")
+    )
     returns = f" -> {ast.unparse(node.returns)}" if node.returns and node.name != "__init__" else ""
     yield f"```python\n{name}({arguments}){returns}\n```\n"
 
@@ -107,9 +162,16 @@ def main() -> int:
     written = pages()
     present = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.*")}
     if "--check" in sys.argv[1:]:
-        stale = sorted(name for name in written.keys() | present.keys() if written.get(name) != present.get(name))
+        stale = sorted(
+            name
+            for name in written.keys() | present.keys()
+            if written.get(name) != present.get(name)
+        )
         if stale:
-            print(f"docs/reference is not up to date ({', '.join(stale)}); run: make docs-reference", file=sys.stderr)
+            print(
+                f"docs/reference is not up to date ({', '.join(stale)}); run: make docs-reference",
+                file=sys.stderr,
+            )
         return len(stale) > 0
     PAGES.mkdir(exist_ok=True)
     for name in present.keys() - written.keys():

@@ -1,4 +1,6 @@
-"""For all tests: a machine that is busy with something else is no failure, and as many of them are run as there is time for (thoroughly.py)."""
+"""For all tests: a machine that is busy with something else is no failure, and as many of them are
+run as there is time for (thoroughly.py).
+"""
 
 import json
 import os
@@ -22,7 +24,10 @@ _measured: dict[str, list[float]] = defaultdict(list)
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """How to run the same tests again."""
     if limit := thoroughly.budget():
-        terminalreporter.write_line(f"tests for {limit:.0f} seconds of a processor, others on other days; these again: SEED={thoroughly.seed()}")
+        terminalreporter.write_line(
+            f"tests for {limit:.0f} seconds of a processor, others on other days; these again:"
+            f" SEED={thoroughly.seed()}"
+        )
 
 
 @pytest.hookimpl(trylast=True)
@@ -33,18 +38,29 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     by_name = {item.nodeid: item for item in items}
     marked = {name for name, item in by_name.items() if item.get_closest_marker("slow")}
-    items[:] = [by_name[name] for name in thoroughly.chosen(list(by_name), marked, thoroughly.known(), limit, turn)]
+    items[:] = [
+        by_name[name]
+        for name in thoroughly.chosen(list(by_name), marked, thoroughly.known(), limit, turn)
+    ]
     there = set(items)
     config.hook.pytest_deselected(items=[item for item in by_name.values() if item not in there])
     fewer_examples(items)
 
 
 def fewer_examples(items: list[pytest.Item]) -> None:
-    """Let each test of Hypothesis, which has a number of examples of its own, try a part of them."""
-    for test in {item.obj for item in items if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)}:
+    """Let each test of Hypothesis, which has a number of examples of its own, try a part of
+    them.
+    """
+    for test in {
+        item.obj
+        for item in items
+        if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)
+    }:
         own: Any = getattr(test, "_hypothesis_internal_use_settings", None)
         if own is not None and own is not settings.default:
-            test._hypothesis_internal_use_settings = settings(own, max_examples=thoroughly.examples(own.max_examples))
+            test._hypothesis_internal_use_settings = settings(
+                own, max_examples=thoroughly.examples(own.max_examples)
+            )
 
 
 def _used() -> float:
@@ -75,9 +91,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write what was measured beside what was known, where ``SECONDS`` says so; a worker of several writes nothing."""
+    """Write what was measured beside what was known, where ``SECONDS`` says so; a worker of several
+    writes nothing.
+    """
     if "SECONDS" in os.environ and not hasattr(session.config, "workerinput"):
         means = {test: round(sum(all_) / len(all_), 2) for test, all_ in _measured.items()}
         there = thoroughly.known() | means
-        text = json.dumps({test: seconds for test, seconds in sorted(there.items()) if seconds >= 0.1}, indent=0)
+        text = json.dumps(
+            {test: seconds for test, seconds in sorted(there.items()) if seconds >= 0.1}, indent=0
+        )
         Path(os.environ["SECONDS"]).write_text(text + "\n", encoding="utf-8")

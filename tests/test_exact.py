@@ -16,7 +16,9 @@ def test_exact_reads_what_was_written():
     assert plain(Fraction(1, 6)) == "1/6"
 
 
-@pytest.mark.parametrize("bad", ["1e99999999", "2E-1_00000", "x", "1/0", float("nan"), float("inf"), True, None, ""])
+@pytest.mark.parametrize(
+    "bad", ["1e99999999", "2E-1_00000", "x", "1/0", float("nan"), float("inf"), True, None, ""]
+)
 def test_exact_refuses(bad):
     """What is no finite number is refused in one sentence."""
     with pytest.raises(PlanError, match="t must be a number"):
@@ -39,5 +41,7 @@ def test_bounded_refuses():
 def test_largest_ratio_beyond_floats():
     """Two ratios that floats cannot tell apart are told apart."""
     above, below = np.array([10**15, 10**15 + 1]), np.array([10**15 + 1, 10**15 + 2])
-    assert float(above[0]) / float(below[0]) == pytest.approx(float(above[1]) / float(below[1]), abs=1e-15)
+    assert float(above[0]) / float(below[0]) == pytest.approx(
+        float(above[1]) / float(below[1]), abs=1e-15
+    )
     assert largest_ratio(above, below) == (Fraction(10**15 + 1, 10**15 + 2), 1)

@@ -1,4 +1,6 @@
-"""What is installed under a name: ours first, others' by entry point, and no package in the place of another."""
+"""What is installed under a name: ours first, others' by entry point, and no package in the place
+of another.
+"""
 
 import subprocess
 import sys
@@ -59,15 +61,31 @@ SPOKEN = f"""{ROWS}
 """
 
 
-def rows(tmp_path: Path, patch: pytest.MonkeyPatch, source: str, name: str = "other-rows") -> dict[str, Any]:
-    install(tmp_path / name, name, {"rows": source}, {"phalanx.guarantees": {"many rows": f"{name.replace('-', '_')}.rows:Rows"}}, patch)
+def rows(
+    tmp_path: Path, patch: pytest.MonkeyPatch, source: str, name: str = "other-rows"
+) -> dict[str, Any]:
+    install(
+        tmp_path / name,
+        name,
+        {"rows": source},
+        {"phalanx.guarantees": {"many rows": f"{name.replace('-', '_')}.rows:Rows"}},
+        patch,
+    )
     return {"name": "many rows", "rows": 3}
 
 
-@pytest.mark.parametrize("known", [methods.KNOWN, registry.KNOWN, kinds.KNOWN, adversaries.KNOWN], ids=lambda known: known.group)
+@pytest.mark.parametrize(
+    "known",
+    [methods.KNOWN, registry.KNOWN, kinds.KNOWN, adversaries.KNOWN],
+    ids=lambda known: known.group,
+)
 def test_ours_are_announced_too(known: Installed) -> None:
-    """Whoever lists entry points finds ours among them: pyproject.toml says what the registry says, and each is there."""
-    announced = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][known.group]
+    """Whoever lists entry points finds ours among them: pyproject.toml says what the registry says,
+    and each is there.
+    """
+    announced = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][
+        known.group
+    ]
     assert announced == dict(known.ours)
     assert all(isinstance(known[name], type) for name in announced)
 
@@ -79,48 +97,94 @@ def test_what_is_announced_is_there() -> None:
         assert name == cls.name or name in cls.variants
 
 
-def test_a_guarantee_of_somebody_else_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guarantee_of_somebody_else_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By its name alone; without a sentence of its own, the report shows name and parameters."""
     public = rows(tmp_path, monkeypatch, ROWS)
     guarantee = from_parameters(public)
     assert guarantee.parameters() == public and "many rows" in list(registry.KNOWN)
     assert in_words(public) == "many rows: rows = 3"
     assert promises_nothing(public) == ""
-    assert list(weakened([public | {"rows": 2}], [public])) == ["it promises less than the release before it (many rows: rows was 3 and is 2)"]
+    assert list(weakened([public | {"rows": 2}], [public])) == [
+        "it promises less than the release before it (many rows: rows was 3 and is 2)"
+    ]
 
 
-def test_a_guarantee_of_somebody_else_speaks_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own sentence, what it leaves out, when it promises nothing, and what is less than before."""
+def test_a_guarantee_of_somebody_else_speaks_for_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own sentence, what it leaves out, when it promises nothing, and what is less than
+    before.
+    """
     public = rows(tmp_path, monkeypatch, SPOKEN, "spoken-rows")
     assert in_words(public) == "There are at least 3 rows."
-    assert promises_nothing(public | {"rows": 0}) == "every table has 0 rows" and promises_nothing(public) == ""
-    assert list(weakened([public | {"rows": 2}], [public])) == ["it promises less than the release before it (many rows: fewer rows)"]
+    assert (
+        promises_nothing(public | {"rows": 0}) == "every table has 0 rows"
+        and promises_nothing(public) == ""
+    )
+    assert list(weakened([public | {"rows": 2}], [public])) == [
+        "it promises less than the release before it (many rows: fewer rows)"
+    ]
     assert list(weakened([public | {"rows": 4}], [public])) == []
-    assert list(weakened([], [public])) == ["it no longer promises many rows, which the release before it does"]
-    assert warnings(manifest(from_parameters(public))) == [("Rows are no persons", "One person may have all of them.")]
+    assert list(weakened([], [public])) == [
+        "it no longer promises many rows, which the release before it does"
+    ]
+    assert warnings(manifest(from_parameters(public))) == [
+        ("Rows are no persons", "One person may have all of them.")
+    ]
 
 
-def test_nobody_takes_the_place_of_a_check_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_takes_the_place_of_a_check_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A package that announces our name is not asked."""
-    install(tmp_path, "usurper", {"k": "raise SystemExit('asked')"}, {"phalanx.guarantees": {"k-anonymity": "usurper.k:K"}}, monkeypatch)
-    assert type(from_parameters({"name": "k-anonymity", "k": 2})).__module__ == "phalanx.guarantees.k_anonymity"
+    install(
+        tmp_path,
+        "usurper",
+        {"k": "raise SystemExit('asked')"},
+        {"phalanx.guarantees": {"k-anonymity": "usurper.k:K"}},
+        monkeypatch,
+    )
+    assert (
+        type(from_parameters({"name": "k-anonymity", "k": 2})).__module__
+        == "phalanx.guarantees.k_anonymity"
+    )
     assert list(registry.KNOWN).count("k-anonymity") == 1
 
 
-def test_two_packages_of_one_name_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_packages_of_one_name_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Which of them is meant, nobody knows."""
     public = rows(tmp_path, monkeypatch, ROWS)
     rows(tmp_path, monkeypatch, ROWS, "more-rows")
-    with pytest.raises(ReleaseError, match=r"cannot be checked: 'many rows' is announced for phalanx\.guarantees by 2 installed packages"):
+    with pytest.raises(
+        ReleaseError,
+        match=(
+            r"cannot be checked: 'many rows' is announced for phalanx\.guarantees by 2 installed"
+            r" packages"
+        ),
+    ):
         from_parameters(public)
 
 
-def test_a_package_that_cannot_be_loaded_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_cannot_be_loaded_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One sentence, and no traceback out of somebody else's module."""
-    install(tmp_path, "broken", {"parts": "import not_there"}, {"phalanx.nothing": {"half": "broken.parts:Half"}}, monkeypatch)
+    install(
+        tmp_path,
+        "broken",
+        {"parts": "import not_there"},
+        {"phalanx.nothing": {"half": "broken.parts:Half"}},
+        monkeypatch,
+    )
     known = Installed("phalanx.nothing", {})
     assert "half" in known and len(known) == 1 and "third" not in known
-    with pytest.raises(ExtraError, match=r"cannot be loaded \(ModuleNotFoundError\); install that package again"):
+    with pytest.raises(
+        ExtraError, match=r"cannot be loaded \(ModuleNotFoundError\); install that package again"
+    ):
         known["half"]
     with pytest.raises(KeyError):
         known["third"]
@@ -128,12 +192,16 @@ def test_a_package_that_cannot_be_loaded_is_an_error(tmp_path: Path, monkeypatch
 
 def test_a_guarantee_nobody_knows_is_refused_with_the_nearest() -> None:
     """Never a silent pass."""
-    with pytest.raises(ReleaseError, match="which no check is known for; did you mean 'k-anonymity'"):
+    with pytest.raises(
+        ReleaseError, match="which no check is known for; did you mean 'k-anonymity'"
+    ):
         from_parameters({"name": "k-anonimity", "k": 2})
 
 
 def test_to_find_ours_looks_at_no_package() -> None:
-    """What is installed is read only for a name that is not ours: `phalanx verify` of our releases never pays for it."""
+    """What is installed is read only for a name that is not ours: `phalanx verify` of our releases
+    never pays for it.
+    """
     source = (
         "import importlib.metadata as m\n"
         "real = m.entry_points\n"
@@ -144,5 +212,7 @@ def test_to_find_ours_looks_at_no_package() -> None:
         "from phalanx.guarantees.registry import from_parameters\n"
         "print(from_parameters({'name': 'k-anonymity', 'k': 3}))\n"
     )
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False
+    )
     assert done.stdout.strip() == "KAnonymity(k=3)", done.stderr

@@ -1,4 +1,6 @@
-"""A plan is read whole, with its paths resolved, or refused in one sentence that names file and key."""
+"""A plan is read whole, with its paths resolved, or refused in one sentence that names file and
+key.
+"""
 
 from pathlib import Path
 
@@ -34,7 +36,9 @@ def planned(tmp_path, text=PLAN):
 
 
 def test_the_example_of_the_design(tmp_path):
-    """Every part of a plan arrives where it belongs; paths are absolute, the ledger stands beside the plan."""
+    """Every part of a plan arrives where it belongs; paths are absolute, the ledger stands beside
+    the plan.
+    """
     plan = planned(tmp_path)
     schema = plan.schema()
 
@@ -61,13 +65,23 @@ def test_paths_are_relative_to_the_plan_not_to_the_caller(tmp_path, monkeypatch)
 
 
 def test_databases(tmp_path):
-    """A relative SQLite path is relative to the plan, an absolute one and a server's url stay as they are."""
-    text = PLAN.replace('path = "in/discharges.parquet"', 'url = "sqlite:///in/x.db"\nquery = "select 1"')
+    """A relative SQLite path is relative to the plan, an absolute one and a server's url stay as
+    they are.
+    """
+    text = PLAN.replace(
+        'path = "in/discharges.parquet"', 'url = "sqlite:///in/x.db"\nquery = "select 1"'
+    )
 
     assert planned(tmp_path, text).source_path() == f"sqlite:///{tmp_path / 'in' / 'x.db'}"
     assert planned(tmp_path, text).query == "select 1"
-    assert planned(tmp_path, text + '[ledger]\nurl = "sqlite:////srv/l.db"\n').ledger_url() == "sqlite:////srv/l.db"
-    assert planned(tmp_path, text + '[ledger]\nurl = "postgresql://u:p@h/d"\n').ledger_url() == "postgresql://u:p@h/d"
+    assert (
+        planned(tmp_path, text + '[ledger]\nurl = "sqlite:////srv/l.db"\n').ledger_url()
+        == "sqlite:////srv/l.db"
+    )
+    assert (
+        planned(tmp_path, text + '[ledger]\nurl = "postgresql://u:p@h/d"\n').ledger_url()
+        == "postgresql://u:p@h/d"
+    )
 
 
 def test_hierarchies_of_every_kind(tmp_path):
@@ -77,24 +91,47 @@ def test_hierarchies_of_every_kind(tmp_path):
         tmp_path,
         PLAN.replace(
             "zip = { prefix = [5, 3, 0] }",
-            "zip = { prefix = [5, 0] }\nage = { bands = [5, 10.0] }\n"
-            'diagnosis = "tree.csv"\npatient = { tree = "tree.csv" }\nnotes = { tree = { a = ["x", 1, true] } }',
+            "zip = { prefix = [5, 0] }\nage = { bands = [5, 10.0] }\ndiagnosis ="
+            ' "tree.csv"\npatient = { tree = "tree.csv" }\nnotes = { tree = { a = ["x", 1,'
+            " true] } }",
         ),
     )
 
     kinds = {name: h.parameters()["kind"] for name, h in plan.schema().hierarchies.items()}
-    assert kinds == {"zip": "prefix", "age": "bands", "diagnosis": "tree", "patient": "tree", "notes": "tree"}
-    assert plan.schema().hierarchies["notes"].parameters()["paths"] == [["x", "a", "*"], ["1", "a", "*"], ["true", "a", "*"]]
+    assert kinds == {
+        "zip": "prefix",
+        "age": "bands",
+        "diagnosis": "tree",
+        "patient": "tree",
+        "notes": "tree",
+    }
+    assert plan.schema().hierarchies["notes"].parameters()["paths"] == [
+        ["x", "a", "*"],
+        ["1", "a", "*"],
+        ["true", "a", "*"],
+    ]
 
 
 WRONG = [
     ("quasi =", "qausi =", r"\[schema\] has an unknown key 'qausi'; did you mean 'quasi'"),
     ("[publish]", "[publsh]", r"unknown key 'publsh'; did you mean 'publish'"),
-    ('name = "discharges"', 'nmae = "discharges"', r"\[series\] has an unknown key 'nmae'; did you mean 'name'"),
+    (
+        'name = "discharges"',
+        'nmae = "discharges"',
+        r"\[series\] has an unknown key 'nmae'; did you mean 'name'",
+    ),
     ("path =", "pth =", r"\[source\] has an unknown key 'pth'; did you mean 'path'"),
     ("to =", "too =", r"\[publish\] has an unknown key 'too'; did you mean 'to'"),
-    ("prefix", "prefx", r"\[schema.hierarchies.zip\] has an unknown key 'prefx'; did you mean 'prefix'"),
-    ("[publish]", "[ledger]\nurI = 1\n[publish]", r"\[ledger\] has an unknown key 'urI'; did you mean 'url'"),
+    (
+        "prefix",
+        "prefx",
+        r"\[schema.hierarchies.zip\] has an unknown key 'prefx'; did you mean 'prefix'",
+    ),
+    (
+        "[publish]",
+        "[ledger]\nurI = 1\n[publish]",
+        r"\[ledger\] has an unknown key 'urI'; did you mean 'url'",
+    ),
     ("to =", "xyzzy = 1\nto =", r"'xyzzy'; it takes to, formats"),
     ('[series]\nname = "discharges"', "", r"there is no section \[series\]"),
     ('to = "releases/"', "", r"\[publish\] needs the key 'to'"),
@@ -115,18 +152,36 @@ WRONG = [
     ("to =", 'formats = ["xlsx"]\nto =', r"\[publish\] formats must be 'parquet' or 'csv'"),
     ("to =", "formats = []\nto =", r"\[publish\] formats must not be empty"),
     ("drop =", 'missing = "ignore"\ndrop =', r"\[schema\] missing must be 'refuse' or 'value'"),
-    ("drop =", 'missing = { age = "ignore" }\ndrop =', r"\[schema.missing\] age must be 'refuse' or 'value'"),
-    ("drop =", 'types = { age = "number" }\ndrop =', r"\[schema.types\] age must be 'numeric', 'categorical', 'date' or 'set'"),
-    ("{ prefix = [5, 3, 0] }", "{ prefix = [5, 0], bands = [5] }", r"needs exactly one of prefix, bands and tree"),
+    (
+        "drop =",
+        'missing = { age = "ignore" }\ndrop =',
+        r"\[schema.missing\] age must be 'refuse' or 'value'",
+    ),
+    (
+        "drop =",
+        'types = { age = "number" }\ndrop =',
+        r"\[schema.types\] age must be 'numeric', 'categorical', 'date' or 'set'",
+    ),
+    (
+        "{ prefix = [5, 3, 0] }",
+        "{ prefix = [5, 0], bands = [5] }",
+        r"needs exactly one of prefix, bands and tree",
+    ),
     ("{ prefix = [5, 3, 0] }", "5", r"\[schema.hierarchies.zip\] must be a table"),
-    ("{ prefix = [5, 3, 0] }", '{ prefix = "5" }', r"\[schema.hierarchies.zip\] prefix must be a list"),
+    (
+        "{ prefix = [5, 3, 0] }",
+        '{ prefix = "5" }',
+        r"\[schema.hierarchies.zip\] prefix must be a list",
+    ),
     ("[publish]", "publish = 5\n[x]", r"the top level has an unknown key 'x'"),
 ]
 
 
 @pytest.mark.parametrize(("good", "bad", "said"), WRONG)
 def test_a_wrong_plan_is_one_sentence(tmp_path, good, bad, said):
-    """Every fault that the file shows is refused when it is read, with the file's name and the key."""
+    """Every fault that the file shows is refused when it is read, with the file's name and the
+    key.
+    """
     assert good in PLAN
     with pytest.raises(PlanError, match=said) as refused:
         planned(tmp_path, PLAN.replace(good, bad, 1))
@@ -158,12 +213,16 @@ def test_an_unknown_method_is_a_plan_error(tmp_path):
 
 def test_no_password_in_an_error(tmp_path):
     """A plan may hold a password; what is wrong with it is said without."""
-    text = PLAN.replace('path = "in/discharges.parquet"', 'url = "mysql://u:PASSWORD@h/d"\nquery = 5')
+    text = PLAN.replace(
+        'path = "in/discharges.parquet"', 'url = "mysql://u:PASSWORD@h/d"\nquery = 5'
+    )
 
     with pytest.raises(PlanError) as refused:
         planned(tmp_path, text)
     assert "PASSWORD" not in str(refused.value)
-    assert "PASSWORD" not in repr(planned(tmp_path, text.replace("query = 5", 'query = "select 1"')))
+    assert "PASSWORD" not in repr(
+        planned(tmp_path, text.replace("query = 5", 'query = "select 1"'))
+    )
     with pytest.raises(PlanError, match="neither sqlite") as refused:
         planned(tmp_path, text.replace("query = 5", 'query = "select 1"')).source_path()
     assert "PASSWORD" not in str(refused.value)
@@ -184,7 +243,9 @@ def test_a_missing_plan_names_its_neighbour(tmp_path):
 
 def test_strange_columns(tmp_path):
     """Column names that are words of the validator, or hold dots and spaces, are just names."""
-    text = PLAN.replace("zip = {", 'str = { bands = [1] }\n"a b.c" = {').replace('["age", "zip"]', '["str", "a b.c", "🙂"]')
+    text = PLAN.replace("zip = {", 'str = { bands = [1] }\n"a b.c" = {').replace(
+        '["age", "zip"]', '["str", "a b.c", "🙂"]'
+    )
 
     assert list(planned(tmp_path, text).schema().hierarchies) == ["str", "a b.c"]
     with pytest.raises(PlanError, match=r"\[schema.hierarchies.str\] bands must be a list"):
@@ -195,7 +256,14 @@ def test_json_schema():
     """The published schema names every section and forbids unknown keys."""
     schema = Plan.json_schema()
 
-    assert set(schema["properties"]) == {"series", "source", "schema", "method", "publish", "ledger"}
+    assert set(schema["properties"]) == {
+        "series",
+        "source",
+        "schema",
+        "method",
+        "publish",
+        "ledger",
+    }
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["series", "source", "schema", "method", "publish"]
 
@@ -221,11 +289,24 @@ def test_a_registry(tmp_path, monkeypatch):
     """A file or the rows of a query, resolved like the source; no registry is none."""
     monkeypatch.setattr("phalanx.plan.make", lambda *_: OneGroup())
     plan = planned(tmp_path, with_registry())
-    assert (plan.registry_path(), plan.registry_query) == (str(tmp_path / "in" / "voters.csv"), None)
+    assert (plan.registry_path(), plan.registry_query) == (
+        str(tmp_path / "in" / "voters.csv"),
+        None,
+    )
     assert plan.source_path() == str(tmp_path / "in" / "discharges.parquet")
     assert plan.method() == OneGroup()
-    asked = planned(tmp_path, with_registry(REGISTRY.replace('path = "in/voters.csv"', 'url = "sqlite:///in/v.db"\nquery = "select 1"')))
-    assert (asked.registry_path(), asked.registry_query) == (f"sqlite:///{tmp_path / 'in' / 'v.db'}", "select 1")
+    asked = planned(
+        tmp_path,
+        with_registry(
+            REGISTRY.replace(
+                'path = "in/voters.csv"', 'url = "sqlite:///in/v.db"\nquery = "select 1"'
+            )
+        ),
+    )
+    assert (asked.registry_path(), asked.registry_query) == (
+        f"sqlite:///{tmp_path / 'in' / 'v.db'}",
+        "select 1",
+    )
     none = planned(tmp_path)
     assert (none.registry_path(), none.registry_query) == (None, None)
 
@@ -234,12 +315,18 @@ def test_a_registry(tmp_path, monkeypatch):
     ("said", "what"),
     [
         ("", r"\[source.registry\] needs either path, or url with query"),
-        ('path = "v.csv"\nurl = "sqlite:///v.db"', r"\[source.registry\] needs either path, or url with query"),
+        (
+            'path = "v.csv"\nurl = "sqlite:///v.db"',
+            r"\[source.registry\] needs either path, or url with query",
+        ),
         ('url = "sqlite:///v.db"', r"\[source.registry\] needs url and query together"),
         ('path = "v.csv"\nquery = "select 1"', r"\[source.registry\] needs url and query together"),
         ("path = 5", r"\[source.registry\] path must be text in quotes"),
         ('paht = "v.csv"', r"\[source.registry\] has an unknown key 'paht'; did you mean 'path'"),
-        ('registry = "v.csv"', r"\[source.registry\] has an unknown key 'registry'; it takes path, url, query"),
+        (
+            'registry = "v.csv"',
+            r"\[source.registry\] has an unknown key 'registry'; it takes path, url, query",
+        ),
     ],
 )
 def test_a_wrong_registry_is_one_sentence(tmp_path, said, what):
@@ -253,14 +340,20 @@ def test_a_registry_that_is_no_section(tmp_path):
     with pytest.raises(PlanError, match=r"\[source\] registry must be a section of its own"):
         planned(tmp_path, PLAN.replace("[source]\n", '[source]\nregistry = "v.csv"\n'))
     with pytest.raises(PlanError, match=r"\[source.registry\] url: it is neither sqlite"):
-        planned(tmp_path, with_registry('[source.registry]\nurl = "mysql://h/d"\nquery = "q"\n[schema]\n')).registry_path()
+        planned(
+            tmp_path,
+            with_registry('[source.registry]\nurl = "mysql://h/d"\nquery = "q"\n[schema]\n'),
+        ).registry_path()
 
 
 @pytest.mark.parametrize("method", ['"m-invariance"\nm = 10', '"mondrian"\nk = 5'])
 def test_a_registry_is_of_use_to_some_methods_only(tmp_path, method):
     """A method that takes none refuses the plan, and not the same plan without."""
     text = with_registry().replace('"m-invariance"\nm = 10', method)
-    with pytest.raises(PlanError, match=r"plan\.toml' \[source.registry\] is of use to global-guarantee only; remove it"):
+    with pytest.raises(
+        PlanError,
+        match=r"plan\.toml' \[source.registry\] is of use to global-guarantee only; remove it",
+    ):
         planned(tmp_path, text).method()
     assert planned(tmp_path, text.replace(REGISTRY, "[schema]\n")).method().takes_registry is False
 
@@ -272,6 +365,9 @@ def test_a_key_of_a_hundred_thousand_parts_is_refused_at_once(tmp_path):
     with pytest.raises(PlanError, match="has a line of more than 2000 dots"):
         Plan.read(file)
     (tmp_path / "round").symlink_to("round")
-    file.write_text('[series]\nname = "s"\n[source]\npath = "round"\n[schema]\nquasi = ["a"]\n[method]\nname = "mondrian"\nk = 2\n[publish]\nto = "out"\n')
+    file.write_text(
+        '[series]\nname = "s"\n[source]\npath = "round"\n[schema]\nquasi = ["a"]\n[method]\nname ='
+        ' "mondrian"\nk = 2\n[publish]\nto = "out"\n'
+    )
     with pytest.raises(PlanError, match="'round' leads nowhere"):
         Plan.read(file).source_path()

@@ -1,4 +1,6 @@
-"""The one door to randomness: uniform, independent by task, never repeated in another process, and silent about its key."""
+"""The one door to randomness: uniform, independent by task, never repeated in another process, and
+silent about its key.
+"""
 
 import copy
 import math
@@ -76,22 +78,34 @@ def test_integers_are_equally_frequent(bound: int) -> None:
 
 def test_the_plain_remainder_would_be_seen() -> None:
     """The same test rejects a remainder of a range that the bound does not divide."""
-    assert chi_square(np.bincount(stream(Remainder).integers(3, 12_000), minlength=3).tolist(), 4000) < SURE
+    assert (
+        chi_square(np.bincount(stream(Remainder).integers(3, 12_000), minlength=3).tolist(), 4000)
+        < SURE
+    )
 
 
 @pytest.mark.parametrize("bound", [3 * 2**61, 2**63 - 1, 2**63])
 def test_integers_near_the_largest_bound(bound: int) -> None:
-    """Where a plain remainder would favour small values by half, the thirds of the range stay equally frequent."""
+    """Where a plain remainder would favour small values by half, the thirds of the range stay
+    equally frequent.
+    """
     drawn = stream().integers(bound, 30_000)
     assert drawn.min() >= 0
-    assert chi_square(np.bincount((drawn // (bound // 3 + 1)).astype(int), minlength=3).tolist(), 10_000) > SURE
+    assert (
+        chi_square(
+            np.bincount((drawn // (bound // 3 + 1)).astype(int), minlength=3).tolist(), 10_000
+        )
+        > SURE
+    )
     favoured = (stream().words(30_000) % np.uint64(3 * 2**61)).astype(np.int64)
     assert chi_square(np.bincount(favoured // (2**61), minlength=3).tolist(), 10_000) < SURE
 
 
 @pytest.mark.parametrize("bound", [0, -1, 2**63 + 1, 2**64])
 def test_bounds_that_make_no_sense(bound: int) -> None:
-    """A bound of nothing, or beyond what the answer's type holds, is refused instead of wrapped around."""
+    """A bound of nothing, or beyond what the answer's type holds, is refused instead of wrapped
+    around.
+    """
     with pytest.raises(ValueError, match="must be from 1 to 2\\^63"):
         stream().integers(bound, 1)
 
@@ -107,7 +121,9 @@ def test_nothing_and_one() -> None:
 
 
 def test_equal_keys_are_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two equal sorting keys would favour the order that the sort happens to give, so all are drawn anew."""
+    """Two equal sorting keys would favour the order that the sort happens to give, so all are drawn
+    anew.
+    """
     drawn = [np.array([5, 5, 1], dtype=np.uint64), np.array([2, 9, 1], dtype=np.uint64)]
     monkeypatch.setattr(Stream, "words", lambda _self, _n: drawn.pop(0))
     assert stream().permutation(3).tolist() == [2, 0, 1]
@@ -125,15 +141,22 @@ def test_a_stream_goes_on() -> None:
 def test_streams_of_different_tasks_share_nothing() -> None:
     """No word of one task is a word of another, and their bits agree as often as not."""
     rng = Randomness.secure()
-    words = [rng.stream(task).words(20_000) for task in ("", "a", "b", "ab", "a/b", "groups", "generalize")]
+    words = [
+        rng.stream(task).words(20_000)
+        for task in ("", "a", "b", "ab", "a/b", "groups", "generalize")
+    ]
     assert len(set(np.concatenate(words).tolist())) == 7 * 20_000
-    agree = np.array([np.bitwise_count(~(x ^ y)).sum() for i, x in enumerate(words) for y in words[:i]])
+    agree = np.array(
+        [np.bitwise_count(~(x ^ y)).sum() for i, x in enumerate(words) for y in words[:i]]
+    )
     bits = 64 * 20_000
     assert (np.abs(agree - bits / 2) < 6 * math.sqrt(bits) / 2).all()
 
 
 def test_the_operating_system_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A release's key is 32 bytes of the operating system's, each time anew, and all draws follow from it."""
+    """A release's key is 32 bytes of the operating system's, each time anew, and all draws follow
+    from it.
+    """
     asked: list[int] = []
 
     def urandom(n: int) -> bytes:
@@ -150,8 +173,13 @@ def test_the_operating_system_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_seeds() -> None:
-    """The same seed gives the same draws, another one others, and nothing made with one is for publication."""
-    draws = {seed: Randomness.seeded(seed).stream("t").words(2).tobytes() for seed in (*range(50), 2**64 - 1)}
+    """The same seed gives the same draws, another one others, and nothing made with one is for
+    publication.
+    """
+    draws = {
+        seed: Randomness.seeded(seed).stream("t").words(2).tobytes()
+        for seed in (*range(50), 2**64 - 1)
+    }
     assert len(set(draws.values())) == 51
     assert Randomness.seeded(7).stream("t").words(2).tobytes() == draws[7]
     assert not Randomness.seeded(7).for_publication
@@ -163,7 +191,9 @@ def test_seeds() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 def test_a_forked_child_may_not_draw() -> None:
-    """A stream carried into a child, where it would repeat its parent's draws, refuses; the parent goes on."""
+    """A stream carried into a child, where it would repeat its parent's draws, refuses; the parent
+    goes on.
+    """
     drawn = stream()
     child = os.fork()
     if child == 0:
@@ -178,7 +208,9 @@ def test_a_forked_child_may_not_draw() -> None:
     assert len(drawn.words(1)) == 1
 
 
-@pytest.mark.parametrize("carry", [pickle.dumps, copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"])
+@pytest.mark.parametrize(
+    "carry", [pickle.dumps, copy.copy, copy.deepcopy], ids=["pickle", "copy", "deepcopy"]
+)
 @pytest.mark.parametrize("kind", ["randomness", "stream"])
 def test_nothing_is_pickled_or_copied(carry: Any, kind: str) -> None:
     """What is copied would repeat itself; the error says what to do."""

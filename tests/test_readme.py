@@ -16,7 +16,11 @@ TEXT = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="u
 
 def block(kind: str, word: str) -> str:
     """The fenced block of a kind that holds a word."""
-    (found,) = [text for text in re.findall(rf"^```{kind}\n(.*?)^```", TEXT, flags=re.DOTALL | re.MULTILINE) if word in text]
+    (found,) = [
+        text
+        for text in re.findall(rf"^```{kind}\n(.*?)^```", TEXT, flags=re.DOTALL | re.MULTILINE)
+        if word in text
+    ]
     return found
 
 
@@ -32,7 +36,15 @@ def shell(tmp_path: Path):
 
     def run(script: str) -> str:
         path = f"{command.parent}{os.pathsep}{os.environ['PATH']}"
-        done = subprocess.run(["sh", "-ec", script], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run(
+            ["sh", "-ec", script],
+            cwd=folder,
+            env={**os.environ, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -41,15 +53,28 @@ def shell(tmp_path: Path):
 
 
 def test_the_three_ways(tmp_path: Path) -> None:
-    """The Python example as it stands: a release in memory that is saved, a series whose next lines publish release 2, and a sampled release."""
-    done = subprocess.run([sys.executable, "-c", block("python", "px.publish")], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    """The Python example as it stands: a release in memory that is saved, a series whose next lines
+    publish release 2, and a sampled release.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", block("python", "px.publish")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     attacked, published, sampled = done.stdout.splitlines()
     assert "of 4000 persons" in attacked
-    assert published.startswith("<Release 1 of clinic: 4,000 rows in 1,333 groups") and published.endswith(" True")
+    assert published.startswith(
+        "<Release 1 of clinic: 4,000 rows in 1,333 groups"
+    ) and published.endswith(" True")
     rows, holds = sampled.split()
     assert 1500 < int(rows) < 3000 and holds == "True"
-    assert (tmp_path / "out" / "people" / "release.json").exists() and (tmp_path / "releases" / "clinic-1" / "release.json").exists()
+    assert (tmp_path / "out" / "people" / "release.json").exists() and (
+        tmp_path / "releases" / "clinic-1" / "release.json"
+    ).exists()
 
 
 def test_the_example_is_short() -> None:
@@ -60,7 +85,9 @@ def test_the_example_is_short() -> None:
 
 
 def test_the_plan_and_every_command(shell) -> None:
-    """The plan as printed, a table of the columns it names, and the commands as printed, one after the other."""
+    """The plan as printed, a table of the columns it names, and the commands as printed, one after
+    the other.
+    """
     (shell.folder / "plan.toml").write_text(block("toml", "[series]"))
     plan = Plan.read(shell.folder / "plan.toml")
     n = 60
@@ -81,5 +108,7 @@ def test_the_plan_and_every_command(shell) -> None:
     assert "Everything that was checked holds." in said
     assert re.search(r"persons +exposed", said)
     assert re.search(r"discharges +m-invariance +1 ", said)
-    assert shell("phalanx init discharges.parquet --to proposed.toml && phalanx publish plan.toml --json")
+    assert shell(
+        "phalanx init discharges.parquet --to proposed.toml && phalanx publish plan.toml --json"
+    )
     assert len(list((shell.folder / "releases").glob("discharges-*/release.json"))) == 2

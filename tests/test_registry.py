@@ -1,4 +1,6 @@
-"""A registry on the way of the data: registered persons without a row are members of groups, counted, mapped and checked like everybody."""
+"""A registry on the way of the data: registered persons without a row are members of groups,
+counted, mapped and checked like everybody.
+"""
 
 import json
 import shutil
@@ -20,7 +22,17 @@ from support.tampering_cases import written
 
 
 def series_in(to: Path, method: Any = None, **said: Any) -> Series:
-    return Series("s", **{"schema": SCHEMA, "method": method or OneGroup(), "to": to / "out", "ledger": f"sqlite:///{to}/l.db", "report": False} | said)
+    return Series(
+        "s",
+        **{
+            "schema": SCHEMA,
+            "method": method or OneGroup(),
+            "to": to / "out",
+            "ledger": f"sqlite:///{to}/l.db",
+            "report": False,
+        }
+        | said,
+    )
 
 
 def mapping_of(to: Path, number: int = 1) -> pl.DataFrame:
@@ -31,7 +43,9 @@ def mapping_of(to: Path, number: int = 1) -> pl.DataFrame:
 
 
 def test_registered_persons_are_in_groups(tmp_path: Path) -> None:
-    """Those who have no row are counted by group, widen the boxes, and are in the private mapping; the table has no row more."""
+    """Those who have no row are counted by group, widen the boxes, and are in the private mapping;
+    the table has no row more.
+    """
     made = series_in(tmp_path, OneGroup(groups=3)).publish(rows(), registry=registry())
     table, counts = made.table, pl.read_parquet(made.path / "registered.parquet")
     assert (made.rows, made.registered, table.height) == (12, 6, 12)
@@ -40,8 +54,14 @@ def test_registered_persons_are_in_groups(tmp_path: Path) -> None:
     assert set(table["zip_low"]) == {"399"}
     hosted = mapping_of(tmp_path).group_by("group").len().sort("group")
     real = table.group_by("group").len().sort("group")
-    assert hosted.join(counts, on="group").select((pl.col("len") - pl.col("count")).alias("len")).equals(real.select(pl.col("len")))
-    assert any("6 registered person(s) are counted and lie in the box" in v.note for v in made.checks)
+    assert (
+        hosted.join(counts, on="group")
+        .select((pl.col("len") - pl.col("count")).alias("len"))
+        .equals(real.select(pl.col("len")))
+    )
+    assert any(
+        "6 registered person(s) are counted and lie in the box" in v.note for v in made.checks
+    )
 
 
 def test_without_a_registry_nothing_is_said_of_one(tmp_path: Path) -> None:
@@ -55,9 +75,16 @@ def test_without_a_registry_nothing_is_said_of_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pyarrow"])
 def test_a_registry_of_any_kind(tmp_path: Path, kind: str) -> None:
-    """A registry is any kind of frame, whatever its other columns hold; the table that comes out is of the kind of the rows."""
+    """A registry is any kind of frame, whatever its other columns hold; the table that comes out is
+    of the kind of the rows.
+    """
     beside = registry().with_columns(tags=pl.Series([[1.5]] * 13), raw=pl.lit(b"x"))
-    given: Any = {"polars": beside, "lazy": beside.lazy(), "pandas": beside.to_pandas(), "pyarrow": beside.to_arrow()}[kind]
+    given: Any = {
+        "polars": beside,
+        "lazy": beside.lazy(),
+        "pandas": beside.to_pandas(),
+        "pyarrow": beside.to_arrow(),
+    }[kind]
     made = series_in(tmp_path).publish(rows(), registry=given)
     assert made.registered == 4
     assert isinstance(made.table, pl.DataFrame)
@@ -75,8 +102,12 @@ def test_suppressed_values_are_told(tmp_path: Path) -> None:
     assert json.loads(json.dumps(made.to_json()))["registered"] == 0
 
 
-def test_the_next_release_knows_who_was_registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mapping that a method remembers holds registered persons too; whoever gets a row is registered no more."""
+def test_the_next_release_knows_who_was_registered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mapping that a method remembers holds registered persons too; whoever gets a row is
+    registered no more.
+    """
     seen: list[Memory] = []
     real = OneGroup.publish
 
@@ -103,29 +134,45 @@ def spoiled(kind: str, draft: Draft) -> Draft:
         table = form.table.with_columns(age_high=pl.lit(31, dtype=pl.Int64))
         return replace(draft, form=replace(form, table=table))
     if kind == "a count too many":
-        return replace(draft, form=replace(form, registered=counts.with_columns(pl.col("count") + 1)))
+        return replace(
+            draft, form=replace(form, registered=counts.with_columns(pl.col("count") + 1))
+        )
     if kind == "no counts":
         return replace(draft, form=replace(form, registered=None))
     if kind == "a group that is nowhere":
         return replace(draft, registered=np.where(registered > 0, 9, 0))
     if kind == "nobody named":
         return replace(draft, registered=None)
-    return replace(draft, form=replace(form, registered=counts.with_columns(group=pl.lit(9, dtype=pl.Int64))))
+    return replace(
+        draft, form=replace(form, registered=counts.with_columns(group=pl.lit(9, dtype=pl.Int64)))
+    )
 
 
 WRONG = {
-    "a box without them": "4 registered person(s) lie outside the box of their group, and 0 group(s) count another number",
-    "a count too many": "0 registered person(s) lie outside the box of their group, and 1 group(s) count another number",
+    "a box without them": (
+        "4 registered person(s) lie outside the box of their group, and 0 group(s) count another"
+        " number"
+    ),
+    "a count too many": (
+        "0 registered person(s) lie outside the box of their group, and 1 group(s) count another"
+        " number"
+    ),
     "no counts": "1 group(s) count another number of them",
     "a group that is nowhere": "4 registered person(s) lie outside the box",
     "nobody named": "1 group(s) count another number of them",
-    "a count for a group that is nowhere": "1 registered count(s) name a group that is not in the data",
+    "a count for a group that is nowhere": (
+        "1 registered count(s) name a group that is not in the data"
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_broken_method_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Registered persons outside of their box, or counted wrongly: the check of the files refuses, and nothing is published or remembered."""
+def test_a_broken_method_publishes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Registered persons outside of their box, or counted wrongly: the check of the files refuses,
+    and nothing is published or remembered.
+    """
     real = OneGroup.publish
     monkeypatch.setattr(OneGroup, "publish", lambda self, *given: spoiled(kind, real(self, *given)))
     with pytest.raises(GuaranteeError) as refused:
@@ -149,7 +196,9 @@ REFUSED: dict[str, tuple[dict[str, Any], Any, type[PhalanxError], str]] = {
 
 
 @pytest.mark.parametrize(("said", "given", "error", "what"), REFUSED.values(), ids=REFUSED.keys())
-def test_registries_that_are_refused(tmp_path: Path, said: dict[str, Any], given: Any, error: type[PhalanxError], what: str) -> None:
+def test_registries_that_are_refused(
+    tmp_path: Path, said: dict[str, Any], given: Any, error: type[PhalanxError], what: str
+) -> None:
     """One sentence, and nothing is published."""
     with pytest.raises(error, match=what):
         series_in(tmp_path, **said).publish(rows(), registry=given)
@@ -158,7 +207,9 @@ def test_registries_that_are_refused(tmp_path: Path, said: dict[str, Any], given
 
 @pytest.fixture(scope="module")
 def issued(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    return series_in(tmp_path_factory.mktemp("issued"), OneGroup(groups=2), formats=("parquet", "csv")).publish(rows(), registry=registry())
+    return series_in(
+        tmp_path_factory.mktemp("issued"), OneGroup(groups=2), formats=("parquet", "csv")
+    ).publish(rows(), registry=registry())
 
 
 def ledger_of(issued: Release) -> str:
@@ -166,23 +217,43 @@ def ledger_of(issued: Release) -> str:
 
 
 def test_an_officer_with_table_and_ledger(issued: Release) -> None:
-    """The original table need not hold registered persons; whom it lacks beyond them is missed, and so is a registered person who has a row there."""
+    """The original table need not hold registered persons; whom it lacks beyond them is missed, and
+    so is a registered person who has a row there.
+    """
     found = verify([issued.path], ledger=ledger_of(issued), originals=[rows()], identifier="who")
     assert found.holds, [v.note for v in found.checks if not v.holds]
     assert any("5 registered person(s) are counted" in v.note for v in found.checks)
-    with pytest.raises(ReleaseError, match=r"lacks 6 of its 17 persons \(and not the 5 who are registered\); check --identifier"):
+    with pytest.raises(
+        ReleaseError,
+        match=r"lacks 6 of its 17 persons \(and not the 5 who are registered\); check --identifier",
+    ):
         verify([issued.path], ledger=ledger_of(issued), originals=[rows(11)], identifier="who")
     more = pl.concat([rows(), registry().tail(8).select("who", "age", "zip", ill=pl.lit("a"))])
-    with pytest.raises(ReleaseError, match=r"lacks 0 of its 17 persons \(and not the 5 who are registered\)"):
+    with pytest.raises(
+        ReleaseError, match=r"lacks 0 of its 17 persons \(and not the 5 who are registered\)"
+    ):
         verify([issued.path], ledger=ledger_of(issued), originals=[more], identifier="who")
 
 
-def test_an_officer_sees_counts_that_are_not_those_of_the_mapping(issued: Release, tmp_path: Path) -> None:
-    """Counts that were moved from group to group, in files that agree with each other, are seen by whoever has table and ledger."""
+def test_an_officer_sees_counts_that_are_not_those_of_the_mapping(
+    issued: Release, tmp_path: Path
+) -> None:
+    """Counts that were moved from group to group, in files that agree with each other, are seen by
+    whoever has table and ledger.
+    """
     moved = tmp_path / "s-1"
     shutil.copytree(issued.path, moved)
     assert pl.read_parquet(moved / "registered.parquet")["count"].n_unique() == 2
-    written(moved, lambda form: replace(form, registered=form.registered.with_columns(pl.col("count").reverse())))
+    written(
+        moved,
+        lambda form: replace(
+            form, registered=form.registered.with_columns(pl.col("count").reverse())
+        ),
+    )
     found = verify([moved], ledger=ledger_of(issued), originals=[rows()], identifier="who")
-    assert ["2 group(s) count another number of them" in v.note for v in found.checks if v.name == "release 1: truth"] == [True]
+    assert [
+        "2 group(s) count another number of them" in v.note
+        for v in found.checks
+        if v.name == "release 1: truth"
+    ] == [True]
     assert not found.holds

@@ -1,4 +1,6 @@
-"""The contracts as checks: ours keep them, and of every part of a contract there is a broken twin that is caught."""
+"""The contracts as checks: ours keep them, and of every part of a contract there is a broken twin
+that is caught.
+"""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -13,19 +15,41 @@ from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.guarantees.k_anonymity import KAnonymity
-from phalanx.guarantees.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
+from phalanx.guarantees.l_diversity import (
+    DistinctDiversity,
+    EntropyDiversity,
+    FrequencyDiversity,
+    RecursiveDiversity,
+)
 from phalanx.guarantees.m_invariance.guarantee import MInvariance
 from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
 from phalanx.guarantees.mutual_cover.guarantee import MutualCover
 from phalanx.guarantees.slicing.counting import SlicedCounting
-from phalanx.guarantees.slicing.guarantee import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
+from phalanx.guarantees.slicing.guarantee import (
+    SlicedCloseness,
+    SlicedDistinct,
+    SlicedDiversity,
+    SlicedRecursive,
+)
 from phalanx.guarantees.t_closeness import Closeness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.form import RandomOrder, SensitiveCounts
 from phalanx.release.forms.generalized import Generalized
-from phalanx.testing import _refuses_nonsense, check_adversary, check_form, check_guarantee, check_method
+from phalanx.testing import (
+    _refuses_nonsense,
+    check_adversary,
+    check_form,
+    check_guarantee,
+    check_method,
+)
 
-PEOPLE = pl.DataFrame({"who": [f"p{i}" for i in range(24)], "age": [20 + 7 * i % 31 for i in range(24)], "ill": ["abc"[i % 3] for i in range(24)]})
+PEOPLE = pl.DataFrame(
+    {
+        "who": [f"p{i}" for i in range(24)],
+        "age": [20 + 7 * i % 31 for i in range(24)],
+        "ill": ["abc"[i % 3] for i in range(24)],
+    }
+)
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
 EVIDENCE = Evidence(microdata={1: Microdata.encode(PEOPLE, SCHEMA)})
 GUARANTEES = [
@@ -45,7 +69,9 @@ def two() -> Any:
     return publish(PEOPLE.head(16), SCHEMA, Mondrian(k=2), seed=1)
 
 
-@pytest.mark.parametrize("method", [Mondrian(k=3, l=2), Anatomy(l=2)], ids=lambda method: method.name)
+@pytest.mark.parametrize(
+    "method", [Mondrian(k=3, l=2), Anatomy(l=2)], ids=lambda method: method.name
+)
 def test_our_methods_and_forms_pass(method: Any) -> None:
     """A method of ours, and the form that it publishes."""
     check_method(method, PEOPLE, SCHEMA)
@@ -63,7 +89,11 @@ def test_all_our_guarantees_refuse_nonsense(guarantee: Any) -> None:
     _refuses_nonsense(guarantee)
 
 
-@pytest.mark.parametrize("adversary", [Extremes(), Linkage(), Posterior(), Posterior(by="learning"), SinglingOut()], ids=lambda adversary: adversary.name)
+@pytest.mark.parametrize(
+    "adversary",
+    [Extremes(), Linkage(), Posterior(), Posterior(by="learning"), SinglingOut()],
+    ids=lambda adversary: adversary.name,
+)
 def test_our_adversaries_pass(three: Any, adversary: Any) -> None:
     """Those of one release in boxes."""
     check_adversary(adversary, [three], EVIDENCE)
@@ -195,17 +225,37 @@ def broken(name: str, answer: Any) -> Any:
     ("patch", "sentence"),
     [
         (broken("faults", lambda _: ["it is torn"]), "it has a fault: it is torn"),
-        (broken("headers", lambda _: {"data": ["group"]}), r"the columns of data are not those of headers\(\)"),
-        (broken("headers", lambda _: {}), "are not about the same files"),
-        (broken("sensitive_counts", lambda self: SensitiveCounts(self.table["group"].head(2), None)), r"sensitive_counts\(\) is about 2 row"),
-        (broken("in_random_order", lambda self: iter([RandomOrder(self.table, ["mood"], [])])), "names columns that its table has not"),
         (
-            broken("of_folder", classmethod(lambda cls, manifest, tables: cls(tables["data"].reverse(), tuple(manifest.attributes)))),
+            broken("headers", lambda _: {"data": ["group"]}),
+            r"the columns of data are not those of headers\(\)",
+        ),
+        (broken("headers", lambda _: {}), "are not about the same files"),
+        (
+            broken(
+                "sensitive_counts", lambda self: SensitiveCounts(self.table["group"].head(2), None)
+            ),
+            r"sensitive_counts\(\) is about 2 row",
+        ),
+        (
+            broken("in_random_order", lambda self: iter([RandomOrder(self.table, ["mood"], [])])),
+            "names columns that its table has not",
+        ),
+        (
+            broken(
+                "of_folder",
+                classmethod(
+                    lambda cls, manifest, tables: cls(
+                        tables["data"].reverse(), tuple(manifest.attributes)
+                    )
+                ),
+            ),
             "is read as something else",
         ),
     ],
 )
-def test_broken_forms_are_caught(three: Any, monkeypatch: pytest.MonkeyPatch, patch: Any, sentence: str) -> None:
+def test_broken_forms_are_caught(
+    three: Any, monkeypatch: pytest.MonkeyPatch, patch: Any, sentence: str
+) -> None:
     """Each by the part of the contract that it breaks."""
     patch(monkeypatch)
     with pytest.raises(AssertionError, match=sentence):
@@ -233,7 +283,9 @@ class Blind(Extremes):
 
     def attack(self, releases: Any, evidence: Evidence | None = None) -> Any:
         self.drawn.append(1)
-        found = super().attack(releases, Evidence(microdata={1: evidence.microdata[1]}) if evidence else None)  # type: ignore[union-attr]
+        found = super().attack(
+            releases, Evidence(microdata={1: evidence.microdata[1]}) if evidence else None
+        )  # type: ignore[union-attr]
         return replace(found, note=str(len(self.drawn))) if self.drawn[0] == 0 else found
 
 
@@ -246,7 +298,9 @@ class Blind(Extremes):
     ],
     ids=["asks", "blind", "moody"],
 )
-def test_broken_adversaries_are_caught(three: Any, monkeypatch: pytest.MonkeyPatch, adversary: Any, sentence: str) -> None:
+def test_broken_adversaries_are_caught(
+    three: Any, monkeypatch: pytest.MonkeyPatch, adversary: Any, sentence: str
+) -> None:
     """Each by the part of the contract that it breaks; as if it were the one of its name."""
     monkeypatch.setattr("phalanx.adversaries.groups.extremes.Extremes", type(adversary))
     with pytest.raises(AssertionError, match=sentence):

@@ -1,4 +1,6 @@
-"""A package of somebody else publishes, is verified, attacked and reported on, and no file of ours knows it."""
+"""A package of somebody else publishes, is verified, attacked and reported on, and no file of ours
+knows it.
+"""
 
 import json
 import os
@@ -46,7 +48,12 @@ formats = ["parquet", "csv"]
 def people(n: int = 24) -> pl.DataFrame:
     every = range(n)
     return pl.DataFrame(
-        {"who": [f"p{i}" for i in every], "age": [20 + 5 * i % 47 for i in every], "pay": [i * i % 31 for i in every], "ill": ["abc"[i % 3] for i in every]}
+        {
+            "who": [f"p{i}" for i in every],
+            "age": [20 + 5 * i % 47 for i in every],
+            "pay": [i * i % 31 for i in every],
+            "ill": ["abc"[i % 3] for i in every],
+        }
     )
 
 
@@ -58,7 +65,9 @@ class Acme:
 
     def make(self, name: str, **parameters: Any) -> Any:
         """A part by hand, as somebody makes it who imports it."""
-        module, _, cls = {word: where for points in ANNOUNCES.values() for word, where in points.items()}[name].partition(":")
+        module, _, cls = {
+            word: where for points in ANNOUNCES.values() for word, where in points.items()
+        }[name].partition(":")
         return getattr(import_module(module), cls)(**parameters)
 
 
@@ -74,7 +83,12 @@ def acme(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Acme]:
 @pytest.fixture(scope="module")
 def ward(acme: Acme, tmp_path_factory: pytest.TempPathFactory) -> Release:
     """A release by the package's method, made in Python."""
-    return Series("ward", SCHEMA, acme.make("acme-neighbours", rows=3), to=tmp_path_factory.mktemp("ward") / "out").publish(people())
+    return Series(
+        "ward",
+        SCHEMA,
+        acme.make("acme-neighbours", rows=3),
+        to=tmp_path_factory.mktemp("ward") / "out",
+    ).publish(people())
 
 
 def test_no_file_of_ours_knows_it() -> None:
@@ -91,14 +105,30 @@ def test_it_keeps_every_contract(acme: Acme) -> None:
     by_mondrian = publish(people(), SCHEMA, Mondrian(k=2), seed=1)
     check_form(tally.form)
     check_guarantee(
-        acme.make("acme-rows", rows=3), keeps=[tally], breaks=[by_mondrian, publish(people(), SCHEMA, acme.make("acme-neighbours", rows=2), seed=1)]
+        acme.make("acme-rows", rows=3),
+        keeps=[tally],
+        breaks=[
+            by_mondrian,
+            publish(people(), SCHEMA, acme.make("acme-neighbours", rows=2), seed=1),
+        ],
     )
-    check_adversary(acme.make("acme-guesser", rank=2), [tally], Evidence(microdata={1: Microdata.encode(people(), SCHEMA)}))
+    check_adversary(
+        acme.make("acme-guesser", rank=2),
+        [tally],
+        Evidence(microdata={1: Microdata.encode(people(), SCHEMA)}),
+    )
 
 
 def test_it_is_verified_from_its_files(ward: Release) -> None:
-    """Its guarantee, consistency by what its form says, truth by how its form reads itself; nobody needs the method for it."""
-    found = verify([ward.path], originals=[people()], identifier="who", ledger=f"sqlite:///{ward.path.parents[1]}/ward.db")
+    """Its guarantee, consistency by what its form says, truth by how its form reads itself; nobody
+    needs the method for it.
+    """
+    found = verify(
+        [ward.path],
+        originals=[people()],
+        identifier="who",
+        ledger=f"sqlite:///{ward.path.parents[1]}/ward.db",
+    )
     assert found.holds, [v.note for v in found.checks if not v.holds]
     told = {v.name.removeprefix("release 1: "): v for v in found.checks}
     assert (told["acme-rows"].worst, told["acme-rows"].bound) == (3, 3)
@@ -109,12 +139,22 @@ def test_it_is_verified_from_its_files(ward: Release) -> None:
 @pytest.mark.parametrize(
     ("spoil", "what"),
     [
-        (lambda t: t.with_columns(count=pl.when(pl.int_range(pl.len()) == 0).then(0).otherwise("count")), "a count is below 1"),
+        (
+            lambda t: t.with_columns(
+                count=pl.when(pl.int_range(pl.len()) == 0).then(0).otherwise("count")
+            ),
+            "a count is below 1",
+        ),
         (lambda t: t.reverse(), "the rows are not in the order of their groups"),
-        (lambda t: t.with_columns(age_high=pl.lit(0, dtype=pl.Int64)), "value(s) of persons are not published as they are"),
+        (
+            lambda t: t.with_columns(age_high=pl.lit(0, dtype=pl.Int64)),
+            "value(s) of persons are not published as they are",
+        ),
     ],
 )
-def test_broken_releases_are_refused(acme: Acme, spoil: Callable[[pl.DataFrame], pl.DataFrame], what: str) -> None:
+def test_broken_releases_are_refused(
+    acme: Acme, spoil: Callable[[pl.DataFrame], pl.DataFrame], what: str
+) -> None:
     """Counts that are none, an order that tells, intervals that lie: each is seen."""
     method = acme.make("acme-neighbours", rows=3)
     real = type(method).publish
@@ -132,17 +172,41 @@ def test_broken_releases_are_refused(acme: Acme, spoil: Callable[[pl.DataFrame],
 
 def test_a_promise_that_is_not_kept_is_seen(ward: Release) -> None:
     """The manifest promises more than the tables keep: its own check says so."""
-    more = replace(Release.read(ward.path), manifest=ward.manifest.model_copy(update={"guarantees": [{"name": "acme-rows", "rows": 4}]}))
-    assert [(v.worst, v.bound) for v in verify_releases([more]) if v.name == "release 1: acme-rows" and not v.holds] == [(3, 4)]
-    nothing = replace(more, manifest=ward.manifest.model_copy(update={"guarantees": [{"name": "acme-rows", "rows": 1}]}))
-    assert ["promises nothing" in v.note for v in verify_releases([nothing]) if v.name == "release 1: acme-rows"] == [True]
+    more = replace(
+        Release.read(ward.path),
+        manifest=ward.manifest.model_copy(
+            update={"guarantees": [{"name": "acme-rows", "rows": 4}]}
+        ),
+    )
+    assert [
+        (v.worst, v.bound)
+        for v in verify_releases([more])
+        if v.name == "release 1: acme-rows" and not v.holds
+    ] == [(3, 4)]
+    nothing = replace(
+        more,
+        manifest=ward.manifest.model_copy(
+            update={"guarantees": [{"name": "acme-rows", "rows": 1}]}
+        ),
+    )
+    assert [
+        "promises nothing" in v.note
+        for v in verify_releases([nothing])
+        if v.name == "release 1: acme-rows"
+    ] == [True]
 
 
 def test_its_report_speaks_its_words(ward: Release) -> None:
-    """The guarantee's sentence, what stands in the files, and its adversary among those of the regulator's questions."""
+    """The guarantee's sentence, what stands in the files, and its adversary among those of the
+    regulator's questions.
+    """
     assert ward.page is not None
     text = ward.page.read_text(encoding="utf-8")
-    for words in ("Every group of this tally has at least 3 rows.", "The file data counts the values of each group.", "acme-guesser"):
+    for words in (
+        "Every group of this tally has at least 3 rows.",
+        "The file data counts the values of each group.",
+        "acme-guesser",
+    ):
         assert words in text
 
 
@@ -158,19 +222,41 @@ def test_its_adversary_answers_a_question(ward: Release) -> None:
 
 def test_without_the_package_its_release_is_not_read(ward: Release) -> None:
     """One sentence that says what is missing."""
-    script = f"from phalanx import Release\nfrom phalanx.errors import ReleaseError\ntry:\n    Release.read({str(ward.path)!r})\nexcept ReleaseError as error:\n    print(error)"
-    said = subprocess.run([sys.executable, "-c", script], env=_environment([]), capture_output=True, text=True, check=True)
-    assert said.stdout.strip() == "the manifest says 'acme-tally', a form that nothing installed here reads; install the package that it was made with."
+    script = (
+        "from phalanx import Release\nfrom phalanx.errors import ReleaseError\ntry:\n   "
+        f" Release.read({str(ward.path)!r})\nexcept ReleaseError as error:\n    print(error)"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", script],
+        env=_environment([]),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (
+        said.stdout.strip()
+        == "the manifest says 'acme-tally', a form that nothing installed here reads; install the"
+        " package that it was made with."
+    )
 
 
 def test_from_the_command_line(acme: Acme, tmp_path: Path) -> None:
-    """Published by a plan, verified, attacked by its own subcommand with its own option, as text and as JSON."""
+    """Published by a plan, verified, attacked by its own subcommand with its own option, as text
+    and as JSON.
+    """
     people().write_csv(tmp_path / "t.csv")
     (tmp_path / "plan.toml").write_text(PLAN)
 
     def phalanx(*words: str) -> "subprocess.CompletedProcess[str]":
         script = f"import sys\nsys.argv[1:] = {list(words)!r}\nfrom phalanx.cli import main\nmain()"
-        return subprocess.run([sys.executable, "-c", script], env=_environment([acme.folder]), cwd=tmp_path, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            [sys.executable, "-c", script],
+            env=_environment([acme.folder]),
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     published = phalanx("publish", "plan.toml", "--quiet")
     assert published.returncode == 0, published.stderr
@@ -178,22 +264,41 @@ def test_from_the_command_line(acme: Acme, tmp_path: Path) -> None:
     assert (verified.returncode, json.loads(verified.stdout)["holds"]) == (0, True)
     attack = ("attack", "acme-guesser", "out/ward-1", "--original", "t.csv")
     assert "the guess" in phalanx(*attack).stdout
-    guesses = [json.loads(phalanx(*attack, *rank, "--json").stdout)["success"] for rank in ((), ("--rank", "2"))]
+    guesses = [
+        json.loads(phalanx(*attack, *rank, "--json").stdout)["success"]
+        for rank in ((), ("--rank", "2"))
+    ]
     assert guesses == [pytest.approx(1 / 3), pytest.approx(1 / 3)]
-    assert phalanx(*attack, "--rank", "4").stderr.strip() == "phalanx: rank must be 1, 2 or 3, and is 4."
-    listed, own = phalanx("attack", "--help").stdout, phalanx("attack", "acme-guesser", "--help").stdout
+    assert (
+        phalanx(*attack, "--rank", "4").stderr.strip()
+        == "phalanx: rank must be 1, 2 or 3, and is 4."
+    )
+    listed, own = (
+        phalanx("attack", "--help").stdout,
+        phalanx("attack", "acme-guesser", "--help").stdout,
+    )
     assert "acme-guesser" in listed and "Names the value that stands most often" in listed
     assert "--rank" in own and "or the third" in own
     assert "acme-guesser" in phalanx("attack", "all", "out/ward-1", "--original", "t.csv").stdout
 
 
 def test_a_form_must_describe_its_layout(tmp_path: Path) -> None:
-    """What a manifest says of a layout goes with the form: of ours, which have none, it is refused."""
+    """What a manifest says of a layout goes with the form: of ours, which have none, it is
+    refused.
+    """
     made = publish(people(), SCHEMA, Mondrian(k=3)).save(tmp_path / "ours")
     manifest = json.loads((made.path / "release.json").read_bytes())
-    said = {key: value for entry in manifest.items() for key, value in ([entry, ("layout", {"counted": True})] if entry[0] == "form" else [entry])}
+    said = {
+        key: value
+        for entry in manifest.items()
+        for key, value in (
+            [entry, ("layout", {"counted": True})] if entry[0] == "form" else [entry]
+        )
+    }
     (made.path / "release.json").write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n")
-    with pytest.raises(ReleaseError, match="the manifest says generalized and does not describe its layout so"):
+    with pytest.raises(
+        ReleaseError, match="the manifest says generalized and does not describe its layout so"
+    ):
         Release.read(made.path)
 
 

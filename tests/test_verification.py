@@ -1,4 +1,6 @@
-"""Checking what was published: with the ledger, with original tables, or with nothing but somebody's file."""
+"""Checking what was published: with the ledger, with original tables, or with nothing but
+somebody's file.
+"""
 
 import json
 from fractions import Fraction
@@ -8,7 +10,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from phalanx import Bands, MInvariance, Mondrian, Prefix, Release, Schema, Series, Tree, Verification, verify
+from phalanx import (
+    Bands,
+    MInvariance,
+    Mondrian,
+    Prefix,
+    Release,
+    Schema,
+    Series,
+    Tree,
+    Verification,
+    verify,
+)
 from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, SchemaError
 from phalanx.methods.mutual_cover.method import MutualCover
 from phalanx.verification import gather_evidence, read_releases, schema_of, verify_table
@@ -32,7 +45,14 @@ def table(n: int = 40) -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def issued(tmp_path_factory: pytest.TempPathFactory) -> Path:
     to = tmp_path_factory.mktemp("issued")
-    series = Series("s", schema=SCHEMA, method=MInvariance(m=2), to=to, ledger=f"sqlite:///{to}/l.db", report=False)
+    series = Series(
+        "s",
+        schema=SCHEMA,
+        method=MInvariance(m=2),
+        to=to,
+        ledger=f"sqlite:///{to}/l.db",
+        report=False,
+    )
     for n in (40, 60):
         series.publish(table(n))
     return to
@@ -43,21 +63,34 @@ def folders(issued: Path) -> list[Path]:
 
 
 def not_checked(found: Verification) -> list[str]:
-    return sorted({v.name.split(": ", 1)[1] for v in found.checks if v.note.startswith("not checked")})
+    return sorted(
+        {v.name.split(": ", 1)[1] for v in found.checks if v.note.startswith("not checked")}
+    )
 
 
 def test_from_the_files_alone(issued: Path) -> None:
-    """What only the ledger or the original tables could show is said not to be checked; all else holds."""
+    """What only the ledger or the original tables could show is said not to be checked; all else
+    holds.
+    """
     found = verify(folders(issued))
     assert found.holds
-    assert not_checked(found) == [f"m-invariance: {part}" for part in ("candidate sets by box", "persons and groups", "signatures by person")]
+    assert not_checked(found) == [
+        f"m-invariance: {part}"
+        for part in ("candidate sets by box", "persons and groups", "signatures by person")
+    ]
 
 
 def test_with_all_the_evidence(issued: Path, tmp_path: Path) -> None:
-    """With the ledger and the original tables, as frames or as files, with columns of any kind beside, everything is checked."""
+    """With the ledger and the original tables, as frames or as files, with columns of any kind
+    beside, everything is checked.
+    """
     ledger = f"sqlite:///{issued}/l.db"
     table(60).drop("notes").write_parquet(tmp_path / "second.parquet")
-    for originals in ([table(40), table(60)], [table(40).to_pandas(), tmp_path / "second.parquet"], [table(40).to_arrow(), str(tmp_path / "second.parquet")]):
+    for originals in (
+        [table(40), table(60)],
+        [table(40).to_pandas(), tmp_path / "second.parquet"],
+        [table(40).to_arrow(), str(tmp_path / "second.parquet")],
+    ):
         found = verify(folders(issued), ledger=ledger, originals=originals, identifier="who")
         assert found.holds, [v for v in found.checks if not v.holds]
         assert not_checked(found) == []
@@ -68,7 +101,9 @@ def test_originals_without_the_ledger(issued: Path) -> None:
     """Original tables alone show the public view."""
     found = verify(folders(issued), originals=[table(40), table(60)], identifier="who")
     assert found.holds
-    assert not_checked(found) == [f"m-invariance: {part}" for part in ("persons and groups", "signatures by person")]
+    assert not_checked(found) == [
+        f"m-invariance: {part}" for part in ("persons and groups", "signatures by person")
+    ]
 
 
 def test_what_is_said_as_json(issued: Path) -> None:
@@ -76,8 +111,15 @@ def test_what_is_said_as_json(issued: Path) -> None:
     said = json.loads(json.dumps(verify(folders(issued)[:1]).to_json()))
     assert list(said) == ["holds", "checks"]
     assert said["holds"] is True
-    assert all(list(check) == ["name", "bound", "worst", "holds", "note"] for check in said["checks"])
-    found = verify_table(pl.DataFrame({"age": [1, 1, 1], "ill": ["a", "b", "c"]}), quasi=["age"], sensitive="ill", t="1/6")
+    assert all(
+        list(check) == ["name", "bound", "worst", "holds", "note"] for check in said["checks"]
+    )
+    found = verify_table(
+        pl.DataFrame({"age": [1, 1, 1], "ill": ["a", "b", "c"]}),
+        quasi=["age"],
+        sensitive="ill",
+        t="1/6",
+    )
     assert json.loads(json.dumps(found.to_json()))["checks"][0]["bound"] == "1/6"
 
 
@@ -85,16 +127,38 @@ ILL: dict[str, tuple[dict[str, Any], type[PhalanxError], str]] = {
     "no release": ({"releases": []}, ReleaseError, "no release is named"),
     "twice": ({"releases": [1, 1]}, ReleaseError, "one release is given twice"),
     "nowhere": ({"releases": ["nowhere"]}, ReleaseError, "is not a release folder"),
-    "too few originals": ({"originals": [table()]}, ReleaseError, r"1 original table\(s\) are given for 2 release\(s\)"),
-    "originals without an identifier": ({"originals": [table(), table()], "identifier": None}, ReleaseError, "needs its identifier column"),
-    "another identifier": ({"originals": [table(), table()], "identifier": "patient"}, SchemaError, "identifier column 'patient' is not in the table"),
-    "an original without a column": ({"originals": [table().drop("age"), table()]}, SchemaError, "the quasi column 'age' is not in the table"),
-    "a ledger that is not there": ({"ledger": "sqlite:////nowhere/l.db"}, LedgerError, "there is no ledger"),
+    "too few originals": (
+        {"originals": [table()]},
+        ReleaseError,
+        r"1 original table\(s\) are given for 2 release\(s\)",
+    ),
+    "originals without an identifier": (
+        {"originals": [table(), table()], "identifier": None},
+        ReleaseError,
+        "needs its identifier column",
+    ),
+    "another identifier": (
+        {"originals": [table(), table()], "identifier": "patient"},
+        SchemaError,
+        "identifier column 'patient' is not in the table",
+    ),
+    "an original without a column": (
+        {"originals": [table().drop("age"), table()]},
+        SchemaError,
+        "the quasi column 'age' is not in the table",
+    ),
+    "a ledger that is not there": (
+        {"ledger": "sqlite:////nowhere/l.db"},
+        LedgerError,
+        "there is no ledger",
+    ),
 }
 
 
 @pytest.mark.parametrize(("said", "error", "what"), ILL.values(), ids=ILL.keys())
-def test_what_cannot_be_checked(issued: Path, said: dict[str, Any], error: type[PhalanxError], what: str) -> None:
+def test_what_cannot_be_checked(
+    issued: Path, said: dict[str, Any], error: type[PhalanxError], what: str
+) -> None:
     """One sentence for whatever does not fit together."""
     given = {"releases": [1, 2], "identifier": "who"} | said
     releases = [issued / (f"s-{r}" if isinstance(r, int) else r) for r in given.pop("releases")]
@@ -103,13 +167,29 @@ def test_what_cannot_be_checked(issued: Path, said: dict[str, Any], error: type[
 
 
 def test_a_ledger_of_another_series(issued: Path, tmp_path: Path) -> None:
-    """A ledger that does not know the series is the wrong one; one that knows another release of that number says so."""
-    Series("t", schema=SCHEMA, method=MInvariance(m=2), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False).publish(table())
+    """A ledger that does not know the series is the wrong one; one that knows another release of
+    that number says so.
+    """
+    Series(
+        "t",
+        schema=SCHEMA,
+        method=MInvariance(m=2),
+        to=tmp_path,
+        ledger=f"sqlite:///{tmp_path}/l.db",
+        report=False,
+    ).publish(table())
     with pytest.raises(LedgerError, match="the ledger knows no series 's'"):
         verify(folders(issued), ledger=f"sqlite:///{tmp_path}/l.db")
     with pytest.raises(ReleaseError, match=r"of different series \(s, t\)"):
         read_releases([issued / "s-1", tmp_path / "t-1"])
-    other = Series("s", schema=SCHEMA, method=MInvariance(m=2), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False)
+    other = Series(
+        "s",
+        schema=SCHEMA,
+        method=MInvariance(m=2),
+        to=tmp_path,
+        ledger=f"sqlite:///{tmp_path}/l.db",
+        report=False,
+    )
     other.publish(table())
     found = verify(folders(issued), ledger=f"sqlite:///{tmp_path}/l.db")
     wrong = {v.name: v.bound for v in found.checks if "recorded" in v.name and not v.holds}
@@ -118,8 +198,12 @@ def test_a_ledger_of_another_series(issued: Path, tmp_path: Path) -> None:
 
 
 def test_an_original_that_breaks_the_view(issued: Path) -> None:
-    """Original tables in which somebody stands elsewhere are not covered by the boxes, and the view by box shows it: this check can fail."""
-    swapped = table(60).with_columns(age=pl.col("age").reverse(), pay=pl.col("pay").reverse(), zip=pl.col("zip").reverse())
+    """Original tables in which somebody stands elsewhere are not covered by the boxes, and the view
+    by box shows it: this check can fail.
+    """
+    swapped = table(60).with_columns(
+        age=pl.col("age").reverse(), pay=pl.col("pay").reverse(), zip=pl.col("zip").reverse()
+    )
     right = verify(folders(issued), originals=[table(40), table(60)], identifier="who")
     wrong = verify(folders(issued), originals=[table(40), swapped], identifier="who")
     view = {str(v.worst) for v in right.checks if "candidate sets" in v.name}
@@ -128,7 +212,9 @@ def test_an_original_that_breaks_the_view(issued: Path) -> None:
 
 
 def test_the_schema_of_a_release(issued: Path) -> None:
-    """The manifest tells the types and hierarchies under which an original table is encoded; all other columns are dropped."""
+    """The manifest tells the types and hierarchies under which an original table is encoded; all
+    other columns are dropped.
+    """
     schema = schema_of(Release.read(issued / "s-1"), "who", [*table().columns, "more"])
     assert (schema.quasi, schema.sensitive, schema.identifier) == (SCHEMA.quasi, "ill", "who")
     assert schema.hierarchies == SCHEMA.hierarchies
@@ -143,26 +229,42 @@ def test_evidence_of_nothing(issued: Path) -> None:
     assert (dict(evidence.groups), dict(evidence.microdata), recorded) == ({}, {}, [])
 
 
-SOMEBODYS = pl.DataFrame({"age": ["2*", "2*", "2*", "3*", "3*", "3*"], "ill": ["a", "a", "b", "a", "b", "c"]})
+SOMEBODYS = pl.DataFrame(
+    {"age": ["2*", "2*", "2*", "3*", "3*", "3*"], "ill": ["a", "a", "b", "a", "b", "c"]}
+)
 
 
 def test_somebodys_table() -> None:
     """Which k, l and t a table has; the bounds that were asked are kept or not, to the fraction."""
     told = {v.name: v.worst for v in verify_table(SOMEBODYS, quasi=["age"], sensitive="ill").checks}
-    assert (told["k"], told["distinct_l"], told["frequency_l"], told["t_equal"]) == (3, 2, Fraction(3, 2), Fraction(1, 6))
+    assert (told["k"], told["distinct_l"], told["frequency_l"], told["t_equal"]) == (
+        3,
+        2,
+        Fraction(3, 2),
+        Fraction(1, 6),
+    )
     for asked, holds in (
         ({"k": 3}, True), ({"k": 4}, False), ({"l": 1.5}, True), ({"l": 1.6}, False), ({"l": 2}, False), ({"t": "1/6"}, True), ({"t": "0.16"}, False),
     ):  # fmt: skip
-        assert verify_table(SOMEBODYS, quasi=["age"], sensitive="ill", **asked).holds is holds, asked
+        assert verify_table(SOMEBODYS, quasi=["age"], sensitive="ill", **asked).holds is holds, (
+            asked
+        )
 
 
 def test_somebodys_file(tmp_path: Path) -> None:
     """The same from CSV and Parquet; a table without a sensitive attribute has a k alone."""
     SOMEBODYS.write_csv(tmp_path / "t.csv")
     SOMEBODYS.write_parquet(tmp_path / "t.parquet")
-    said = [verify_table(path, quasi=["age"], sensitive="ill", k=3).to_json() for path in (SOMEBODYS, tmp_path / "t.csv", tmp_path / "t.parquet")]
+    said = [
+        verify_table(path, quasi=["age"], sensitive="ill", k=3).to_json()
+        for path in (SOMEBODYS, tmp_path / "t.csv", tmp_path / "t.parquet")
+    ]
     assert said[0] == said[1] == said[2]
-    assert {v.name for v in verify_table(SOMEBODYS, quasi=["age"]).checks} == {"rows", "groups", "k"}
+    assert {v.name for v in verify_table(SOMEBODYS, quasi=["age"]).checks} == {
+        "rows",
+        "groups",
+        "k",
+    }
 
 
 @pytest.mark.parametrize(
@@ -176,7 +278,9 @@ def test_somebodys_file(tmp_path: Path) -> None:
         ({"sensitive": "ill", "t": 2}, PlanError, "t must be at least 0 and at most 1"),
     ],
 )
-def test_questions_that_make_no_sense(said: dict[str, Any], error: type[PhalanxError], what: str) -> None:
+def test_questions_that_make_no_sense(
+    said: dict[str, Any], error: type[PhalanxError], what: str
+) -> None:
     """One sentence for bounds without a sensitive attribute, or that mean nothing."""
     with pytest.raises(error, match=what):
         verify_table(SOMEBODYS, quasi=["age"], **said)
@@ -184,37 +288,91 @@ def test_questions_that_make_no_sense(said: dict[str, Any], error: type[PhalanxE
 
 def test_mondrian_with_an_identifier(tmp_path: Path) -> None:
     """A release of any method is checked against the ledger and its originals."""
-    made = Series("s", schema=SCHEMA, method=Mondrian(k=3, l=2), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False).publish(table())
-    assert verify([made.path], ledger=f"sqlite:///{tmp_path}/l.db", originals=[table()], identifier="who").holds
+    made = Series(
+        "s",
+        schema=SCHEMA,
+        method=Mondrian(k=3, l=2),
+        to=tmp_path,
+        ledger=f"sqlite:///{tmp_path}/l.db",
+        report=False,
+    ).publish(table())
+    assert verify(
+        [made.path], ledger=f"sqlite:///{tmp_path}/l.db", originals=[table()], identifier="who"
+    ).holds
 
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_mutual_cover_with_its_ledger(tmp_path: Path, kept: bool) -> None:
-    """Random output tables are checked where the ledger keeps them, of every release; where it does not, that is said."""
-    schema = Schema(identifier="who", quasi=["age", "zip", "job", "born"], sensitive="ill", hierarchies={"job": JOBS}, types={"born": "date"}, missing="value")
+    """Random output tables are checked where the ledger keeps them, of every release; where it does
+    not, that is said.
+    """
+    schema = Schema(
+        identifier="who",
+        quasi=["age", "zip", "job", "born"],
+        sensitive="ill",
+        hierarchies={"job": JOBS},
+        types={"born": "date"},
+        missing="value",
+    )
     plain = table().drop("pay", "ward", "notes")
-    series = Series("s", schema=schema, method=MutualCover(delta="1/4", keep_tables=kept), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False)
+    series = Series(
+        "s",
+        schema=schema,
+        method=MutualCover(delta="1/4", keep_tables=kept),
+        to=tmp_path,
+        ledger=f"sqlite:///{tmp_path}/l.db",
+        report=False,
+    )
     paths = [series.publish(plain).path for _ in range(2)]
-    found = verify(paths, ledger=f"sqlite:///{tmp_path}/l.db", originals=[plain.with_columns(notes=pl.lit("x"))] * 2, identifier="who")
+    found = verify(
+        paths,
+        ledger=f"sqlite:///{tmp_path}/l.db",
+        originals=[plain.with_columns(notes=pl.lit("x"))] * 2,
+        identifier="who",
+    )
     assert found.holds, [v for v in found.checks if not v.holds]
-    assert not_checked(found) == ([] if kept else [f"mutual cover: {part}" for part in ("delta-probability", "drawing")])
-    assert sum(v.name.endswith("delta-probability") and v.worst == Fraction(1, 4) for v in found.checks) == (2 if kept else 0)
+    assert not_checked(found) == (
+        [] if kept else [f"mutual cover: {part}" for part in ("delta-probability", "drawing")]
+    )
+    assert sum(
+        v.name.endswith("delta-probability") and v.worst == Fraction(1, 4) for v in found.checks
+    ) == (2 if kept else 0)
     assert sum(v.name.endswith("truth") for v in found.checks) == 2
     other = plain.with_columns(ill=pl.col("ill").reverse(), age=pl.col("age").reverse())
-    wrong = verify(paths[:1], ledger=f"sqlite:///{tmp_path}/l.db", originals=[other], identifier="who")
+    wrong = verify(
+        paths[:1], ledger=f"sqlite:///{tmp_path}/l.db", originals=[other], identifier="who"
+    )
     failing = {v.name.split(": ")[-1] for v in wrong.checks if not v.holds}
     assert failing - {"changed rows"} == ({"truth", "drawing"} if kept else {"truth"}), failing
 
 
 def test_mutual_cover_beside_an_original_without_a_ledger(tmp_path: Path) -> None:
-    """The original table alone shows values, sensitive values, and rows that must be unchanged; its schema is told by the manifest."""
+    """The original table alone shows values, sensitive values, and rows that must be unchanged; its
+    schema is told by the manifest.
+    """
     schema = Schema(quasi=["age", "job"], sensitive="ill", hierarchies={"job": JOBS})
     plain = table().select("age", "job", "ill")
-    made = Series("s", schema=schema, method=MutualCover(delta="1/4"), to=tmp_path, ledger=f"sqlite:///{tmp_path}/l.db", report=False).publish(plain)
+    made = Series(
+        "s",
+        schema=schema,
+        method=MutualCover(delta="1/4"),
+        to=tmp_path,
+        ledger=f"sqlite:///{tmp_path}/l.db",
+        report=False,
+    ).publish(plain)
     told = schema_of(Release.read(made.path), None, ["age", "job", "ill", "more"])
-    assert (told.quasi, told.sensitive, told.hierarchies, list(told.drop)) == (schema.quasi, "ill", {"job": JOBS}, ["more"])
+    assert (told.quasi, told.sensitive, told.hierarchies, list(told.drop)) == (
+        schema.quasi,
+        "ill",
+        {"job": JOBS},
+        ["more"],
+    )
     numbered = plain.with_row_index("who")
     found = verify([made.path], originals=[numbered], identifier="who")
     assert found.holds, [v for v in found.checks if not v.holds]
-    assert not_checked(found) == [f"mutual cover: {part}" for part in ("delta-probability", "drawing")]
-    assert not verify([made.path], originals=[numbered.with_columns(age=pl.col("age") + 100)], identifier="who").holds
+    assert not_checked(found) == [
+        f"mutual cover: {part}" for part in ("delta-probability", "drawing")
+    ]
+    assert not verify(
+        [made.path], originals=[numbered.with_columns(age=pl.col("age") + 100)], identifier="who"
+    ).holds

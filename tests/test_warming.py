@@ -26,7 +26,9 @@ def test_every_method_is_warmed() -> None:
 
 
 def test_a_method_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the one that is named is compiled, its temporary releases are gone, and each step is told."""
+    """Only the one that is named is compiled, its temporary releases are gone, and each step is
+    told.
+    """
     monkeypatch.setattr(warming.tempfile, "tempdir", str(tmp_path))
     steps: list[str] = []
     found = warming.warm("anatomy", steps.append)
@@ -39,15 +41,27 @@ def test_a_method_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_method_that_is_none() -> None:
     """A mistyped method has its nearest."""
-    with pytest.raises(PlanError, match=r"'anatomi' is not a method to compile; did you mean 'anatomy'\?"):
+    with pytest.raises(
+        PlanError, match=r"'anatomi' is not a method to compile; did you mean 'anatomy'\?"
+    ):
         warming.warm("anatomi")
 
 
 def every_kernel() -> set[str]:
-    """The compiled functions of the package, as their files are called: ``anatomy.bucketization``."""
-    names = [found.name for found in pkgutil.walk_packages(phalanx.__path__, "phalanx.") if not found.name.endswith("__main__")]
+    """The compiled functions of the package, as their files are called:
+    ``anatomy.bucketization``.
+    """
+    names = [
+        found.name
+        for found in pkgutil.walk_packages(phalanx.__path__, "phalanx.")
+        if not found.name.endswith("__main__")
+    ]
     everything = [part for name in names for part in vars(importlib.import_module(name)).values()]
-    return {f"{Path(k.py_func.__code__.co_filename).stem}.{k.__name__}" for k in everything if isinstance(k, Dispatcher)}
+    return {
+        f"{Path(k.py_func.__code__.co_filename).stem}.{k.__name__}"
+        for k in everything
+        if isinstance(k, Dispatcher)
+    }
 
 
 @pytest.mark.slow

@@ -1,4 +1,6 @@
-"""Whatever somebody puts in the place of a parameter in Python is taken, or refused in one sentence of ours."""
+"""Whatever somebody puts in the place of a parameter in Python is taken, or refused in one sentence
+of ours.
+"""
 
 import dataclasses
 from collections.abc import Iterator
@@ -14,7 +16,23 @@ from phalanx.methods.base import registered
 
 WRONG: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1.5, 10**30, -(10**30), float("nan"), float("inf")),
-    *("x", "", b"x", object(), len, (), [], [1], ["x"], [[]], [None], [["x"], ["x"]], [{}], range(3), {1, 2}),
+    *(
+        "x",
+        "",
+        b"x",
+        object(),
+        len,
+        (),
+        [],
+        [1],
+        ["x"],
+        [[]],
+        [None],
+        [["x"], ["x"]],
+        [{}],
+        range(3),
+        {1, 2},
+    ),
     *({}, {"x": 1}, {1: 2}, {"x": None}, {"x": []}, {None: None}),
 )
 AGE = {"low": 0, "high": 10, "width": 5}
@@ -32,19 +50,32 @@ MADE: dict[Any, dict[str, Any]] = {
 
 
 def parameters() -> Iterator[tuple[Any, str]]:
-    """Every parameter of every method, of the schema and of every adversary but ``Composition``, whose parameters are looked at when it attacks."""
+    """Every parameter of every method, of the schema and of every adversary but ``Composition``,
+    whose parameters are looked at when it attacks.
+    """
     for cls in MADE:
-        if dataclasses.is_dataclass(cls) and not issubclass(cls, Attack) and cls is not px.Composition:
+        if (
+            dataclasses.is_dataclass(cls)
+            and not issubclass(cls, Attack)
+            and cls is not px.Composition
+        ):
             yield from ((cls, field.name) for field in dataclasses.fields(cls))
 
 
-@pytest.mark.parametrize(("cls", "parameter"), list(parameters()), ids=lambda part: getattr(part, "__name__", part))
+@pytest.mark.parametrize(
+    ("cls", "parameter"), list(parameters()), ids=lambda part: getattr(part, "__name__", part)
+)
 def test_a_wrong_parameter_is_a_sentence(cls: Any, parameter: str) -> None:
-    """Nothing but an error of ours comes out, of at most two sentences; and what is taken can be shown, as the manifest shows it."""
+    """Nothing but an error of ours comes out, of at most two sentences; and what is taken can be
+    shown, as the manifest shows it.
+    """
     for wrong in WRONG:
         try:
             made = cls(**MADE[cls] | {parameter: wrong})
-            shown = [getattr(made, what, None) for what in ("guarantees", "holds_if_method_known", "may_suppress")]
+            shown = [
+                getattr(made, what, None)
+                for what in ("guarantees", "holds_if_method_known", "may_suppress")
+            ]
             assert shown and (not hasattr(made, "parameters") or made.parameters())
         except PhalanxError as refused:
             said = str(refused)
@@ -54,7 +85,9 @@ def test_a_wrong_parameter_is_a_sentence(cls: Any, parameter: str) -> None:
 def test_there_are_parameters_to_try() -> None:
     """The list is not empty, and every method stands in it."""
     assert len(list(parameters())) > 50
-    assert {cls.name for cls, _ in parameters() if hasattr(cls, "needs_persons")} == set(registered())
+    assert {cls.name for cls, _ in parameters() if hasattr(cls, "needs_persons")} == set(
+        registered()
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,10 +97,19 @@ def test_there_are_parameters_to_try() -> None:
         ({"quasi": [1]}, "must be a list of column names"),
         ({"quasi": ["age"], "sensitive": ["ill"]}, "must be the name of one column"),
         ({"quasi": ["age"], "identifier": ""}, "must be the name of one column"),
-        ({"quasi": ["age"], "types": {"age": "number"}}, "it must be one of numeric, categorical, date, set"),
+        (
+            {"quasi": ["age"], "types": {"age": "number"}},
+            "it must be one of numeric, categorical, date, set",
+        ),
         ({"quasi": ["age"], "types": ["age"]}, "must be a table by column"),
-        ({"quasi": ["age"], "hierarchies": {"age": [10, 20]}}, "it must be one of Bands, Prefix and Tree"),
-        ({"quasi": ["age"], "missing": "values"}, "must be a table by column or one of refuse, value"),
+        (
+            {"quasi": ["age"], "hierarchies": {"age": [10, 20]}},
+            "it must be one of Bands, Prefix and Tree",
+        ),
+        (
+            {"quasi": ["age"], "missing": "values"},
+            "must be a table by column or one of refuse, value",
+        ),
         ({"quasi": ["age"], "missing": {"age": "values"}}, "it must be one of refuse, value"),
     ],
 )
@@ -91,10 +133,19 @@ def test_verify_takes_one_path(tmp_path: Any) -> None:
         px.verify(str(tmp_path))
 
 
-@pytest.mark.parametrize("name", sorted(name for name in adversaries.__all__ if dataclasses.is_dataclass(getattr(adversaries, name)) and name != "Attack"))
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        name
+        for name in adversaries.__all__
+        if dataclasses.is_dataclass(getattr(adversaries, name)) and name != "Attack"
+    ),
+)
 @pytest.mark.parametrize("wrong", [None, 3, "x", [None], ["x"]], ids=repr)
 def test_an_adversary_takes_releases(name: str, wrong: Any) -> None:
-    """Every adversary refuses None, a path and anything else in the place of releases, and of what is laid beside them."""
+    """Every adversary refuses None, a path and anything else in the place of releases, and of what
+    is laid beside them.
+    """
     cls = getattr(adversaries, name)
     adversary = cls(beside=wrong, known=wrong) if cls is px.Composition else cls()
     with pytest.raises(PhalanxError, match=r"\.$"):

@@ -1,9 +1,11 @@
-"""How often the truth is where an answer says: hard bounds, the model's interval, and the estimate beside the uniform one of the papers.
+"""How often the truth is where an answer says: hard bounds, the model's interval, and the estimate
+beside the uniform one of the papers.
 
-    PHALANX_DATA=folder python experiments/answers/coverage.py [--queries 120] [--tables nist,adult,acs,rwm5yr] [--methods NAME,…] [--rows 20000]
+    PHALANX_DATA=folder python experiments/answers/coverage.py [--queries 120] [--tables
+    nist,adult,acs,rwm5yr] [--methods NAME,…] [--rows 20000]
 
-Publishes tables of four kinds by every method, asks random counts, sums and means whose truth is at least 1 row in 400, and prints for each release how many
-answers hold. `rwm5yr` needs no folder.
+Publishes tables of four kinds by every method, asks random counts, sums and means whose truth is at
+least 1 row in 400, and prints for each release how many answers hold. `rwm5yr` needs no folder.
 """
 
 import argparse
@@ -36,16 +38,28 @@ def table_of(name: str, rows: int) -> tuple[pl.DataFrame, list[str], str]:
         if not folder:
             sys.exit(f"this experiment needs {name}: set PHALANX_DATA to the folder that holds it.")
         if name == "nist":
-            quasi, sensitive = ["AGEP", "SEX", "MSP", "RAC1P", "EDU", "OWN_RENT", "PUMA"], "PINCP_DECILE"
-            table = pl.read_csv(Path(folder) / "nist_ma2019.csv", infer_schema_length=None, null_values=["N"])
+            quasi, sensitive = (
+                ["AGEP", "SEX", "MSP", "RAC1P", "EDU", "OWN_RENT", "PUMA"],
+                "PINCP_DECILE",
+            )
+            table = pl.read_csv(
+                Path(folder) / "nist_ma2019.csv", infer_schema_length=None, null_values=["N"]
+            )
         elif name == "adult":
-            quasi, sensitive = ["age", "sex", "education_num", "marital_status", "race", "hours_per_week"], "occupation"
+            quasi, sensitive = (
+                ["age", "sex", "education_num", "marital_status", "race", "hours_per_week"],
+                "occupation",
+            )
             table = pl.read_parquet(Path(folder) / "adult.parquet").filter("complete")
         else:
             quasi, sensitive = ["age", "sex", "education17", "birthplace57"], "occupation50"
             table = pl.read_parquet(Path(folder) / "acs2018_occsal.parquet")
         table = table.sample(min(rows, table.height), seed=7).with_row_index("who")
-    return table.select("who", *quasi, sensitive).with_columns(pl.col(pl.Categorical).cast(pl.String)), quasi, sensitive
+    return (
+        table.select("who", *quasi, sensitive).with_columns(pl.col(pl.Categorical).cast(pl.String)),
+        quasi,
+        sensitive,
+    )
 
 
 def methods(quasi: list[str], sensitive: str, name: str) -> dict[str, object]:
@@ -59,10 +73,14 @@ def methods(quasi: list[str], sensitive: str, name: str) -> dict[str, object]:
         "m-invariance m=2": px.MInvariance(m=2),
         "anatomy l=2": px.Anatomy(l=2),
         "slicing l=2": px.Slicing(l=2, columns=apart),
-        "slicing, random buckets": px.Slicing(l=2, columns=apart, grouping="random", bucket_size=20),
+        "slicing, random buckets": px.Slicing(
+            l=2, columns=apart, grouping="random", bucket_size=20
+        ),
         "mutual-cover 1/6": px.MutualCover(delta="1/6"),
         "global-guarantee l=2": px.GlobalGuarantee(l=2),
-        "safe-sampling": px.SafeSampling(epsilon=2, delta="1e-3", scheme=scheme(name), allow_empty=True),
+        "safe-sampling": px.SafeSampling(
+            epsilon=2, delta="1e-3", scheme=scheme(name), allow_empty=True
+        ),
     }
 
 
@@ -84,17 +102,25 @@ def publish(table: pl.DataFrame, quasi: list[str], sensitive: str, method: objec
     if not method.needs_persons:
         return px.publish(table, schema, method)
     with tempfile.TemporaryDirectory() as place:
-        return px.Release.read(px.Series("s", schema, method, to=f"{place}/out", report=False).publish(table).path)
+        return px.Release.read(
+            px.Series("s", schema, method, to=f"{place}/out", report=False).publish(table).path
+        )
 
 
 def numbers(table: pl.DataFrame, quasi: list[str]) -> list[str]:
     return [name for name in quasi if table[name].dtype.is_numeric() and table[name].n_unique() > 8]
 
 
-def queries(table: pl.DataFrame, quasi: list[str], sensitive: str, times: int, seed: int) -> list[tuple[Query, float]]:
-    """Counts, and half as many sums and means, with the truth; a third of all without the sensitive value."""
+def queries(
+    table: pl.DataFrame, quasi: list[str], sensitive: str, times: int, seed: int
+) -> list[tuple[Query, float]]:
+    """Counts, and half as many sums and means, with the truth; a third of all without the sensitive
+    value.
+    """
     stream = Randomness.seeded(seed).stream("workload")
-    asked = workload(table, quasi, sensitive, 2 * times // 3, stream) + workload(table, quasi, None, times // 3, stream)
+    asked = workload(table, quasi, sensitive, 2 * times // 3, stream) + workload(
+        table, quasi, None, times // 3, stream
+    )
     found = [(query, float(truth)) for query, truth in asked]
     names = numbers(table, quasi)
     for i, (query, _) in enumerate(asked):
@@ -102,7 +128,11 @@ def queries(table: pl.DataFrame, quasi: list[str], sensitive: str, times: int, s
         where = All((*query.where.parts, Comparison(of, "missing", negated=True)))
         rows = table.filter(true(query.where))[of].drop_nulls()
         if len(rows) and i % 2 == 0:
-            found.append((Query("sum", of, where), float(rows.sum())) if i % 4 == 0 else (Query("mean", of, where), float(rows.mean())))
+            found.append(
+                (Query("sum", of, where), float(rows.sum()))
+                if i % 4 == 0
+                else (Query("mean", of, where), float(rows.mean()))
+            )
     return found
 
 
@@ -118,10 +148,15 @@ def true(where: All) -> pl.Expr:
 def uniform(release: px.Release, query: Query) -> tuple[float, float]:
     """The papers' estimate, values anywhere in a box alike, and its naive standard deviation."""
     view = view_of(release)
-    bounds = Bounds(view, {t.attribute: view.regions(t.attribute, query.where) for t in comparisons(query.where)})
+    bounds = Bounds(
+        view,
+        {t.attribute: view.regions(t.attribute, query.where) for t in comparisons(query.where)},
+    )
     rows = Model(view, bounds, "uniform", ends=False).rows(query.where)
     low, high = bounds.rows(query.where)
-    return float(rows.sum()) / view.share, float(np.sqrt((rows * (1 - rows / np.maximum(view.real, 1)))[low < high].sum()))
+    return float(rows.sum()) / view.share, float(
+        np.sqrt((rows * (1 - rows / np.maximum(view.real, 1)))[low < high].sum())
+    )
 
 
 def share(found: list[bool]) -> str:
@@ -135,26 +170,44 @@ def line(release: px.Release, asked: list[tuple[Query, float]]) -> list[str]:
     errors, plain, bias, naive, widths = [], [], [], [], []
     for query, truth in asked:
         found = answer(release, query, "").figures[0]
-        slack = 1e-9 * abs(truth) if query.aggregate != "count" else 0  # the truth itself is a sum of floats
+        slack = (
+            1e-9 * abs(truth) if query.aggregate != "count" else 0
+        )  # the truth itself is a sum of floats
         for bound, sign in ((found.low, 1), (found.high, -1)):
             if bound is not None:
                 held.append(sign * (truth - bound) >= -slack)
         if found.interval is not None:
-            intervals[query.aggregate].append(found.interval[0] - slack <= truth <= found.interval[1] + slack)
+            intervals[query.aggregate].append(
+                found.interval[0] - slack <= truth <= found.interval[1] + slack
+            )
         if query.aggregate == "count" and found.estimate is not None:
             errors.append(abs(found.estimate - truth) / truth)
-            widths.append(0 if found.interval is None else (found.interval[1] - found.interval[0]) / 2 / truth)
+            widths.append(
+                0 if found.interval is None else (found.interval[1] - found.interval[0]) / 2 / truth
+            )
             guess, deviation = uniform(release, query)
             plain.append(abs(guess - truth) / truth)
             bias.append((guess - truth) / truth)
             naive.append(abs(guess - truth) <= 1.96 * deviation + 0.5)
     half = f"{100 * np.median(widths):.0f}" if intervals["count"] else "none"
-    figures = [f"{100 * np.median(plain):.1f}", f"{100 * np.mean(bias):+.0f}", share(naive), f"{100 * np.median(errors):.1f}"]
-    return [share(held), *figures, *(share(intervals[kind]) for kind in ("count", "sum", "mean")), half]
+    figures = [
+        f"{100 * np.median(plain):.1f}",
+        f"{100 * np.mean(bias):+.0f}",
+        share(naive),
+        f"{100 * np.median(errors):.1f}",
+    ]
+    return [
+        share(held),
+        *figures,
+        *(share(intervals[kind]) for kind in ("count", "sum", "mean")),
+        half,
+    ]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--queries", type=int, default=120)
     parser.add_argument("--tables", default="nist,adult,acs,rwm5yr")
     parser.add_argument("--methods", default="")
@@ -162,8 +215,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     print(
-        "| table | method | bounds hold, % | uniform: median error, % | bias, % | naive interval holds, % | ours: median error, % | "
-        "counts held, % | sums held, % | means held, % | half width, % |"
+        "| table | method | bounds hold, % | uniform: median error, % | bias, % | naive interval"
+        " holds, % | ours: median error, % | counts held, % | sums held, % | means held, % | half"
+        " width, % |"
     )
     print("| --- | --- " + "| ---: " * 9 + "|")
     began = time.perf_counter()
@@ -171,7 +225,9 @@ def main() -> None:
         table, quasi, sensitive = table_of(name, given.rows)
         asked = queries(table, quasi, sensitive, given.queries, given.seed)
         for called, method in methods(quasi, sensitive, name).items():
-            if given.methods and not any(called.startswith(wanted) for wanted in given.methods.split(",")):
+            if given.methods and not any(
+                called.startswith(wanted) for wanted in given.methods.split(",")
+            ):
                 continue
             try:
                 cells = line(publish(table, quasi, sensitive, method), asked)

@@ -1,9 +1,11 @@
-"""A real series: ten releases of hospital encounters, in which patients come back with other diagnoses.
+"""A real series: ten releases of hospital encounters, in which patients come back with other
+diagnoses.
 
     PHALANX_DATA=folder python experiments/global_guarantee/diabetes.py [--queries 1000]
 
-The main diagnosis (716 codes) is the sensitive attribute; all but the most frequent ones are protected. Prints sizes beside what the members demand, errors,
-suppressions and seconds of the three strategies, and how many patients plain Mondrian and m-invariance leave above 1/l.
+The main diagnosis (716 codes) is the sensitive attribute; all but the most frequent ones are
+protected. Prints sizes beside what the members demand, errors, suppressions and seconds of the
+three strategies, and how many patients plain Mondrian and m-invariance leave above 1/l.
 """
 
 import argparse
@@ -32,8 +34,14 @@ def main() -> None:
     counts = everything["diag_1"].value_counts(sort=True)
     protected = counts.filter(pl.col("count") <= FREQUENT * everything.height)["diag_1"].to_list()
     held = everything.filter(pl.col("diag_1").is_in(protected)).height
-    print(f"{everything.height} encounters of {everything['patient_nbr'].n_unique()} patients in {len(tables)} releases; {len(protected)} of {counts.height}")
-    print(f"diagnoses protected (each in at most {FREQUENT:.0%} of the encounters), which {held} encounters have\n")
+    print(
+        f"{everything.height} encounters of {everything['patient_nbr'].n_unique()} patients in"
+        f" {len(tables)} releases; {len(protected)} of {counts.height}"
+    )
+    print(
+        f"diagnoses protected (each in at most {FREQUENT:.0%} of the encounters), which {held}"
+        " encounters have\n"
+    )
     strategies = {
         "constant-ratio, k' = 10": {"strategy": "constant-ratio", "horizon": 10},
         "geometric, alpha = 2": {"strategy": "geometric"},
@@ -46,24 +54,56 @@ def main() -> None:
             for name, settings in strategies.items():
                 place = folder / f"{name}-{l}"
                 place.mkdir()
-                method = GlobalGuarantee(l=l, protect=protected, expected_later=protected, grouping="bottom-up", **settings)
-                rows.append(row(name, publish(tables, name="encounters", schema=DIABETES, method=method, to=place, queries=asked.queries)))
+                method = GlobalGuarantee(
+                    l=l,
+                    protect=protected,
+                    expected_later=protected,
+                    grouping="bottom-up",
+                    **settings,
+                )
+                rows.append(
+                    row(
+                        name,
+                        publish(
+                            tables,
+                            name="encounters",
+                            schema=DIABETES,
+                            method=method,
+                            to=place,
+                            queries=asked.queries,
+                        ),
+                    )
+                )
             print(f"### l = {l}\n\n{table_of(HEADER, rows)}\n", flush=True)
         rows = []
         for l in (2, 3):
             methods: dict[str, Method] = {
                 "Mondrian, l-diverse": Mondrian(l=l, cuts="strict"),
                 "m-invariance": MInvariance(m=l, changed="new-record", not_eligible="suppress"),
-                "global guarantee": GlobalGuarantee(l=l, protect=protected, expected_later=protected),
+                "global guarantee": GlobalGuarantee(
+                    l=l, protect=protected, expected_later=protected
+                ),
             }
             for name, method in methods.items():
                 place = folder / f"breaks-{name}-{l}"
                 place.mkdir()
-                publishing = Series("encounters", schema=DIABETES, method=method, to=place, ledger=f"sqlite:///{place}/l.db", report=False)
+                publishing = Series(
+                    "encounters",
+                    schema=DIABETES,
+                    method=method,
+                    to=place,
+                    ledger=f"sqlite:///{place}/l.db",
+                    report=False,
+                )
                 releases = [publishing.publish(table) for table in tables]
-                over, persons = above(releases, f"sqlite:///{place}/l.db", "encounters", l, protected)
+                over, persons = above(
+                    releases, f"sqlite:///{place}/l.db", "encounters", l, protected
+                )
                 rows.append([name, l, persons, over])
-        print(f"### Patients linked to a protected diagnosis with more than 1/l\n\n{table_of(['', 'l', 'patients', 'above 1/l'], rows)}")
+        print(
+            "### Patients linked to a protected diagnosis with more than"
+            f" 1/l\n\n{table_of(['', 'l', 'patients', 'above 1/l'], rows)}"
+        )
 
 
 if __name__ == "__main__":

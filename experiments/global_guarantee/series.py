@@ -1,4 +1,6 @@
-"""What the experiments share: the two series, publishing them, the sizes that members demand, and the errors of range queries."""
+"""What the experiments share: the two series, publishing them, the sizes that members demand, and
+the errors of range queries.
+"""
 
 import os
 import sys
@@ -26,15 +28,30 @@ from phalanx.series.series import Series
 
 Ints = npt.NDArray[np.int64]
 
-VAERS = Schema(identifier="vaers_id", quasi=["age", "sex", "state"], sensitive="reactions", types={"reactions": "set"})
-DIABETES = Schema(identifier="patient_nbr", quasi=["age", "gender", "race", "time_in_hospital", "num_lab_procedures"], sensitive="diag_1", missing="value")
+VAERS = Schema(
+    identifier="vaers_id",
+    quasi=["age", "sex", "state"],
+    sensitive="reactions",
+    types={"reactions": "set"},
+)
+DIABETES = Schema(
+    identifier="patient_nbr",
+    quasi=["age", "gender", "race", "time_in_hospital", "num_lab_procedures"],
+    sensitive="diag_1",
+    missing="value",
+)
 
 
 def data_file(name: str) -> Path:
-    """A file of the data folder; ends the script with one sentence and code 2 where there is none."""
+    """A file of the data folder; ends the script with one sentence and code 2 where there is
+    none.
+    """
     folder = os.environ.get("PHALANX_DATA")
     if folder is None or not (path := Path(folder, name)).is_file():
-        print(f"this experiment needs {name}: set PHALANX_DATA to the folder that holds it.", file=sys.stderr)
+        print(
+            f"this experiment needs {name}: set PHALANX_DATA to the folder that holds it.",
+            file=sys.stderr,
+        )
         raise SystemExit(2)
     return path
 
@@ -42,14 +59,25 @@ def data_file(name: str) -> Path:
 def reports() -> pl.DataFrame:
     """All reports with age and state, and the set of their reactions."""
     persons = pl.read_parquet(data_file("vaers_reports.parquet")).drop_nulls(["age_yrs", "state"])
-    reactions = pl.read_parquet(data_file("vaers_reactions.parquet")).with_columns(pl.col("symptom").cast(pl.String).str.replace_all(";", ","))
+    reactions = pl.read_parquet(data_file("vaers_reactions.parquet")).with_columns(
+        pl.col("symptom").cast(pl.String).str.replace_all(";", ",")
+    )
     sets = reactions.group_by("vaers_id").agg(reactions=pl.col("symptom").unique().sort())
-    columns = ["vaers_id", pl.col("age_yrs").floor().cast(pl.Int32).alias("age"), pl.col("sex").cast(pl.String), pl.col("state").cast(pl.String)]
+    columns = [
+        "vaers_id",
+        pl.col("age_yrs").floor().cast(pl.Int32).alias("age"),
+        pl.col("sex").cast(pl.String),
+        pl.col("state").cast(pl.String),
+    ]
     return persons.select(columns).join(sets, on="vaers_id", maintain_order="left")
 
 
-def paper_series(records: pl.DataFrame, sensitive: str, releases: int = 20, seed: int = 1) -> Iterator[pl.DataFrame]:
-    """Section 8: equal parts; each table also keeps 20 % of the one before, and 20 % of its rows then get the value of a random record."""
+def paper_series(
+    records: pl.DataFrame, sensitive: str, releases: int = 20, seed: int = 1
+) -> Iterator[pl.DataFrame]:
+    """Section 8: equal parts; each table also keeps 20 % of the one before, and 20 % of its rows
+    then get the value of a random record.
+    """
     rng = np.random.default_rng(seed)
     parts = np.array_split(rng.permutation(records.height), releases)
     table = records.clear()
@@ -67,8 +95,12 @@ def paper_series(records: pl.DataFrame, sensitive: str, releases: int = 20, seed
 
 def encounters() -> list[pl.DataFrame]:
     """The ten releases of diabetes130, one row per patient: the last encounter."""
-    rows = pl.read_parquet(data_file("diabetes130.parquet")).with_columns(pl.col("diag_1", "gender", "race", "age").cast(pl.String))
-    kept = rows.unique(["release", "patient_nbr"], keep="last", maintain_order=True).drop_nulls("diag_1")
+    rows = pl.read_parquet(data_file("diabetes130.parquet")).with_columns(
+        pl.col("diag_1", "gender", "race", "age").cast(pl.String)
+    )
+    kept = rows.unique(["release", "patient_nbr"], keep="last", maintain_order=True).drop_nulls(
+        "diag_1"
+    )
     return [kept.filter(pl.col("release") == r).select(DIABETES.columns) for r in range(1, 11)]
 
 
@@ -106,14 +138,27 @@ class Run:
 
     def mean(self, what: str) -> float:
         """A figure over the rounds, rounds without groups left out."""
-        found = [getattr(line, what) for line in self.lines if line.groups and getattr(line, what) is not None]
+        found = [
+            getattr(line, what)
+            for line in self.lines
+            if line.groups and getattr(line, what) is not None
+        ]
         return float(np.mean(found)) if found else 0.0
 
 
 def publish(
-    tables: Sequence[pl.DataFrame], *, name: str, schema: Schema, method: Method, to: Path, registry: pl.DataFrame | None = None, queries: int = 0
+    tables: Sequence[pl.DataFrame],
+    *,
+    name: str,
+    schema: Schema,
+    method: Method,
+    to: Path,
+    registry: pl.DataFrame | None = None,
+    queries: int = 0,
 ) -> Run:
-    """Publish tables in order, each checked as ``publish`` always does, and measure every release."""
+    """Publish tables in order, each checked as ``publish`` always does, and measure every
+    release.
+    """
     ledger = f"sqlite:///{to / name}.db"
     series = Series(name, schema=schema, method=method, to=to, ledger=ledger, report=False)
     published: list[Release] = []
@@ -123,7 +168,11 @@ def publish(
         began = time.perf_counter()
         published.append(series.publish(table, registry=registry))
         seconds = time.perf_counter() - began
-        lines.append(_measured(published[-1], table, schema, method, before, ledger, seconds, registry, queries))
+        lines.append(
+            _measured(
+                published[-1], table, schema, method, before, ledger, seconds, registry, queries
+            )
+        )
     tell(f"{name}: {len(published)} releases, {sum(line.seconds for line in lines):.1f} s")
     return Run(name=name, ledger=ledger, published=published, lines=lines)
 
@@ -132,7 +181,9 @@ def _memory(ledger: str, name: str, releases: int) -> Memory:
     if not releases:
         return Memory()
     with Ledger.open(ledger, create=False) as opened:
-        return Memory(releases, opened.remembered(name), opened.groups(name, releases), opened.state(name))
+        return Memory(
+            releases, opened.remembered(name), opened.groups(name, releases), opened.state(name)
+        )
 
 
 def _measured(
@@ -147,18 +198,34 @@ def _measured(
     queries: int,
 ) -> Line:
     with Ledger.open(ledger, create=False) as opened:
-        microdata = Microdata.encode(_as_published(table, schema), schema, opened.person_key(published.manifest.series), registry)
+        microdata = Microdata.encode(
+            _as_published(table, schema),
+            schema,
+            opened.person_key(published.manifest.series),
+            registry,
+        )
         mapping = opened.groups(published.manifest.series, published.number)
     average, largest, demanded, count = 0.0, 0, 0.0, 0
     if isinstance(method, GlobalGuarantee) and mapping is not None:
         sizes, demands = demanded_sizes(method, microdata, before, published, mapping)
         count = len(sizes)
         if count:
-            average, largest, demanded = float(sizes.mean()), int(sizes.max()), float(demands.mean())
-    error = relative_error(published, microdata, queries=queries, seed=7 + published.number) if queries else None
+            average, largest, demanded = (
+                float(sizes.mean()),
+                int(sizes.max()),
+                float(demands.mean()),
+            )
+    error = (
+        relative_error(published, microdata, queries=queries, seed=7 + published.number)
+        if queries
+        else None
+    )
     ends = box_ends(microdata, published.form)
     groups = Groups.of(published)
-    widths = [((high - low) / max(1, len(c.domain) - 1)) for (low, high), c in zip(ends, microdata.quasi, strict=True)]
+    widths = [
+        ((high - low) / max(1, len(c.domain) - 1))
+        for (low, high), c in zip(ends, microdata.quasi, strict=True)
+    ]
     loss = float(sum(w @ groups.sizes for w in widths) / len(widths) / groups.sizes.sum())
     suppressed = sum(published.suppressed_values.values()) + sum(published.suppressed_rows.values())
     return Line(
@@ -180,12 +247,26 @@ def _as_published(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     return to_polars(table, drop=schema.drop)
 
 
-def demanded_sizes(method: GlobalGuarantee, microdata: Microdata, before: Memory, release: Release, mapping: pl.DataFrame) -> tuple[Ints, Ints]:
-    """Of every group with a protected value: its members, and the least number of members that would do for what they demand of what it holds."""
+def demanded_sizes(
+    method: GlobalGuarantee,
+    microdata: Microdata,
+    before: Memory,
+    release: Release,
+    mapping: pl.DataFrame,
+) -> tuple[Ints, Ints]:
+    """Of every group with a protected value: its members, and the least number of members that
+    would do for what they demand of what it holds.
+    """
     making = Round(method.rules, microdata, before, Randomness.secure())
     groups = Groups.of(release).members
     names = {value: code for code, value in enumerate(making.held.names.to_list())}
-    code = np.array([names.get(value, -1) for value in ([] if groups.values is None else groups.values.to_list())], dtype=np.int64)[groups.cell_value]
+    code = np.array(
+        [
+            names.get(value, -1)
+            for value in ([] if groups.values is None else groups.values.to_list())
+        ],
+        dtype=np.int64,
+    )[groups.cell_value]
     ids = {int(i): place for place, i in enumerate(groups.ids.to_list())}
     row_of = {person: row for row, person in enumerate(making.everybody.to_list())}
     members: list[list[int]] = [[] for _ in range(len(groups))]
@@ -193,21 +274,35 @@ def demanded_sizes(method: GlobalGuarantee, microdata: Microdata, before: Memory
         if group > 0:
             members[ids[group]].append(row_of[person])
     demands = making.demands
-    own = [dict(zip(demands.value[a:b].tolist(), demands.ratio[a:b].tolist(), strict=True)) for a, b in zip(demands.starts, demands.starts[1:], strict=False)]
+    own = [
+        dict(zip(demands.value[a:b].tolist(), demands.ratio[a:b].tolist(), strict=True))
+        for a, b in zip(demands.starts, demands.starts[1:], strict=False)
+    ]
     need: dict[int, float] = {}
     for cell in np.flatnonzero(code >= 0).tolist():
-        g, value, count = int(groups.cell_group[cell]), int(code[cell]), int(groups.cell_count[cell])
+        g, value, count = (
+            int(groups.cell_group[cell]),
+            int(code[cell]),
+            int(groups.cell_count[cell]),
+        )
         asked = max(own[row].get(value, float(demands.base[value])) for row in members[g])
         need[g] = max(need.get(g, float(method.least)), count * asked)
     which = np.array(sorted(need), dtype=np.int64)
-    return np.array([len(members[g]) for g in which], dtype=np.int64), np.ceil(np.array([need[int(g)] for g in which])).astype(np.int64)
+    return np.array([len(members[g]) for g in which], dtype=np.int64), np.ceil(
+        np.array([need[int(g)] for g in which])
+    ).astype(np.int64)
 
 
-def relative_error(release: Release, microdata: Microdata, *, queries: int, seed: int, share: float = 0.1) -> float:
-    """The average of |actual - estimate| / actual, in per cent, over random range queries: how many rows in a box of quasi-identifiers hold one of some values.
+def relative_error(
+    release: Release, microdata: Microdata, *, queries: int, seed: int, share: float = 0.1
+) -> float:
+    """The average of |actual - estimate| / actual, in per cent, over random range queries: how many
+    rows in a box of quasi-identifiers hold one of some values.
 
-    Each query asks for a share ``share`` of the domain of every quasi-identifier and of the sensitive values, as in the workload of the m-invariance paper that
-    this one follows; queries that no row meets are drawn again. A group counts by the part of its box that lies in the query's.
+    Each query asks for a share ``share`` of the domain of every quasi-identifier and of the
+    sensitive values, as in the workload of the m-invariance paper that this one follows; queries
+    that no row meets are drawn again. A group counts by the part of its box that lies in the
+    query's.
     """
     rng = np.random.default_rng(seed)
     groups = Groups.of(release).members
@@ -223,13 +318,21 @@ def relative_error(release: Release, microdata: Microdata, *, queries: int, seed
         inside = np.ones(microdata.rows, dtype=bool)
         for column, (low, high) in zip(columns, ranges, strict=True):
             inside &= (column.codes >= low) & (column.codes <= high)
-        actual = len(np.unique(held[0][met & inside[held[0]]])) if microdata.sensitive.domain.type != "set" else int((met & inside[held[0]]).sum())
+        actual = (
+            len(np.unique(held[0][met & inside[held[0]]]))
+            if microdata.sensitive.domain.type != "set"
+            else int((met & inside[held[0]]).sum())
+        )
         if not actual:
             continue
         weight = np.ones(len(groups))
         for (first, last), (low, high) in zip(ends, ranges, strict=True):
-            weight *= np.maximum(np.minimum(last, high) - np.maximum(first, low) + 1, 0) / (last - first + 1)
-        estimate = float((weight[groups.cell_group] * groups.cell_count * asked[groups.cell_value]).sum())
+            weight *= np.maximum(np.minimum(last, high) - np.maximum(first, low) + 1, 0) / (
+                last - first + 1
+            )
+        estimate = float(
+            (weight[groups.cell_group] * groups.cell_count * asked[groups.cell_value]).sum()
+        )
         errors.append(abs(actual - estimate) / actual)
     return 100 * float(np.mean(errors))
 
@@ -247,7 +350,9 @@ def _held(microdata: Microdata, values: Sequence[Any]) -> tuple[Ints, Ints]:
             if value in place:
                 pairs.setdefault(index, []).append(place[value])
     else:
-        pairs = {i: [place[value]] for i, value in enumerate(domain.values.to_list()) if value in place}
+        pairs = {
+            i: [place[value]] for i, value in enumerate(domain.values.to_list()) if value in place
+        }
     rows, found = [], []
     for row, code in enumerate(microdata.sensitive.codes.tolist()):
         for value in pairs.get(code, ()):

@@ -1,4 +1,5 @@
-"""Cuts of least width beside cuts at medians, for k = 10 alone and with l and t: groups, widths and seconds.
+"""Cuts of least width beside cuts at medians, for k = 10 alone and with l and t: groups, widths and
+seconds.
 
     PHALANX_DATA=folder python experiments/knowing_the_method/cuts.py
 

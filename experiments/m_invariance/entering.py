@@ -1,16 +1,23 @@
-"""How few counterfeits can be had where nothing is filled: the census series by counts alone, with several ways for newcomers to enter signatures.
+"""How few counterfeits can be had where nothing is filled: the census series by counts alone, with
+several ways for newcomers to enter signatures.
 
-    PHALANX_DATA=FOLDER python experiments/m_invariance/entering.py [--seeds 6] [--releases 20] [--first 150000] [--replaced 5000] [--m 10]
+    PHALANX_DATA=FOLDER python experiments/m_invariance/entering.py [--seeds 6] [--releases 20]
+    [--first 150000] [--replaced 5000] [--m 10]
 
-Who leaves is drawn, so that the number of persons of each signature and value is all that is needed: a release takes milliseconds. Every way looks at nothing but
-the newcomers of each value, the signatures, and the most persons of any value in each, as exactness asks. Prints, over the seeds, the counterfeits of the last
-release (mean, least, most), those under signatures of the first release and under later ones, the signatures, and the newcomers who fitted into none.
+Who leaves is drawn, so that the number of persons of each signature and value is all that is
+needed: a release takes milliseconds. Every way looks at nothing but the newcomers of each value,
+the signatures, and the most persons of any value in each, as exactness asks. Prints, over the
+seeds, the counterfeits of the last release (mean, least, most), those under signatures of the first
+release and under later ones, the signatures, and the newcomers who fitted into none.
 
-*largest first* is the package's. *in proportion*: in twenty rounds, each signature a twentieth of its share, then largest first. *fewest left over*: a linear program
-that leaves the fewest newcomers over, rounded down, then largest first. *least spread*: the same, where a set costs what it adds to the root of a signature's size.
-*half of each*: the signatures of release 1 take half of what they may, so that there are more of middling size; newcomers enter as by *least spread*.
+*largest first* is the package's. *in proportion*: in twenty rounds, each signature a twentieth of
+its share, then largest first. *fewest left over*: a linear program that leaves the fewest newcomers
+over, rounded down, then largest first. *least spread*: the same, where a set costs what it adds to
+the root of a signature's size. *half of each*: the signatures of release 1 take half of what they
+may, so that there are more of middling size; newcomers enter as by *least spread*.
 
-The last line is no way but a floor: the counterfeits if every value were in one signature only, whose values all are equally frequent.
+The last line is no way but a floor: the counterfeits if every value were in one signature only,
+whose values all are equally frequent.
 """
 
 import argparse
@@ -52,7 +59,9 @@ def largest_first(signatures: list[Signature], members: Ints, left: Ints, m: int
     return sets
 
 
-def in_proportion(signatures: list[Signature], members: Ints, left: Ints, m: int, rounds: int = 20) -> Ints:
+def in_proportion(
+    signatures: list[Signature], members: Ints, left: Ints, m: int, rounds: int = 20
+) -> Ints:
     sets, sizes = np.zeros(len(signatures), dtype=np.int64), np.array([len(s) for s in signatures])
     share = left.sum() * members / (members * sizes).sum()
     for turn in range(1, rounds + 1):
@@ -62,20 +71,31 @@ def in_proportion(signatures: list[Signature], members: Ints, left: Ints, m: int
     return sets + largest_first(signatures, members, left, m)
 
 
-def by_program(signatures: list[Signature], members: Ints, left: Ints, m: int, price: float | None) -> Ints:
+def by_program(
+    signatures: list[Signature], members: Ints, left: Ints, m: int, price: float | None
+) -> Ints:
     """``price``: what it costs to leave a newcomer over; None where only their number counts."""
     holds = np.zeros((len(left), len(signatures)))
     for b, signature in enumerate(signatures):
         holds[list(signature), b] = 1
     sizes = holds.sum(axis=0)
-    limits, room = np.vstack([holds, sizes - m * holds]), np.concatenate([left, left.sum() - m * left])
+    limits, room = (
+        np.vstack([holds, sizes - m * holds]),
+        np.concatenate([left, left.sum() - m * left]),
+    )
     found = left.sum() * members / (members * sizes).sum()
     for _ in range(1 if price is None else 4):
-        cost = -1.0 if price is None else 1 / (np.sqrt(members + found) + np.sqrt(members) + 0.5) - price
+        cost = (
+            -1.0
+            if price is None
+            else 1 / (np.sqrt(members + found) + np.sqrt(members) + 0.5) - price
+        )
         found = linprog(sizes * cost, A_ub=limits, b_ub=room, bounds=(0, None), method="highs").x
     sets = np.floor(found + 1e-9).astype(np.int64)
     left -= (holds @ sets).astype(np.int64)
-    while left.sum() and m * left.max() > left.sum():  # rounding down may have made a value too frequent
+    while (
+        left.sum() and m * left.max() > left.sum()
+    ):  # rounding down may have made a value too frequent
         without = [b for b in np.flatnonzero(sets) if int(left.argmax()) not in signatures[b]]
         least = min(without, key=lambda b: int(members[b]))
         sets[least] += take(left, signatures[least], -1)
@@ -117,20 +137,28 @@ class Publication:
     def arrive(self, new: Ints, m: int, enter: Enter, part: float) -> int:
         signatures, left = list(self.persons), new.copy()
         if signatures:
-            sets = enter(signatures, np.array([each.max() for each in self.persons.values()]), left, m)
+            sets = enter(
+                signatures, np.array([each.max() for each in self.persons.values()]), left, m
+            )
             for signature, more in zip(signatures, sets, strict=True):
                 self.persons[signature] = self.persons[signature] + int(more)
         over = int(left.sum())
         for signature, more in assigned(left, m, part if not signatures else 1).items():
-            self.persons[signature] = self.persons.get(signature, np.zeros(len(signature), dtype=np.int64)) + more
+            self.persons[signature] = (
+                self.persons.get(signature, np.zeros(len(signature), dtype=np.int64)) + more
+            )
         return over
 
     def counterfeits(self) -> Ints:
-        return np.array([len(each) * each.max() - each.sum() for each in self.persons.values()], dtype=np.int64)
+        return np.array(
+            [len(each) * each.max() - each.sum() for each in self.persons.values()], dtype=np.int64
+        )
 
 
 def run(codes: Ints, asked: argparse.Namespace, seed: int, enter: Enter, part: float) -> list[int]:
-    """Counterfeits of the last release, those under signatures of the first release, and under later ones; signatures; newcomers that fitted into none."""
+    """Counterfeits of the last release, those under signatures of the first release, and under
+    later ones; signatures; newcomers that fitted into none.
+    """
     rng = np.random.default_rng(seed)
     pool, values = codes[rng.permutation(len(codes))], int(codes.max()) + 1
     publication = Publication()
@@ -138,17 +166,30 @@ def run(codes: Ints, asked: argparse.Namespace, seed: int, enter: Enter, part: f
     at_first, at, over = len(publication.persons), asked.first, 0
     for _ in range(asked.releases - 1):
         publication.leave(asked.replaced, rng)
-        over += publication.arrive(np.bincount(pool[at : at + asked.replaced], minlength=values), asked.m, enter, part)
+        over += publication.arrive(
+            np.bincount(pool[at : at + asked.replaced], minlength=values), asked.m, enter, part
+        )
         at += asked.replaced
     found = publication.counterfeits()
-    return [int(found.sum()), int(found[:at_first].sum()), int(found[at_first:].sum()), len(publication.persons), over // (asked.releases - 1)]
+    return [
+        int(found.sum()),
+        int(found[:at_first].sum()),
+        int(found[at_first:].sum()),
+        len(publication.persons),
+        over // (asked.releases - 1),
+    ]
 
 
 def floor(codes: Ints, asked: argparse.Namespace) -> float:
-    """How far the largest of m normal numbers is above their mean, m times, for the spread that those who left make in each value."""
+    """How far the largest of m normal numbers is above their mean, m times, for the spread that
+    those who left make in each value.
+    """
     largest = np.random.default_rng(0).standard_normal((200_000, asked.m)).max(axis=1).mean()
     stays = 1 - asked.replaced / asked.first
-    there = [(asked.first, stays ** (asked.releases - 1)), *((asked.replaced, stays**age) for age in range(asked.releases - 1))]
+    there = [
+        (asked.first, stays ** (asked.releases - 1)),
+        *((asked.replaced, stays**age) for age in range(asked.releases - 1)),
+    ]
     spread = sum(n * p * (1 - p) for n, p in there) / len(codes)
     return float(largest * np.sqrt(spread * np.bincount(codes)).sum())
 
@@ -163,20 +204,55 @@ WAYS: dict[str, tuple[Enter, float]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, value in (("seeds", 6), ("releases", 20), ("first", 150_000), ("replaced", 5_000), ("m", 10)):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name, value in (
+        ("seeds", 6),
+        ("releases", 20),
+        ("first", 150_000),
+        ("replaced", 5_000),
+        ("m", 10),
+    ):
         parser.add_argument(f"--{name}", type=int, default=value)
     asked = parser.parse_args()
-    codes = pl.read_parquet(common.data_file("acs2018_occsal.parquet"))["occupation50"].cast(pl.String).rank("dense").to_numpy().astype(np.int64) - 1
+    codes = (
+        pl.read_parquet(common.data_file("acs2018_occsal.parquet"))["occupation50"]
+        .cast(pl.String)
+        .rank("dense")
+        .to_numpy()
+        .astype(np.int64)
+        - 1
+    )
     rows = []
     for name, (enter, part) in WAYS.items():
         found = np.array([run(codes, asked, seed, enter, part) for seed in range(asked.seeds)])
         total, *rest = found.mean(axis=0)
-        rows.append((name, f"{total:.0f}", f"{found[:, 0].min()} to {found[:, 0].max()}", f"{total / asked.first:.1%}", *(f"{x:.0f}" for x in rest)))
+        rows.append(
+            (
+                name,
+                f"{total:.0f}",
+                f"{found[:, 0].min()} to {found[:, 0].max()}",
+                f"{total / asked.first:.1%}",
+                *(f"{x:.0f}" for x in rest),
+            )
+        )
     least = floor(codes, asked)
     rows.append(("floor", f"{least:.0f}", "", f"{least / asked.first:.1%}", "", "", "", ""))
-    header = ("newcomers enter", "counterfeits", "of the runs", "of the rows", "signatures of release 1", "later ones", "signatures", "left over a release")
-    print(f"### Release {asked.releases} by counts, m = {asked.m}, {asked.seeds} runs\n\n{common.table_of(header, rows)}")
+    header = (
+        "newcomers enter",
+        "counterfeits",
+        "of the runs",
+        "of the rows",
+        "signatures of release 1",
+        "later ones",
+        "signatures",
+        "left over a release",
+    )
+    print(
+        f"### Release {asked.releases} by counts, m = {asked.m}, {asked.seeds}"
+        f" runs\n\n{common.table_of(header, rows)}"
+    )
 
 
 if __name__ == "__main__":

@@ -1,15 +1,18 @@
-"""What regions gain and cost: series published with new persons cut into 1 to 1,000 regions, and into as many as "auto" makes.
+"""What regions gain and cost: series published with new persons cut into 1 to 1,000 regions, and
+into as many as "auto" makes.
 
-    PHALANX_DATA=FOLDER python experiments/m_invariance/regions.py [--series acs] [--sensitive income50]
+    PHALANX_DATA=FOLDER python experiments/m_invariance/regions.py [--series acs] [--sensitive
+    income50]
         [--m 4] [--regions 1 auto 16 1000] [--releases 20]
     PHALANX_DATA=FOLDER python experiments/m_invariance/regions.py --series adult --m 5 --releases 3
 
-Series: ``acs`` (the paper's own on ``acs2018_occsal``), ``panel`` (``rwm5yr``), ``made-up`` (values depend on
-quasi-identifiers), and ``adult`` (6,000 rows, 500 replaced, occupation), for
-which alone the learner of a series is played, as it needs every group that may host a person. Loss and the median
-error of 500 COUNT queries (theta = 10 %) are those of the first and of the last release, counterfeits counted as an
-analyst would; *learned*: how often the learner names the value of a person rightly. Releases are made by the method
-itself and not checked from files. Prints a Markdown table; progress goes to the standard error.
+Series: ``acs`` (the paper's own on ``acs2018_occsal``), ``panel`` (``rwm5yr``), ``made-up`` (values
+depend on quasi-identifiers), and ``adult`` (6,000 rows, 500 replaced, occupation), for which alone
+the learner of a series is played, as it needs every group that may host a person. Loss and the
+median error of 500 COUNT queries (theta = 10 %) are those of the first and of the last release,
+counterfeits counted as an analyst would; *learned*: how often the learner names the value of a
+person rightly. Releases are made by the method itself and not checked from files. Prints a Markdown
+table; progress goes to the standard error.
 """
 
 import argparse
@@ -132,7 +135,10 @@ def line(case: Case, m: int, regions: int | str) -> tuple[Any, ...]:
         draft = method.publish(microdata, memory, Randomness.secure())
         seconds.append(time.perf_counter() - began)
         common.tell(f"{case.name}, m = {m}, regions = {regions}: release {number}")
-        tables = {name: pl.concat([*([memory.tables[name]] if name in memory.tables else []), new]) for name, new in draft.remember.items()}
+        tables = {
+            name: pl.concat([*([memory.tables[name]] if name in memory.tables else []), new])
+            for name, new in draft.remember.items()
+        }
         mapping = pl.DataFrame({"person": microdata.persons, "group": draft.groups})
         mapping = mapping.filter(pl.col("group") > 0)
         memory = Memory(number, {**memory.tables, **tables}, mapping)
@@ -170,7 +176,9 @@ def learned(published: Sequence[tuple[Form, Microdata, Any]]) -> tuple[str, str]
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("--series", choices=SERIES, action="append")
     arguments.add_argument("--sensitive", choices=acs.SENSITIVE, action="append")
     arguments.add_argument("--m", type=int, nargs="+", default=ALL_M)

@@ -1,4 +1,6 @@
-"""What the two experiments share: where the data is, publishing a list of tables as a series, attacking it, and asking it for counts."""
+"""What the two experiments share: where the data is, publishing a list of tables as a series,
+attacking it, and asking it for counts.
+"""
 
 import os
 import sys
@@ -29,16 +31,25 @@ Ints = npt.NDArray[np.int64]
 
 
 def data_file(name: str) -> Path:
-    """A file of the data folder; ends the script with one sentence and code 2 where there is none."""
+    """A file of the data folder; ends the script with one sentence and code 2 where there is
+    none.
+    """
     folder = os.environ.get("PHALANX_DATA")
     if folder is None or not (path := Path(folder, name)).is_file():
-        print(f"this experiment needs {name}: set PHALANX_DATA to the folder that holds it.", file=sys.stderr)
+        print(
+            f"this experiment needs {name}: set PHALANX_DATA to the folder that holds it.",
+            file=sys.stderr,
+        )
         raise SystemExit(2)
     return path
 
 
-def replaced(pool: pl.DataFrame, first: int, each: int, releases: int, seed: int) -> Iterator[pl.DataFrame]:
-    """The paper's series: ``first`` random rows; then ``each`` random rows leave for good at every release and as many arrive for the first time."""
+def replaced(
+    pool: pl.DataFrame, first: int, each: int, releases: int, seed: int
+) -> Iterator[pl.DataFrame]:
+    """The paper's series: ``first`` random rows; then ``each`` random rows leave for good at every
+    release and as many arrive for the first time.
+    """
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(pool.height)
     present, waiting = shuffled[:first], shuffled[first:]
@@ -66,7 +77,11 @@ class Run:
     def groups(self) -> Evidence:
         """Who was published in which group, as the ledger has it."""
         with Ledger.open(self.ledger, create=False) as ledger:
-            found = {p.number: mapping for p in self.published if (mapping := ledger.groups(self.name, p.number)) is not None}
+            found = {
+                p.number: mapping
+                for p in self.published
+                if (mapping := ledger.groups(self.name, p.number)) is not None
+            }
         return Evidence(groups=found)
 
     def microdata(self, table: pl.DataFrame, schema: Schema) -> Microdata:
@@ -75,8 +90,12 @@ class Run:
             return Microdata.encode(table, schema, ledger.person_key(self.name))
 
 
-def publish(tables: Sequence[pl.DataFrame], *, name: str, schema: Schema, method: Method, to: Path) -> Run:
-    """Publish tables in order, each checked as ``publish`` always does; a line per release goes to the standard error."""
+def publish(
+    tables: Sequence[pl.DataFrame], *, name: str, schema: Schema, method: Method, to: Path
+) -> Run:
+    """Publish tables in order, each checked as ``publish`` always does; a line per release goes to
+    the standard error.
+    """
     ledger = f"sqlite:///{to / name}.db"
     series = Series(name, schema=schema, method=method, to=to, ledger=ledger, report=False)
     published = []
@@ -87,20 +106,33 @@ def publish(tables: Sequence[pl.DataFrame], *, name: str, schema: Schema, method
 
 
 def vulnerable(run: Run) -> int:
-    """Persons with one candidate left for whoever knows everybody's group in every release; no fewer are vulnerable by Lemma 1, which knows boxes only."""
+    """Persons with one candidate left for whoever knows everybody's group in every release; no
+    fewer are vulnerable by Lemma 1, which knows boxes only.
+    """
     return Intersection(view="person").attack(run.releases, run.groups()).exposed
 
 
-def vulnerable_by_box(run: Run, tables: Sequence[pl.DataFrame], schema: Schema, *, at_most: int) -> tuple[int, int]:
-    """Lemma 1 itself, among (at most so many of) those with one candidate by group, the only ones who can have one by box: (vulnerable, of how many)."""
+def vulnerable_by_box(
+    run: Run, tables: Sequence[pl.DataFrame], schema: Schema, *, at_most: int
+) -> tuple[int, int]:
+    """Lemma 1 itself, among (at most so many of) those with one candidate by group, the only ones
+    who can have one by box: (vulnerable, of how many).
+    """
     evidence = run.groups()
     by_person = Intersection(view="person").attack(run.releases, evidence).per_person
     suspects = by_person.filter(pl.col("exposed")).sort("person").head(at_most).select("person")
-    encoded = {p.number: run.microdata(table, schema) for p, table in zip(run.published, tables, strict=True)}
+    encoded = {
+        p.number: run.microdata(table, schema)
+        for p, table in zip(run.published, tables, strict=True)
+    }
     some = {number: m.take(_rows(m, suspects)) for number, m in encoded.items()}
     present = [r for r in run.releases if some[r.number].rows]
     few = {n: g.join(suspects, on="person", how="semi") for n, g in evidence.groups.items()}
-    return (Intersection(view="box").attack(present, Evidence(groups=few, microdata=some)).exposed if present else 0), suspects.height
+    return (
+        Intersection(view="box").attack(present, Evidence(groups=few, microdata=some)).exposed
+        if present
+        else 0
+    ), suspects.height
 
 
 def _rows(microdata: Microdata, persons: pl.DataFrame) -> Ints:
@@ -108,22 +140,43 @@ def _rows(microdata: Microdata, persons: pl.DataFrame) -> Ints:
     return everybody.join(persons, on="person", how="semi")["row"].to_numpy().astype(np.int64)
 
 
-def workload_error(release: Release | Form, microdata: Microdata, *, theta: float, queries: int, seed: int, about: str | None = None) -> float:
-    """The median of |actual - estimate| / actual over random COUNT queries, whose ranges are |A| theta^(1/(d+1)) values long on every attribute (Section 5.3).
+def workload_error(
+    release: Release | Form,
+    microdata: Microdata,
+    *,
+    theta: float,
+    queries: int,
+    seed: int,
+    about: str | None = None,
+) -> float:
+    """The median of |actual - estimate| / actual over random COUNT queries, whose ranges are |A|
+    theta^(1/(d+1)) values long on every attribute (Section 5.3).
 
-    A group contributes (rows - counterfeits) * share of its box inside the query's box * share of its rows whose sensitive value qualifies. Boxes are
-    measured in values of the domain. A length between two whole numbers is one of them at random, so that the expected selectivity stays theta; queries
-    that nobody meets are drawn again. With ``about`` only that quasi-identifier and the sensitive attribute are asked for, the others are free.
+    A group contributes (rows - counterfeits) * share of its box inside the query's box * share of
+    its rows whose sensitive value qualifies. Boxes are measured in values of the domain. A length
+    between two whole numbers is one of them at random, so that the expected selectivity stays
+    theta; queries that nobody meets are drawn again. With ``about`` only that quasi-identifier and
+    the sensitive attribute are asked for, the others are free.
     """
     rng = np.random.default_rng(seed)
     groups = Groups.of(release)
     ends, columns = box_ends(microdata, _form(release)), [*microdata.quasi, microdata.sensitive]
     asked = [about in (None, name) for name in microdata.schema.quasi] + [True]
-    code_of = {value: code for code, value in enumerate(microdata.sensitive.domain.values.to_list())}
-    sensitive = np.array([code_of.get(value, -1) for value in ([] if groups.values is None else groups.values.to_list())])[groups.cell_value]
+    code_of = {
+        value: code for code, value in enumerate(microdata.sensitive.domain.values.to_list())
+    }
+    sensitive = np.array(
+        [
+            code_of.get(value, -1)
+            for value in ([] if groups.values is None else groups.values.to_list())
+        ]
+    )[groups.cell_value]
     errors: list[float] = []
     while len(errors) < queries:
-        ranges = [_range(len(c.domain), theta ** (1 / len(columns)) if yes else 1.0, rng) for c, yes in zip(columns, asked, strict=True)]
+        ranges = [
+            _range(len(c.domain), theta ** (1 / len(columns)) if yes else 1.0, rng)
+            for c, yes in zip(columns, asked, strict=True)
+        ]
         met = np.ones(microdata.rows, dtype=bool)
         for column, (low, high), yes in zip(columns, ranges, asked, strict=True):
             if yes:
@@ -132,26 +185,39 @@ def workload_error(release: Release | Form, microdata: Microdata, *, theta: floa
             continue
         share = (groups.sizes - groups.counterfeits).astype(np.float64)
         for (first, last), (low, high) in zip(ends, ranges, strict=False):
-            share *= np.maximum(np.minimum(last, high) - np.maximum(first, low) + 1, 0) / (last - first + 1)
+            share *= np.maximum(np.minimum(last, high) - np.maximum(first, low) + 1, 0) / (
+                last - first + 1
+            )
         low, high = ranges[-1]
-        qualify = np.bincount(groups.cell_group, weights=groups.cell_count * ((sensitive >= low) & (sensitive <= high)), minlength=len(groups))
+        qualify = np.bincount(
+            groups.cell_group,
+            weights=groups.cell_count * ((sensitive >= low) & (sensitive <= high)),
+            minlength=len(groups),
+        )
         errors.append(abs(actual - float((share * qualify / groups.sizes).sum())) / actual)
     return float(np.median(errors))
 
 
 def _range(size: int, part: float, rng: np.random.Generator) -> tuple[int, int]:
-    """The first and last code of a random range that covers on average this part of a domain, and one value at least."""
+    """The first and last code of a random range that covers on average this part of a domain, and
+    one value at least.
+    """
     length = max(1, int(size * part + rng.random() * (part < 1)))
     first = int(rng.integers(0, size - length + 1))
     return first, first + length - 1
 
 
 def loss(release: Release | Form, microdata: Microdata) -> float:
-    """The mean width of real rows' intervals, as a share of each quasi-identifier's domain (the normalized certainty penalty)."""
+    """The mean width of real rows' intervals, as a share of each quasi-identifier's domain (the
+    normalized certainty penalty).
+    """
     groups = Groups.of(release)
     real = groups.sizes - groups.counterfeits
     widths = [
-        (last - first) / max(len(column.domain) - 1, 1) for column, (first, last) in zip(microdata.quasi, box_ends(microdata, _form(release)), strict=True)
+        (last - first) / max(len(column.domain) - 1, 1)
+        for column, (first, last) in zip(
+            microdata.quasi, box_ends(microdata, _form(release)), strict=True
+        )
     ]
     return float(sum((width * real).sum() for width in widths) / (len(widths) * real.sum()))
 

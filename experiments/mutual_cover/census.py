@@ -1,4 +1,6 @@
-"""The paper's own table, how a draft of it is made, and what linkage discloses of one, for the scripts beside this one."""
+"""The paper's own table, how a draft of it is made, and what linkage discloses of one, for the
+scripts beside this one.
+"""
 
 import math
 import os
@@ -50,7 +52,9 @@ def census() -> pl.DataFrame:
 
 @cache
 def microdata() -> Microdata:
-    """The table with the paper's quasi-identifiers; codes of categories are numbers in it, and are taken for numbers as in the authors' program."""
+    """The table with the paper's quasi-identifiers; codes of categories are numbers in it, and are
+    taken for numbers as in the authors' program.
+    """
     return Microdata.encode(census(), Schema(quasi=QUASI, sensitive=SENSITIVE))
 
 
@@ -72,7 +76,9 @@ def publish(method: Method, seed: int) -> Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class Diverse(MutualCover):
-    """Mutual cover in groups whose sensitive values are diverse, as in the paper. No option of the method, as it protects nothing (``known_method.py``)."""
+    """Mutual cover in groups whose sensitive values are diverse, as in the paper. No option of the
+    method, as it protects nothing (``known_method.py``).
+    """
 
     l: Number = 10
     diversity: Diversity = "frequency"
@@ -80,15 +86,23 @@ class Diverse(MutualCover):
     def _groups(self, microdata: Microdata, distances: list[Distance]) -> Ints:
         rule = replace(self._mondrian, l=self.l, diversity=self.diversity, cuts="strict")
         cutter = partial(cover_cuts.cut, math.ceil(1 / exact(self.delta, "delta")))
-        more: dict[str, Any] = {} if self.grouping == "mondrian" else {"cutter": cutter, "places": [distance.line for distance in distances]}
-        return partition(rule, microdata.quasi, microdata.sensitive, of=microdata.schema.sensitive, **more)
+        more: dict[str, Any] = (
+            {}
+            if self.grouping == "mondrian"
+            else {"cutter": cutter, "places": [distance.line for distance in distances]}
+        )
+        return partition(
+            rule, microdata.quasi, microdata.sensitive, of=microdata.schema.sensitive, **more
+        )
 
     def parameters(self) -> dict[str, Any]:
         return super().parameters() | {"l": plain(self.l), "diversity": self.diversity}
 
 
 class Cover(Diverse):
-    """Mutual cover that solves its tables once for all drafts: they follow from the table and the parameters, and nothing of them is random."""
+    """Mutual cover that solves its tables once for all drafts: they follow from the table and the
+    parameters, and nothing of them is random.
+    """
 
     def _maker(self, microdata: Microdata, distances: list[Distance]) -> Any:
         return _Solved(str(self.parameters()), super()._maker(microdata, distances))
@@ -117,24 +131,58 @@ _TABLES: dict[str, Tables] = {}
 
 
 def rows_of(draft: Draft) -> Ints:
-    """What every row of the table published, in the order of the table, shape (n, d); of a perturbed form."""
+    """What every row of the table published, in the order of the table, shape (n, d); of a
+    perturbed form.
+    """
     return draft.form.table.select(QUASI).to_numpy().astype(np.int64)[draft.groups - 1]
 
 
-def attacked(adversary: Any, form: Form, rows: Ints | None = None, outputs: OutputTables | None = None, method: dict[str, Any] | None = None) -> Attack:
-    """What an adversary makes of one release, given the table, which row is whose (``rows``, from 1) and the tables it was drawn from."""
-    said = {"series": "census", "number": 1, "method": method or {}, "guarantees": [], "boxes": "tight", "files": [], **form.manifest_fields()}
-    manifest = Manifest(form=form.kind, attributes=list(form.attributes), rows=form.rows, groups=form.groups, counterfeits=0, **said)
-    evidence = Evidence(microdata={1: microdata()}, rows={} if rows is None else {1: rows}, outputs={} if outputs is None else {1: outputs})
+def attacked(
+    adversary: Any,
+    form: Form,
+    rows: Ints | None = None,
+    outputs: OutputTables | None = None,
+    method: dict[str, Any] | None = None,
+) -> Attack:
+    """What an adversary makes of one release, given the table, which row is whose (``rows``, from
+    1) and the tables it was drawn from.
+    """
+    said = {
+        "series": "census",
+        "number": 1,
+        "method": method or {},
+        "guarantees": [],
+        "boxes": "tight",
+        "files": [],
+        **form.manifest_fields(),
+    }
+    manifest = Manifest(
+        form=form.kind,
+        attributes=list(form.attributes),
+        rows=form.rows,
+        groups=form.groups,
+        counterfeits=0,
+        **said,
+    )
+    evidence = Evidence(
+        microdata={1: microdata()},
+        rows={} if rows is None else {1: rows},
+        outputs={} if outputs is None else {1: outputs},
+    )
     return adversary.attack([Release(manifest, form, Path("nowhere"))], evidence)
 
 
 def disclosures(form: Form, rows: Ints | None = None, sample: int | None = None) -> Floats:
-    """Identity and attribute disclosure at every P_match, shape (2, 6); ends the script where mutual cover left a row as it was."""
+    """Identity and attribute disclosure at every P_match, shape (2, 6); ends the script where
+    mutual cover left a row as it was.
+    """
     found = attacked(Linkage(sample=sample), form, rows)
     at = [found.at(p) for p in P_MATCH]
     if isinstance(form, Perturbed) and at[-1].identity != 0:
-        sys.exit(f"Identity disclosure at P = 1 is {at[-1].identity} and must be 0: somebody's row was published as it was.")
+        sys.exit(
+            f"Identity disclosure at P = 1 is {at[-1].identity} and must be 0: somebody's row was"
+            " published as it was."
+        )
     return np.array([[a.identity for a in at], [a.attribute for a in at]])
 
 

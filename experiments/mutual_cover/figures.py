@@ -1,14 +1,20 @@
-"""Figures 5 to 10 of the paper, by the paper's algorithm and by ours, each beside what the paper says of it.
+"""Figures 5 to 10 of the paper, by the paper's algorithm and by ours, each beside what the paper
+says of it.
 
-    PHALANX_DATA=folder python experiments/mutual_cover/figures.py [--runs 10] [--queries 1000] [--plots folder]
+    PHALANX_DATA=folder python experiments/mutual_cover/figures.py [--runs 10] [--queries 1000]
+    [--plots folder]
 
-*The paper's way*: groups by Mondrian's widest attribute, every attribute drawn by itself, rows that came out unchanged are changed afterwards. *Ours*: the defaults.
-Five numbers in a cell are the least, the quartiles and the greatest of the runs.
+*The paper's way*: groups by Mondrian's widest attribute, every attribute drawn by itself, rows that
+came out unchanged are changed afterwards. *Ours*: the defaults. Five numbers in a cell are the
+least, the quartiles and the greatest of the runs.
 
-ILoss (Xiao & Tao 2006) of an interval is (number of the domain's values in it - 1) / (size of the domain); of a value that was replaced by another, by how many
-values of the domain they are apart, over its size. Both are summed over attributes, and are means over rows. Every run is asked the same queries: four random
-attributes; of age and hours a comparison (=, ≠, >, ≥, <, ≤) with a random value of the domain, of all others one random value. Whoever selects nobody is drawn again.
-Intervals answer as if the domain's values were spread evenly in them; of two tables a row stands for the mean salary of its bucket.
+ILoss (Xiao & Tao 2006) of an interval is (number of the domain's values in it - 1) / (size of the
+domain); of a value that was replaced by another, by how many values of the domain they are apart,
+over its size. Both are summed over attributes, and are means over rows. Every run is asked the same
+queries: four random attributes; of age and hours a comparison (=, ≠, >, ≥, <, ≤) with a random
+value of the domain, of all others one random value. Whoever selects nobody is drawn again.
+Intervals answer as if the domain's values were spread evenly in them; of two tables a row stands
+for the mean salary of its bucket.
 """
 
 import argparse
@@ -19,7 +25,16 @@ from pathlib import Path
 
 import numpy as np
 from census import P_MATCH, Cover, Floats, disclosures, publish, rows_of, show
-from measures import cost, errors_of_buckets, errors_of_intervals, errors_of_rows, loss_of_intervals, loss_of_rows, loss_of_tables, queries
+from measures import (
+    cost,
+    errors_of_buckets,
+    errors_of_intervals,
+    errors_of_rows,
+    loss_of_intervals,
+    loss_of_rows,
+    loss_of_tables,
+    queries,
+)
 from plots import Panel, boxes
 
 from phalanx.methods.anatomy.method import Anatomy
@@ -42,7 +57,9 @@ class Runs:
     loss: Floats
     cost: Floats
     tables: float
-    """ILoss as the random output tables have it, before rows that came out unchanged are changed."""
+    """ILoss as the random output tables have it, before rows that came out unchanged are
+    changed.
+    """
     errors: Floats
     """Shape (runs, queries)."""
 
@@ -69,7 +86,11 @@ def middle(values: Floats) -> float:
 
 def verdict(claim: str, held: dict[str, bool]) -> None:
     """The paper's claim, and of which way it holds."""
-    print(f'The paper: "{claim}" ' + "; ".join(f"{way}: {'holds' if yes else 'does not hold'}" for way, yes in held.items()) + ".\n")
+    print(
+        f'The paper: "{claim}" '
+        + "; ".join(f"{way}: {'holds' if yes else 'does not hold'}" for way, yes in held.items())
+        + ".\n"
+    )
 
 
 class Figures:
@@ -87,7 +108,13 @@ class Figures:
             loss.append(loss_of_rows(rows))
             costs.append(cost(rows))
             errors.append(errors_of_rows(rows, self.asked))
-        return Runs(np.array(disclosed), np.array(loss), np.array(costs), loss_of_tables(draft), np.array(errors))
+        return Runs(
+            np.array(disclosed),
+            np.array(loss),
+            np.array(costs),
+            loss_of_tables(draft),
+            np.array(errors),
+        )
 
     def plot(self, name: str, panels: Sequence[Panel], *, one_scale: bool = False) -> None:
         if self.plots is not None:
@@ -102,25 +129,52 @@ class Figures:
             rows = []
             for way, by in found.items():
                 for delta, runs in zip(DELTAS, by, strict=True):
-                    rows.append([way, delta, *(five(runs.disclosed[:, which, p], 1000) for p in range(len(P_MATCH)))])
-            show(f"Figure 5: {what} disclosure in thousandths, l = 10", ["way", "delta", *(f"P = {p}" for p in P_MATCH)], rows)
-        at = {way: np.median([r.disclosed for r in by], axis=1) for way, by in found.items()}  # (deltas, 2, P)
+                    rows.append(
+                        [
+                            way,
+                            delta,
+                            *(five(runs.disclosed[:, which, p], 1000) for p in range(len(P_MATCH))),
+                        ]
+                    )
+            show(
+                f"Figure 5: {what} disclosure in thousandths, l = 10",
+                ["way", "delta", *(f"P = {p}" for p in P_MATCH)],
+                rows,
+            )
+        at = {
+            way: np.median([r.disclosed for r in by], axis=1) for way, by in found.items()
+        }  # (deltas, 2, P)
         verdict(
-            "The identity disclosure and attribute disclosure decrease with the reduction of δ." + " (below P = 1)",
+            "The identity disclosure and attribute disclosure decrease with the reduction of δ."
+            " (below P = 1)",
             {way: bool((np.diff(m[:, :, :-1], axis=0) < 0).all()) for way, m in at.items()},
         )
-        verdict("the probabilities of identity disclosure in Figure 5(f) keep at 0.", {way: bool((m[:, IDENTITY, -1] == 0).all()) for way, m in at.items()})
         verdict(
-            "the probability of disclosure increases when P rises from 0.3 to 0.7", {w: bool((np.diff(m[:, :, :3], axis=2) > 0).all()) for w, m in at.items()}
+            "the probabilities of identity disclosure in Figure 5(f) keep at 0.",
+            {way: bool((m[:, IDENTITY, -1] == 0).all()) for way, m in at.items()},
+        )
+        verdict(
+            "the probability of disclosure increases when P rises from 0.3 to 0.7",
+            {w: bool((np.diff(m[:, :, :3], axis=2) > 0).all()) for w, m in at.items()},
         )
         verdict(
             "the probabilities are very similar when P are 0.7 and 0.8 (within 10 %)",
             {w: bool((abs(m[:, :, 3] / m[:, :, 2] - 1) < 0.1).all()) for w, m in at.items()},
         )
-        verdict("the probability reduces when P is greater than 0.8.", {w: bool((np.diff(m[:, :, 3:], axis=2) < 0).all()) for w, m in at.items()})
+        verdict(
+            "the probability reduces when P is greater than 0.8.",
+            {w: bool((np.diff(m[:, :, 3:], axis=2) < 0).all()) for w, m in at.items()},
+        )
         for which, what in ((IDENTITY, "identity"), (ATTRIBUTE, "attribute")):
             panels = [
-                Panel(f"{what}, P = {p}", DELTAS, {way: [r.disclosed[:, which, i].tolist() for r in by] for way, by in found.items()})
+                Panel(
+                    f"{what}, P = {p}",
+                    DELTAS,
+                    {
+                        way: [r.disclosed[:, which, i].tolist() for r in by]
+                        for way, by in found.items()
+                    },
+                )
                 for i, p in enumerate(P_MATCH)
             ]
             self.plot(f"figure-5-{what}", panels)
@@ -136,21 +190,34 @@ class Figures:
             for l in DIVERSE
             for which, what in ((0, "identity"), (1, "attribute"))
         ]
-        show("Figure 6: disclosure of Mondrian in thousandths", ["l", "disclosure", *(f"P = {p}" for p in P_MATCH)], rows)
+        show(
+            "Figure 6: disclosure of Mondrian in thousandths",
+            ["l", "disclosure", *(f"P = {p}" for p in P_MATCH)],
+            rows,
+        )
         found = self.by_delta()
-        covered = {way: [middle(r.disclosed[:, :, 2].mean(axis=1)) for r in by] for way, by in found.items()}
-        of_boxes = {p: [float(boxed[l][1][:, i].mean()) for l in DIVERSE] for i, p in enumerate(P_MATCH)}
+        covered = {
+            way: [middle(r.disclosed[:, :, 2].mean(axis=1)) for r in by]
+            for way, by in found.items()
+        }
+        of_boxes = {
+            p: [float(boxed[l][1][:, i].mean()) for l in DIVERSE] for i, p in enumerate(P_MATCH)
+        }
         low, high = min(of_boxes["1"]), max(of_boxes["1"])
         verdict(
-            "the disclosure probabilities of Mondrian in Figure 6 are similar with that of MuCo in Figure 5(c). (here: between half and twice)",
+            "the disclosure probabilities of Mondrian in Figure 6 are similar with that of MuCo in"
+            " Figure 5(c). (here: between half and twice)",
             {
-                f"{way} ({min(v):.3f}-{max(v):.3f} at P = 0.7, Mondrian {low:.3f}-{high:.3f} at P = 1)": low / 2 <= min(v) and max(v) <= 2 * high
+                f"{way} ({min(v):.3f}-{max(v):.3f} at P = 0.7, Mondrian {low:.3f}-{high:.3f} at P = 1)": (
+                    low / 2 <= min(v) and max(v) <= 2 * high
+                )
                 for way, v in covered.items()
             },
         )
         gap = max(abs(float(d[0, -1] - d[1, -1])) / float(d[0, -1]) for _, d in boxed.values())
         verdict(
-            f"(Mondrian's) identity disclosure and attribute disclosure are the same (at P = 1 within 10 %; the greatest gap is {gap:.0%})",
+            "(Mondrian's) identity disclosure and attribute disclosure are the same (at P = 1"
+            f" within 10 %; the greatest gap is {gap:.0%})",
             {"Mondrian": gap < 0.1},
         )
 
@@ -160,30 +227,62 @@ class Figures:
             for way, by in found.items()
             for delta, r in zip(DELTAS, by, strict=True)
         ]
-        rows += [["Mondrian", f"l = {l}", f"{whole:.3f}; {drawn:.3f} to a random value of the interval", "", ""] for l, (whole, drawn) in loss.items()]
-        show("Figure 7: ILoss a row, summed over seven attributes", ["way", "", "ILoss", "by the tables", "cost by |v - v'| / (max - min + 1)"], rows)
+        rows += [
+            [
+                "Mondrian",
+                f"l = {l}",
+                f"{whole:.3f}; {drawn:.3f} to a random value of the interval",
+                "",
+                "",
+            ]
+            for l, (whole, drawn) in loss.items()
+        ]
+        show(
+            "Figure 7: ILoss a row, summed over seven attributes",
+            ["way", "", "ILoss", "by the tables", "cost by |v - v'| / (max - min + 1)"],
+            rows,
+        )
         verdict(
             "the information loss of MuCo increases with the decrease of δ",
             {w: bool((np.diff([middle(r.loss) for r in by]) > 0).all()) for w, by in found.items()}
-            | {f"{w}, by the tables": bool((np.diff([r.tables for r in by]) > 0).all()) for w, by in found.items()},
+            | {
+                f"{w}, by the tables": bool((np.diff([r.tables for r in by]) > 0).all())
+                for w, by in found.items()
+            },
         )
         verdict(
-            "both the information loss and the interval of MuCo are much less than that of Mondrian (here: half at most; interval: from the first δ or l to the last)",
+            "both the information loss and the interval of MuCo are much less than that of Mondrian"
+            " (here: half at most; interval: from the first δ or l to the last)",
             {
-                w: 2 * max(r.loss.max() for r in by) < loss[DIVERSE[0]][0]
-                and 2 * (by[-1].loss.max() - by[0].loss.min()) < loss[DIVERSE[-1]][0] - loss[DIVERSE[0]][0]
+                w: (
+                    2 * max(r.loss.max() for r in by) < loss[DIVERSE[0]][0]
+                    and 2 * (by[-1].loss.max() - by[0].loss.min())
+                    < loss[DIVERSE[-1]][0] - loss[DIVERSE[0]][0]
+                )
                 for w, by in found.items()
             },
         )
         self.plot(
             "figure-7",
             [
-                Panel("ILoss by delta (l = 10)", DELTAS, {w: [r.loss.tolist() for r in by] for w, by in found.items()}),
-                Panel("ILoss of Mondrian by l", list(map(str, DIVERSE)), {"Mondrian": [[loss[l][0]] for l in DIVERSE]}),
+                Panel(
+                    "ILoss by delta (l = 10)",
+                    DELTAS,
+                    {w: [r.loss.tolist() for r in by] for w, by in found.items()},
+                ),
+                Panel(
+                    "ILoss of Mondrian by l",
+                    list(map(str, DIVERSE)),
+                    {"Mondrian": [[loss[l][0]] for l in DIVERSE]},
+                ),
             ],
             one_scale=True,
         )
-        self.answers(found, {l: errors_of_intervals(form, self.asked) for l, (form, _) in boxed.items()}, {l: self.anatomy(l) for l in DIVERSE})
+        self.answers(
+            found,
+            {l: errors_of_intervals(form, self.asked) for l, (form, _) in boxed.items()},
+            {l: self.anatomy(l) for l in DIVERSE},
+        )
 
     def anatomy(self, l: int) -> Floats:
         """The errors of every run, shape (runs, queries)."""
@@ -193,24 +292,54 @@ class Figures:
             found.append(errors_of_buckets(form, self.asked))
         return np.array(found)
 
-    def answers(self, covered: dict[str, list[Runs]], boxed: dict[int, Floats], bucketized: dict[int, Floats]) -> None:
-        of: dict[tuple[str, str], Floats] = {(way, f"delta = {d}"): r.errors for way, by in covered.items() for d, r in zip(DELTAS, by, strict=True)}
-        of |= {("Mondrian", f"l = {l}"): e[None, :] for l, e in boxed.items()} | {("Anatomy", f"l = {l}"): e for l, e in bucketized.items()}
-        mean, median, variance = ({k: f(e, axis=1) for k, e in of.items()} for f in (np.mean, np.median, np.var))
-        rows = [[*k, five(mean[k], 1, 2), five(median[k], 1, 2), five(variance[k], 1, 0)] for k in of]
-        show(f"Figures 8 and 9: relative errors of {len(self.asked):,} sums of salaries", ["way", "", "mean", "median", "variance"], rows)
+    def answers(
+        self,
+        covered: dict[str, list[Runs]],
+        boxed: dict[int, Floats],
+        bucketized: dict[int, Floats],
+    ) -> None:
+        of: dict[tuple[str, str], Floats] = {
+            (way, f"delta = {d}"): r.errors
+            for way, by in covered.items()
+            for d, r in zip(DELTAS, by, strict=True)
+        }
+        of |= {("Mondrian", f"l = {l}"): e[None, :] for l, e in boxed.items()} | {
+            ("Anatomy", f"l = {l}"): e for l, e in bucketized.items()
+        }
+        mean, median, variance = (
+            {k: f(e, axis=1) for k, e in of.items()} for f in (np.mean, np.median, np.var)
+        )
+        rows = [
+            [*k, five(mean[k], 1, 2), five(median[k], 1, 2), five(variance[k], 1, 0)] for k in of
+        ]
+        show(
+            f"Figures 8 and 9: relative errors of {len(self.asked):,} sums of salaries",
+            ["way", "", "mean", "median", "variance"],
+            rows,
+        )
         others = [k for k in of if k[0] not in WAYS]
-        for figure, what, measured in (("8", "average", mean), ("9", "variance", variance), ("8, by the median", "median", median)):
+        for figure, what, measured in (
+            ("8", "average", mean),
+            ("9", "variance", variance),
+            ("8, by the median", "median", median),
+        ):
             least = min(middle(measured[k]) for k in others)
-            held = {way: max(middle(measured[k]) for k in of if k[0] == way) < least for way in WAYS}
+            held = {
+                way: max(middle(measured[k]) for k in of if k[0] == way) < least for way in WAYS
+            }
             verdict(
-                f"(Figure {figure}) the results of MuCo are much better than that of Mondrian and Anatomy (here: the {what} is less for every δ than for any l)",
+                f"(Figure {figure}) the results of MuCo are much better than that of Mondrian and"
+                f" Anatomy (here: the {what} is less for every δ than for any l)",
                 held,
             )
         spread = {way: [middle(median[k]) for k in of if k[0] == way] for way in WAYS}
         verdict(
-            "the relative error rate of MuCo does not increase steadily with the growth of δ [sic] but fluctuates (here: the median error does not rise all along as δ falls)",
-            {f"{way} ({v[0]:.2f} to {v[-1]:.2f})": not bool((np.diff(v) > 0).all()) for way, v in spread.items()},
+            "the relative error rate of MuCo does not increase steadily with the growth of δ [sic]"
+            " but fluctuates (here: the median error does not rise all along as δ falls)",
+            {
+                f"{way} ({v[0]:.2f} to {v[-1]:.2f})": not bool((np.diff(v) > 0).all())
+                for way, v in spread.items()
+            },
         )
         for name, what, measured, log in (
             ("figure-8", "mean", mean, True),
@@ -220,11 +349,19 @@ class Figures:
             self.plot(
                 name,
                 [
-                    Panel(f"{what} error by delta", DELTAS, {way: [measured[k].tolist() for k in of if k[0] == way] for way in WAYS}, log),
+                    Panel(
+                        f"{what} error by delta",
+                        DELTAS,
+                        {way: [measured[k].tolist() for k in of if k[0] == way] for way in WAYS},
+                        log,
+                    ),
                     Panel(
                         f"{what} error by l",
                         list(map(str, DIVERSE)),
-                        {w: [measured[k].tolist() for k in of if k[0] == w] for w in ("Mondrian", "Anatomy")},
+                        {
+                            w: [measured[k].tolist() for k in of if k[0] == w]
+                            for w in ("Mondrian", "Anatomy")
+                        },
                         log,
                     ),
                 ],
@@ -234,33 +371,78 @@ class Figures:
     def figure_10(self) -> None:
         found = {way: [self.cover(way, "1/6", l) for l in LARGER] for way in WAYS}
         rows = [
-            [way, l, five(r.loss, 1, 3), f"{r.tables:.3f}", five(r.mean, 1, 2), five(r.median, 1, 3), five(r.variance, 1, 0)]
+            [
+                way,
+                l,
+                five(r.loss, 1, 3),
+                f"{r.tables:.3f}",
+                five(r.mean, 1, 2),
+                five(r.median, 1, 3),
+                five(r.variance, 1, 0),
+            ]
             for way, by in found.items()
             for l, r in zip(LARGER, by, strict=True)
         ]
-        show("Figure 10: delta = 1/6, by l", ["way", "l", "ILoss", "by the tables", "mean error", "median error", "variance"], rows)
-        lower = {w: bool((np.diff([middle(r.loss) for r in by]) < 0).all()) for w, by in found.items()}
-        lower |= {f"{w}, by the tables": bool((np.diff([r.tables for r in by]) < 0).all()) for w, by in found.items()}
+        show(
+            "Figure 10: delta = 1/6, by l",
+            ["way", "l", "ILoss", "by the tables", "mean error", "median error", "variance"],
+            rows,
+        )
+        lower = {
+            w: bool((np.diff([middle(r.loss) for r in by]) < 0).all()) for w, by in found.items()
+        }
+        lower |= {
+            f"{w}, by the tables": bool((np.diff([r.tables for r in by]) < 0).all())
+            for w, by in found.items()
+        }
         verdict("the increase of l lowers the information loss", lower)
-        verdict("but raises the relative error rate. (by its mean)", {w: bool((np.diff([middle(r.mean) for r in by]) > 0).all()) for w, by in found.items()})
-        verdict("the same, by its median", {w: bool((np.diff([middle(r.median) for r in by]) > 0).all()) for w, by in found.items()})
+        verdict(
+            "but raises the relative error rate. (by its mean)",
+            {w: bool((np.diff([middle(r.mean) for r in by]) > 0).all()) for w, by in found.items()},
+        )
+        verdict(
+            "the same, by its median",
+            {
+                w: bool((np.diff([middle(r.median) for r in by]) > 0).all())
+                for w, by in found.items()
+            },
+        )
         places = list(map(str, LARGER))
         self.plot(
             "figure-10",
             [
-                Panel("ILoss by l (delta = 1/6)", places, {w: [r.loss.tolist() for r in by] for w, by in found.items()}),
-                Panel("median error by l", places, {w: [r.median.tolist() for r in by] for w, by in found.items()}),
-                Panel("mean error by l", places, {w: [r.mean.tolist() for r in by] for w, by in found.items()}, log=True),
+                Panel(
+                    "ILoss by l (delta = 1/6)",
+                    places,
+                    {w: [r.loss.tolist() for r in by] for w, by in found.items()},
+                ),
+                Panel(
+                    "median error by l",
+                    places,
+                    {w: [r.median.tolist() for r in by] for w, by in found.items()},
+                ),
+                Panel(
+                    "mean error by l",
+                    places,
+                    {w: [r.mean.tolist() for r in by] for w, by in found.items()},
+                    log=True,
+                ),
             ],
         )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--plots", type=Path, help="write the figures as SVG into this folder")
-    parser.add_argument("--sample", type=int, help="of intervals, measure what linkage discloses of so many persons only")
+    parser.add_argument(
+        "--sample",
+        type=int,
+        help="of intervals, measure what linkage discloses of so many persons only",
+    )
     asked = parser.parse_args()
     figures = Figures(asked.runs, asked.queries, asked.plots, asked.sample)
     figures.figure_5()

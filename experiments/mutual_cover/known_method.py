@@ -1,9 +1,11 @@
-"""What an adversary who knows the method infers from mutual cover with an l: every small table that could have been ours is published, and its output compared.
+"""What an adversary who knows the method infers from mutual cover with an l: every small table that
+could have been ours is published, and its output compared.
 
     python experiments/mutual_cover/known_method.py      # half a minute, no data needed
 
-A world gives the values of a list to persons of given ages, in any order; all worlds are equally likely. Each is published by the method's own groups and random
-output tables, every draw from these is followed with its probability, and the adversary sees the published rows. All figures are exact.
+A world gives the values of a list to persons of given ages, in any order; all worlds are equally
+likely. Each is published by the method's own groups and random output tables, every draw from these
+is followed with its probability, and the adversary sees the published rows. All figures are exact.
 """
 
 from collections import Counter, defaultdict
@@ -47,7 +49,9 @@ class Published:
 
 def published(method: MutualCover, ages: Sequence[int], world: World) -> Published | None:
     """The random output tables that the method makes of a world; None where it refuses."""
-    microdata = Microdata.encode(pl.DataFrame({"age": ages, "ill": world}), Schema(quasi=["age"], sensitive="ill"))
+    microdata = Microdata.encode(
+        pl.DataFrame({"age": ages, "ill": world}), Schema(quasi=["age"], sensitive="ill")
+    )
     try:
         tables = method.tables(microdata)
     except PhalanxError:
@@ -56,12 +60,20 @@ def published(method: MutualCover, ages: Sequence[int], world: World) -> Publish
     for table, own in zip(tables.table[:, 0], tables.own[:, 0], strict=True):
         codes = tables.codes[problems.starts[table] : problems.starts[table + 1]]
         units = tables.units[problems.cells[table] + own * len(codes) :][: len(codes)]
-        rows.append({names[int(c)]: Fraction(int(u), tables.denominator) for c, u in zip(codes, units, strict=True) if u})
+        rows.append(
+            {
+                names[int(c)]: Fraction(int(u), tables.denominator)
+                for c, u in zip(codes, units, strict=True)
+                if u
+            }
+        )
     return Published(tuple(rows), tuple(map(int, tables.group)))
 
 
 def draws(made: Published) -> Iterator[tuple[tuple[int, ...], Fraction]]:
-    """Every way to draw all rows, with its probability. With one quasi-identifier, a person's own age has probability 0 and rows are independent."""
+    """Every way to draw all rows, with its probability. With one quasi-identifier, a person's own
+    age has probability 0 and rows are independent.
+    """
     for drawn in product(*(row.items() for row in made.rows)):
         probability = Fraction(1)
         for _, p in drawn:
@@ -70,7 +82,9 @@ def draws(made: Published) -> Iterator[tuple[tuple[int, ...], Fraction]]:
 
 
 def covers_are_diverse(made: Published, world: World, ages: tuple[int, ...], l: Fraction) -> bool:
-    """Whether of all persons from whom a published age could stem, weighed by their probabilities, no value has more than 1/l."""
+    """Whether of all persons from whom a published age could stem, weighed by their probabilities,
+    no value has more than 1/l.
+    """
     for age, group in set(zip(ages, made.group, strict=True)):
         shares: Counter[str] = Counter()
         for row, value, other in zip(made.rows, world, made.group, strict=True):
@@ -83,7 +97,9 @@ def covers_are_diverse(made: Published, world: World, ages: tuple[int, ...], l: 
 
 @dataclass(frozen=True)
 class Inferred:
-    """``refused``: the share of worlds and draws that are not published; the rest is of those that are."""
+    """``refused``: the share of worlds and draws that are not published; the rest is of those that
+    are.
+    """
 
     refused: Fraction
     value: Fraction
@@ -97,12 +113,26 @@ class Inferred:
     """In what share of the publications one is above delta."""
 
 
-def inferred(method: MutualCover, ages: Sequence[int], values: str, l: Fraction, delta: Fraction, *, ask_covers: bool = False) -> Inferred:
-    """What the outputs of all worlds say; with ``ask_covers`` a draw leaves only where the covers of all its values are diverse."""
+def inferred(
+    method: MutualCover,
+    ages: Sequence[int],
+    values: str,
+    l: Fraction,
+    delta: Fraction,
+    *,
+    ask_covers: bool = False,
+) -> Inferred:
+    """What the outputs of all worlds say; with ``ask_covers`` a draw leaves only where the covers
+    of all its values are diverse.
+    """
     worlds = sorted(set(permutations(values)))
     seen: dict[Output, Fraction] = defaultdict(Fraction)
-    holds: dict[Output, dict[tuple[int, str], Fraction]] = defaultdict(lambda: defaultdict(Fraction))
-    gives: dict[Output, dict[tuple[int, int], Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    holds: dict[Output, dict[tuple[int, str], Fraction]] = defaultdict(
+        lambda: defaultdict(Fraction)
+    )
+    gives: dict[Output, dict[tuple[int, int], Fraction]] = defaultdict(
+        lambda: defaultdict(Fraction)
+    )
     for world in worlds:
         if (made := published(method, ages, world)) is None:
             continue
@@ -132,7 +162,9 @@ def inferred(method: MutualCover, ages: Sequence[int], values: str, l: Fraction,
 
 
 def cases() -> Iterator[tuple[str, str, Sequence[int], str, Inferred]]:
-    """Every way to ask for l = 2, on several tables: (way, delta, ages, values, what is inferred)."""
+    """Every way to ask for l = 2, on several tables: (way, delta, ages, values, what is
+    inferred).
+    """
     for ages, values, delta in _TABLES:
         asked: dict[str, Any] = {"delta": delta}
         for way, method, ask_covers in (
@@ -140,7 +172,13 @@ def cases() -> Iterator[tuple[str, str, Sequence[int], str, Inferred]]:
             ("of covers, else refused", MutualCover(**asked), True),
             ("not asked", MutualCover(**asked), False),
         ):
-            yield way, str(delta), ages, values, inferred(method, ages, values, Fraction(2), delta, ask_covers=ask_covers)
+            yield (
+                way,
+                str(delta),
+                ages,
+                values,
+                inferred(method, ages, values, Fraction(2), delta, ask_covers=ask_covers),
+            )
 
 
 def main() -> None:
@@ -165,7 +203,18 @@ def main() -> None:
         ]
         for way, delta, ages, values, f in cases()
     ]
-    header = ["ages", "values", "delta", "l = 2", "refused", "largest value", "above 1/2", "certain", "largest stem", "above delta"]
+    header = [
+        "ages",
+        "values",
+        "delta",
+        "l = 2",
+        "refused",
+        "largest value",
+        "above 1/2",
+        "certain",
+        "largest stem",
+        "above delta",
+    ]
     show("Mutual cover in the eyes of who knows the method; exact", header, rows)
 
 

@@ -21,7 +21,9 @@ def main() -> None:
         "age": age,
         "sex": rng.choice(["f", "m"], n),
         "town": rng.choice(TOWNS, n, p=np.array([8, 7, 6, 5, 4, 3, 2, 1]) / 36),
-        "diagnosis": [ILLNESSES[(a + x) % 8] for a, x in zip(older, rng.integers(0, 6, n), strict=True)],
+        "diagnosis": [
+            ILLNESSES[(a + x) % 8] for a, x in zip(older, rng.integers(0, 6, n), strict=True)
+        ],
     }
     pl.DataFrame(table).write_csv(sys.stdout)
 

@@ -1,9 +1,13 @@
-"""The authors' own program, rebuilt from what it does, so that its releases can be asked what its authors did not ask them.
+"""The authors' own program, rebuilt from what it does, so that its releases can be asked what its
+authors did not ask them.
 
-Groups: Mondrian on codes as they are, cut at the median of the attribute of the greatest sum of squares, or else the next one, as long as no salary has more than 1/l
-of a side; each leaf is then dealt out into groups of at least l different salaries, without a look at quasi-identifiers. Tables: of least cost by |v - v'|; that
-outputs may be any whole number between a group's least and greatest value makes none of them cheaper, and ours have the values of the group. What is drawn is drawn for
-every attribute by itself. A row that came out unchanged gets another value of the range of its group, whole numbers that nobody has among them, on one attribute.
+Groups: Mondrian on codes as they are, cut at the median of the attribute of the greatest sum of
+squares, or else the next one, as long as no salary has more than 1/l of a side; each leaf is then
+dealt out into groups of at least l different salaries, without a look at quasi-identifiers. Tables:
+of least cost by |v - v'|; that outputs may be any whole number between a group's least and greatest
+value makes none of them cheaper, and ours have the values of the group. What is drawn is drawn for
+every attribute by itself. A row that came out unchanged gets another value of the range of its
+group, whole numbers that nobody has among them, on one attribute.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +23,9 @@ from phalanx.release.manifest import PublishedAttribute
 
 
 def diverse(salary: Ints, l: int) -> bool:
-    return len(salary) > 0 and l * int(np.unique(salary, return_counts=True)[1].max()) <= len(salary)
+    return len(salary) > 0 and l * int(np.unique(salary, return_counts=True)[1].max()) <= len(
+        salary
+    )
 
 
 def leaves(l: int) -> list[Ints]:
@@ -40,7 +46,9 @@ def leaves(l: int) -> list[Ints]:
 
 
 def dealt(rows: Ints, salary: Ints, l: int) -> list[list[int]]:
-    """A leaf in groups of different salaries: as many groups as can be of the beta most frequent ones, for the least beta that leaves the rest diverse."""
+    """A leaf in groups of different salaries: as many groups as can be of the beta most frequent
+    ones, for the least beta that leaves the rest diverse.
+    """
     held = [rows[salary[rows] == value].tolist() for value in np.unique(salary[rows])]
     found = []
     while held:
@@ -49,7 +57,14 @@ def dealt(rows: Ints, salary: Ints, l: int) -> list[list[int]]:
         for beta in range(l, len(held) + 1):
             after = counts[beta] if beta < len(held) else 0
             most = counts[beta - 1] if beta < len(held) else 1
-            alpha = next((a for a in range(most, 0, -1) if l * max(counts[0] - a, after) <= left - a * beta or beta == len(held)), 0)
+            alpha = next(
+                (
+                    a
+                    for a in range(most, 0, -1)
+                    if l * max(counts[0] - a, after) <= left - a * beta or beta == len(held)
+                ),
+                0,
+            )
             if alpha:
                 break
         found += [[held[i].pop() for i in range(beta)] for _ in range(alpha)]
@@ -67,20 +82,26 @@ def groups(l: int) -> Ints:
 
 
 def output_table(steps: tuple[int, ...], most: int) -> Floats:
-    """The least dear table of tuples with values so many whole numbers above the least, ascending, to all whole numbers between; 1/delta = ``most``."""
+    """The least dear table of tuples with values so many whole numbers above the least, ascending,
+    to all whole numbers between; 1/delta = ``most``.
+    """
     m, n = len(steps), steps[-1] + 1
     if n == 1:
         return np.ones((m, 1))
     apart = np.abs(np.array(steps)[:, None] - np.arange(n))
     to_one = sparse.kron(sparse.eye(m), np.ones((1, n)), format="csr")
-    no_more = most * sparse.eye(m * n, format="csr") - sparse.kron(np.ones((m, m)), sparse.eye(n), format="csr")
+    no_more = most * sparse.eye(m * n, format="csr") - sparse.kron(
+        np.ones((m, m)), sparse.eye(n), format="csr"
+    )
     found = linprog(apart.ravel(), A_ub=no_more, b_ub=np.zeros(m * n), A_eq=to_one, b_eq=np.ones(m))
     table = np.maximum(found.x.reshape(m, n), 0)
     return np.cumsum(table / table.sum(axis=1, keepdims=True), axis=1)
 
 
 def drawn(group: Ints, most: int, seeds: Sequence[int]) -> Iterator[tuple[Ints, float]]:
-    """For each seed what every row published, shape (n, d), and the share of rows that came out unchanged."""
+    """For each seed what every row published, shape (n, d), and the share of rows that came out
+    unchanged.
+    """
     values, solve = originals(), cache(output_table)
     tables: list[tuple[Ints, int, int, Floats]] = []
     order = np.argsort(group, kind="stable")
@@ -100,7 +121,9 @@ def drawn(group: Ints, most: int, seeds: Sequence[int]) -> Iterator[tuple[Ints, 
 
 
 def repair(out: Ints, unchanged: Ints, group: Ints, rng: np.random.Generator) -> None:
-    """Change one value of each unchanged row, on an attribute chosen by how wide it is in the group."""
+    """Change one value of each unchanged row, on an attribute chosen by how wide it is in the
+    group.
+    """
     values = originals()
     low = np.full((int(group.max()) + 1, values.shape[1]), values.max())
     high = np.zeros_like(low)
@@ -117,5 +140,10 @@ def repair(out: Ints, unchanged: Ints, group: Ints, rng: np.random.Generator) ->
 def form_of(rows: Ints) -> Perturbed:
     """The release that these rows make, in the order of the table."""
     frame = census().with_columns(**{name: rows[:, a] for a, name in enumerate(QUASI)})
-    attributes = [PublishedAttribute(name=n, role="quasi" if n in QUASI else "sensitive", type="numeric", columns=[n]) for n in frame.columns]
+    attributes = [
+        PublishedAttribute(
+            name=n, role="quasi" if n in QUASI else "sensitive", type="numeric", columns=[n]
+        )
+        for n in frame.columns
+    ]
     return Perturbed(frame, tuple(attributes))

@@ -1,15 +1,20 @@
-"""What is left of a table: a published table as cells with counts, counts of queries from it, and what a classifier learns from it.
+"""What is left of a table: a published table as cells with counts, counts of queries from it, and
+what a classifier learns from it.
 
-**Cells.** A published value is a span of positions of its attribute: whole numbers of its declared range, or leaves of its tree in their order. An original row
-is a cell of single positions, and a sample a table of such cells, so that all are measured by the same code.
+**Cells.** A published value is a span of positions of its attribute: whole numbers of its declared
+range, or leaves of its tree in their order. An original row is a cell of single positions, and a
+sample a table of such cells, so that all are measured by the same code.
 
-**Queries.** Each puts a condition on two attributes, drawn at random: a span of positions that is about a share of sqrt(selectivity) of the attribute's range,
-or one value where the attribute has two. Queries that fewer than 1 in 1,000 rows meet are drawn again. A published row counts 1/beta times the shares of its cell's spans that
-meet the conditions, as if values were spread evenly within a cell. What was dropped counts as nothing: estimates are too low by what is missing, and no
+**Queries.** Each puts a condition on two attributes, drawn at random: a span of positions that is
+about a share of sqrt(selectivity) of the attribute's range, or one value where the attribute has
+two. Queries that fewer than 1 in 1,000 rows meet are drawn again. A published row counts 1/beta
+times the shares of its cell's spans that meet the conditions, as if values were spread evenly
+within a cell. What was dropped counts as nothing: estimates are too low by what is missing, and no
 honest correction is known, since how many rows there are is not published either.
 
-**Classifiers.** Every published row is put at a random position of its cell, the class too, as if values were spread evenly; gradient boosting (scikit-learn's
-histograms, 50 trees) learns the class of the target from these rows, and is tested on held-out original ones.
+**Classifiers.** Every published row is put at a random position of its cell, the class too, as if
+values were spread evenly; gradient boosting (scikit-learn's histograms, 50 trees) learns the class
+of the target from these rows, and is tested on held-out original ones.
 """
 
 from dataclasses import dataclass
@@ -31,7 +36,9 @@ LEAST = 0.001
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Different cells (g, attributes), the first and the last position of each span, and how many rows stand in each."""
+    """Different cells (g, attributes), the first and the last position of each span, and how many
+    rows stand in each.
+    """
 
     low: Ints
     high: Ints
@@ -76,7 +83,9 @@ def cells_of(table: Table, published: pl.DataFrame) -> Cells:
 
 
 def spans(table: Table, images: pl.DataFrame) -> Cells:
-    """Images, a row each in the columns in which they are published, with their counts in ``len``, as cells."""
+    """Images, a row each in the columns in which they are published, with their counts in ``len``,
+    as cells.
+    """
     low, high = [], []
     for name in table.names:
         if name in table.declared:
@@ -85,10 +94,14 @@ def spans(table: Table, images: pl.DataFrame) -> Cells:
             high.append(images[f"{name}_high"].to_numpy().astype(np.int64) - first - 1)
         else:
             of_node = leaves_of_nodes(table.tree(name))
-            ends = np.array([of_node[node] for node in images[name].to_list()], dtype=np.int64).reshape(-1, 2)
+            ends = np.array(
+                [of_node[node] for node in images[name].to_list()], dtype=np.int64
+            ).reshape(-1, 2)
             low.append(ends[:, 0])
             high.append(ends[:, 1])
-    return Cells(np.stack(low, axis=1), np.stack(high, axis=1), images["len"].to_numpy().astype(np.float64))
+    return Cells(
+        np.stack(low, axis=1), np.stack(high, axis=1), images["len"].to_numpy().astype(np.float64)
+    )
 
 
 def leaves_of_nodes(tree: Tree) -> dict[str, tuple[int, int]]:
@@ -105,7 +118,9 @@ def leaves_of_nodes(tree: Tree) -> dict[str, tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Queries, two conditions each: the attributes (q, 2), first and last positions (q, 2), and how many rows of the table meet them (q,)."""
+    """Queries, two conditions each: the attributes (q, 2), first and last positions (q, 2), and how
+    many rows of the table meet them (q,).
+    """
 
     attributes: Ints
     low: Ints
@@ -133,13 +148,21 @@ def workload(table: Table, cells: Cells, number: int, selectivity: float, seed: 
 
 
 def counted(cells: Cells, asked: Workload) -> Floats:
-    """How many rows of the cells meet each query, shape (q,), values being spread evenly within a cell."""
+    """How many rows of the cells meet each query, shape (q,), values being spread evenly within a
+    cell.
+    """
     found = np.empty(len(asked.attributes))
-    for i, (pair, first, last) in enumerate(zip(asked.attributes, asked.low, asked.high, strict=True)):
+    for i, (pair, first, last) in enumerate(
+        zip(asked.attributes, asked.low, asked.high, strict=True)
+    ):
         share = cells.counts
         for a, f, l in zip(pair, first, last, strict=True):
             low, high = cells.low[:, a], cells.high[:, a]
-            share = share * np.maximum(0, np.minimum(high, l) - np.maximum(low, f) + 1) / (high - low + 1)
+            share = (
+                share
+                * np.maximum(0, np.minimum(high, l) - np.maximum(low, f) + 1)
+                / (high - low + 1)
+            )
         found[i] = share.sum()
     return found
 
@@ -153,7 +176,9 @@ def errors(cells: Cells, asked: Workload, beta: float) -> Floats:
 
 
 def accuracy(table: Table, cells: Cells, seed: int) -> float | None:
-    """The share of held-out rows whose class is foretold by what the cells teach; None where there are no rows, from which nothing is learned."""
+    """The share of held-out rows whose class is foretold by what the cells teach; None where there
+    are no rows, from which nothing is learned.
+    """
     times = np.rint(cells.counts).astype(np.int64)
     if not times.sum():
         return None
@@ -163,7 +188,9 @@ def accuracy(table: Table, cells: Cells, seed: int) -> float | None:
     if len(np.unique(upper)) == 1:
         return float((truth == upper[0]).mean())
     with threadpool_limits(1):  # threads that wait for a shared core take longer than one
-        learned = HistGradientBoostingClassifier(max_iter=50, learning_rate=0.2, early_stopping=False, random_state=0).fit(features, upper)
+        learned = HistGradientBoostingClassifier(
+            max_iter=50, learning_rate=0.2, early_stopping=False, random_state=0
+        ).fit(features, upper)
         return float((learned.predict(tested) == truth).mean())
 
 

@@ -29,13 +29,23 @@ def draw(path: Path, panels: Sequence[Panel], columns: int) -> None:
     """Write the panels, side by side in so many columns, with one legend."""
     names = list(dict.fromkeys(name for panel in panels for name in panel.series))
     width, height = columns * WIDTH, -(-len(panels) // columns) * HEIGHT + 18 * len(names) + 8
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="11">']
+    out = [
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0'
+            f' {width} {height}" font-family="sans-serif" font-size="11">'
+        )
+    ]
     out.append(f'<rect width="{width}" height="{height}" fill="#ffffff"/>')
     for i, panel in enumerate(panels):
-        out.append(f'<g transform="translate({i % columns * WIDTH},{i // columns * HEIGHT})">{_panel(panel, names)}</g>')
+        out.append(
+            f'<g transform="translate({i % columns * WIDTH},{i // columns * HEIGHT})">{_panel(panel, names)}</g>'
+        )
     for i, name in enumerate(names):
         y = height - 18 * (len(names) - i) + 6
-        out.append(f'<line x1="{LEFT}" x2="{LEFT + 24}" y1="{y - 4}" y2="{y - 4}" stroke-width="2" {_stroke(name, names)}/>')
+        out.append(
+            f'<line x1="{LEFT}" x2="{LEFT + 24}" y1="{y - 4}" y2="{y - 4}" stroke-width="2"'
+            f" {_stroke(name, names)}/>"
+        )
         out.append(f'<text x="{LEFT + 32}" y="{y}">{escape(name)}</text>')
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join([*out, "</svg>\n"]), encoding="utf-8")
@@ -47,25 +57,46 @@ def _stroke(name: str, names: Sequence[str]) -> str:
 
 def _panel(panel: Panel, names: Sequence[str]) -> str:
     points = [point for series in panel.series.values() for point in series]
-    top = panel.top if panel.top is not None else max((high for *_, high in points), default=1.0) * 1.05 or 1.0
+    top = (
+        panel.top
+        if panel.top is not None
+        else max((high for *_, high in points), default=1.0) * 1.05 or 1.0
+    )
     left, right = min(x for x, *_ in points), max(x for x, *_ in points)
     across, down = _across(left, right, log=panel.log), _down(panel.bottom, top)
     out = [f'<text x="{LEFT}" y="16" font-weight="bold">{escape(panel.title)}</text>']
     for tick in _ticks(panel.bottom, top):
-        out.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{down(tick):.1f}" y2="{down(tick):.1f}" stroke="#e4e4e4"/>')
-        out.append(f'<text x="{LEFT - 5}" y="{down(tick) + 4:.1f}" text-anchor="end">{tick:.4g}</text>')
+        out.append(
+            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{down(tick):.1f}" y2="{down(tick):.1f}"'
+            ' stroke="#e4e4e4"/>'
+        )
+        out.append(
+            f'<text x="{LEFT - 5}" y="{down(tick) + 4:.1f}" text-anchor="end">{tick:.4g}</text>'
+        )
     shown = sorted({x for x, *_ in points})
     across_ticks = shown if len(shown) <= 5 else _ticks(left, right)
-    out += [f'<text x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + 14}" text-anchor="middle">{tick:.3g}</text>' for tick in across_ticks]
-    out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - BOTTOM + 28}" text-anchor="middle">{escape(panel.across)}</text>')
+    out += [
+        f'<text x="{across(tick):.1f}" y="{HEIGHT - BOTTOM + 14}"'
+        f' text-anchor="middle">{tick:.3g}</text>'
+        for tick in across_ticks
+    ]
+    out.append(
+        f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - BOTTOM + 28}"'
+        f' text-anchor="middle">{escape(panel.across)}</text>'
+    )
     for name, series in panel.series.items():
         stroke = _stroke(name, names)
         if len(series) > 1:
             line = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y, *_ in series)
             out.append(f'<polyline fill="none" stroke-width="1.6" {stroke} points="{line}"/>')
         for x, y, low, high in series:
-            out.append(f'<line x1="{across(x):.1f}" x2="{across(x):.1f}" y1="{down(low):.1f}" y2="{down(high):.1f}" {stroke}/>')
-            out.append(f'<circle cx="{across(x):.1f}" cy="{down(y):.1f}" r="2" fill="#ffffff" {stroke}/>')
+            out.append(
+                f'<line x1="{across(x):.1f}" x2="{across(x):.1f}" y1="{down(low):.1f}"'
+                f' y2="{down(high):.1f}" {stroke}/>'
+            )
+            out.append(
+                f'<circle cx="{across(x):.1f}" cy="{down(y):.1f}" r="2" fill="#ffffff" {stroke}/>'
+            )
     return "".join(out)
 
 
@@ -79,7 +110,11 @@ def _across(left: float, right: float, *, log: bool) -> Callable[[float], float]
 
 def _down(bottom: float, top: float) -> Callable[[float], float]:
     def place(y: float) -> float:
-        return HEIGHT - BOTTOM - (min(max(y, bottom), top) - bottom) / (top - bottom) * (HEIGHT - TOP - BOTTOM)
+        return (
+            HEIGHT
+            - BOTTOM
+            - (min(max(y, bottom), top) - bottom) / (top - bottom) * (HEIGHT - TOP - BOTTOM)
+        )
 
     return place
 
@@ -87,4 +122,6 @@ def _down(bottom: float, top: float) -> Callable[[float], float]:
 def _ticks(low: float, high: float) -> list[float]:
     step = 10 ** math.floor(math.log10(high - low))
     step = next(s for s in (step / 5, step / 2, step, 2 * step) if (high - low) / s <= 6)
-    return [i * step for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+    return [
+        i * step for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    ]

@@ -1,4 +1,6 @@
-"""One release of a table and what it is worth, for the scripts beside this one; and the same for what it is compared with."""
+"""One release of a table and what it is worth, for the scripts beside this one; and the same for
+what it is compared with.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -42,7 +44,9 @@ def fixed(table: Table, levels: Mapping[str, int]) -> FixedScheme:
 
 
 def chosen(table: Table, way: Way, promise: Promise, depth: int = 10) -> Scheme:
-    """A scheme chosen from the table under the promise's epsilon_scheme; the draws are the operating system's, so that no two runs are the same."""
+    """A scheme chosen from the table under the promise's epsilon_scheme; the draws are the
+    operating system's, so that no two runs are the same.
+    """
     axes = Axes.of(table.scheme(table.must), table.schema, choose=True)
     crowd = math.ceil(promise.k / promise.beta)
     if way == "levels":
@@ -66,8 +70,12 @@ def publish(table: Table, scheme: Scheme, promise: Promise, seed: int) -> tuple[
     return cells_of(table, form.table), len(sample)
 
 
-def worth(table: Table, cells: Cells, beta: float, asked: Workload, seed: int, of: int | None = None) -> Worth:
-    """What cells are worth of which each row stands for 1/beta rows; ``of``: how many were sampled."""
+def worth(
+    table: Table, cells: Cells, beta: float, asked: Workload, seed: int, of: int | None = None
+) -> Worth:
+    """What cells are worth of which each row stands for 1/beta rows; ``of``: how many were
+    sampled.
+    """
     rows = table.published.rows
     counts, shares = errors(cells, asked, beta), errors(cells, asked, cells.rows / rows or 1)
     return Worth(
@@ -100,10 +108,12 @@ def plain_sample(table: Table, beta: Fraction, seed: int) -> Cells:
 
 
 def noisy_counts(table: Table, scheme: Scheme, epsilon: float, delta: float, seed: int) -> Cells:
-    """The usual way with the same cells and the same promise: counts with Laplace noise, of cells that have rows, where they come out above a threshold.
+    """The usual way with the same cells and the same promise: counts with Laplace noise, of cells
+    that have rows, where they come out above a threshold.
 
-    A row more or less changes one count by 1, which 1/epsilon of noise hides; a cell with a single row comes out above 1 + ln(1 / (2 delta)) / epsilon with
-    probability delta. (Noise as floats: good for a comparison, not for publication.)
+    A row more or less changes one count by 1, which 1/epsilon of noise hides; a cell with a single
+    row comes out above 1 + ln(1 / (2 delta)) / epsilon with probability delta. (Noise as floats:
+    good for a comparison, not for publication.)
     """
     images, counts = all_rows(table, scheme)
     noisy = counts + np.random.default_rng(seed).laplace(scale=1 / epsilon, size=len(counts))

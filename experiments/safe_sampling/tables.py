@@ -1,7 +1,9 @@
-"""The two tables: their attributes, what a plan declares of each without looking, three schemes that somebody might have fixed, and which rows are held out.
+"""The two tables: their attributes, what a plan declares of each without looking, three schemes
+that somebody might have fixed, and which rows are held out.
 
-Ranges and trees are public knowledge (ages of workers, hours of a week, ladders of schooling, regions of the census, groups of occupations). A fixed scheme is
-a guess; three are tried, as whoever makes a plan cannot try them on the table.
+Ranges and trees are public knowledge (ages of workers, hours of a week, ladders of schooling,
+regions of the census, groups of occupations). A fixed scheme is a guess; three are tried, as
+whoever makes a plan cannot try them on the table.
 """
 
 import os
@@ -28,8 +30,14 @@ AGE = {"low": 16, "high": 96, "widths": [5, 10, 20]}
 
 ADULT_EDUCATION = Tree.of_mapping(
     {
-        "no diploma": {"up to 8th": ["Preschool", "1st-4th", "5th-6th", "7th-8th"], "9th to 12th": ["9th", "10th", "11th", "12th"]},
-        "diploma": {"high school": ["HS-grad"], "some college": ["Some-college", "Assoc-voc", "Assoc-acdm"]},
+        "no diploma": {
+            "up to 8th": ["Preschool", "1st-4th", "5th-6th", "7th-8th"],
+            "9th to 12th": ["9th", "10th", "11th", "12th"],
+        },
+        "diploma": {
+            "high school": ["HS-grad"],
+            "some college": ["Some-college", "Assoc-voc", "Assoc-acdm"],
+        },
         "degree": {"bachelor": ["Bachelors"], "beyond": ["Masters", "Prof-school", "Doctorate"]},
     }
 )
@@ -43,32 +51,62 @@ MARRIAGE = Tree.of_mapping(
 OCCSAL_EDUCATION = Tree.of_mapping(
     {
         "no diploma": {
-            "up to 8th": ["No schooling completed", "Nursery to grade 4", "Grade 5 or 6", "Grade 7 or 8"],
+            "up to 8th": [
+                "No schooling completed",
+                "Nursery to grade 4",
+                "Grade 5 or 6",
+                "Grade 7 or 8",
+            ],
             "9th to 12th": ["Grade 9", "Grade 10", "Grade 11", "12th grade - no diploma"],
         },
         "diploma": {
             "high school": ["Regular high school diploma", "GED or alternative credential"],
-            "some college": ["Some college, but less than 1 year", "1 or more years of college credit, no degree", "Associate's degree"],
+            "some college": [
+                "Some college, but less than 1 year",
+                "1 or more years of college credit, no degree",
+                "Associate's degree",
+            ],
         },
         "degree": {
             "bachelor": ["Bachelor's degree"],
-            "beyond": ["Master's degree", "Professional degree beyond a bachelor's degree", "Doctorate degree"],
+            "beyond": [
+                "Master's degree",
+                "Professional degree beyond a bachelor's degree",
+                "Doctorate degree",
+            ],
         },
     }
 )
 STATES = {
-    "Northeast": "Connecticut/CT Maine/ME Massachusetts/MA New_Hampshire/NH Rhode_Island/RI Vermont/VT New_Jersey/NJ New_York/NY Pennsylvania/PA",
-    "Midwest": "Illinois/IL Indiana/IN Michigan/MI Ohio/OH Wisconsin/WI Iowa/IA Kansas/KS Minnesota/MN Missouri/MO Nebraska/NE North_Dakota/ND South_Dakota/SD",
-    "South": (
-        "Delaware/DE District_of_Columbia/DC Florida/FL Georgia/GA Maryland/MD North_Carolina/NC South_Carolina/SC Virginia/VA West_Virginia/WV "
-        "Alabama/AL Kentucky/KY Mississippi/MS Tennessee/TN Arkansas/AR Louisiana/LA Oklahoma/OK Texas/TX"
+    "Northeast": (
+        "Connecticut/CT Maine/ME Massachusetts/MA New_Hampshire/NH Rhode_Island/RI Vermont/VT"
+        " New_Jersey/NJ New_York/NY Pennsylvania/PA"
     ),
-    "West": ("Arizona/AZ Colorado/CO Idaho/ID Montana/MT Nevada/NV New_Mexico/NM Utah/UT Wyoming/WY Alaska/AK California/CA Hawaii/HI Oregon/OR Washington/WA"),
+    "Midwest": (
+        "Illinois/IL Indiana/IN Michigan/MI Ohio/OH Wisconsin/WI Iowa/IA Kansas/KS Minnesota/MN"
+        " Missouri/MO Nebraska/NE North_Dakota/ND South_Dakota/SD"
+    ),
+    "South": (
+        "Delaware/DE District_of_Columbia/DC Florida/FL Georgia/GA Maryland/MD North_Carolina/NC"
+        " South_Carolina/SC Virginia/VA West_Virginia/WV Alabama/AL Kentucky/KY Mississippi/MS"
+        " Tennessee/TN Arkansas/AR Louisiana/LA Oklahoma/OK Texas/TX"
+    ),
+    "West": (
+        "Arizona/AZ Colorado/CO Idaho/ID Montana/MT Nevada/NV New_Mexico/NM Utah/UT Wyoming/WY"
+        " Alaska/AK California/CA Hawaii/HI Oregon/OR Washington/WA"
+    ),
 }
 BIRTHPLACE = Tree.of_mapping(
     {
-        "states": {region: [state.replace("_", " ") for state in names.split()] for region, names in STATES.items()},
-        "elsewhere": {"Latin America": ["Mexico", "Puerto Rico"], "Asia": ["China", "India", "Philippines"], "other places": ["Other abroad"]},
+        "states": {
+            region: [state.replace("_", " ") for state in names.split()]
+            for region, names in STATES.items()
+        },
+        "elsewhere": {
+            "Latin America": ["Mexico", "Puerto Rico"],
+            "Asia": ["China", "India", "Philippines"],
+            "other places": ["Other abroad"],
+        },
     }
 )
 OCCUPATIONS = {
@@ -83,7 +121,10 @@ OCCUPATIONS = {
 """The parts into which each census group of occupations is cut."""
 OCCUPATION = Tree.of_mapping(
     {
-        major: {group: [f"{group}-{i + 1}" for i in range(parts)] if parts > 1 else [group] for group, parts in groups.items()}
+        major: {
+            group: [f"{group}-{i + 1}" for i in range(parts)] if parts > 1 else [group]
+            for group, parts in groups.items()
+        }
         for major, groups in OCCUPATIONS.items()
     }
 )
@@ -93,7 +134,9 @@ INCOME = Tree.of_mapping({"<=50K": [], ">50K": []})
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """One of the two tables; ``classes``: from which position on a value of ``target`` is the upper class."""
+    """One of the two tables; ``classes``: from which position on a value of ``target`` is the upper
+    class.
+    """
 
     name: str
     file: str
@@ -108,9 +151,17 @@ class Table:
     classes: int
 
     def scheme(self, levels: Mapping[str, int]) -> dict[str, Any]:
-        """``[method.scheme]`` of a plan with these levels; attributes that are not named are left to a choice."""
+        """``[method.scheme]`` of a plan with these levels; attributes that are not named are left
+        to a choice.
+        """
         named = [name for name in self.names if name in self.declared or name in levels]
-        return {name: {**self.declared.get(name, {}), **({"level": levels[name]} if name in levels else {})} for name in named}
+        return {
+            name: {
+                **self.declared.get(name, {}),
+                **({"level": levels[name]} if name in levels else {}),
+            }
+            for name in named
+        }
 
     def tree(self, name: str) -> Tree:
         """The tree of an attribute that is no number."""
@@ -119,7 +170,10 @@ class Table:
     @property
     def names(self) -> tuple[str, ...]:
         """All attributes, which are all covered."""
-        return (*self.schema.quasi, *(() if self.schema.sensitive is None else (self.schema.sensitive,)))
+        return (
+            *self.schema.quasi,
+            *(() if self.schema.sensitive is None else (self.schema.sensitive,)),
+        )
 
     @cached_property
     def whole(self) -> Microdata:
@@ -127,7 +181,9 @@ class Table:
         folder = os.environ.get("PHALANX_DATA")
         if not folder or not Path(folder, self.file).is_file():
             sys.exit(f"Set PHALANX_DATA to the folder that holds {self.file}.")
-        return Microdata.encode(pl.read_parquet(Path(folder, self.file), columns=list(self.names)), self.schema)
+        return Microdata.encode(
+            pl.read_parquet(Path(folder, self.file), columns=list(self.names)), self.schema
+        )
 
     @cached_property
     def _drawn(self) -> Ints:
@@ -152,13 +208,39 @@ def tables() -> dict[str, Table]:
         schema=Schema(
             quasi=["age", "education", "marital_status", "sex", "hours_per_week"],
             sensitive="income",
-            hierarchies={"education": ADULT_EDUCATION, "marital_status": MARRIAGE, "sex": SEX, "income": INCOME},
+            hierarchies={
+                "education": ADULT_EDUCATION,
+                "marital_status": MARRIAGE,
+                "sex": SEX,
+                "income": INCOME,
+            },
         ),
         declared={"age": AGE, "hours_per_week": {"low": 0, "high": 100, "widths": [5, 10, 20]}},
         fixed={
-            "fine": {"age": 1, "education": 1, "marital_status": 0, "sex": 0, "hours_per_week": 1, "income": 0},
-            "middle": {"age": 2, "education": 1, "marital_status": 1, "sex": 0, "hours_per_week": 2, "income": 0},
-            "coarse": {"age": 2, "education": 2, "marital_status": 1, "sex": 1, "hours_per_week": 3, "income": 0},
+            "fine": {
+                "age": 1,
+                "education": 1,
+                "marital_status": 0,
+                "sex": 0,
+                "hours_per_week": 1,
+                "income": 0,
+            },
+            "middle": {
+                "age": 2,
+                "education": 1,
+                "marital_status": 1,
+                "sex": 0,
+                "hours_per_week": 2,
+                "income": 0,
+            },
+            "coarse": {
+                "age": 2,
+                "education": 2,
+                "marital_status": 1,
+                "sex": 1,
+                "hours_per_week": 3,
+                "income": 0,
+            },
         },
         must={"income": 0},
         target="income",
@@ -170,13 +252,39 @@ def tables() -> dict[str, Table]:
         schema=Schema(
             quasi=["age", "sex", "education17", "birthplace57", "occupation50"],
             sensitive="income50",
-            hierarchies={"sex": SEX, "education17": OCCSAL_EDUCATION, "birthplace57": BIRTHPLACE, "occupation50": OCCUPATION},
+            hierarchies={
+                "sex": SEX,
+                "education17": OCCSAL_EDUCATION,
+                "birthplace57": BIRTHPLACE,
+                "occupation50": OCCUPATION,
+            },
         ),
         declared={"age": AGE, "income50": {"low": 0, "high": 50, "widths": [1, 5, 10]}},
         fixed={
-            "fine": {"age": 1, "sex": 0, "education17": 1, "birthplace57": 2, "occupation50": 1, "income50": 1},
-            "middle": {"age": 1, "sex": 0, "education17": 1, "birthplace57": 2, "occupation50": 2, "income50": 2},
-            "coarse": {"age": 2, "sex": 0, "education17": 2, "birthplace57": 3, "occupation50": 2, "income50": 2},
+            "fine": {
+                "age": 1,
+                "sex": 0,
+                "education17": 1,
+                "birthplace57": 2,
+                "occupation50": 1,
+                "income50": 1,
+            },
+            "middle": {
+                "age": 1,
+                "sex": 0,
+                "education17": 1,
+                "birthplace57": 2,
+                "occupation50": 2,
+                "income50": 2,
+            },
+            "coarse": {
+                "age": 2,
+                "sex": 0,
+                "education17": 2,
+                "birthplace57": 3,
+                "occupation50": 2,
+                "income50": 2,
+            },
         },
         must={"income50": 2},
         target="income50",

@@ -1,9 +1,12 @@
-"""Rows kept, errors of counts and accuracy of classifiers at the same (epsilon, delta), for fixed and for chosen schemes, by theorem and by tight accounting.
+"""Rows kept, errors of counts and accuracy of classifiers at the same (epsilon, delta), for fixed
+and for chosen schemes, by theorem and by tight accounting.
 
-    PHALANX_DATA=folder python experiments/safe_sampling/utility.py [--table adult|occsal] [--runs 5] [--queries 500] [--plots FOLDER]
+    PHALANX_DATA=folder python experiments/safe_sampling/utility.py [--table adult|occsal] [--runs
+    5] [--queries 500] [--plots FOLDER]
 
-Each run draws a fresh sample, and where the scheme is chosen a fresh scheme. Of a chosen scheme's epsilon a tenth pays for the choice.
-Figures are means of the runs and, in brackets, the least and the greatest. Four ways to account:
+Each run draws a fresh sample, and where the scheme is chosen a fresh scheme. Of a chosen scheme's
+epsilon a tenth pays for the choice. Figures are means of the runs and, in brackets, the least and
+the greatest. Four ways to account:
 
 theorem             k by the paper's bound, at the default sample rate 1 - e^-epsilon
 tight               k by the exact delta, at the same rate
@@ -25,7 +28,19 @@ import numpy as np
 from accounts import smallest_crowd
 from measures import LEAST, Workload, errors, majority, workload
 from plots import Panel, Point, draw
-from releases import Way, Worth, chosen, fixed, noisy_counts, plain_sample, publish, recoded, show, unchanged, worth
+from releases import (
+    Way,
+    Worth,
+    chosen,
+    fixed,
+    noisy_counts,
+    plain_sample,
+    publish,
+    recoded,
+    show,
+    unchanged,
+    worth,
+)
 from tables import Table, tables
 
 from phalanx.accounting import Accounting, Promise, best_beta, solve
@@ -76,14 +91,25 @@ def settings() -> Iterator[Setting]:
         yield Setting(Fraction(1), "middle", account, Fraction(1, 10**8))
 
 
-def measure(table: Table, setting: Setting, asked: Workload, runs: int) -> tuple[list[Worth], Counter[str]]:
+def measure(
+    table: Table, setting: Setting, asked: Workload, runs: int
+) -> tuple[list[Worth], Counter[str]]:
     """What every run is worth, and the levels that were chosen, where any were."""
     p = promise(setting.epsilon, setting.delta, setting.account, is_chosen=setting.is_chosen)
     found, schemes = [], Counter[str]()
     for run in range(runs):
-        scheme = chosen(table, setting.scheme, p) if setting.is_chosen else fixed(table, table.fixed[setting.scheme])  # type: ignore[arg-type]
+        scheme = (
+            chosen(table, setting.scheme, p)
+            if setting.is_chosen
+            else fixed(table, table.fixed[setting.scheme])
+        )  # type: ignore[arg-type]
         if setting.scheme == "levels" and isinstance(scheme, FixedScheme):
-            schemes[", ".join(f"{axis.name} {level}" for axis, level in zip(scheme.axes, scheme.levels, strict=True))] += 1
+            schemes[
+                ", ".join(
+                    f"{axis.name} {level}"
+                    for axis, level in zip(scheme.axes, scheme.levels, strict=True)
+                )
+            ] += 1
         cells, of = publish(table, scheme, p, run)
         found.append(worth(table, cells, float(p.beta), asked, run, of))
     return found, schemes
@@ -96,7 +122,9 @@ def said(values: Sequence[float | None], form: str, to: str = "-") -> str:
         return "-"
     mean, low, high = sum(known) / len(known), min(known), max(known)
     spread = "" if f"{low:{form}}" == f"{high:{form}}" else f" ({low:{form}}{to}{high:{form}})"
-    return f"{mean:{form}}{spread}" + ("" if len(known) == len(values) else f", {len(values) - len(known)} of {len(values)} empty")
+    return f"{mean:{form}}{spread}" + (
+        "" if len(known) == len(values) else f", {len(values) - len(known)} of {len(values)} empty"
+    )
 
 
 def line(found: Sequence[Worth]) -> list[str]:
@@ -110,7 +138,14 @@ def line(found: Sequence[Worth]) -> list[str]:
     ]
 
 
-MEASURES = ["published of all", "of sampled", "error of counts", "signed", "error of shares", "accuracy"]
+MEASURES = [
+    "published of all",
+    "of sampled",
+    "error of counts",
+    "signed",
+    "error of shares",
+    "accuracy",
+]
 
 
 def compared(table: Table, asked: Workload, runs: int) -> None:
@@ -118,14 +153,28 @@ def compared(table: Table, asked: Workload, runs: int) -> None:
     rows = [["nothing is done", *line([worth(table, unchanged(table), 1, asked, 0)])]]
     rows.append(["always the commoner class", *[""] * 5, f"{majority(table):.1%}"])
     for beta in (Fraction(1, 4), Fraction(3, 4)):
-        found = [worth(table, plain_sample(table, beta, run), float(beta), asked, run) for run in range(runs)]
+        found = [
+            worth(table, plain_sample(table, beta, run), float(beta), asked, run)
+            for run in range(runs)
+        ]
         rows.append([f"a plain sample, beta = {float(beta)}", *line(found)])
     for name, levels in table.fixed.items():
-        found = [worth(table, recoded(table, fixed(table, levels)), 1, asked, run) for run in range(runs)]
+        found = [
+            worth(table, recoded(table, fixed(table, levels)), 1, asked, run) for run in range(runs)
+        ]
         rows.append([f"recoded, {name}", *line(found)])
     for epsilon in EPSILONS:
         for name, levels in table.fixed.items():
-            found = [worth(table, noisy_counts(table, fixed(table, levels), float(epsilon), float(DELTA), run), 1, asked, run) for run in range(runs)]
+            found = [
+                worth(
+                    table,
+                    noisy_counts(table, fixed(table, levels), float(epsilon), float(DELTA), run),
+                    1,
+                    asked,
+                    run,
+                )
+                for run in range(runs)
+            ]
             rows.append([f"noisy counts, {name}, epsilon = {float(epsilon):g}", *line(found)])
     show(f"{table.name}: for comparison", ["what is done", *MEASURES], rows)
 
@@ -138,11 +187,30 @@ def utility(table: Table, runs: int, queries: int) -> list[Panel]:
         p = promise(setting.epsilon, setting.delta, setting.account, is_chosen=setting.is_chosen)
         worths[setting], schemes = measure(table, setting, asked, runs)
         rows.append(
-            [f"{float(setting.epsilon):g}", f"{float(setting.delta):g}", setting.scheme, setting.account, f"{float(p.beta):.3f}", p.k, *line(worths[setting])]
+            [
+                f"{float(setting.epsilon):g}",
+                f"{float(setting.delta):g}",
+                setting.scheme,
+                setting.account,
+                f"{float(p.beta):.3f}",
+                p.k,
+                *line(worths[setting]),
+            ]
         )
-        levels += [[f"{float(setting.epsilon):g}", setting.account, what, times] for what, times in schemes.most_common()]
-    show(f"{table.name}: {table.published.rows:,} rows, {runs} runs", ["epsilon", "delta", "scheme", "accounting", "beta", "k", *MEASURES], rows)
-    show(f"{table.name}: levels that were chosen", ["epsilon", "accounting", "levels", "times"], levels)
+        levels += [
+            [f"{float(setting.epsilon):g}", setting.account, what, times]
+            for what, times in schemes.most_common()
+        ]
+    show(
+        f"{table.name}: {table.published.rows:,} rows, {runs} runs",
+        ["epsilon", "delta", "scheme", "accounting", "beta", "k", *MEASURES],
+        rows,
+    )
+    show(
+        f"{table.name}: levels that were chosen",
+        ["epsilon", "accounting", "levels", "times"],
+        levels,
+    )
     by_size(table, asked, runs)
     compared(table, asked, runs)
     return panels(table, worths, "tight, small crowds")
@@ -154,13 +222,27 @@ def by_size(table: Table, asked: Workload, runs: int) -> None:
     rows = []
     for account in get_args(Account):
         p = promise(Fraction(1), DELTA, account, is_chosen=False)
-        found = np.concatenate([errors(publish(table, fixed(table, table.fixed["middle"]), p, run)[0], asked, float(p.beta))[None] for run in range(runs)])
+        found = np.concatenate(
+            [
+                errors(
+                    publish(table, fixed(table, table.fixed["middle"]), p, run)[0],
+                    asked,
+                    float(p.beta),
+                )[None]
+                for run in range(runs)
+            ]
+        )
         for low, high in pairwise(SIZES):
             among = (size >= low) & (size < high)
-            medians = [f"{np.median(found[:, among]):+.3f}", f"{np.median(np.abs(found[:, among])):.3f}"] if among.any() else ["", ""]
+            medians = (
+                [f"{np.median(found[:, among]):+.3f}", f"{np.median(np.abs(found[:, among])):.3f}"]
+                if among.any()
+                else ["", ""]
+            )
             rows.append([account, f"{low:.1%} to {high:.1%}", int(among.sum()), *medians])
     show(
-        f"{table.name}: errors of counts by how many rows are asked for, middle scheme, epsilon = 1",
+        f"{table.name}: errors of counts by how many rows are asked for, middle scheme,"
+        " epsilon = 1",
         ["accounting", "of the rows", "queries", "signed", "error"],
         rows,
     )
@@ -169,25 +251,47 @@ def by_size(table: Table, asked: Workload, runs: int) -> None:
 def panels(table: Table, worths: dict[Setting, list[Worth]], account: Account) -> list[Panel]:
     """By epsilon what is published, the error of counts and the accuracy."""
     found = []
-    for title, what in ((f"{table.name}: published, of sampled", "of_sampled"), ("median error of counts", "counts"), ("accuracy of the classifier", "right")):
+    for title, what in (
+        (f"{table.name}: published, of sampled", "of_sampled"),
+        ("median error of counts", "counts"),
+        ("accuracy of the classifier", "right"),
+    ):
         series: dict[str, list[Point]] = {}
         for setting, of_runs in worths.items():
             values = [v for w in of_runs if (v := getattr(w, what)) is not None]
             if setting.account == account and setting.delta == DELTA and values:
-                series.setdefault(setting.scheme, []).append((float(setting.epsilon), sum(values) / len(values), min(values), max(values)))
+                series.setdefault(setting.scheme, []).append(
+                    (float(setting.epsilon), sum(values) / len(values), min(values), max(values))
+                )
         low = min((v for points in series.values() for *_, v, _ in points), default=0.0)
-        found.append(Panel(title, "epsilon", series, log=True, bottom=low - 0.02 if what == "right" else 0.0, top=1.0 if what == "of_sampled" else None))
+        found.append(
+            Panel(
+                title,
+                "epsilon",
+                series,
+                log=True,
+                bottom=low - 0.02 if what == "right" else 0.0,
+                top=1.0 if what == "of_sampled" else None,
+            )
+        )
     return found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--table", choices=tables())
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--plots", type=Path)
     given = parser.parse_args()
-    drawn = [panel for name, table in tables().items() if given.table in (None, name) for panel in utility(table, given.runs, given.queries)]
+    drawn = [
+        panel
+        for name, table in tables().items()
+        if given.table in (None, name)
+        for panel in utility(table, given.runs, given.queries)
+    ]
     if given.plots is not None:
         draw(given.plots / "choices.svg", drawn, 3)
 

@@ -1,4 +1,6 @@
-"""The paper's table and its two cuts, and how a slice of it is made, for the scripts beside this one."""
+"""The paper's table and its two cuts, and how a slice of it is made, for the scripts beside this
+one.
+"""
 
 import os
 import sys
@@ -36,8 +38,12 @@ def adult() -> pl.DataFrame:
     return found.filter("complete") if "complete" in found.columns else found
 
 
-def microdata(quasi: Sequence[str], frame: pl.DataFrame | None = None, sensitive: str = SENSITIVE) -> Microdata:
-    """The table with these quasi-identifiers; a declared type vouches for the weight, in which nearly every row differs."""
+def microdata(
+    quasi: Sequence[str], frame: pl.DataFrame | None = None, sensitive: str = SENSITIVE
+) -> Microdata:
+    """The table with these quasi-identifiers; a declared type vouches for the weight, in which
+    nearly every row differs.
+    """
     table = (adult() if frame is None else frame).select(*quasi, sensitive)
     types: dict[str, Any] = {name: "numeric" for name in quasi if table[name].dtype.is_numeric()}
     return Microdata.encode(table, Schema(quasi=list(quasi), sensitive=sensitive, types=types))

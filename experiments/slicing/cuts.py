@@ -1,10 +1,13 @@
-"""What the exact check and relaxed cuts bring: buckets, what they lose, and how many of them a tuple matches.
+"""What the exact check and relaxed cuts bring: buckets, what they lose, and how many of them a
+tuple matches.
 
     PHALANX_DATA=folder python experiments/slicing/cuts.py
 
-*Rows a bucket* is the mean over rows; *loss* the mean over rows and attributes of the interval that the row's bucket spans, as a share of the domain; *matches* the
-mean and the largest number of buckets that a tuple of the table matches; *error* the median relative error of counts of an occupation and a value of another attribute
-(sex apart), over random pairs that occur. *Files alone*: whether the promise can be verified without the table.
+*Rows a bucket* is the mean over rows; *loss* the mean over rows and attributes of the interval that
+the row's bucket spans, as a share of the domain; *matches* the mean and the largest number of
+buckets that a tuple of the table matches; *error* the median relative error of counts of an
+occupation and a value of another attribute (sex apart), over random pairs that occur. *Files
+alone*: whether the promise can be verified without the table.
 """
 
 import numpy as np
@@ -42,7 +45,11 @@ def spans(table: Microdata, buckets: Ints) -> float:
     widths = []
     for name in OCC_7:
         places = table.columns[name].domain.normalised[table.columns[name].codes[order]]
-        widths.append((np.maximum.reduceat(places, starts) - np.minimum.reduceat(places, starts)) @ sizes / len(order))
+        widths.append(
+            (np.maximum.reduceat(places, starts) - np.minimum.reduceat(places, starts))
+            @ sizes
+            / len(order)
+        )
     return float(np.mean(widths))
 
 
@@ -59,14 +66,30 @@ def main() -> None:
                     continue
                 view = View.of(draft.form)
                 people = np.unique(view.of_people(table, np.arange(table.rows)), axis=0)
-                matched = np.bincount(np.concatenate([found.tuple for found in matches(view, people)]), minlength=len(people))
+                matched = np.bincount(
+                    np.concatenate([found.tuple for found in matches(view, people)]),
+                    minlength=len(people),
+                )
                 sizes = np.bincount(draft.groups)
                 alone = SlicedDiversity(l=l).check(draft.form)[0].holds
                 rows.append(
                     [l, way, draft.form.groups, f"{(sizes.astype(float) ** 2).sum() / sizes.sum():.0f}", f"{spans(table, draft.groups):.3f}",
                      f"{matched.mean():.2f}, {matched.max()}", utility(table, REST, draft.groups, QUERIES)[1], "yes" if alone else "no"]
                 )  # fmt: skip
-        show(title, ["l", "cuts / check", "buckets", "rows a bucket", "loss", "matches", "error", "files alone"], rows)
+        show(
+            title,
+            [
+                "l",
+                "cuts / check",
+                "buckets",
+                "rows a bucket",
+                "loss",
+                "matches",
+                "error",
+                "files alone",
+            ],
+            rows,
+        )
         if refused:
             print(f"From l = {min(refused)} on none: {refused[min(refused)]}\n")
 

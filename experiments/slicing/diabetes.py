@@ -1,4 +1,6 @@
-"""A second table for the scripts beside this one: the first encounters of each patient of diabetes130, where the file lies beside the paper's table."""
+"""A second table for the scripts beside this one: the first encounters of each patient of
+diabetes130, where the file lies beside the paper's table.
+"""
 
 import os
 from collections.abc import Sequence
@@ -21,8 +23,12 @@ def there() -> bool:
 
 
 def first_encounters(quasi: Sequence[str] = QUASI) -> Microdata:
-    """The complete rows of everybody's first encounter, of women and men; the chapter of the first diagnosis is sensitive."""
-    found = pl.read_parquet(Path(os.environ["PHALANX_DATA"], _NAME)).filter(pl.col("visit_no") == 1, pl.col("gender").is_in(["Female", "Male"]))
+    """The complete rows of everybody's first encounter, of women and men; the chapter of the first
+    diagnosis is sensitive.
+    """
+    found = pl.read_parquet(Path(os.environ["PHALANX_DATA"], _NAME)).filter(
+        pl.col("visit_no") == 1, pl.col("gender").is_in(["Female", "Male"])
+    )
     return microdata(quasi, found.select(*quasi, SENSITIVE).drop_nulls(), SENSITIVE)
 
 
@@ -31,4 +37,8 @@ def in_folder(name: str) -> pl.DataFrame | None:
     path = Path(os.environ.get("PHALANX_DATA", ""), name)
     if not path.is_file():
         return None
-    return pl.read_csv(path, infer_schema_length=None) if path.suffix == ".csv" else pl.read_parquet(path)
+    return (
+        pl.read_csv(path, infer_schema_length=None)
+        if path.suffix == ".csv"
+        else pl.read_parquet(path)
+    )

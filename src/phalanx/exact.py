@@ -13,7 +13,9 @@ import numpy.typing as npt
 from phalanx.errors import PlanError
 
 Number = int | float | Fraction | str
-"""A parameter: a whole number, a fraction, decimal text such as ``"0.2"`` or ``"1/6"``; a float stands for its shortest decimal text."""
+"""A parameter: a whole number, a fraction, decimal text such as ``"0.2"`` or ``"1/6"``; a float
+stands for its shortest decimal text.
+"""
 
 Ints = npt.NDArray[np.int64]
 
@@ -32,14 +34,19 @@ def exact(value: Number, what: str) -> Fraction:
             raise TypeError
         return Fraction(repr(float(value)) if isinstance(value, float) else value)
     except (TypeError, ValueError, OverflowError, ZeroDivisionError):
-        raise PlanError(f'{what} must be a number such as 2, 0.5 or "1/6", and is {value!r}.') from None
+        raise PlanError(
+            f'{what} must be a number such as 2, 0.5 or "1/6", and is {value!r}.'
+        ) from None
 
 
 def bounded(value: Number, what: str, low: int, high: int | None = None) -> Fraction:
     """The fraction that was meant, within [low, high]; PlanError otherwise."""
     number = exact(value, what)
     if number < low or (high is not None and number > high):
-        raise PlanError(f"{what} must be at least {low}{'' if high is None else f' and at most {high}'}, and is {value}.")
+        raise PlanError(
+            f"{what} must be at least {low}{'' if high is None else f' and at most {high}'}, and is"
+            f" {value}."
+        )
     return number
 
 
@@ -49,7 +56,11 @@ def is_list(given: object, of: Callable[[Any], bool]) -> bool:
     >>> is_list(["a"], lambda name: isinstance(name, str)), is_list("a", lambda name: isinstance(name, str))
     (True, False)
     """
-    return isinstance(given, Sequence | AbstractSet) and not isinstance(given, str | bytes) and all(of(part) for part in given)
+    return (
+        isinstance(given, Sequence | AbstractSet)
+        and not isinstance(given, str | bytes)
+        and all(of(part) for part in given)
+    )
 
 
 def whole(value: int, what: str, low: int = 1) -> int:
@@ -60,7 +71,8 @@ def whole(value: int, what: str, low: int = 1) -> int:
 
 
 def plain(number: Number) -> int | str:
-    """A number as the manifest shows it: whole numbers as they are, fractions as text such as ``"1/6"``.
+    """A number as the manifest shows it: whole numbers as they are, fractions as text such as
+    ``"1/6"``.
 
     >>> plain(3), plain("0.25"), plain(0.3)
     (3, '1/4', '3/10')
@@ -70,7 +82,8 @@ def plain(number: Number) -> int | str:
 
 
 def readable(number: Number) -> int | float | str:
-    """A number as people write it, and exactly that number: whole, decimal where a float's shortest text is just it, else text such as ``"1/3"``.
+    """A number as people write it, and exactly that number: whole, decimal where a float's shortest
+    text is just it, else text such as ``"1/3"``.
 
     >>> readable("1/4"), readable("1e-6"), readable("1/3"), readable(2.0)
     (0.25, 1e-06, '1/3', 2)
@@ -83,22 +96,31 @@ def readable(number: Number) -> int | float | str:
 
 
 def rounded(number: float | Fraction, *, up: bool, digits: int = 4) -> str:
-    """A number with so many digits, never less than it is, or (not ``up``) never more; a float stands for its shortest decimal text.
+    """A number with so many digits, never less than it is, or (not ``up``) never more; a float
+    stands for its shortest decimal text.
 
-    >>> rounded(Fraction(1, 3), up=True), rounded(2.71828, up=False), rounded(1e-06, up=True), rounded(Fraction(123456), up=True)
-    ('0.3334', '2.718', '1e-6', '1.235e5')
+    >>> rounded(Fraction(1, 3), up=True), rounded(2.71828, up=False)
+    ('0.3334', '2.718')
+    >>> rounded(1e-06, up=True), rounded(Fraction(123456), up=True)
+    ('1e-6', '1.235e5')
     """
     fraction = Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
     context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
     decimal = context.divide(Decimal(fraction.numerator), Decimal(fraction.denominator)).normalize()
     power = decimal.adjusted()
-    return format(decimal, "f") if -5 < power < digits or not decimal else f"{decimal.scaleb(-power):f}e{power}"
+    return (
+        format(decimal, "f")
+        if -5 < power < digits or not decimal
+        else f"{decimal.scaleb(-power):f}e{power}"
+    )
 
 
 def largest_ratio(above: npt.NDArray[np.generic], below: Ints) -> tuple[Fraction, int]:
-    """The largest of ``above[i] / below[i]`` as a fraction, and the first place where it stands; ``below`` is positive, nothing is rounded.
+    """The largest of ``above[i] / below[i]`` as a fraction, and the first place where it stands;
+    ``below`` is positive, nothing is rounded.
 
-    Floats only choose the candidates: each float ratio is within a few parts in 2**53 of the true one.
+    Floats only choose the candidates: each float ratio is within a few parts in 2**53 of the true
+    one.
     """
     ratios = above.astype(np.float64) / below.astype(np.float64)
     candidates = np.flatnonzero(ratios >= ratios.max() * (1 - 1e-12))

@@ -1,4 +1,6 @@
-"""What is installed under a name: our own parts, and those of other packages, which are found by entry point and change no file of ours."""
+"""What is installed under a name: our own parts, and those of other packages, which are found by
+entry point and change no file of ours.
+"""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
 class Installed(Mapping[str, Any]):
     """The parts of one kind by name, each imported when it is asked for.
 
-    A name of ours is ours: what other packages announce is not looked at for it. So no package takes the place of a check, and to find a part of ours costs no
-    look at what is installed. ``ours``: by name, ``module:Class``. ``group``: where other packages announce theirs.
+    A name of ours is ours: what other packages announce is not looked at for it. So no package
+    takes the place of a check, and to find a part of ours costs no look at what is installed.
+    ``ours``: by name, ``module:Class``. ``group``: where other packages announce theirs.
 
     >>> Installed("phalanx.nothing", {"half": "fractions:Fraction"})["half"](1, 2)
     Fraction(1, 2)
@@ -27,7 +30,9 @@ class Installed(Mapping[str, Any]):
         self.ours: Final = ours
 
     def __getitem__(self, name: str) -> Any:
-        """The part; KeyError where there is none, ExtraError where another package announces one that cannot be had."""
+        """The part; KeyError where there is none, ExtraError where another package announces one
+        that cannot be had.
+        """
         if name in self.ours:
             module, _, called = self.ours[name].partition(":")
             return getattr(import_module(module), called)
@@ -35,12 +40,16 @@ class Installed(Mapping[str, Any]):
         if not points:
             raise KeyError(name)
         if len(points) > 1:
-            raise ExtraError(f"{name!r} is announced for {self.group} by {len(points)} installed packages; remove all but one of them.")
+            raise ExtraError(
+                f"{name!r} is announced for {self.group} by {len(points)} installed packages;"
+                " remove all but one of them."
+            )
         try:
             return points[0].load()
         except Exception as error:
             raise ExtraError(
-                f"{name!r} is announced for {self.group} by an installed package and cannot be loaded ({type(error).__name__}); install that package again."
+                f"{name!r} is announced for {self.group} by an installed package and cannot be"
+                f" loaded ({type(error).__name__}); install that package again."
             ) from error
 
     def __contains__(self, name: object) -> bool:
@@ -60,7 +69,9 @@ class Installed(Mapping[str, Any]):
         return sorted({point.name for point in self._announced()} - self.ours.keys())
 
     def points(self) -> "dict[str, EntryPoint]":
-        """By name what to load, none of it loaded: of a name that several packages announce, one of theirs."""
+        """By name what to load, none of it loaded: of a name that several packages announce, one of
+        theirs.
+        """
         from importlib.metadata import EntryPoint
 
         ours = {name: EntryPoint(name, value, self.group) for name, value in self.ours.items()}
@@ -72,7 +83,9 @@ class Installed(Mapping[str, Any]):
 
 @lru_cache(maxsize=16)
 def _entry_points(group: str, path: tuple[str, ...]) -> "Sequence[EntryPoint]":
-    """What the packages on this path announce, each once; looked up once, as it reads a file of every package there is."""
+    """What the packages on this path announce, each once; looked up once, as it reads a file of
+    every package there is.
+    """
     from importlib.metadata import entry_points
 
     del path

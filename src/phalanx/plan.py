@@ -1,11 +1,23 @@
-"""The plan: the steward's file, read once, validated whole, every path resolved against its folder."""
+"""The plan: the steward's file, read once, validated whole, every path resolved against its
+folder.
+"""
 
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from phalanx.data.hierarchies.files import hierarchy_of
 from phalanx.data.hierarchies.hierarchy import Hierarchy
@@ -29,7 +41,9 @@ _LARGEST: Final = 1_000_000
 
 
 _MOST_DOTS: Final = 2000
-"""So many dots may stand between two equals signs on one line: the time to read a key grows with the square of its dots."""
+"""So many dots may stand between two equals signs on one line: the time to read a key grows with
+the square of its dots.
+"""
 
 
 class _Section(BaseModel):
@@ -39,15 +53,26 @@ class _Section(BaseModel):
 class SeriesSection(_Section):
     """Which series of releases this is."""
 
-    name: SeriesName = Field(description="Names the series in the ledger and its folder: letters, digits, '-', '_', '.', at most 100.")
+    name: SeriesName = Field(
+        description=(
+            "Names the series in the ledger and its folder: letters, digits, '-', '_', '.', at most"
+            " 100."
+        )
+    )
 
 
 class TableSection(_Section):
     """Where a table comes from: a file, or a database and a query."""
 
-    path: Name | None = Field(default=None, description="A CSV, TSV, Parquet or Arrow file, relative to the plan.")
-    url: Name | None = Field(default=None, description="sqlite:///file.db (relative to the plan) or postgresql://….")
-    query: Name | None = Field(default=None, description="The query whose rows are the table; needs url.")
+    path: Name | None = Field(
+        default=None, description="A CSV, TSV, Parquet or Arrow file, relative to the plan."
+    )
+    url: Name | None = Field(
+        default=None, description="sqlite:///file.db (relative to the plan) or postgresql://…."
+    )
+    query: Name | None = Field(
+        default=None, description="The query whose rows are the table; needs url."
+    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -59,22 +84,32 @@ class TableSection(_Section):
 
 
 class RegistrySection(TableSection):
-    """Persons whom an adversary knows, some of whom are absent from the microdata: a table with the identifier and all quasi-identifiers."""
+    """Persons whom an adversary knows, some of whom are absent from the microdata: a table with the
+    identifier and all quasi-identifiers.
+    """
 
 
 class SourceSection(TableSection):
     """Where the microdata come from: a file, or a database and a query."""
 
-    registry: RegistrySection | None = Field(default=None, description="Persons whom an adversary knows; of use to global-guarantee only.")
+    registry: RegistrySection | None = Field(
+        default=None,
+        description="Persons whom an adversary knows; of use to global-guarantee only.",
+    )
 
 
 class HierarchySection(_Section):
     """One hierarchy: prefix lengths, band widths, or a tree."""
 
-    prefix: list[StrictInt] | None = Field(default=None, description="Characters kept per level, falling to 0.")
-    bands: list[Number] | None = Field(default=None, description="Widths of bands of numbers, each a multiple of the one before.")
+    prefix: list[StrictInt] | None = Field(
+        default=None, description="Characters kept per level, falling to 0."
+    )
+    bands: list[Number] | None = Field(
+        default=None, description="Widths of bands of numbers, each a multiple of the one before."
+    )
     tree: StrictStr | dict[str, Any] | list[list[Any]] | None = Field(
-        default=None, description="A CSV or TOML file relative to the plan, nested tables, or paths."
+        default=None,
+        description="A CSV or TOML file relative to the plan, nested tables, or paths.",
     )
 
     @model_validator(mode="before")
@@ -83,7 +118,9 @@ class HierarchySection(_Section):
         if isinstance(declared, str):
             return {"tree": declared}
         if not isinstance(declared, dict):
-            raise ValueError("must be a table such as { prefix = [5, 3, 0] }, or the path of a tree")
+            raise ValueError(
+                "must be a table such as { prefix = [5, 3, 0] }, or the path of a tree"
+            )
         return declared
 
     @model_validator(mode="after")
@@ -96,16 +133,27 @@ class HierarchySection(_Section):
 class SchemaSection(_Section):
     """The role of every column."""
 
-    identifier: Name | None = Field(default=None, description="Says who a row is about; never published.")
-    quasi: list[Name] = Field(min_length=1, description="What somebody may know about a person; published as intervals.")
+    identifier: Name | None = Field(
+        default=None, description="Says who a row is about; never published."
+    )
+    quasi: list[Name] = Field(
+        min_length=1, description="What somebody may know about a person; published as intervals."
+    )
     sensitive: Name | None = Field(default=None, description="What nobody may be linked with.")
     keep: list[Name] = Field(default=[], description="Published as they are.")
     drop: list[Name] = Field(default=[], description="Left out.")
-    types: dict[str, Type] = Field(default={}, description="Types that differ from what the data suggest.")
-    missing: Missing | dict[str, Missing] = Field(
-        default="refuse", description="'refuse' missing values, or take missing as a 'value'; one word, or one per column."
+    types: dict[str, Type] = Field(
+        default={}, description="Types that differ from what the data suggest."
     )
-    hierarchies: dict[str, HierarchySection] = Field(default={}, description="A hierarchy per column, or the path of one.")
+    missing: Missing | dict[str, Missing] = Field(
+        default="refuse",
+        description=(
+            "'refuse' missing values, or take missing as a 'value'; one word, or one per column."
+        ),
+    )
+    hierarchies: dict[str, HierarchySection] = Field(
+        default={}, description="A hierarchy per column, or the path of one."
+    )
 
 
 class MethodSection(BaseModel):
@@ -119,13 +167,21 @@ class PublishSection(_Section):
     """Where the releases go."""
 
     to: Name = Field(description="The folder of the releases, relative to the plan.")
-    formats: list[Format] = Field(default=["parquet"], min_length=1, description="What the tables are written as.")
+    formats: list[Format] = Field(
+        default=["parquet"], min_length=1, description="What the tables are written as."
+    )
 
 
 class LedgerSection(_Section):
     """The private record of series."""
 
-    url: Name | None = Field(default=None, description="sqlite:///file.db (relative to the plan; the default is named after the series) or postgresql://….")
+    url: Name | None = Field(
+        default=None,
+        description=(
+            "sqlite:///file.db (relative to the plan; the default is named after the series) or"
+            " postgresql://…."
+        ),
+    )
 
 
 class PlanFile(_Section):
@@ -143,7 +199,8 @@ class PlanFile(_Section):
 class Plan:
     """A plan and the file that it was read from.
 
-    Every wrong plan gives one PlanError that names file, key and remedy, and where a key is unknown the nearest known one.
+    Every wrong plan gives one PlanError that names file, key and remedy, and where a key is unknown
+    the nearest known one.
     """
 
     path: Path
@@ -153,32 +210,44 @@ class Plan:
 
     @classmethod
     def read(cls, path: str | Path) -> "Plan":
-        """Read and validate a plan; what its hierarchies' files hold is looked at by ``schema``, its method's parameters by ``method``."""
+        """Read and validate a plan; what its hierarchies' files hold is looked at by ``schema``,
+        its method's parameters by ``method``.
+        """
         path = Path(path)
         try:
             with path.open("rb") as opened:
                 content = opened.read(_LARGEST + 1)
             if len(content) > _LARGEST:
-                raise PlanError(f"{str(path)!r} is larger than any plan; name the file that phalanx init wrote.")
+                raise PlanError(
+                    f"{str(path)!r} is larger than any plan; name the file that phalanx init wrote."
+                )
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise PlanError(f"the plan {str(path)!r} is not UTF-8; save it as UTF-8.") from None
         except OSError:
             siblings = [p.name for p in path.parent.glob("*.toml")] if path.parent.is_dir() else []
             raise PlanError(
-                f"there is no plan {str(path)!r} that can be read{did_you_mean(path.name, siblings) or '; phalanx init SOURCE writes one.'}"
+                f"there is no plan {str(path)!r} that can be"
+                f" read{did_you_mean(path.name, siblings) or '; phalanx init SOURCE writes one.'}"
             ) from None
         return cls.parse(text, path)
 
     @classmethod
     def parse(cls, text: str, path: Path) -> "Plan":
         """A plan from its text; ``path`` is where it stands, or would."""
-        if any(part.count(".") > _MOST_DOTS for line in text.splitlines() for part in line.split("=")):
-            raise PlanError(f"the plan {str(path)!r} has a line of more than {_MOST_DOTS} dots; break it into several lines.")
+        if any(
+            part.count(".") > _MOST_DOTS for line in text.splitlines() for part in line.split("=")
+        ):
+            raise PlanError(
+                f"the plan {str(path)!r} has a line of more than {_MOST_DOTS} dots; break it into"
+                " several lines."
+            )
         try:
             data = tomllib.loads(text)
         except (ValueError, RecursionError) as wrong:
-            raise PlanError(f"the plan {str(path)!r} is not TOML: {_with_line(wrong, text)}; repair it there.") from None
+            raise PlanError(
+                f"the plan {str(path)!r} is not TOML: {_with_line(wrong, text)}; repair it there."
+            ) from None
         try:
             return cls(path, PlanFile.model_validate(data))
         except ValidationError as wrong:
@@ -216,9 +285,13 @@ class Plan:
         hierarchies: dict[str, Hierarchy] = {}
         for name, declared in s.hierarchies.items():
             try:
-                hierarchies[name] = hierarchy_of(declared.model_dump(exclude_unset=True), self.path.parent)
+                hierarchies[name] = hierarchy_of(
+                    declared.model_dump(exclude_unset=True), self.path.parent
+                )
             except SchemaError as wrong:
-                raise PlanError(f"in the plan {str(self.path)!r} [schema.hierarchies] {name}: {wrong}") from None
+                raise PlanError(
+                    f"in the plan {str(self.path)!r} [schema.hierarchies] {name}: {wrong}"
+                ) from None
         try:
             return Schema(
                 identifier=s.identifier,
@@ -236,8 +309,8 @@ class Plan:
     def method(self) -> Method:
         """The method with its parameters.
 
-        PlanError where the name or a parameter is unknown or wrong, where all that is promised holds of any table, and where the plan names a registry that
-        the method does not take.
+        PlanError where the name or a parameter is unknown or wrong, where all that is promised
+        holds of any table, and where the plan names a registry that the method does not take.
         """
         m = self.sections.method_
         try:
@@ -246,29 +319,54 @@ class Plan:
             raise PlanError(f"in the plan {str(self.path)!r} {wrong}") from None
         except (TypeError, ValueError, ArithmeticError):
             raise PlanError(
-                f"in the plan {str(self.path)!r} a parameter of [method] {m.name} has a value of the wrong kind; see the method's reference."
+                f"in the plan {str(self.path)!r} a parameter of [method] {m.name} has a value of"
+                " the wrong kind; see the method's reference."
             ) from None
         if self.sections.source.registry is not None and not method.takes_registry:
-            raise PlanError(f"in the plan {str(self.path)!r} [source.registry] is of use to global-guarantee only; remove it.")
+            raise PlanError(
+                f"in the plan {str(self.path)!r} [source.registry] is of use to global-guarantee"
+                " only; remove it."
+            )
         if promises_nothing(method):
             raise PlanError(
-                f"in the plan {str(self.path)!r} [method] {m.name} is asked for nothing, and would publish everybody as they are; give k or l of 2 or more."
+                f"in the plan {str(self.path)!r} [method] {m.name} is asked for nothing, and would"
+                " publish everybody as they are; give k or l of 2 or more."
             )
         return method
 
     def series(self, *, seed: int | None = None) -> Series:
-        """The series that the plan describes; ``seed`` is for tests, and marks what it publishes."""
-        return Series(self.name, self.schema(), self.method(), to=self.publish_to(), ledger=self.ledger_url(), formats=self.formats, seed=seed)
+        """The series that the plan describes; ``seed`` is for tests, and marks what it
+        publishes.
+        """
+        return Series(
+            self.name,
+            self.schema(),
+            self.method(),
+            to=self.publish_to(),
+            ledger=self.ledger_url(),
+            formats=self.formats,
+            seed=seed,
+        )
 
-    def publish(self, *, source: str | None = None, seed: int | None = None, progress: Progress = lambda _: None) -> Release:
-        """Publish the plan's table, or the file ``source`` in its place, as the next release of its series; at any error nothing is published."""
+    def publish(
+        self,
+        *,
+        source: str | None = None,
+        seed: int | None = None,
+        progress: Progress = lambda _: None,
+    ) -> Release:
+        """Publish the plan's table, or the file ``source`` in its place, as the next release of its
+        series; at any error nothing is published.
+        """
         series = self.series(seed=seed)
         progress("read")
         table, registry = self._read(source, series.schema)
         return series.publish(table, registry=registry, progress=progress)
 
     def check(self, *, source: str | None = None, progress: Progress = lambda _: None) -> Preview:
-        """Do everything but publish, as ``Series.check`` does: the figures of a release, and none of its rows."""
+        """Do everything but publish, as ``Series.check`` does: the figures of a release, and none
+        of its rows.
+        """
         series = self.series()
         progress("read")
         table, registry = self._read(source, series.schema)
@@ -276,12 +374,23 @@ class Plan:
 
     def _read(self, source: str | None, schema: Schema) -> tuple[Any, Any]:
         """The microdata, and the registry where there is one."""
-        table = read_source(source or self.source_path(), query=None if source else self.query, drop=schema.drop, text=schema.texts)
+        table = read_source(
+            source or self.source_path(),
+            query=None if source else self.query,
+            drop=schema.drop,
+            text=schema.texts,
+        )
         listed = self.registry_path()
-        return table, None if listed is None else read_source(listed, query=self.registry_query, drop=None, text=schema.texts)
+        return table, (
+            None
+            if listed is None
+            else read_source(listed, query=self.registry_query, drop=None, text=schema.texts)
+        )
 
     def source_path(self) -> str:
-        """What ``read_source`` takes: the absolute path of the file, or the database's url with its path made absolute."""
+        """What ``read_source`` takes: the absolute path of the file, or the database's url with its
+        path made absolute.
+        """
         return self._table(self.sections.source, "[source]")
 
     def registry_path(self) -> str | None:
@@ -294,14 +403,17 @@ class Plan:
         return self._resolved(self.sections.publish.to)
 
     def ledger_url(self) -> str:
-        """The ledger's url, its path made absolute; beside the plan and named after the series where none is given.
+        """The ledger's url, its path made absolute; beside the plan and named after the series
+        where none is given.
 
-        PlanError where that would be the SQLite file that a table is read from, into which nothing may be written.
+        PlanError where that would be the SQLite file that a table is read from, into which nothing
+        may be written.
         """
         url = self._url(self.sections.ledger.url or f"sqlite:///{self.name}.db", "[ledger] url")
         if url.startswith("sqlite:") and url in (self.source_path(), self.registry_path()):
             raise PlanError(
-                f"in the plan {str(self.path)!r} the ledger would be written into the database that is the source; name another one under [ledger] url."
+                f"in the plan {str(self.path)!r} the ledger would be written into the database that"
+                " is the source; name another one under [ledger] url."
             )
         return url
 
@@ -312,11 +424,17 @@ class Plan:
         except (RuntimeError, ValueError):  # links that go round, the home of nobody, a NUL
             goes_round = True
         if goes_round:
-            raise PlanError(f"in the plan {str(self.path)!r} the path {path!r} leads nowhere; correct it.")
+            raise PlanError(
+                f"in the plan {str(self.path)!r} the path {path!r} leads nowhere; correct it."
+            )
         return where
 
     def _table(self, table: TableSection, section: str) -> str:
-        return str(self._resolved(table.path)) if table.path is not None else self._url(table.url or "", f"{section} url")
+        return (
+            str(self._resolved(table.path))
+            if table.path is not None
+            else self._url(table.url or "", f"{section} url")
+        )
 
     def _url(self, url: str, key: str) -> str:
         scheme = url.split("://", 1)[0] if "://" in url else ""
@@ -324,7 +442,9 @@ class Plan:
             return url
         try:
             if scheme != "sqlite":
-                raise SourceError("it is neither sqlite:///file.db nor postgresql://…; write one of them.")
+                raise SourceError(
+                    "it is neither sqlite:///file.db nor postgresql://…; write one of them."
+                )
             return f"sqlite:///{self._resolved(str(sqlite_path(url)))}"
         except SourceError as wrong:
             raise PlanError(f"in the plan {str(self.path)!r} {key}: {wrong}") from None
@@ -354,44 +474,76 @@ _EXPECTED = {
 
 
 def _sentence(wrong: ValidationError) -> str:
-    """The first unknown key, else the deepest error, as one sentence without the value (a plan may hold a password)."""
+    """The first unknown key, else the deepest error, as one sentence without the value (a plan may
+    hold a password).
+    """
     error = min(
-        wrong.errors(include_url=False, include_input=False), key=lambda e: (e["type"] != "extra_forbidden", -len(_place(e["loc"])), e["type"] == "dict_type")
+        wrong.errors(include_url=False, include_input=False),
+        key=lambda e: (
+            e["type"] != "extra_forbidden",
+            -len(_place(e["loc"])),
+            e["type"] == "dict_type",
+        ),
     )
     *above, key = _place(error["loc"])
     section = f"[{'.'.join(above)}]" if above else "the top level"
     match error["type"]:
         case "extra_forbidden":
             known = _known(tuple(above))
-            return f"{section} has an unknown key {key!r}{did_you_mean(key, known) or '; it takes ' + ', '.join(known) + '.'}"
+            return (
+                f"{section} has an unknown key"
+                f" {key!r}{did_you_mean(key, known) or '; it takes ' + ', '.join(known) + '.'}"
+            )
         case "missing":
-            return f"{section} needs the key {key!r}; add it." if above else f"there is no section [{key}]; add it."
+            return (
+                f"{section} needs the key {key!r}; add it."
+                if above
+                else f"there is no section [{key}]; add it."
+            )
         case "string_pattern_mismatch":
-            return f"{section} {key} may hold letters, digits, '-', '_' and '.' only, at most 100, and not begin with '.'; choose another name."
+            return (
+                f"{section} {key} may hold letters, digits, '-', '_' and '.' only, at most 100, and"
+                " not begin with '.'; choose another name."
+            )
         case "value_error":
             return f"[{'.'.join([*above, key])}] {error['msg'].removeprefix('Value error, ')}."
         case "literal_error":
             return f"{section} {key} must be {error['ctx']['expected']}; write one of them."
         case other:
-            return f"{section} {key} {_EXPECTED.get(other, 'has a value of the wrong kind')}; correct it."
+            return (
+                f"{section} {key} {_EXPECTED.get(other, 'has a value of the wrong kind')};"
+                " correct it."
+            )
 
 
 def _place(loc: tuple[int | str, ...]) -> list[str]:
-    """Where in the file: keys only, without the validator's own words for alternatives and without places in lists."""
+    """Where in the file: keys only, without the validator's own words for alternatives and without
+    places in lists.
+    """
     if loc[:2] == ("schema", "hierarchies"):
         loc = loc[:4]
     if loc[:2] == ("schema", "missing"):
         loc = (*loc[:2], *loc[3:4])
-    return [str(part) for i, part in enumerate(loc) if not (isinstance(part, int) and i == len(loc) - 1)]
+    return [
+        str(part) for i, part in enumerate(loc) if not (isinstance(part, int) and i == len(loc) - 1)
+    ]
 
 
 def _known(above: tuple[str, ...]) -> list[str]:
-    model = HierarchySection if above[:2] == ("schema", "hierarchies") else _SECTIONS.get(above, PlanFile)
+    model = (
+        HierarchySection
+        if above[:2] == ("schema", "hierarchies")
+        else _SECTIONS.get(above, PlanFile)
+    )
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _with_line(wrong: Exception, text: str) -> str:
-    said = str(wrong) if isinstance(wrong, tomllib.TOMLDecodeError) else "it nests too deeply or holds a number that is too long"
+    said = (
+        str(wrong)
+        if isinstance(wrong, tomllib.TOMLDecodeError)
+        else "it nests too deeply or holds a number that is too long"
+    )
     if "(at end of document)" in said:
         said = said.replace("(at end of document)", f"(at line {text.count(chr(10)) + 1}, the end)")
     return said[:1].lower() + said[1:]

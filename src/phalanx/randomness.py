@@ -1,6 +1,8 @@
-"""The one door to randomness: a ChaCha20 keystream under a fresh key from the operating system, one independent stream per task.
+"""The one door to randomness: a ChaCha20 keystream under a fresh key from the operating system, one
+independent stream per task.
 
-Nothing else in Phalanx draws random numbers. A seed is possible for tests and papers, and marks what it touches as not for publication.
+Nothing else in Phalanx draws random numbers. A seed is possible for tests and papers, and marks
+what it touches as not for publication.
 """
 
 import os
@@ -27,7 +29,8 @@ _AT_ONCE: Final = 2**20
 class Randomness:
     """The randomness of one release: a 256-bit key from which every task gets a stream of its own.
 
-    ``repr`` and pickling never show the key. Made by :meth:`secure` for a release, by :meth:`seeded` for tests only.
+    ``repr`` and pickling never show the key. Made by :meth:`secure` for a release, by
+    :meth:`seeded` for tests only.
     """
 
     _key: bytes
@@ -40,7 +43,9 @@ class Randomness:
 
     @classmethod
     def seeded(cls, seed: int) -> "Randomness":
-        """Reproducible, hence predictable: the release made with it is marked as not for publication."""
+        """Reproducible, hence predictable: the release made with it is marked as not for
+        publication.
+        """
         if not 0 <= seed < 2**64:
             raise PhalanxError("a seed is a whole number from 0 to 2^64 - 1; choose another.")
         return cls(_derive(struct.pack(">Q", seed), b"phalanx seed"), for_publication=False)
@@ -58,12 +63,17 @@ class Randomness:
         return f"Randomness(for_publication={self.for_publication})"
 
     def __reduce__(self) -> str:
-        raise PhalanxError("randomness is not passed between processes; give each task a stream of its own name instead.")
+        raise PhalanxError(
+            "randomness is not passed between processes; give each task a stream of its own name"
+            " instead."
+        )
 
 
 @dataclass(repr=False)
 class Stream:
-    """Uniform draws from one keystream; refuses to be used in a forked child, where it would repeat its parent's draws."""
+    """Uniform draws from one keystream; refuses to be used in a forked child, where it would repeat
+    its parent's draws.
+    """
 
     _key: bytes
     _pid: int = field(default_factory=os.getpid, init=False)
@@ -74,11 +84,19 @@ class Stream:
     def words(self, n: int) -> npt.NDArray[np.uint64]:
         """``n`` independent 64-bit words, shape (n,)."""
         if os.getpid() != self._pid:
-            raise PhalanxError("a random stream was carried into another process, where it would repeat itself; make it there.")
-        return np.frombuffer(self._keystream.update(bytes(8 * n)), dtype="<u8").astype(np.uint64, copy=False)
+            raise PhalanxError(
+                "a random stream was carried into another process, where it would repeat itself;"
+                " make it there."
+            )
+        return np.frombuffer(self._keystream.update(bytes(8 * n)), dtype="<u8").astype(
+            np.uint64, copy=False
+        )
 
     def __reduce__(self) -> str:
-        raise PhalanxError("a random stream is neither copied nor passed between processes, where it would repeat itself; make it there.")
+        raise PhalanxError(
+            "a random stream is neither copied nor passed between processes, where it would repeat"
+            " itself; make it there."
+        )
 
     def permutation(self, n: int) -> npt.NDArray[np.int64]:
         """A uniform permutation of ``0 .. n-1``, shape (n,)."""
@@ -86,11 +104,15 @@ class Stream:
             keys = self.words(n)
             order = np.argsort(keys)
             drawn = keys[order]
-            if not (drawn[1:] == drawn[:-1]).any():  # equal keys would favour the order that argsort happens to give
+            if not (
+                drawn[1:] == drawn[:-1]
+            ).any():  # equal keys would favour the order that argsort happens to give
                 return order
 
     def integers(self, bound: int, n: int) -> npt.NDArray[np.int64]:
-        """``n`` independent uniform integers of ``0 .. bound-1``, shape (n,), without the bias of a plain remainder; bound at most 2^63."""
+        """``n`` independent uniform integers of ``0 .. bound-1``, shape (n,), without the bias of a
+        plain remainder; bound at most 2^63.
+        """
         if not 1 <= bound <= 2**63:
             raise ValueError(f"bound is {bound} and must be from 1 to 2^63")
         limit = np.uint64((2**64 // bound) * bound - 1)
@@ -101,13 +123,21 @@ class Stream:
         return (drawn % np.uint64(bound)).astype(np.int64)
 
     def bernoulli(self, beta: Fraction, n: int) -> npt.NDArray[np.int64]:
-        """The numbers of those of ``n`` rows that a fresh Bernoulli sample takes, each by itself with probability exactly ``beta``, in order, shape (s,).
+        """The numbers of those of ``n`` rows that a fresh Bernoulli sample takes, each by itself
+        with probability exactly ``beta``, in order, shape (s,).
 
-        The denominator of ``beta`` is at most 2^63; no probability is rounded, as with a comparison of floats.
+        The denominator of ``beta`` is at most 2^63; no probability is rounded, as with a comparison
+        of floats.
         """
         if not 0 <= beta <= 1:
             raise ValueError(f"beta is {beta} and must be from 0 to 1")
-        taken = [first + np.flatnonzero(self.integers(beta.denominator, min(_AT_ONCE, n - first)) < beta.numerator) for first in range(0, n, _AT_ONCE)]
+        taken = [
+            first
+            + np.flatnonzero(
+                self.integers(beta.denominator, min(_AT_ONCE, n - first)) < beta.numerator
+            )
+            for first in range(0, n, _AT_ONCE)
+        ]
         return np.concatenate(taken) if taken else np.zeros(0, dtype=np.int64)
 
 

@@ -1,4 +1,6 @@
-"""Checking what was published: releases of ours with whatever evidence there is, or anybody's table."""
+"""Checking what was published: releases of ours with whatever evidence there is, or anybody's
+table.
+"""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -52,20 +54,28 @@ def verify(
     identifier: str | None = None,
     allow_seeded: bool = False,
 ) -> Verification:
-    """Check releases of one series from their files, and against whatever evidence is laid beside them.
+    """Check releases of one series from their files, and against whatever evidence is laid beside
+    them.
 
-    ``releases``: one or several, as folders or as what ``publish`` returned; somebody else's table is checked by ``verify_table``.
+    ``releases``: one or several, as folders or as what ``publish`` returned; somebody else's table
+    is checked by ``verify_table``.
 
-    ``ledger`` (a URL) adds the private person-to-group mapping and the digests it recorded; ``originals`` (one table or path per release, in the order
-    of ``releases``, with the ``identifier`` column) adds the public view, in which an adversary knows everybody's quasi-identifiers. What could not be checked is said.
+    ``ledger`` (a URL) adds the private person-to-group mapping and the digests it recorded;
+    ``originals`` (one table or path per release, in the order of ``releases``, with the
+    ``identifier`` column) adds the public view, in which an adversary knows everybody's
+    quasi-identifiers. What could not be checked is said.
     """
     given = read_releases(releases)
     with ExitStack() as rooms:
         read = [rooms.enter_context(release.on_disk()) for release in given]
-        evidence, recorded = gather_evidence(read, ledger=ledger, originals=originals, identifier=identifier)
+        evidence, recorded = gather_evidence(
+            read, ledger=ledger, originals=originals, identifier=identifier
+        )
         if ledger is None and not originals:
             evidence = Evidence.of([release.evidence for release in given])
-        return Verification([*verify_releases(read, evidence, allow_seeded=allow_seeded), *recorded])
+        return Verification(
+            [*verify_releases(read, evidence, allow_seeded=allow_seeded), *recorded]
+        )
 
 
 def verify_table(
@@ -81,7 +91,9 @@ def verify_table(
     """Which k, l and t anybody's table has; with bounds given, whether it keeps them."""
     table = Foreign.read(source, quasi=quasi, sensitive=sensitive, group=group)
     if sensitive is None and (l is not None or t is not None):
-        raise ReleaseError("l-diversity and t-closeness are about a sensitive attribute; name it with --sensitive.")
+        raise ReleaseError(
+            "l-diversity and t-closeness are about a sensitive attribute; name it with --sensitive."
+        )
     asked: list[Verdict] = []
     if k is not None:
         asked += KAnonymity(k=k).check(table)
@@ -92,7 +104,14 @@ def verify_table(
         asked += Closeness(t=t).check(table)
     found = levels(table)
     told = [
-        Verdict(name=name, bound="none asked", worst=_figure(value), holds=True, note=_NOTES.get(name, ""), less_is_worse=name.endswith("_l"))
+        Verdict(
+            name=name,
+            bound="none asked",
+            worst=_figure(value),
+            holds=True,
+            note=_NOTES.get(name, ""),
+            less_is_worse=name.endswith("_l"),
+        )
         for name, value in found.items()
     ]
     return Verification([*asked, *told])
@@ -110,36 +129,63 @@ _NOTES = {
 
 
 def _figure(value: Any) -> Any:
-    return ", ".join(f"l={l}: {c}" for l, c in value.items()) or None if isinstance(value, dict) else value
+    return (
+        ", ".join(f"l={l}: {c}" for l, c in value.items()) or None
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def read_releases(releases: str | Path | Release | Sequence[str | Path | Release]) -> list[Release]:
-    """The folders as releases, in the order given; ReleaseError where they are of several series, or one is given twice."""
+    """The folders as releases, in the order given; ReleaseError where they are of several series,
+    or one is given twice.
+    """
     if isinstance(releases, str | Path | Release):
         releases = [releases]
-    if not isinstance(releases, Sequence) or not all(isinstance(given, str | Path | Release) for given in releases):
-        raise ReleaseError("what is given is no release; give folders or releases, or check somebody else's table by verify_table.")
+    if not isinstance(releases, Sequence) or not all(
+        isinstance(given, str | Path | Release) for given in releases
+    ):
+        raise ReleaseError(
+            "what is given is no release; give folders or releases, or check somebody else's table"
+            " by verify_table."
+        )
     if not releases:
         raise ReleaseError("no release is named; give the folders that 'publish' made.")
     read = [r if isinstance(r, Release) else Release.read(r) for r in releases]
     if len(names := sorted({r.manifest.series for r in read})) > 1:
-        raise ReleaseError(f"the releases are of different series ({', '.join(names)}); check one series at a time.")
+        raise ReleaseError(
+            f"the releases are of different series ({', '.join(names)}); check one series at a"
+            " time."
+        )
     if len({r.number for r in read}) < len(read):
         raise ReleaseError("one release is given twice; name each folder once.")
     return read
 
 
 def gather_evidence(
-    releases: Sequence[Release], *, ledger: str | None, originals: Sequence[Any] = (), identifier: str | None = None, persons: bool = True
+    releases: Sequence[Release],
+    *,
+    ledger: str | None,
+    originals: Sequence[Any] = (),
+    identifier: str | None = None,
+    persons: bool = True,
 ) -> tuple[Evidence, list[Verdict]]:
-    """The evidence that a ledger and original tables give, and whether the folders are those that the ledger recorded.
+    """The evidence that a ledger and original tables give, and whether the folders are those that
+    the ledger recorded.
 
-    ``persons``: whether it must be known who is who in the original tables; without a ledger, and about one release alone, it need not be.
+    ``persons``: whether it must be known who is who in the original tables; without a ledger, and
+    about one release alone, it need not be.
     """
     if originals and len(originals) != len(releases):
-        raise ReleaseError(f"{len(originals)} original table(s) are given for {len(releases)} release(s); give one for each, in order.")
+        raise ReleaseError(
+            f"{len(originals)} original table(s) are given for {len(releases)} release(s); give one"
+            " for each, in order."
+        )
     if originals and identifier is None and (persons or ledger is not None):
-        raise ReleaseError("an original table needs its identifier column, so that a person is followed through the releases; name it with --identifier.")
+        raise ReleaseError(
+            "an original table needs its identifier column, so that a person is followed through"
+            " the releases; name it with --identifier."
+        )
     groups: dict[int, pl.DataFrame] = {}
     outputs: dict[int, OutputTables] = {}
     recorded: list[Verdict] = []
@@ -149,12 +195,19 @@ def gather_evidence(
         with Ledger.open(ledger, create=False) as opened:
             entries = {entry.number: entry for entry in opened.releases(series)}
             if not entries:
-                raise LedgerError(f"the ledger knows no series {series!r}; use the ledger that it was published with.")
+                raise LedgerError(
+                    f"the ledger knows no series {series!r}; use the ledger that it was published"
+                    " with."
+                )
             key = opened.person_key(series)
             for release in releases:
                 entry = entries.get(release.number)
                 same = entry is not None and entry.digest == release.digest
-                note = "the manifest is the one that the ledger recorded" if same else "the manifest is not the one that the ledger recorded"
+                note = (
+                    "the manifest is the one that the ledger recorded"
+                    if same
+                    else "the manifest is not the one that the ledger recorded"
+                )
                 recorded.append(
                     Verdict(
                         name=f"release {release.number}: recorded in the ledger",
@@ -168,36 +221,59 @@ def gather_evidence(
                     groups[release.number] = mapping
             if drawn := [release.number for release in releases if release.form.is_drawn]:
                 kept = opened.remembered(series)
-                outputs = {number: tables for number in drawn if (tables := OutputTables.of_frames(kept, number)) is not None}
+                outputs = {
+                    number: tables
+                    for number in drawn
+                    if (tables := OutputTables.of_frames(kept, number)) is not None
+                }
     microdata = {
         release.number: Microdata.encode(frame, schema_of(release, identifier, frame.columns), key)
-        for release, frame in ((release, _frame(original, release)) for release, original in zip(releases, originals, strict=False))
+        for release, frame in (
+            (release, _frame(original, release))
+            for release, original in zip(releases, originals, strict=False)
+        )
     }
     for number in groups.keys() & microdata.keys():
-        registered = next(release.manifest.registered for release in releases if release.number == number)
-        _check_all_are_there(number, groups[number]["person"], microdata[number].persons, registered)
+        registered = next(
+            release.manifest.registered for release in releases if release.number == number
+        )
+        _check_all_are_there(
+            number, groups[number]["person"], microdata[number].persons, registered
+        )
     return Evidence(groups=groups, microdata=microdata, outputs=outputs), recorded
 
 
-def _check_all_are_there(number: int, published: pl.Series, original: pl.Series | None, registered: int) -> None:
-    """The original table of another release would pass for a check of those few who are in both; of their own, only those who are registered lack a row."""
+def _check_all_are_there(
+    number: int, published: pl.Series, original: pl.Series | None, registered: int
+) -> None:
+    """The original table of another release would pass for a check of those few who are in both; of
+    their own, only those who are registered lack a row.
+    """
     absent = registered if original is None else int((~published.is_in(original.implode())).sum())
     if absent != registered:
         instead = f" (and not the {registered} who are registered)" if registered else ""
         raise ReleaseError(
-            f"the original table given for release {number} lacks {absent} of its {len(published)} persons{instead}; "
-            "check --identifier, and the order of the originals."
+            f"the original table given for release {number} lacks {absent} of its {len(published)}"
+            f" persons{instead}; check --identifier, and the order of the originals."
         )
 
 
 def _frame(original: Any, release: Release) -> pl.DataFrame:
-    """All columns, whatever they hold: those that were not published are dropped, once the names are known."""
+    """All columns, whatever they hold: those that were not published are dropped, once the names
+    are known.
+    """
     texts = [a.name for a in release.form.attributes if a.type == "categorical"]
-    return read_source(original, drop=None, text=texts) if isinstance(original, str | Path) else to_polars(original, drop=None)
+    return (
+        read_source(original, drop=None, text=texts)
+        if isinstance(original, str | Path)
+        else to_polars(original, drop=None)
+    )
 
 
 def schema_of(release: Release, identifier: str | None, columns: Sequence[str]) -> Schema:
-    """The schema under which an original table was published, as far as the manifest tells; other columns are dropped."""
+    """The schema under which an original table was published, as far as the manifest tells; other
+    columns are dropped.
+    """
     quasi = release.form.attribute("quasi")
     sensitive = next((a.name for a in release.form.attribute("sensitive")), None)
     used = {identifier, sensitive, *(a.name for a in quasi)}
@@ -207,7 +283,9 @@ def schema_of(release: Release, identifier: str | None, columns: Sequence[str]) 
         sensitive=sensitive,
         drop=[c for c in columns if c not in used],
         types={a.name: a.type for a in (*quasi, *release.form.attribute("sensitive"))},
-        hierarchies={a.name: hierarchy_of(a.hierarchy, a.name) for a in quasi if a.hierarchy is not None},
+        hierarchies={
+            a.name: hierarchy_of(a.hierarchy, a.name) for a in quasi if a.hierarchy is not None
+        },
         missing="value",
     )
 

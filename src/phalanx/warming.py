@@ -1,4 +1,6 @@
-"""Compiling every kernel before it is needed, by publishing a small made-up table with each method in each of its ways."""
+"""Compiling every kernel before it is needed, by publishing a small made-up table with each method
+in each of its ways.
+"""
 
 import tempfile
 import time
@@ -26,10 +28,19 @@ WAYS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
         {"l": 2, "strategy": "constant-ratio", "horizon": 3},
         {"l": 2, "protect": ["a"], "k": 2},
     ],
-    "m-invariance": [{"m": 2}, {"m": 2, "regions": 2}, {"m": 2, "balancing": "paper"}, {"m": 2, "not_eligible": "suppress", "changed": "new-record"}],
+    "m-invariance": [
+        {"m": 2},
+        {"m": 2, "regions": 2},
+        {"m": 2, "balancing": "paper"},
+        {"m": 2, "not_eligible": "suppress", "changed": "new-record"},
+    ],
     "mondrian": [
         {"k": 3, "l": 2, "cuts": "balanced"},
-        *({"k": 3, "l": 2, "cuts": cuts, "diversity": d} for cuts in ("strict", "relaxed") for d in ("frequency", "distinct", "entropy")),
+        *(
+            {"k": 3, "l": 2, "cuts": cuts, "diversity": d}
+            for cuts in ("strict", "relaxed")
+            for d in ("frequency", "distinct", "entropy")
+        ),
         {"k": 2, "l": 2, "c": 3, "diversity": "recursive"},
         *({"k": 2, "t": 0.6, "distance": distance} for distance in ("equal", "ordered")),
         {"k": 3, "min_width": {"age": 5}},
@@ -43,10 +54,21 @@ WAYS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
     ],
     "safe-sampling": [
         {"epsilon": 2, "delta": 0.01, "scheme": {"age": _AGE}, "allow_empty": True},
-        {"epsilon": 2, "delta": 0.01, "scheme": {"age": _AGE}, "allow_empty": True, "choose": "partition", "epsilon_scheme": 1},
+        {
+            "epsilon": 2,
+            "delta": 0.01,
+            "scheme": {"age": _AGE},
+            "allow_empty": True,
+            "choose": "partition",
+            "epsilon_scheme": 1,
+        },
     ],
     "slicing": [
-        *(_ALONE | {"check": check, "cuts": cuts} for check in ("exact", "local") for cuts in ("balanced", "strict", "relaxed")),
+        *(
+            _ALONE | {"check": check, "cuts": cuts}
+            for check in ("exact", "local")
+            for cuts in ("balanced", "strict", "relaxed")
+        ),
         _ALONE | {"columns": 2, "check": "local"},
         _NAMED | {"grouping": "random", "bucket_size": 8},
         _NAMED | {"grouping": "membership", "bucket_size": 8},
@@ -70,8 +92,15 @@ class Warmed:
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: place, kept, methods (each name, seconds), kernels."""
-        methods = [{"name": name, "seconds": round(seconds, 3)} for name, seconds in self.seconds.items()]
-        return {"place": str(self.place), "kept": self.kept, "methods": methods, "kernels": self.kernels}
+        methods = [
+            {"name": name, "seconds": round(seconds, 3)} for name, seconds in self.seconds.items()
+        ]
+        return {
+            "place": str(self.place),
+            "kept": self.kept,
+            "methods": methods,
+            "kernels": self.kernels,
+        }
 
 
 def methods_of(name: str | None) -> list[str]:
@@ -80,12 +109,17 @@ def methods_of(name: str | None) -> list[str]:
         return sorted(WAYS)
     if name not in WAYS:
         also = " and has no kernels of ours" if name in registered() else ""
-        raise PlanError(f"{name!r} is not a method to compile{also}{did_you_mean(name, WAYS) or '; known are ' + ', '.join(sorted(WAYS)) + '.'}")
+        raise PlanError(
+            f"{name!r} is not a method to"
+            f" compile{also}{did_you_mean(name, WAYS) or '; known are ' + ', '.join(sorted(WAYS)) + '.'}"
+        )
     return [name]
 
 
 def warm(name: str | None = None, progress: Callable[[str], None] = lambda _: None) -> Warmed:
-    """Compile the kernels of a method, or of all, and keep them where the next process finds them, if there is such a place."""
+    """Compile the kernels of a method, or of all, and keep them where the next process finds them,
+    if there is such a place.
+    """
     from phalanx.kernels import cache
 
     seconds: dict[str, float] = {}
@@ -95,14 +129,23 @@ def warm(name: str | None = None, progress: Callable[[str], None] = lambda _: No
         for way in WAYS[method]:
             _publish(method, way)
         seconds[method] = time.perf_counter() - began
-    return Warmed(cache.PLACE, cache.KEPT, seconds, len({path.name for path in cache.PLACE.rglob("*.nbi")}))
+    return Warmed(
+        cache.PLACE, cache.KEPT, seconds, len({path.name for path in cache.PLACE.rglob("*.nbi")})
+    )
 
 
 def _publish(method: str, way: Mapping[str, Any]) -> None:
     """Two releases, as what is remembered has kernels of its own."""
     with tempfile.TemporaryDirectory(prefix="phalanx-") as folder:
         schema = Schema(identifier="who", quasi=["age", "job", "sex"], sensitive="ill")
-        series = Series("warm", schema=schema, method=make(method, way), to=Path(folder) / "out", ledger=f"sqlite:///{folder}/warm.db", report=False)
+        series = Series(
+            "warm",
+            schema=schema,
+            method=make(method, way),
+            to=Path(folder) / "out",
+            ledger=f"sqlite:///{folder}/warm.db",
+            report=False,
+        )
         for number in (0,) if method == "safe-sampling" else (0, 1):
             series.publish(_people(number))
 

@@ -14,30 +14,42 @@ from phalanx.errors import PlanError
 
 @given(st.floats(1e-6, 20), st.floats(1e-12, 0.5), st.floats(1e-3, 1))
 def test_amplified_is_never_too_small(epsilon, part, beta):
-    """e^epsilon' - 1 is at least beta (e^epsilon - 1), exactly, and hardly more; delta' is beta delta."""
+    """e^epsilon' - 1 is at least beta (e^epsilon - 1), exactly, and hardly more; delta' is beta
+    delta.
+    """
     delta = beta * part
     after, less = amplified(epsilon, delta, beta)
     beta, epsilon = Fraction(repr(beta)), Fraction(repr(epsilon))
     for read in (Fraction(after), Fraction(repr(after))):
         assert e_to(read)[1] - 1 >= beta * (e_to(epsilon)[0] - 1)
     assert after == pytest.approx(math.log1p(float(beta) * math.expm1(float(epsilon))), rel=1e-12)
-    assert Fraction(repr(less)) >= beta * Fraction(repr(delta)) and less == pytest.approx(float(beta) * delta)
+    assert Fraction(repr(less)) >= beta * Fraction(repr(delta)) and less == pytest.approx(
+        float(beta) * delta
+    )
 
 
 @given(st.floats(1e-6, 10), st.floats(1e-12, 0.5), st.floats(1e-3, 1))
 def test_there_and_back(epsilon, part, beta):
-    """What a method may have before sampling gives, after it, no more than what was asked, and hardly less."""
+    """What a method may have before sampling gives, after it, no more than what was asked, and
+    hardly less.
+    """
     delta = beta * part
     before = before_sampling(epsilon, delta, beta)
     again = amplified(*before, beta)
-    assert again[0] <= math.nextafter(epsilon, math.inf) and again[1] <= math.nextafter(delta, math.inf)
+    assert again[0] <= math.nextafter(epsilon, math.inf) and again[1] <= math.nextafter(
+        delta, math.inf
+    )
     assert again == pytest.approx((epsilon, delta), rel=1e-9)
 
 
 def test_the_paper_says_so():
-    """Beta = 1 changes nothing; half a sample of a half is a quarter of the whole; the figure of the formula."""
+    """Beta = 1 changes nothing; half a sample of a half is a quarter of the whole; the figure of
+    the formula.
+    """
     assert amplified(1, 1e-5, 1) == (pytest.approx(1), 1e-5)
-    assert amplified(*amplified(1, "1e-5", 0.5), 0.25, beta_before=0.5) == pytest.approx(amplified(1, "1e-5", 0.25))
+    assert amplified(*amplified(1, "1e-5", 0.5), 0.25, beta_before=0.5) == pytest.approx(
+        amplified(1, "1e-5", 0.25)
+    )
     assert amplified(1, "1e-5", "0.1") == (pytest.approx(math.log(1 + 0.1 * (math.e - 1))), 1e-06)
 
 

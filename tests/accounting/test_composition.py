@@ -1,4 +1,6 @@
-"""What releases of fresh samples cost together: never less than the truth, never more than addition."""
+"""What releases of fresh samples cost together: never less than the truth, never more than
+addition.
+"""
 
 import math
 import subprocess
@@ -16,31 +18,57 @@ from phalanx.accounting.losses import added, removed, span
 from phalanx.accounting.tight import added_between, removed_between
 from phalanx.errors import PlanError
 
-PROMISES = [solve(epsilon=e, k=k, beta=b, accounting="tight") for e, k, b in [("0.5", 3, "0.3"), ("0.2", 2, "0.1"), ("1", 4, "0.5"), ("0.1", 3, "0.8")]]
+PROMISES = [
+    solve(epsilon=e, k=k, beta=b, accounting="tight")
+    for e, k, b in [("0.5", 3, "0.3"), ("0.2", 2, "0.1"), ("1", 4, "0.5"), ("0.1", 3, "0.8")]
+]
 EPSILONS = (0.0, 0.05, 0.3, 0.8, 1.5, 3.0)
 
 
-@pytest.mark.parametrize(("k", "beta"), [(1, "0.25"), (2, "0.1"), (3, "0.3"), (3, "0.8"), (4, "0.5"), (40, "0.6"), (60, "0.01"), (300, "0.97")])
+@pytest.mark.parametrize(
+    ("k", "beta"),
+    [
+        (1, "0.25"),
+        (2, "0.1"),
+        (3, "0.3"),
+        (3, "0.8"),
+        (4, "0.5"),
+        (40, "0.6"),
+        (60, "0.01"),
+        (300, "0.97"),
+    ],
+)
 def test_the_profile_of_one_release(k, beta):
-    """At every epsilon, of either sign, and in both directions, the floats are just above the exact figures, and the ends of the grid are where all is constant."""
+    """At every epsilon, of either sign, and in both directions, the floats are just above the exact
+    figures, and the ends of the grid are where all is constant.
+    """
     beta = Fraction(beta)
     for epsilon in (0.01, 0.2, 0.9, 2.5):
         own = Fraction(repr(epsilon))
-        for profile, between, other in ((added, added_between, removed_between), (removed, removed_between, added_between)):
+        for profile, between, other in (
+            (added, added_between, removed_between),
+            (removed, removed_between, added_between),
+        ):
             here, below = profile(k, beta, np.array([epsilon, -epsilon]))
             low, high = (float(x) for x in between(k, beta, own, 60))
             assert low <= here <= high * (1 + 2e-8)
-            expected = -math.expm1(-epsilon) + math.exp(-epsilon) * float(other(k, beta, own, 60)[1])
+            expected = -math.expm1(-epsilon) + math.exp(-epsilon) * float(
+                other(k, beta, own, 60)[1]
+            )
             assert expected * (1 - 1e-15) <= below <= expected * (1 + 2e-8)
     low, high = span(k, beta)
     end = added(k, beta, np.array([high + 1e-6, high + 5, low - 1e-6, low - 2]))
-    assert end[0] == pytest.approx(float(beta**k), rel=1e-7) and end[1] == pytest.approx(float(beta**k), rel=1e-7)
+    assert end[0] == pytest.approx(float(beta**k), rel=1e-7) and end[1] == pytest.approx(
+        float(beta**k), rel=1e-7
+    )
     assert end[2:] == pytest.approx(1 - np.exp([low - 1e-6, low - 2]), rel=1e-12)
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=["k3", "k2", "k4", "k3 of most"])
 def test_one_release(promise):
-    """One release costs what it costs: at each epsilon not below the exact delta, and above it by no more than the grid blurs it."""
+    """One release costs what it costs: at each epsilon not below the exact delta, and above it by
+    no more than the grid blurs it.
+    """
     cost = together(promise, 1)
     assert cost.tight_delta == promise.delta_tight
     for epsilon in EPSILONS[1:]:
@@ -55,14 +83,24 @@ def offences(cost, promise, sizes):
         (epsilon, pair)
         for epsilon in EPSILONS
         for pair in cells
-        if max(naive_together(pair, promise.k, promise.beta, Fraction(repr(epsilon)))) > Fraction(cost.delta_at(epsilon))
+        if max(naive_together(pair, promise.k, promise.beta, Fraction(repr(epsilon))))
+        > Fraction(cost.delta_at(epsilon))
     ]
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=["k3", "k2", "k4", "k3 of most"])
 def test_two_releases_by_brute_force(promise):
-    """Whatever the sizes of a person's cells in two releases, the same or not: all pairs of outputs, in fractions, show no more than is said."""
-    assert offences(together(promise, 2), promise, [promise.k - 1, promise.k, promise.k + 2, 2 * promise.k + 3]) == []
+    """Whatever the sizes of a person's cells in two releases, the same or not: all pairs of
+    outputs, in fractions, show no more than is said.
+    """
+    assert (
+        offences(
+            together(promise, 2),
+            promise,
+            [promise.k - 1, promise.k, promise.k + 2, 2 * promise.k + 3],
+        )
+        == []
+    )
 
 
 @pytest.mark.slow
@@ -71,12 +109,18 @@ def test_two_releases_attain_it_nearly():
     promise = PROMISES[0]
     cost = together(promise, 2)
     for epsilon in (0.3, 0.8):
-        shown = max(max(naive_together((n, m), promise.k, promise.beta, Fraction(repr(epsilon)))) for n in range(2, 12) for m in range(n, 12))
+        shown = max(
+            max(naive_together((n, m), promise.k, promise.beta, Fraction(repr(epsilon))))
+            for n in range(2, 12)
+            for m in range(n, 12)
+        )
         assert Fraction(cost.delta_at(epsilon)) <= 2 * shown
 
 
 def test_a_cost_of_one_release_less_is_caught():
-    """Who counts one of two releases, or forgets what the other table never shows, is caught by the same comparison."""
+    """Who counts one of two releases, or forgets what the other table never shows, is caught by the
+    same comparison.
+    """
     promise = PROMISES[0]
     assert offences(together(promise, 1), promise, [2, 3, 5])
 
@@ -90,36 +134,53 @@ def test_a_cost_of_one_release_less_is_caught():
             return self.loss.get_delta_for_epsilon(epsilon) - self.loss.get_delta_for_epsilon(50.0)
 
     cost = together(promise, 2)
-    assert offences(replace(cost, _losses=tuple(Finite(loss) for loss in cost._losses)), promise, [2, 3, 5])
+    assert offences(
+        replace(cost, _losses=tuple(Finite(loss) for loss in cost._losses)), promise, [2, 3, 5]
+    )
 
 
 @pytest.mark.parametrize("accounting", ["theorem", "tight"])
 @pytest.mark.parametrize("scheme", [0, "0.3"])
 def test_never_more_than_addition(accounting, scheme):
-    """R epsilon and R delta are exact; composition is below both, much below for tight accounting; both figures say the same curve."""
+    """R epsilon and R delta are exact; composition is below both, much below for tight accounting;
+    both figures say the same curve.
+    """
     promise = solve(epsilon=1, delta=1e-6, accounting=accounting, epsilon_scheme=scheme)
     for releases in (1, 3, 8):
         cost = together(promise, releases)
         assert (cost.epsilon, cost.delta) == (releases, Fraction(releases, 10**6))
         assert cost.tight_epsilon <= cost.epsilon and cost.tight_delta <= cost.delta
         assert cost.delta_at(cost.tight_epsilon) <= float(cost.delta)
-        assert list(cost.to_json()) == ["releases", "epsilon", "delta", "tight_epsilon", "tight_delta"]
+        assert list(cost.to_json()) == [
+            "releases",
+            "epsilon",
+            "delta",
+            "tight_epsilon",
+            "tight_delta",
+        ]
     if accounting == "tight":
         assert cost.tight_epsilon < (4 if scheme else 2)
         assert together(promise, 3).tight_epsilon < together(promise, 8).tight_epsilon
 
 
 def test_a_scheme_costs():
-    """With a price of the scheme, the cost is between that of the sample alone and that with the price added; its worst choice is counted."""
+    """With a price of the scheme, the cost is between that of the sample alone and that with the
+    price added; its worst choice is counted.
+    """
     promise = solve(epsilon=1, delta=1e-6, accounting="tight", epsilon_scheme="0.2")
     alone = replace(promise, epsilon=Fraction("0.8"), epsilon_scheme=Fraction(0))
     for releases in (1, 4):
-        with_scheme, without = together(promise, releases).epsilon_at(1e-5), together(alone, releases).epsilon_at(1e-5)
+        with_scheme, without = (
+            together(promise, releases).epsilon_at(1e-5),
+            together(alone, releases).epsilon_at(1e-5),
+        )
         assert without < with_scheme <= without + releases * 0.2 + 1e-6
 
 
 def test_theorem_accounting_composes_any_mechanism():
-    """Of the theorem's promise only (epsilon, delta) is used: for two releases the optimal composition of any two such mechanisms, by its formula."""
+    """Of the theorem's promise only (epsilon, delta) is used: for two releases the optimal
+    composition of any two such mechanisms, by its formula.
+    """
     promise = solve(epsilon="0.5", k=40, accounting="theorem")
     cost = together(promise, 2)
     e, d = 0.5, promise.delta_theorem
@@ -153,6 +214,11 @@ def test_refusals():
 
 
 def test_dp_accounting_waits_until_it_is_needed():
-    """To import the calculator is quick: what composes releases is imported when releases are composed."""
-    script = "import sys, phalanx.accounting; sys.exit('dp_accounting' in sys.modules or 'scipy' in sys.modules)"
+    """To import the calculator is quick: what composes releases is imported when releases are
+    composed.
+    """
+    script = (
+        "import sys, phalanx.accounting; sys.exit('dp_accounting' in sys.modules or 'scipy' in"
+        " sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -54,7 +54,9 @@ def test_logarithm(number):
 def test_floats_keep_to_their_side(number):
     """As an exact value and as the text that it prints, whether from a fraction or a decimal."""
     above, below, kept = float_above(number), float_below(number), float_kept(number)
-    assert min(Fraction(above), Fraction(repr(above))) >= number and Fraction(repr(below)) <= number <= Fraction(repr(kept))
+    assert min(Fraction(above), Fraction(repr(above))) >= number and Fraction(
+        repr(below)
+    ) <= number <= Fraction(repr(kept))
     assert above - below <= 4 * math.ulp(above)
     assert float_above(Decimal(repr(above))) >= above
 
@@ -63,29 +65,45 @@ def test_floats_at_the_end():
     """A probability too small for a float is the smallest there is, not 0."""
     assert float_above(Decimal("1e-5000")) == 5e-324 == float_above(Fraction(1, 10**400))
     assert float_above(Decimal(0)) == 0
-    assert rounded_up(Fraction(1, 3), 2) == Fraction(34, 100) and rounded_down(Fraction(1, 3), 2) == Fraction(33, 100)
+    assert rounded_up(Fraction(1, 3), 2) == Fraction(34, 100) and rounded_down(
+        Fraction(1, 3), 2
+    ) == Fraction(33, 100)
     assert math.isclose(log_of(Fraction(1, 10**400)), -400 * math.log(10))
 
 
-@given(st.integers(1, 120), st.integers(0, 120), st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000))
+@given(
+    st.integers(1, 120),
+    st.integers(0, 120),
+    st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000),
+)
 def test_binomials(n, j, beta):
     """Decimals enclose the exact probability and the exact tail; floats are near both."""
     j = min(j, n)
     value = math.comb(n, j) * beta**j * (1 - beta) ** (n - j)
-    assert Fraction(pmf(downwards(40), n, j, beta)) <= value <= Fraction(pmf(upwards(40), n, j, beta))
-    assert math.isclose(log_pmf(n, j, float(beta), float(1 - beta)), log_of(value), rel_tol=1e-12, abs_tol=1e-12)
+    assert (
+        Fraction(pmf(downwards(40), n, j, beta)) <= value <= Fraction(pmf(upwards(40), n, j, beta))
+    )
+    assert math.isclose(
+        log_pmf(n, j, float(beta), float(1 - beta)), log_of(value), rel_tol=1e-12, abs_tol=1e-12
+    )
     if j > n * beta:
         tail = sum(math.comb(n, i) * beta**i * (1 - beta) ** (n - i) for i in range(j, n + 1))
         low, high = tail_between(n, j, beta, 40)
         assert Fraction(low) <= tail <= Fraction(high)
-        assert math.isclose(log_tail(n, j, float(beta), float(1 - beta)), log_of(tail), rel_tol=1e-12, abs_tol=1e-12)
+        assert math.isclose(
+            log_tail(n, j, float(beta), float(1 - beta)), log_of(tail), rel_tol=1e-12, abs_tol=1e-12
+        )
 
 
 @given(
-    st.fractions(Fraction(1, 10**6), Fraction(99, 100), max_denominator=10**6), st.fractions(Fraction(1, 1000), 60, max_denominator=1000), st.integers(0, 10**6)
+    st.fractions(Fraction(1, 10**6), Fraction(99, 100), max_denominator=10**6),
+    st.fractions(Fraction(1, 1000), 60, max_denominator=1000),
+    st.integers(0, 10**6),
 )
 def test_gamma(beta, epsilon, m):
-    """The largest n with gamma n below m is exact, and a gap of more is not before where it is said to be at the earliest."""
+    """The largest n with gamma n below m is exact, and a gap of more is not before where it is said
+    to be at the earliest.
+    """
     gamma = Gamma(beta, epsilon)
     low, high = (1 - (1 - beta) / x for x in e_to(epsilon))
     n = gamma.most(m)
@@ -93,7 +111,9 @@ def test_gamma(beta, epsilon, m):
     assert gamma.positive()
     at = gamma.gap(3)
     assert at == 0 or at > 10**9 or gamma.most(at - 1) - (at - 1) < 3
-    assert math.isclose(gamma.value, float(low), rel_tol=1e-12) and math.isclose(gamma.rest, float(1 - low), rel_tol=1e-9)
+    assert math.isclose(gamma.value, float(low), rel_tol=1e-12) and math.isclose(
+        gamma.rest, float(1 - low), rel_tol=1e-9
+    )
 
 
 def test_gamma_of_the_other_direction():

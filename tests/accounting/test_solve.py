@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phalanx.accounting import default_beta, k_by_beta, largest_beta, least_epsilon, solve, theorem_delta, tight_delta, trade_offs
+from phalanx.accounting import (
+    default_beta,
+    k_by_beta,
+    largest_beta,
+    least_epsilon,
+    solve,
+    theorem_delta,
+    tight_delta,
+    trade_offs,
+)
 from phalanx.accounting.promise import surely_keeps, theorem_covers
 from phalanx.accounting.solve import smallest_k
 from phalanx.errors import PlanError
@@ -17,7 +26,15 @@ BOTH = ("theorem", "tight")
 FIGURE = {"theorem": theorem_delta, "tight": tight_delta}
 EPSILONS = ["0.01", "0.1", "0.5", "1", "1.5", "2", "3"]
 DELTAS = ["1e-3", "1e-5", "1e-6", "1e-8"]
-THEOREM = [[26, 49, 60, 83], [26, 49, 60, 83], [27, 51, 63, 87], [34, 61, 74, 104], [44, 80, 99, 136], [64, 113, 131, 182], [136, 226, 271, 422]]
+THEOREM = [
+    [26, 49, 60, 83],
+    [26, 49, 60, 83],
+    [27, 51, 63, 87],
+    [34, 61, 74, 104],
+    [44, 80, 99, 136],
+    [64, 113, 131, 182],
+    [136, 226, 271, 422],
+]
 
 
 def certified(accounting, k, beta, epsilon, delta):
@@ -32,12 +49,17 @@ def test_the_table():
     assert found == THEOREM
     for epsilon, line in zip(EPSILONS, found, strict=True):
         beta = default_beta(Fraction(epsilon))
-        assert all(certified("theorem", k, beta, Fraction(epsilon), float(delta)) for k, delta in zip(line, DELTAS, strict=True))
+        assert all(
+            certified("theorem", k, beta, Fraction(epsilon), float(delta))
+            for k, delta in zip(line, DELTAS, strict=True)
+        )
 
 
 @pytest.mark.parametrize("accounting", BOTH)
 def test_the_table_is_little_work(accounting):
-    """All 28 promises together are less than a million lines: a search halves, and does not go from k to k + 1 to k + 2."""
+    """All 28 promises together are less than a million lines: a search halves, and does not go from
+    k to k + 1 to k + 2.
+    """
     assert lines(lambda: trade_offs(EPSILONS, DELTAS, accounting)) < 10**6
 
 
@@ -56,7 +78,10 @@ def test_tight_accounting_needs_no_more():
     for epsilon, line, others in zip(EPSILONS, found, THEOREM, strict=True):
         beta = default_beta(Fraction(epsilon))
         assert all(k <= other for k, other in zip(line, others, strict=True))
-        assert all(certified("tight", k, beta, Fraction(epsilon), float(delta)) for k, delta in zip(line, DELTAS, strict=True))
+        assert all(
+            certified("tight", k, beta, Fraction(epsilon), float(delta))
+            for k, delta in zip(line, DELTAS, strict=True)
+        )
 
 
 def test_k_by_beta():
@@ -65,7 +90,12 @@ def test_k_by_beta():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.floats(0.01, 4), st.sampled_from([1e-2, 1e-4, 1e-7, 1e-12, 1e-30]), st.floats(0.05, 1), st.sampled_from(BOTH))
+@given(
+    st.floats(0.01, 4),
+    st.sampled_from([1e-2, 1e-4, 1e-7, 1e-12, 1e-30]),
+    st.floats(0.05, 1),
+    st.sampled_from(BOTH),
+)
 def test_smallest_k(epsilon, delta, part, accounting):
     """For any promise and beta: k keeps delta and k - 1 does not."""
     own = Fraction(repr(epsilon))
@@ -78,12 +108,16 @@ def test_smallest_k(epsilon, delta, part, accounting):
 
 
 def test_default_beta():
-    """The largest that the theorem allows to 15 decimals; a float prints and reads it back unchanged."""
+    """The largest that the theorem allows to 15 decimals; a float prints and reads it back
+    unchanged.
+    """
     for epsilon in [*EPSILONS, "1e-9", "0.693147180559945", "7", "36", "50", "1000"]:
         beta = default_beta(Fraction(epsilon))
         assert theorem_covers(beta, Fraction(epsilon))
         assert Fraction(repr(float(beta))) == beta < 1
-        assert beta == 1 - Fraction(1, 10**15) or not theorem_covers(beta + Fraction(1, 10**15), Fraction(epsilon))
+        assert beta == 1 - Fraction(1, 10**15) or not theorem_covers(
+            beta + Fraction(1, 10**15), Fraction(epsilon)
+        )
     with pytest.raises(PlanError, match="epsilon must be above 0"):
         default_beta(Fraction(0))
     with pytest.raises(PlanError, match="1e-15"):
@@ -95,45 +129,76 @@ def test_least_epsilon():
     for beta in ("0.1", "0.3", "0.5", "0.999", "1e-9", "1/3"):
         epsilon = least_epsilon(Fraction(beta))
         assert theorem_covers(Fraction(beta), epsilon)
-        assert epsilon == Fraction(1, 10**12) or not theorem_covers(Fraction(beta), epsilon - Fraction(1, 10**12))
+        assert epsilon == Fraction(1, 10**12) or not theorem_covers(
+            Fraction(beta), epsilon - Fraction(1, 10**12)
+        )
 
 
 @pytest.mark.parametrize("accounting", BOTH)
-@pytest.mark.parametrize(("epsilon", "delta", "k"), [("1", "1e-6", 40), ("2", "1e-6", 24), ("0.01", "1e-6", 30), ("0.5", "1e-3", 12), ("3", "1e-8", 60)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "k"),
+    [
+        ("1", "1e-6", 40),
+        ("2", "1e-6", 24),
+        ("0.01", "1e-6", 30),
+        ("0.5", "1e-3", 12),
+        ("3", "1e-8", 60),
+    ],
+)
 def test_largest_beta(accounting, epsilon, delta, k):
-    """It keeps delta; nothing above it does: not the next step, and not any of many others up to the largest that is allowed."""
+    """It keeps delta; nothing above it does: not the next step, and not any of many others up to
+    the largest that is allowed.
+    """
     own, limit = Fraction(epsilon), Fraction(delta)
     beta = solve(epsilon=epsilon, delta=delta, k=k, accounting=accounting).beta
     assert surely_keeps(accounting, k, beta, own, limit)
     most = default_beta(own) if accounting == "theorem" else 1 - Fraction(1, 10**6)
-    above = [beta + Fraction(1, 10**15), *(beta + (most - beta) * Fraction(i, 300) for i in range(1, 301))]
+    above = [
+        beta + Fraction(1, 10**15),
+        *(beta + (most - beta) * Fraction(i, 300) for i in range(1, 301)),
+    ]
     assert not any(surely_keeps(accounting, k, b, own, limit) for b in above)
 
 
 def test_the_theorem_is_no_staircase_for_bisection():
-    """With beta, d falls at some places: a bisection that takes it to rise may miss the largest beta, ours must not."""
+    """With beta, d falls at some places: a bisection that takes it to rise may miss the largest
+    beta, ours must not.
+    """
     epsilon = Fraction("0.5")
     values = [theorem_delta(5, Fraction(i, 2000), epsilon) for i in range(200, 780)]
     assert any(later < sooner for sooner, later in pairwise(values))
     for i in range(5, 570, 35):  # delta just at a value before a fall
         found = largest_beta("theorem", 5, epsilon, Fraction(repr(values[i])))
-        assert all(value > values[i] for j, value in enumerate(values) if Fraction(200 + j, 2000) > found)
+        assert all(
+            value > values[i] for j, value in enumerate(values) if Fraction(200 + j, 2000) > found
+        )
 
 
 @pytest.mark.parametrize("accounting", BOTH)
 def test_smallest_epsilon(accounting):
-    """With delta, k and beta given: epsilon keeps delta, and 1e-12 less does not (or the theorem does not speak of it)."""
-    for k, beta, delta in [(30, "0.3", "1e-6"), (80, "0.3", "1e-6"), (10, "0.1", "1e-7"), (12, "1/3", "1e-5")]:
+    """With delta, k and beta given: epsilon keeps delta, and 1e-12 less does not (or the theorem
+    does not speak of it).
+    """
+    for k, beta, delta in [
+        (30, "0.3", "1e-6"),
+        (80, "0.3", "1e-6"),
+        (10, "0.1", "1e-7"),
+        (12, "1/3", "1e-5"),
+    ]:
         found = solve(delta=delta, k=k, beta=beta, accounting=accounting)
         step = Fraction(1, 10**12)
         assert surely_keeps(accounting, k, Fraction(beta), found.epsilon, Fraction(delta))
         if accounting == "tight" or theorem_covers(Fraction(beta), found.epsilon - step):
-            assert not surely_keeps(accounting, k, Fraction(beta), found.epsilon - step, Fraction(delta))
+            assert not surely_keeps(
+                accounting, k, Fraction(beta), found.epsilon - step, Fraction(delta)
+            )
 
 
 @pytest.mark.parametrize("accounting", BOTH)
 def test_delta_and_k_alone(accounting):
-    """They give the largest sample at beta = 1 - e^-epsilon; a hair more epsilon, with its beta, would lose delta."""
+    """They give the largest sample at beta = 1 - e^-epsilon; a hair more epsilon, with its beta,
+    would lose delta.
+    """
     found = solve(delta="1e-6", k=80, accounting=accounting)
     assert found.beta == default_beta(found.epsilon)
     more = found.epsilon + Fraction(1, 10**12)
@@ -150,20 +215,45 @@ def test_beta_with_one_more():
 
 
 def test_the_promise_says_both():
-    """The delta that was asked for, else the accounting's own; both figures; nothing by the theorem where it is silent; plain numbers in JSON."""
+    """The delta that was asked for, else the accounting's own; both figures; nothing by the theorem
+    where it is silent; plain numbers in JSON.
+    """
     asked, own = solve(epsilon=1, delta=1e-6), solve(epsilon=1, k=74)
-    assert asked.delta == 1e-6 and own.delta == own.delta_theorem == asked.delta_theorem > own.delta_tight
+    assert (
+        asked.delta == 1e-6
+        and own.delta == own.delta_theorem == asked.delta_theorem > own.delta_tight
+    )
     silent = solve(epsilon=0.5, delta=1e-6, beta=0.5, accounting="tight")
     assert silent.delta_theorem is None and silent.k > 1
-    assert list(asked.to_json())[:7] == ["epsilon", "delta", "beta", "k", "accounting", "delta_theorem", "delta_tight"]
+    assert list(asked.to_json())[:7] == [
+        "epsilon",
+        "delta",
+        "beta",
+        "k",
+        "accounting",
+        "delta_theorem",
+        "delta_tight",
+    ]
     assert asked.to_json()["beta"] == 0.632120558828557
 
 
 def test_the_scheme_is_a_part_of_epsilon():
-    """What choosing the scheme costs is taken off first (Theorem 3.11), and added to an epsilon that is solved for."""
-    whole, rest = solve(epsilon=1, delta=1e-6, epsilon_scheme="0.4"), solve(epsilon="0.6", delta=1e-6)
-    assert (whole.k, whole.beta, whole.epsilon, whole.epsilon_sampling) == (rest.k, rest.beta, 1, rest.epsilon)
-    assert solve(delta=1e-6, beta=0.3, epsilon_scheme="0.4").epsilon == solve(delta=1e-6, beta=0.3).epsilon + Fraction("0.4")
+    """What choosing the scheme costs is taken off first (Theorem 3.11), and added to an epsilon
+    that is solved for.
+    """
+    whole, rest = (
+        solve(epsilon=1, delta=1e-6, epsilon_scheme="0.4"),
+        solve(epsilon="0.6", delta=1e-6),
+    )
+    assert (whole.k, whole.beta, whole.epsilon, whole.epsilon_sampling) == (
+        rest.k,
+        rest.beta,
+        1,
+        rest.epsilon,
+    )
+    assert solve(delta=1e-6, beta=0.3, epsilon_scheme="0.4").epsilon == solve(
+        delta=1e-6, beta=0.3
+    ).epsilon + Fraction("0.4")
 
 
 def test_a_float_means_what_it_prints():
@@ -181,8 +271,18 @@ def test_the_figure_shown_is_never_above_the_delta_shown():
 def test_extreme_promises():
     """Deltas below all floats, crowds of millions: still certified."""
     assert solve(epsilon=1, delta="1e-400").delta == 5e-324
-    assert solve(epsilon=10, delta=1e-8).k == solve(epsilon=10, delta=1e-8, accounting="tight").k == 405734
-    assert surely_keeps("tight", smallest_k("tight", Fraction("0.9"), Fraction("0.1"), Fraction("1e-9")), Fraction("0.9"), Fraction("0.1"), Fraction("1e-9"))
+    assert (
+        solve(epsilon=10, delta=1e-8).k
+        == solve(epsilon=10, delta=1e-8, accounting="tight").k
+        == 405734
+    )
+    assert surely_keeps(
+        "tight",
+        smallest_k("tight", Fraction("0.9"), Fraction("0.1"), Fraction("1e-9")),
+        Fraction("0.9"),
+        Fraction("0.1"),
+        Fraction("1e-9"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,6 +320,8 @@ def test_refusals(asked, said):
 
 @pytest.mark.slow
 def test_out_of_reach():
-    """Where the k that it would take is too large to be found in some seconds, the refusal still says what the delta is."""
+    """Where the k that it would take is too large to be found in some seconds, the refusal still
+    says what the delta is.
+    """
     with pytest.raises(PlanError, match=r"give a delta of .* take a much larger k"):
         solve(epsilon=1e-6, delta=1e-16, beta=0.01, k=242, accounting="tight")

@@ -23,7 +23,9 @@ GRID = [
 
 
 def exact_values():
-    """(k, beta, epsilon, d) wherever the maximum is certainly among n up to 200: there Chernoff's bound is below it."""
+    """(k, beta, epsilon, d) wherever the maximum is certainly among n up to 200: there Chernoff's
+    bound is below it.
+    """
     for beta, epsilon in GRID:
         g = float(gamma(beta, epsilon))
         rate = g * math.log(g / beta) - float(epsilon) * (1 - g)
@@ -38,12 +40,16 @@ VALUES = list(exact_values())
 def offences(calculator):
     """Where a calculator is below the exact value, or more than 1e-12 of it above."""
     return [
-        (k, beta, epsilon) for k, beta, epsilon, value, _ in VALUES if not value <= Fraction(calculator(k, beta, epsilon)) <= value * (1 + Fraction(1, 10**12))
+        (k, beta, epsilon)
+        for k, beta, epsilon, value, _ in VALUES
+        if not value <= Fraction(calculator(k, beta, epsilon)) <= value * (1 + Fraction(1, 10**12))
     ]
 
 
 def test_exact_brute_force():
-    """On a grid of k up to 12 and n up to 200 the figure is the exact maximum, rounded up by less than 1e-12 of it; decimals enclose the exact value."""
+    """On a grid of k up to 12 and n up to 200 the figure is the exact maximum, rounded up by less
+    than 1e-12 of it; decimals enclose the exact value.
+    """
     assert len(VALUES) > 150 and len({(beta, epsilon) for _, beta, epsilon, _, _ in VALUES}) > 12
     assert offences(theorem_delta) == []
     for k, beta, epsilon, value, _ in VALUES:
@@ -55,15 +61,21 @@ def test_the_first_n_is_not_always_the_largest():
     """A calculator that stops at the smallest n is caught: the maximum may be at a later one."""
 
     def stopped_at_once(k, beta, epsilon):
-        return math.nextafter(float(bad(max(math.ceil(k / gamma(beta, epsilon)) - 1, 1), beta, epsilon)), 1)
+        return math.nextafter(
+            float(bad(max(math.ceil(k / gamma(beta, epsilon)) - 1, 1), beta, epsilon)), 1
+        )
 
     assert offences(stopped_at_once)
 
 
 def test_a_figure_rounded_down_is_caught():
     """A calculator that rounds to the nearest float, or down, is caught."""
-    below = [math.nextafter(theorem_delta(k, beta, epsilon), 0) for k, beta, epsilon, _, _ in VALUES]
-    assert any(Fraction(figure) < value for figure, (_, _, _, value, _) in zip(below, VALUES, strict=True))
+    below = [
+        math.nextafter(theorem_delta(k, beta, epsilon), 0) for k, beta, epsilon, _, _ in VALUES
+    ]
+    assert any(
+        Fraction(figure) < value for figure, (_, _, _, value, _) in zip(below, VALUES, strict=True)
+    )
     exactly = {(k, beta, epsilon): value for k, beta, epsilon, value, _ in VALUES}
     assert offences(lambda k, beta, epsilon: float(exactly[k, beta, epsilon]))
 
@@ -95,11 +107,15 @@ def test_reference_values(beta, k, epsilon, value):
     ],
 )
 def test_extremes(k, beta, epsilon):
-    """Tiny and subnormal figures, tiny beta, large epsilon: not below the exact probability at the first n, by decimals and as a float."""
+    """Tiny and subnormal figures, tiny beta, large epsilon: not below the exact probability at the
+    first n, by decimals and as a float.
+    """
     beta, epsilon = Fraction(beta), Fraction(epsilon)
     n = math.ceil(k / gamma(beta, epsilon)) - 1
     few = range(k, min(n, k + 60) + 1)
-    part = sum(math.comb(n, j) * beta**j * (1 - beta) ** (n - j) for j in few)  # of the probability, so not above it
+    part = sum(
+        math.comb(n, j) * beta**j * (1 - beta) ** (n - j) for j in few
+    )  # of the probability, so not above it
     low, high = delta_between(k, beta, epsilon)
     assert part <= Fraction(high) and high - low <= high * Decimal("1e-25")
     figure = theorem_delta(k, beta, epsilon)
@@ -118,14 +134,26 @@ def test_monotone(k, beta, more, step):
 
 
 def test_of_what_the_theorem_says_nothing():
-    """Below -ln(1 - beta) there is no figure, and the error names the largest beta; next to it there is one."""
+    """Below -ln(1 - beta) there is no figure, and the error names the largest beta; next to it
+    there is one.
+    """
     half = default_beta(Fraction(1))
     assert 0 < theorem_delta(5, half, Fraction(1)) < 1
     with pytest.raises(PlanError, match=r"beta of at most 0\.632120558828557"):
         theorem_delta(5, half + Fraction(1, 10**15), Fraction(1))
 
 
-@pytest.mark.parametrize(("k", "beta", "epsilon"), [(0, "0.1", "1"), (-3, "0.1", "1"), (3, "0", "1"), (3, "1", "1"), (3, "0.1", "0"), (3, "0.1", "-1")])
+@pytest.mark.parametrize(
+    ("k", "beta", "epsilon"),
+    [
+        (0, "0.1", "1"),
+        (-3, "0.1", "1"),
+        (3, "0", "1"),
+        (3, "1", "1"),
+        (3, "0.1", "0"),
+        (3, "0.1", "-1"),
+    ],
+)
 def test_senseless_parameters(k, beta, epsilon):
     """What is no parameter is refused, by name."""
     with pytest.raises(PlanError, match="must be"):
@@ -139,7 +167,9 @@ def test_too_extreme_is_refused():
 
 
 def test_what_is_broken_is_named():
-    """The n and m of the largest probability are named where it is above delta, and nothing where it is not."""
+    """The n and m of the largest probability are named where it is above delta, and nothing where
+    it is not.
+    """
     k, beta, epsilon = 10, Fraction("0.1"), Fraction("0.5")
     n, m = broken_at(k, beta, epsilon, Fraction("1e-6"))
     assert n == int(m / gamma(beta, epsilon)) and m >= k

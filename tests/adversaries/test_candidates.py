@@ -23,21 +23,41 @@ ATTRIBUTES = (
 def form_of(groups):
     """Every group is the point of its own number, with the values given."""
     rows = [(g, g, g, v) for g, values in enumerate(groups, 1) for v in values]
-    return Generalized(pl.DataFrame(rows, schema=dict.fromkeys(("group", "a_low", "a_high", "s"), pl.Int64), orient="row"), ATTRIBUTES)
+    return Generalized(
+        pl.DataFrame(
+            rows, schema=dict.fromkeys(("group", "a_low", "a_high", "s"), pl.Int64), orient="row"
+        ),
+        ATTRIBUTES,
+    )
 
 
 def members(values, sets):
     """The sets as Python's own."""
     everything = values.domain.to_list()
     return [
-        {v for v, inside in zip(everything, hold(np.repeat(s[None], len(everything), axis=0), np.arange(len(everything))), strict=True) if inside} for s in sets
+        {
+            v
+            for v, inside in zip(
+                everything,
+                hold(np.repeat(s[None], len(everything), axis=0), np.arange(len(everything))),
+                strict=True,
+            )
+            if inside
+        }
+        for s in sets
     ]
 
 
-@given(groups=st.lists(st.lists(st.integers(0, 200), min_size=1, max_size=90, unique=True), min_size=1, max_size=5))
+@given(
+    groups=st.lists(
+        st.lists(st.integers(0, 200), min_size=1, max_size=90, unique=True), min_size=1, max_size=5
+    )
+)
 @settings(deadline=None)
 def test_sets_of_groups_and_of_boxes(groups):
-    """Beyond 64 values as below, a group's set holds its values, and a point's set those of the groups around it; sizes are counted right."""
+    """Beyond 64 values as below, a group's set holds its values, and a point's set those of the
+    groups around it; sizes are counted right.
+    """
     form = form_of(groups)
     values = Values.of([form.table["s"], pl.Series([300, 301])])
     ids, sets = values.of_groups(form)
@@ -50,7 +70,9 @@ def test_sets_of_groups_and_of_boxes(groups):
         "a": Column(points, Domain("numeric", pl.Series("a", points.astype(np.int64) + 1))),
         "s": Column(points * 0, Domain("numeric", pl.Series("s", [0]))),
     }
-    microdata = Microdata(Schema(quasi=["a"], sensitive="s"), len(points), columns, pl.DataFrame(), None)
+    microdata = Microdata(
+        Schema(quasi=["a"], sensitive="s"), len(points), columns, pl.DataFrame(), None
+    )
     whole = values.of_boxes(form, microdata)
     assert members(values, whole) == [*map(set, groups), set()]
     with pytest.MonkeyPatch.context() as patched:
@@ -72,11 +94,16 @@ def test_no_value_is_in_no_set():
         ([pl.Series([1, 2]), pl.Series(["1", "x"])], [(1, "1")]),
         ([pl.Series([1, 2], dtype=pl.Int8), pl.Series([1, 300])], [(1, 1)]),
         ([pl.Series([None, "x"]), pl.Series(["x", None])], [("x", "x"), (None, None)]),
-        ([pl.Series([float("nan"), 1.0]), pl.Series([float("nan")])], [(float("nan"), float("nan"))]),
+        (
+            [pl.Series([float("nan"), 1.0]), pl.Series([float("nan")])],
+            [(float("nan"), float("nan"))],
+        ),
     ],
 )
 def test_values_are_the_same_in_every_type(columns, same):
-    """Whole numbers, numbers, and text of numbers; a missing value is one value, and not the text None."""
+    """Whole numbers, numbers, and text of numbers; a missing value is one value, and not the text
+    None.
+    """
     values = Values.of(columns)
     first, second = columns
     for a, b in same:

@@ -1,4 +1,6 @@
-"""The regulator's questions: every adversary is about one of them, and what was not played is no answer."""
+"""The regulator's questions: every adversary is about one of them, and what was not played is no
+answer.
+"""
 
 import re
 
@@ -16,22 +18,33 @@ EVIDENCE = Evidence(microdata={1: MICRODATA})
 
 def test_nothing_played_is_nothing_asked():
     """Without attacks no question is asked."""
-    assert [(answer.question, answer.asked) for answer in answers([])] == [(question, False) for question in QUESTIONS]
+    assert [(answer.question, answer.asked) for answer in answers([])] == [
+        (question, False) for question in QUESTIONS
+    ]
 
 
 def test_attacks_stand_under_their_question():
-    """Extremes is about singling out, posterior about inference; linkability stays without an answer, and an adversary of another house is about inference."""
+    """Extremes is about singling out, posterior about inference; linkability stays without an
+    answer, and an adversary of another house is about inference.
+    """
     release = published("generalized", MICRODATA, [0] * 4 + [1] * 4)
     attacks = [adversary.attack([release], EVIDENCE) for adversary in (Posterior(), Extremes())]
-    singling_out, linkability, inference = answers(attacks, {"linkage": "of no use", "theirs": "nowhere"})
+    singling_out, linkability, inference = answers(
+        attacks, {"linkage": "of no use", "theirs": "nowhere"}
+    )
 
     assert [a.adversary for a in singling_out.played] == ["extremes"]
     assert (linkability.asked, linkability.not_played) == (False, {"linkage": "of no use"})
-    assert ([a.adversary for a in inference.played], inference.not_played) == (["posterior"], {"theirs": "nowhere"})
+    assert ([a.adversary for a in inference.played], inference.not_played) == (
+        ["posterior"],
+        {"theirs": "nowhere"},
+    )
 
 
 def test_every_adversary_is_played_or_named():
-    """Whoever has a place on the command line is played by `all`, or named with a reason, for every form."""
+    """Whoever has a place on the command line is played by `all`, or named with a reason, for every
+    form.
+    """
     known = set(typer.main.get_command(cli.app).commands["attack"].commands) - {"all"}
     for kind in ("generalized", "bucketized", "sliced"):
         found = play_all([published(kind, MICRODATA, [0] * 4 + [1] * 4)], EVIDENCE)
@@ -44,7 +57,11 @@ def test_every_adversary_is_played_or_named():
 
 def test_every_attack_has_its_sentence():
     """One sentence, with a figure in it, that does not end: the page that shows it does that."""
-    assert phalanx.SinglingOut().attack([published("generalized", MICRODATA, [0] * 8)], EVIDENCE).sentence.startswith("finds no predicate")
+    assert (
+        phalanx.SinglingOut()
+        .attack([published("generalized", MICRODATA, [0] * 8)], EVIDENCE)
+        .sentence.startswith("finds no predicate")
+    )
     for answer in play_all([published("generalized", MICRODATA, [0] * 4 + [1] * 4)], EVIDENCE):
         for attack in answer.played:
             assert re.search(r"\d", attack.sentence)

@@ -11,12 +11,24 @@ from phalanx.cli.attack import app
 
 
 def found(adversary, exposed=4):
-    return base.Attack(adversary=adversary, knows="", persons=40, exposed=exposed, success=None, baseline=None, histogram={})
+    return base.Attack(
+        adversary=adversary,
+        knows="",
+        persons=40,
+        exposed=exposed,
+        success=None,
+        baseline=None,
+        histogram={},
+    )
 
 
 def release(*guarantees, known=True, privacy_unit="person"):
     given = [{"name": g} if isinstance(g, str) else g for g in guarantees]
-    return SimpleNamespace(manifest=SimpleNamespace(guarantees=given, holds_if_method_known=known, privacy_unit=privacy_unit))
+    return SimpleNamespace(
+        manifest=SimpleNamespace(
+            guarantees=given, holds_if_method_known=known, privacy_unit=privacy_unit
+        )
+    )
 
 
 ALL = {"name": "global guarantee", "protected": "all", "unprotected": []}
@@ -34,8 +46,16 @@ OTHERS = [
     ("informed", [release("mutual cover")], "hides whose row is which"),
     ("intersection", [release("frequency l-diversity")] * 2, "is about each release by itself"),
     ("intersection", [release("k-anonymity")], "bounds how surely a value is linked"),
-    ("minimality", [release("frequency l-diversity", known=False)], "adversaries who do not know the method"),
-    ("counterfeits", [release("m-invariance", known=None)], "adversaries who do not know the method"),
+    (
+        "minimality",
+        [release("frequency l-diversity", known=False)],
+        "adversaries who do not know the method",
+    ),
+    (
+        "counterfeits",
+        [release("m-invariance", known=None)],
+        "adversaries who do not know the method",
+    ),
     ("intersection", [release("m-invariance", privacy_unit="record")], "for each record"),
     ("history", [release({**ALL, "protected": ["hiv"]})], "some values are not protected"),
     ("history", [release({**ALL, "unprotected": ["flu"]})], "some values are not protected"),
@@ -55,19 +75,25 @@ def test_what_a_release_promises_is_broken(adversary, releases, broken):
 def test_what_nobody_promised_is_no_breach(adversary, releases, why):
     """The reason is named."""
     said = verdict(found(adversary), releases)
-    assert said.startswith("4 of 40 persons: not a breach of what is promised, because ") and why in said
+    assert (
+        said.startswith("4 of 40 persons: not a breach of what is promised, because ")
+        and why in said
+    )
 
 
 def test_nobody_exposed_is_no_proof():
     """Nothing is called safe."""
     assert (
         verdict(found("intersection", 0), [release("m-invariance")])
-        == "Nobody of 40 persons: this adversary finds no breach, which is no proof that there is none."
+        == "Nobody of 40 persons: this adversary finds no breach, which is no proof that there is"
+        " none."
     )
 
 
 def test_every_adversary_has_a_verdict():
-    """Each word of the command line, on a release that promises nothing: no breach of it, with a reason."""
+    """Each word of the command line, on a release that promises nothing: no breach of it, with a
+    reason.
+    """
     names = set(typer.main.get_command(app).commands) - {"all"}
     assert len(names) > 10
     assert all("because" in verdict(found(name), [release()]) for name in names)

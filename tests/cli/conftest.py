@@ -10,14 +10,24 @@ import pytest
 
 from phalanx.cli import main
 
-TABLE = "who,age,zip,ill\n" + "".join(f"p{i},{20 + i % 7},{10000 + i * 37 % 9},{'abcd'[i % 4]}\n" for i in range(40))
+TABLE = "who,age,zip,ill\n" + "".join(
+    f"p{i},{20 + i % 7},{10000 + i * 37 % 9},{'abcd'[i % 4]}\n" for i in range(40)
+)
 SCHEMA = 'identifier = "who"\nquasi = ["age", "zip"]\nsensitive = "ill"'
 
 
-def plan_text(*, path: str = "t.csv", schema: str = SCHEMA, method: str = 'name = "m-invariance"\nm = 2', to: str = "out", more: str = "") -> str:
+def plan_text(
+    *,
+    path: str = "t.csv",
+    schema: str = SCHEMA,
+    method: str = 'name = "m-invariance"\nm = 2',
+    to: str = "out",
+    more: str = "",
+) -> str:
     return (
-        f'[series]\nname = "ward"\n[source]\npath = "{path}"\n[schema]\n{schema}\n[method]\n{method}\n'
-        f'[publish]\nto = "{to}"\nformats = ["parquet", "csv"]\n{more}\n'
+        '[series]\nname = "ward"\n[source]\npath ='
+        f' "{path}"\n[schema]\n{schema}\n[method]\n{method}\n[publish]\nto = "{to}"\nformats ='
+        f' ["parquet", "csv"]\n{more}\n'
     )
 
 
@@ -41,7 +51,9 @@ class Ward:
         (self.path / "plan.toml").write_text(plan_text(**said), encoding="utf-8")
 
     def table(self, content: str | bytes) -> None:
-        (self.path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+        (self.path / "t.csv").write_bytes(
+            content if isinstance(content, bytes) else content.encode()
+        )
 
     def publish(self, *options: str) -> Said:
         return self.call("publish", "plan.toml", *options)
@@ -49,11 +61,18 @@ class Ward:
     def snapshot(self) -> dict[str, str]:
         """Every file and folder below, with the digests of what is in them."""
         found = sorted(self.path.rglob("*"))
-        return {str(p.relative_to(self.path)): hashlib.sha256(p.read_bytes()).hexdigest() if p.is_file() else "folder" for p in found}
+        return {
+            str(p.relative_to(self.path)): (
+                hashlib.sha256(p.read_bytes()).hexdigest() if p.is_file() else "folder"
+            )
+            for p in found
+        }
 
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Said]:
     def run(*words: object) -> Said:
         monkeypatch.setattr(sys, "argv", ["phalanx", *map(str, words)])
         capsys.readouterr()

@@ -1,4 +1,6 @@
-"""What people get wrong: one clear sentence, exit code not 0, nothing published, nothing changed; the same sentence as JSON."""
+"""What people get wrong: one clear sentence, exit code not 0, nothing published, nothing changed;
+the same sentence as JSON.
+"""
 
 import errno
 import json
@@ -41,12 +43,16 @@ def near(ward) -> None:
 
 
 def nan_in_parquet(ward) -> None:
-    pl.DataFrame({"who": ["a", "b"], "age": [1.0, float("nan")], "zip": [1, 2], "ill": ["x", "y"]}).write_parquet(ward.path / "t.parquet")
+    pl.DataFrame(
+        {"who": ["a", "b"], "age": [1.0, float("nan")], "zip": [1, 2], "ill": ["x", "y"]}
+    ).write_parquet(ward.path / "t.parquet")
     ward.plan(path="t.parquet")
 
 
 def infinite(ward) -> None:
-    pl.DataFrame({"who": ["a", "b"], "age": [1.0, float("inf")], "zip": [1, 2], "ill": ["x", "y"]}).write_parquet(ward.path / "t.parquet")
+    pl.DataFrame(
+        {"who": ["a", "b"], "age": [1.0, float("inf")], "zip": [1, 2], "ill": ["x", "y"]}
+    ).write_parquet(ward.path / "t.parquet")
     ward.plan(path="t.parquet")
 
 
@@ -61,12 +67,18 @@ def renamed(ward) -> None:
 
 
 def phone_numbers(ward) -> None:
-    ward.table("who,age,phone,ill\n" + "".join(f"p{i},{20 + i % 7},{i * 7919},{'abcd'[i % 4]}\n" for i in range(60)))
+    ward.table(
+        "who,age,phone,ill\n"
+        + "".join(f"p{i},{20 + i % 7},{i * 7919},{'abcd'[i % 4]}\n" for i in range(60))
+    )
     ward.plan(schema=SCHEMA.replace("zip", "phone"))
 
 
 WRONG = {
-    "a column that nearly names persons": (phone_numbers, "column 'phone' looks like an identifier (60 distinct values in 60 rows)"),
+    "a column that nearly names persons": (
+        phone_numbers,
+        "column 'phone' looks like an identifier (60 distinct values in 60 rows)",
+    ),
     "no such file": (missing, "there is no file"),
     "a file of nearly that name": (near, "did you mean 't.csv'?"),
     "the source is a folder": (plan(path="."), "is a folder"),
@@ -75,43 +87,103 @@ WRONG = {
     "an empty file": (table(b""), "is empty"),
     "no rows": (table(HEAD), "has no rows"),
     "one row": (table(HEAD + "px,20,10000,a\n"), "no m of 2 or more fits"),
-    "all rows equal, one person": (table(HEAD + "px,20,10000,a\n" * 20), "19 row(s) repeat a person"),
-    "one sensitive value": (table(HEAD + "".join(f"x{i},{i},1,a\n" for i in range(20))), "no m of 2 or more fits"),
-    "a person twice": (table(HEAD + ROWS + "p1,20,10000,a\n"), "1 row(s) repeat a person in identifier column 'who'"),
-    "nobody's row": (table(HEAD + ROWS + ",20,10000,a\n"), "identifier column 'who' is missing in 1 of 41 rows"),
-    "a person named ''": (table(HEAD + ROWS + '"",20,10000,a\n'), "identifier column 'who' is empty in 1 of 41 rows"),
-    "Latin-1": (table((HEAD + ROWS).encode() + b"px,20,10000,caf\xe9\n"), "line 42 of 't.csv' is not UTF-8"),
-    "a short row": (table(HEAD + ROWS + "px,20,10000\n"), "line 42 of 't.csv' has 3 field(s) where the header has 4"),
-    "a long row": (table(HEAD + ROWS + "px,20,10000,a,b\n"), "line 42 of 't.csv' has 5 field(s) where the header has 4"),
+    "all rows equal, one person": (
+        table(HEAD + "px,20,10000,a\n" * 20),
+        "19 row(s) repeat a person",
+    ),
+    "one sensitive value": (
+        table(HEAD + "".join(f"x{i},{i},1,a\n" for i in range(20))),
+        "no m of 2 or more fits",
+    ),
+    "a person twice": (
+        table(HEAD + ROWS + "p1,20,10000,a\n"),
+        "1 row(s) repeat a person in identifier column 'who'",
+    ),
+    "nobody's row": (
+        table(HEAD + ROWS + ",20,10000,a\n"),
+        "identifier column 'who' is missing in 1 of 41 rows",
+    ),
+    "a person named ''": (
+        table(HEAD + ROWS + '"",20,10000,a\n'),
+        "identifier column 'who' is empty in 1 of 41 rows",
+    ),
+    "Latin-1": (
+        table((HEAD + ROWS).encode() + b"px,20,10000,caf\xe9\n"),
+        "line 42 of 't.csv' is not UTF-8",
+    ),
+    "a short row": (
+        table(HEAD + ROWS + "px,20,10000\n"),
+        "line 42 of 't.csv' has 3 field(s) where the header has 4",
+    ),
+    "a long row": (
+        table(HEAD + ROWS + "px,20,10000,a,b\n"),
+        "line 42 of 't.csv' has 5 field(s) where the header has 4",
+    ),
     "a quote that stays open": (table(HEAD + ROWS + 'px,20,10000,"a\n'), "t.csv'"),
-    "a missing age": (table(HEAD + ROWS + "px,,10000,a\n"), "column 'age' is missing in 1 of 41 rows"),
-    "an age NaN": (table(HEAD + ROWS + "px,NaN,10000,a\n"), "column 'age' is missing in 1 of 41 rows"),
+    "a missing age": (
+        table(HEAD + ROWS + "px,,10000,a\n"),
+        "column 'age' is missing in 1 of 41 rows",
+    ),
+    "an age NaN": (
+        table(HEAD + ROWS + "px,NaN,10000,a\n"),
+        "column 'age' is missing in 1 of 41 rows",
+    ),
     "an age NaN in Parquet": (nan_in_parquet, "column 'age' is missing in 1 of 2 rows"),
     "an infinite age": (infinite, "column 'age' is infinite in 1 of 2 rows"),
-    "a missing illness": (table(HEAD + ROWS + "px,20,10000,\n"), "column 'ill' is missing in 1 of 41 rows"),
+    "a missing illness": (
+        table(HEAD + ROWS + "px,20,10000,\n"),
+        "column 'ill' is missing in 1 of 41 rows",
+    ),
     "a column misnamed": (
         plan(schema=SCHEMA.replace('"age"', '"agee"') + '\ndrop = ["age"]'),
         "the quasi column 'agee' is not in the table; did you mean 'age'?",
     ),
-    "a column without a role": (plan(schema=SCHEMA.replace(', "zip"', "")), "column(s) 'zip' have no role"),
+    "a column without a role": (
+        plan(schema=SCHEMA.replace(', "zip"', "")),
+        "column(s) 'zip' have no role",
+    ),
     "a column with two roles": (plan(schema=SCHEMA + '\ndrop = ["zip"]'), "both quasi and drop"),
-    "no identifier": (plan(schema=SCHEMA.replace('identifier = "who"', 'drop = ["who"]')), "no identifier is declared"),
+    "no identifier": (
+        plan(schema=SCHEMA.replace('identifier = "who"', 'drop = ["who"]')),
+        "no identifier is declared",
+    ),
     "m of 1": (plan(method=METHOD + "m = 1"), "at least 2"),
     "m in words": (plan(method=METHOD + 'm = "two"'), "must be a whole number"),
     "m with a fraction": (plan(method=METHOD + "m = 2.5"), "must be a whole number"),
-    "no parameter at all": (plan(method='name = "mondrian"'), "[method] mondrian is asked for nothing"),
-    "parameters that ask for nothing": (plan(method='name = "mondrian"\nk = 1\nl = 1.0\nt = 1'), "[method] mondrian is asked for nothing"),
+    "no parameter at all": (
+        plan(method='name = "mondrian"'),
+        "[method] mondrian is asked for nothing",
+    ),
+    "parameters that ask for nothing": (
+        plan(method='name = "mondrian"\nk = 1\nl = 1.0\nt = 1'),
+        "[method] mondrian is asked for nothing",
+    ),
     "no m": (plan(method=METHOD), "needs the key 'm'"),
-    "a parameter misspelt": (plan(method=METHOD + "m = 2\nremembr = true"), "did you mean 'remember'?"),
-    "a method misspelt": (plan(method='name = "m-invarianc"\nm = 2'), "did you mean 'm-invariance'?"),
+    "a parameter misspelt": (
+        plan(method=METHOD + "m = 2\nremembr = true"),
+        "did you mean 'remember'?",
+    ),
+    "a method misspelt": (
+        plan(method='name = "m-invarianc"\nm = 2'),
+        "did you mean 'm-invariance'?",
+    ),
     "a key misspelt": (plan(more='formts = ["csv"]'), "did you mean 'formats'?"),
     "a section misspelt": (plan(more='[ledgre]\nurl = "sqlite:///x.db"'), "did you mean 'ledger'?"),
     "a number for a path": (plan(more="[ledger]\nurl = 3"), "[ledger] url must be text in quotes"),
-    "text for a list": (plan(schema=SCHEMA.replace('["age", "zip"]', '"age"')), "[schema] quasi must be a list"),
+    "text for a list": (
+        plan(schema=SCHEMA.replace('["age", "zip"]', '"age"')),
+        "[schema] quasi must be a list",
+    ),
     "no TOML": (plan(more="[["), "is not TOML"),
-    "a ledger in no folder": (plan(more='[ledger]\nurl = "sqlite:///no/such/x.db"'), "cannot be made"),
+    "a ledger in no folder": (
+        plan(more='[ledger]\nurl = "sqlite:///no/such/x.db"'),
+        "cannot be made",
+    ),
     "a ledger of a kind unknown": (plan(more='[ledger]\nurl = "mysql:///x.db"'), "[ledger] url"),
-    "a ledger that is a table": (plan(more='[ledger]\nurl = "sqlite:///t.csv"'), "is not a ledger but some other file"),
+    "a ledger that is a table": (
+        plan(more='[ledger]\nurl = "sqlite:///t.csv"'),
+        "is not a ledger but some other file",
+    ),
     "the releases' folder is a file": (plan(to="t.csv"), "cannot be written"),
     "the releases' folder is below a file": (plan(to="t.csv/out"), "cannot be written"),
 }
@@ -119,25 +191,42 @@ WRONG = {
 
 FIRST = {
     "m above the number of values": (plan(method=METHOD + "m = 5"), "lower m to at most 4"),
-    "m above everything, suppressed": (plan(method=METHOD + 'm = 1000\nnot_eligible = "suppress"'), "every row would be suppressed"),
+    "m above everything, suppressed": (
+        plan(method=METHOD + 'm = 1000\nnot_eligible = "suppress"'),
+        "every row would be suppressed",
+    ),
     "k above the number of rows": (plan(method='name = "mondrian"\nk = 1000'), "k"),
 }
 LATER = {
     "another m": (plan(method=METHOD + "m = 5"), "series 'ward' began with another guarantee"),
-    "another method": (plan(method='name = "mondrian"\nk = 2'), "series 'ward' began with another method"),
+    "another method": (
+        plan(method='name = "mondrian"\nk = 2'),
+        "series 'ward' began with another method",
+    ),
     "another identifier": (renamed, "began with another identifier"),
-    "another sensitive attribute": (plan(schema='identifier = "who"\nquasi = ["age", "ill"]\nsensitive = "zip"'), "began with another"),
+    "another sensitive attribute": (
+        plan(schema='identifier = "who"\nquasi = ["age", "ill"]\nsensitive = "zip"'),
+        "began with another",
+    ),
 }
 CASES = [
-    *(pytest.param(*case, before, id=f"{name}, {['first', 'second'][before]}") for name, case in WRONG.items() for before in (0, 1)),
+    *(
+        pytest.param(*case, before, id=f"{name}, {['first', 'second'][before]}")
+        for name, case in WRONG.items()
+        for before in (0, 1)
+    ),
     *(pytest.param(*case, 0, id=name) for name, case in FIRST.items()),
     *(pytest.param(*case, 1, id=name) for name, case in LATER.items()),
 ]
 
 
 @pytest.mark.parametrize(("spoil", "sentence", "before"), CASES)
-def test_wrong_input_is_one_sentence_and_changes_nothing(ward, spoil: Callable, sentence: str, before: int) -> None:
-    """Exit code 2, the sentence on standard error alone and in JSON alike, every file and folder as it was; a ledger that was not there holds nothing."""
+def test_wrong_input_is_one_sentence_and_changes_nothing(
+    ward, spoil: Callable, sentence: str, before: int
+) -> None:
+    """Exit code 2, the sentence on standard error alone and in JSON alike, every file and folder as
+    it was; a ledger that was not there holds nothing.
+    """
     for _ in range(before):
         assert ward.publish("--quiet").code == 0
     spoil(ward)
@@ -156,10 +245,14 @@ def test_wrong_input_is_one_sentence_and_changes_nothing(ward, spoil: Callable, 
 
 
 def unchanged(ward, there: dict[str, str], releases: int) -> None:
-    """Nothing is new but, where there was no ledger, one without a series, and an empty folder for releases."""
+    """Nothing is new but, where there was no ledger, one without a series, and an empty folder for
+    releases.
+    """
     now = ward.snapshot()
     allowed = {} if releases else {"ward.db", "ward.db.key", "out"}
-    assert {name: digest for name, digest in now.items() if there.get(name) != digest}.keys() <= set(allowed)
+    assert {
+        name: digest for name, digest in now.items() if there.get(name) != digest
+    }.keys() <= set(allowed)
     assert not set(there) - set(now)
     if (ward.path / "ward.db").exists():
         with Ledger.open(f"sqlite:///{ward.path}/ward.db", create=False) as ledger:
@@ -167,7 +260,9 @@ def unchanged(ward, there: dict[str, str], releases: int) -> None:
 
 
 def test_a_change_would_be_seen(ward) -> None:
-    """The broken twin: a byte that was changed, a file that is gone and a file that is new are each found."""
+    """The broken twin: a byte that was changed, a file that is gone and a file that is new are each
+    found.
+    """
     assert ward.publish("--quiet").code == 0
     there = ward.snapshot()
     for change in (lambda: ward.table(HEAD), (ward.path / "t.csv").unlink, (ward.path / "x").touch):
@@ -180,7 +275,8 @@ def test_a_change_would_be_seen(ward) -> None:
 
 
 UNUSUAL = {
-    "all rows equal but for the illness": HEAD + "".join(f"x{i},20,1,{'ab'[i % 2]}\n" for i in range(20)),
+    "all rows equal but for the illness": HEAD
+    + "".join(f"x{i},20,1,{'ab'[i % 2]}\n" for i in range(20)),
     "-0.0 beside 0.0": HEAD + ROWS + "px,-0.0,10000,a\npy,0.0,10000,b\npz,0,10000,c\n",
     "a byte order mark": "\ufeff" + HEAD + ROWS,
     "Windows line ends": (HEAD + ROWS).replace("\n", "\r\n"),
@@ -193,36 +289,82 @@ def test_unusual_input_simply_works(ward, case: str) -> None:
     """What is odd and not wrong is published, and verified from its files."""
     ward.table(UNUSUAL[case])
     assert ward.publish().code == 0
-    assert ward.call("verify", "out/ward-1", "--ledger", "ward.db", "--original", "t.csv", "--identifier", "who").code == 0
+    assert (
+        ward.call(
+            "verify",
+            "out/ward-1",
+            "--ledger",
+            "ward.db",
+            "--original",
+            "t.csv",
+            "--identifier",
+            "who",
+        ).code
+        == 0
+    )
 
 
 def test_missing_values_as_values(ward) -> None:
-    """Where the plan says so, a missing age, NaN and a missing illness are values; the quoted empty text is another one."""
+    """Where the plan says so, a missing age, NaN and a missing illness are values; the quoted empty
+    text is another one.
+    """
     ward.plan(schema=SCHEMA + '\nmissing = "value"')
     ward.table(HEAD + ROWS + 'px,,10000,a\npy,NaN,10000,\npz,20,,""\n')
     assert ward.publish().code == 0
     published = pl.read_parquet(ward.path / "out/ward-1/data.parquet")
     assert published["ill"].null_count() == 1
     assert (published["ill"] == "").sum() == 1
-    assert ward.call("verify", "out/ward-1", "--ledger", "ward.db", "--original", "t.csv", "--identifier", "who").code == 0
+    assert (
+        ward.call(
+            "verify",
+            "out/ward-1",
+            "--ledger",
+            "ward.db",
+            "--original",
+            "t.csv",
+            "--identifier",
+            "who",
+        ).code
+        == 0
+    )
 
 
 AFTERWARDS = {
-    "the release removed": (lambda p: shutil.rmtree(p / "out/ward-1"), "release 1 of 'ward' is not as it was published"),
-    "the release moved": (lambda p: (p / "out/ward-1").rename(p / "elsewhere"), "release 1 of 'ward' is not as it was published"),
-    "a file changed": (lambda p: (p / "out/ward-1/data.csv").write_text("x"), "data.csv was changed after it was published"),
+    "the release removed": (
+        lambda p: shutil.rmtree(p / "out/ward-1"),
+        "release 1 of 'ward' is not as it was published",
+    ),
+    "the release moved": (
+        lambda p: (p / "out/ward-1").rename(p / "elsewhere"),
+        "release 1 of 'ward' is not as it was published",
+    ),
+    "a file changed": (
+        lambda p: (p / "out/ward-1/data.csv").write_text("x"),
+        "data.csv was changed after it was published",
+    ),
     "all releases removed": (lambda p: shutil.rmtree(p / "out"), "put the published folder back"),
-    "the key removed": (lambda p: (p / "ward.db.key").unlink(), "is missing, and nothing in its ledger can be read without it"),
-    "the key of somebody else": (lambda p: (p / "ward.db.key").write_text("ab" * 32), "does not hold the key"),
+    "the key removed": (
+        lambda p: (p / "ward.db.key").unlink(),
+        "is missing, and nothing in its ledger can be read without it",
+    ),
+    "the key of somebody else": (
+        lambda p: (p / "ward.db.key").write_text("ab" * 32),
+        "does not hold the key",
+    ),
     "the key for everybody": (lambda p: (p / "ward.db.key").chmod(0o644), "can be read by others"),
     "the ledger cut short": (lambda p: os.truncate(p / "ward.db", 5000), "ward.db is"),
-    "the next folder taken": (lambda p: (p / "out/ward-2").mkdir(), "exists and is not in the ledger"),
+    "the next folder taken": (
+        lambda p: (p / "out/ward-2").mkdir(),
+        "exists and is not in the ledger",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", AFTERWARDS)
 def test_a_past_that_is_not_as_it_was(ward, case: str) -> None:
-    """What happened to earlier releases, ledger or key is said, and nothing is published upon it."""
+    """What happened to earlier releases, ledger or key is said, and nothing is published upon
+    it.
+    """
     spoil, sentence = AFTERWARDS[case]
     assert ward.publish("--quiet").code == 0
     spoil(ward.path)
@@ -245,10 +387,17 @@ sys.stdin.read()
 
 
 def test_a_locked_ledger(ward, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another program holds the ledger: that is said, and once it lets go, the release is published."""
+    """Another program holds the ledger: that is said, and once it lets go, the release is
+    published.
+    """
     monkeypatch.setattr("phalanx.ledger.sqlite.busy_milliseconds", 50)
     assert ward.publish("--quiet").code == 0
-    with subprocess.Popen([sys.executable, "-c", LOCK, "ward.db"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        [sys.executable, "-c", LOCK, "ward.db"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
         assert other.stdout.readline() == "locked\n"
         said = ward.publish()
         other.stdin.close()
@@ -260,7 +409,9 @@ def test_a_locked_ledger(ward, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("failing", ["fsync", "write"])
 def test_a_full_disk(ward, monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
-    """No room for the files: one sentence, nothing published, and with room again the same release is."""
+    """No room for the files: one sentence, nothing published, and with room again the same release
+    is.
+    """
     assert ward.publish("--quiet").code == 0
     there = ward.snapshot()
 
@@ -268,7 +419,9 @@ def test_a_full_disk(ward, monkeypatch: pytest.MonkeyPatch, failing: str) -> Non
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patched:
-        patched.setattr(*((os, "fsync", full) if failing == "fsync" else (pl.DataFrame, "write_parquet", full)))
+        patched.setattr(
+            *((os, "fsync", full) if failing == "fsync" else (pl.DataFrame, "write_parquet", full))
+        )
         said = ward.publish()
     assert said.code == 2
     assert "no space left on device" in said.err
@@ -280,7 +433,12 @@ def test_a_full_disk(ward, monkeypatch: pytest.MonkeyPatch, failing: str) -> Non
 def test_a_file_size_limit(ward) -> None:
     """A real limit of the operating system, in a process of its own."""
     assert ward.publish("--quiet").code == 0
-    ward.table(HEAD + "".join(f"x{i},{i % 90},{10000 + i * 37 % 9000},{'abcdef'[i % 6]}\n" for i in range(30000)))
+    ward.table(
+        HEAD
+        + "".join(
+            f"x{i},{i % 90},{10000 + i * 37 % 9000},{'abcdef'[i % 6]}\n" for i in range(30000)
+        )
+    )
     there = ward.snapshot()
 
     def limited() -> None:
@@ -288,7 +446,15 @@ def test_a_file_size_limit(ward) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
     command = [sys.executable, "-c", "from phalanx.cli import main; main()", "publish", "plan.toml"]
-    run = subprocess.run(command, cwd=ward.path, preexec_fn=limited, capture_output=True, text=True, check=False, timeout=120)
+    run = subprocess.run(
+        command,
+        cwd=ward.path,
+        preexec_fn=limited,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     assert run.returncode == 2, run.stderr
     assert run.stderr.startswith("phalanx: ")
     assert "nothing was published" in run.stderr
@@ -296,7 +462,9 @@ def test_a_file_size_limit(ward) -> None:
 
 
 def test_a_folder_that_may_not_be_written(ward, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A read-only folder, as the operating system tells of it (whoever is root may write anywhere)."""
+    """A read-only folder, as the operating system tells of it (whoever is root may write
+    anywhere).
+    """
     make = Path.mkdir
 
     def refused(path: Path, *said: object, **named: object) -> None:
@@ -340,10 +508,16 @@ def test_interrupted_by_the_keyboard(ward, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_interrupted_by_a_signal(ward) -> None:
-    """The same from outside, at whatever moment: no traceback, and no staging folder in the way of the next release."""
+    """The same from outside, at whatever moment: no traceback, and no staging folder in the way of
+    the next release.
+    """
     script = "from phalanx.cli import main; print('up', flush=True); main()"
     with subprocess.Popen(
-        [sys.executable, "-c", script, "publish", "plan.toml"], cwd=ward.path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", script, "publish", "plan.toml"],
+        cwd=ward.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as run:
         assert run.stdout.readline() == "up\n"
         time.sleep(0.3)

@@ -33,7 +33,13 @@ to = "out"
 
 @pytest.fixture
 def plan(tmp_path: Path) -> Path:
-    pl.DataFrame({"who": range(40), "age": [20 + i % 7 for i in range(40)], "ill": ["flu", "cold", "gout", "rash"] * 10}).write_csv(tmp_path / "t.csv")
+    pl.DataFrame(
+        {
+            "who": range(40),
+            "age": [20 + i % 7 for i in range(40)],
+            "ill": ["flu", "cold", "gout", "rash"] * 10,
+        }
+    ).write_csv(tmp_path / "t.csv")
     path = tmp_path / "plan.toml"
     path.write_text(PLAN.format(more="", method='name = "m-invariance"\nm = 2'))
     return path
@@ -45,14 +51,22 @@ def run(*arguments: object) -> tuple[int, str]:
 
 
 def everything(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {
+        str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()
+    }
 
 
 def test_nothing_is_left_of_a_check(plan: Path) -> None:
-    """Before the first release and after it: the same files, byte for byte, and no ledger where there was none."""
+    """Before the first release and after it: the same files, byte for byte, and no ledger where
+    there was none.
+    """
     before = everything(plan.parent)
     code, text = run("check", plan)
-    assert code == 0 and "Release 1 of s, if it were published now" in text and "Nothing was published" in text
+    assert (
+        code == 0
+        and "Release 1 of s, if it were published now" in text
+        and "Nothing was published" in text
+    )
     assert everything(plan.parent) == before
     assert run("publish", plan, "-q")[0] == 0
     before = everything(plan.parent)
@@ -75,34 +89,62 @@ def test_what_publish_refuses_check_refuses(plan: Path) -> None:
 
 SAMPLED = PLAN.format(
     more="[schema.hierarchies]\nage = { bands = [10] }",
-    method='name = "safe-sampling"\nepsilon = 1\ndelta = 1e-2\nallow_empty = true\nscheme = { age = 1 }',
+    method=(
+        'name = "safe-sampling"\nepsilon = 1\ndelta = 1e-2\nallow_empty = true\nscheme = { age'
+        " = 1 }"
+    ),
 )
 
 
 def test_a_sample_is_not_shown(plan: Path) -> None:
-    """Under differential privacy a check says that a release can be made, what it would cost, and nothing of what it would hold."""
+    """Under differential privacy a check says that a release can be made, what it would cost, and
+    nothing of what it would hold.
+    """
     plan.write_text(SAMPLED)
     code, text = run("check", plan, "--json")
     told = json.loads(text)
-    assert (code, {key for key, value in told.items() if value is not None}) == (0, {"series", "number", "method", "guarantees", "spent"})
+    assert (code, {key for key, value in told.items() if value is not None}) == (
+        0,
+        {"series", "number", "method", "guarantees", "spent"},
+    )
     assert told["spent"] == {"epsilon": 1.0, "delta": 0.01, "releases": 1}
     assert "rows" not in run("check", plan)[1]
 
 
 @pytest.mark.parametrize("sampled", [False, True])
 def test_a_preview_is_no_release(plan: Path, *, sampled: bool) -> None:
-    """It has nothing that could be handed out: no table, no file, no evidence, nobody's row; what is differentially private has no figure that follows from the table."""
+    """It has nothing that could be handed out: no table, no file, no evidence, nobody's row; what
+    is differentially private has no figure that follows from the table.
+    """
     if sampled:
         plan.write_text(SAMPLED)
     preview = px.Plan.read(plan).check()
     held = [value for field in fields(preview) for value in flat(getattr(preview, field.name))]
-    assert isinstance(preview, px.Preview) and not hasattr(preview, "save") and not hasattr(preview, "evidence")
-    assert all(isinstance(value, str | int | float | Fraction | Verdict | Disclosed | None) for value in held)
+    assert (
+        isinstance(preview, px.Preview)
+        and not hasattr(preview, "save")
+        and not hasattr(preview, "evidence")
+    )
+    assert all(
+        isinstance(value, str | int | float | Fraction | Verdict | Disclosed | None)
+        for value in held
+    )
     assert all(value.worst_cases.is_empty() for value in held if isinstance(value, Verdict))
     assert "\n" not in repr(preview) and ("40 rows" in repr(preview)) is not sampled
     with pytest.raises(FrozenInstanceError):
         preview.rows = 1  # type: ignore[misc]
-    tables = ("rows", "groups", "counterfeits", "registered", "suppressed_rows", "suppressed_values", "checks", "attacks", "seconds", "suppressed")
+    tables = (
+        "rows",
+        "groups",
+        "counterfeits",
+        "registered",
+        "suppressed_rows",
+        "suppressed_values",
+        "checks",
+        "attacks",
+        "seconds",
+        "suppressed",
+    )
     assert all((getattr(preview, name) is None) is sampled for name in tables)
 
 
@@ -110,7 +152,9 @@ def test_persons_are_not_in_a_preview(plan: Path) -> None:
     """What adversaries find is shown, and of whom is not."""
     plan.write_text(PLAN.format(more="", method='name = "mutual-cover"\ndelta = "1/4"'))
     preview = px.Plan.read(plan).check()
-    assert len(preview.attacks or ()) == 3 and all(found.per_person.is_empty() for found in preview.attacks or ())
+    assert len(preview.attacks or ()) == 3 and all(
+        found.per_person.is_empty() for found in preview.attacks or ()
+    )
     assert preview.groups is None and preview.counterfeits is None
 
 
@@ -118,4 +162,8 @@ def flat(value: object) -> list[object]:
     """What is in it, however deep."""
     if isinstance(value, dict):
         return [inner for pair in value.items() for part in pair for inner in flat(part)]
-    return [inner for part in value for inner in flat(part)] if isinstance(value, list | tuple) else [value]
+    return (
+        [inner for part in value for inner in flat(part)]
+        if isinstance(value, list | tuple)
+        else [value]
+    )

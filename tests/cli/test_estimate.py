@@ -1,10 +1,14 @@
-"""`phalanx estimate`: an answer from a folder, as text and as JSON; what cannot be asked is one sentence."""
+"""`phalanx estimate`: an answer from a folder, as text and as JSON; what cannot be asked is one
+sentence.
+"""
 
 import json
 
 
 def test_estimate(ward) -> None:
-    """The answer of a release's folder: bounds, estimate and interval, and why something is missing."""
+    """The answer of a release's folder: bounds, estimate and interval, and why something is
+    missing.
+    """
     ward.plan(method='name = "mondrian"\nk = 4')
     ward.publish()
     said = ward.call("estimate", "out/ward-1", "count(*) where age between 20 and 23 and ill = 'a'")
@@ -18,7 +22,11 @@ def test_what_cannot_be_asked(ward) -> None:
     """Wrong queries and wrong folders are one sentence, exit code 2."""
     ward.plan(method='name = "mondrian"\nk = 4')
     ward.publish()
-    for words in (["out/ward-1", "count(*) where agee = 3"], ["out/ward-1", "drop table x"], ["nowhere", "count(*)"]):
+    for words in (
+        ["out/ward-1", "count(*) where agee = 3"],
+        ["out/ward-1", "drop table x"],
+        ["nowhere", "count(*)"],
+    ):
         said = ward.call("estimate", *words)
         assert said.code == 2 and said.err.count("\n") == 1
         assert "error" in json.loads(ward.call("estimate", *words, "--json").out)

@@ -9,7 +9,9 @@ import typer
 from phalanx import cli
 
 GROUPS = (["attack"], ["series"])
-ADVERSARIES = tuple(["attack", name] for name in typer.main.get_command(cli.app).commands["attack"].commands)  # type: ignore[attr-defined]
+ADVERSARIES = tuple(
+    ["attack", name] for name in typer.main.get_command(cli.app).commands["attack"].commands
+)  # type: ignore[attr-defined]
 COMMANDS = (
     *GROUPS,
     ["init"],
@@ -25,7 +27,19 @@ COMMANDS = (
     ["series", "show"],
     *ADVERSARIES,
 )
-HEAVY = ("polars", "numpy", "pyarrow", "numba", "cryptography", "adbc_driver_manager", "jinja2", "pandas", "scipy", "dp_accounting", "opendp")
+HEAVY = (
+    "polars",
+    "numpy",
+    "pyarrow",
+    "numba",
+    "cryptography",
+    "adbc_driver_manager",
+    "jinja2",
+    "pandas",
+    "scipy",
+    "dp_accounting",
+    "opendp",
+)
 
 
 @pytest.mark.parametrize("words", [[], *COMMANDS], ids=" ".join)
@@ -44,14 +58,22 @@ def test_every_command_speaks_json(call, words: list[str]) -> None:
 
 
 def swallowed(written: str, shown: str) -> list[str]:
-    """The words that are written and not shown, whatever lines and frames the help is set in; a word may be broken after a hyphen."""
-    plain = "".join(character for character in shown if not character.isspace() and character not in "│╭╮╰╯─")
+    """The words that are written and not shown, whatever lines and frames the help is set in; a
+    word may be broken after a hyphen.
+    """
+    plain = "".join(
+        character for character in shown if not character.isspace() and character not in "│╭╮╰╯─"
+    )
     return [word for word in written.split() if word.replace("─", "") not in plain]
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_help_is_shown_as_it_is_written(call, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
-    """No bracket or star of a help text is taken for markup: whoever copies the line installs the extra."""
+def test_help_is_shown_as_it_is_written(
+    call, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """No bracket or star of a help text is taken for markup: whoever copies the line installs the
+    extra.
+    """
     monkeypatch.setenv("COLUMNS", "200")
     command = typer.main.get_command(cli.app)
     for word in words:
@@ -64,10 +86,16 @@ def test_help_is_shown_as_it_is_written(call, monkeypatch: pytest.MonkeyPatch, w
 
 def test_swallowed_markup_is_seen() -> None:
     """The broken twin: what a frame shows without its brackets is found."""
-    assert swallowed("pip install 'phalanx[demo]'", "│ pip install 'phalanx' │") == ["'phalanx[demo]'"]
+    assert swallowed("pip install 'phalanx[demo]'", "│ pip install 'phalanx' │") == [
+        "'phalanx[demo]'"
+    ]
 
 
-@pytest.mark.parametrize("words", [["--help"], ["publish", "--help"], ["attack", "linkage", "--help"], ["--version"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], ["publish", "--help"], ["attack", "linkage", "--help"], ["--version"]],
+    ids=" ".join,
+)
 def test_help_is_light(words: list[str]) -> None:
     """Help and version load nothing that a command needs only when it runs."""
     script = (
@@ -75,14 +103,19 @@ def test_help_is_light(words: list[str]) -> None:
         "try:\n    main()\nexcept SystemExit as left:\n    assert not left.code\n"
         f"print('loaded:', *[name for name in {HEAVY!r} if name in sys.modules])"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
     assert run.stdout.splitlines()[-1].strip() == "loaded:"
 
 
 def test_a_heavy_import_would_be_seen() -> None:
     """The look into a fresh interpreter sees what is there."""
     run = subprocess.run(
-        [sys.executable, "-c", "import phalanx.series.series, sys; print('polars' in sys.modules)"], capture_output=True, text=True, check=True
+        [sys.executable, "-c", "import phalanx.series.series, sys; print('polars' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert run.stdout.strip() == "True"
 
@@ -103,16 +136,24 @@ def test_no_command_is_the_help(call) -> None:
         (["publish", "plan.toml", "--seed", "three"], "invalid value for '--seed'"),
         (["series", "list"], "missing option '--ledger'"),
         (["verify", "t.csv", "--k", "2"], "--k is about somebody else's table"),
-        (["verify", "t.csv", "--quasi", "age", "--ledger", "x.db"], "--ledger is about releases of ours"),
+        (
+            ["verify", "t.csv", "--quasi", "age", "--ledger", "x.db"],
+            "--ledger is about releases of ours",
+        ),
         (["verify", "r1", "r2", "--quasi", "age"], "2 tables are named"),
-        (["attack", "intersect", "r", "--original", "t.csv", "--identifier", "who"], "did you mean 'intersection'?"),
+        (
+            ["attack", "intersect", "r", "--original", "t.csv", "--identifier", "who"],
+            "did you mean 'intersection'?",
+        ),
         (["attack", "history", "r", "--adversary", "history"], "no such option: --adversary"),
     ],
     ids=lambda x: " ".join(x) if isinstance(x, list) else "",
 )
 @pytest.mark.parametrize("as_json", [False, True])
 def test_wrong_use_is_one_sentence(call, words: list[str], sentence: str, as_json: bool) -> None:
-    """Exit code 2 and one sentence on standard error; with --json the same as an object on standard output."""
+    """Exit code 2 and one sentence on standard error; with --json the same as an object on standard
+    output.
+    """
     said = call(*words, *(["--json"] if as_json and len(words) > 1 else []))
     if as_json and len(words) > 1:
         assert (said.code, said.err) == (2, "")

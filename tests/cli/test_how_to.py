@@ -1,4 +1,6 @@
-"""Every command of every how-to page, as it is printed there, on small tables made up here: each of them does what the page says, or says why it is not tried."""
+"""Every command of every how-to page, as it is printed there, on small tables made up here: each of
+them does what the page says, or says why it is not tried.
+"""
 
 import re
 import shlex
@@ -45,9 +47,20 @@ to = "releases"
 def commands() -> list[tuple[str, str]]:
     """The page and the words of every command in a block of shell."""
     blocks = [
-        (page.stem, block) for page in PAGES for block in re.findall(r"^ *```sh\n(.*?)^ *```", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        (page.stem, block)
+        for page in PAGES
+        for block in re.findall(
+            r"^ *```sh\n(.*?)^ *```",
+            page.read_text(encoding="utf-8"),
+            flags=re.DOTALL | re.MULTILINE,
+        )
     ]
-    return [(page, shlex.join(shlex.split(line, comments=True))) for page, block in blocks for line in block.splitlines() if line.strip()]
+    return [
+        (page, shlex.join(shlex.split(line, comments=True)))
+        for page, block in blocks
+        for line in block.splitlines()
+        if line.strip()
+    ]
 
 
 COMMANDS = commands()
@@ -72,7 +85,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Path:
     quarters = [people(0), people(20), people(40)]
     quarters[0].write_parquet(to / "discharges.parquet", statistics=False)
     (to / "plan.toml").write_text(PLAN)
-    schema = px.Schema(identifier="patient", quasi=["age", "zip"], sensitive="diagnosis", drop=["sex"])
+    schema = px.Schema(
+        identifier="patient", quasi=["age", "zip"], sensitive="diagnosis", drop=["sex"]
+    )
     series = px.Series("discharges", schema, px.MInvariance(m=2), to=to / "releases")
     for number, quarter in enumerate(quarters, 1):
         if number == 3:
@@ -80,36 +95,76 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Path:
         quarter.write_parquet(to / f"q{number}.parquet", statistics=False)
         series.publish(quarter)
     with sqlite3.connect(to / "clinic.db") as clinic:
-        clinic.execute("create table discharges (patient text, age integer, zip text, sex text, diagnosis text)")
+        clinic.execute(
+            "create table discharges (patient text, age integer, zip text, sex text, diagnosis"
+            " text)"
+        )
         clinic.executemany("insert into discharges values (?, ?, ?, ?, ?)", quarters[0].rows())
     clinic.close()
-    people(0).with_columns(age=pl.col("age") // 30 * 30, zip=pl.lit("100")).write_csv(to / "table.csv")  # by somebody who made it coarse
+    people(0).with_columns(age=pl.col("age") // 30 * 30, zip=pl.lit("100")).write_csv(
+        to / "table.csv"
+    )  # by somebody who made it coarse
     claims = people(30)
     claims.write_parquet(to / "claims.parquet", statistics=False)
-    for name, folder, table in (("discharges", "hospital", quarters[0]), ("claims", "insurer", claims)):
-        px.Series(name, schema, px.Mondrian(k=5, l=2), to=to / folder, ledger=f"sqlite:///{to}/{folder}.db").publish(table)
+    for name, folder, table in (
+        ("discharges", "hospital", quarters[0]),
+        ("claims", "insurer", claims),
+    ):
+        px.Series(
+            name,
+            schema,
+            px.Mondrian(k=5, l=2),
+            to=to / folder,
+            ledger=f"sqlite:///{to}/{folder}.db",
+        ).publish(table)
     adult = people(0, 240).drop("patient")
     adult.write_csv(to / "adult.csv")
     slicing = px.Slicing(l=2, columns=[["age", "zip"], ["sex", "diagnosis"]], cuts="strict")
-    px.Series("adult", px.Schema(quasi=["age", "zip", "sex"], sensitive="diagnosis", types={"zip": "categorical"}), slicing, to=to / "releases").publish(
-        to / "adult.csv"
-    )
+    px.Series(
+        "adult",
+        px.Schema(quasi=["age", "zip", "sex"], sensitive="diagnosis", types={"zip": "categorical"}),
+        slicing,
+        to=to / "releases",
+    ).publish(to / "adult.csv")
     census = people(0).rename({"patient": "person"})
     census.write_parquet(to / "census.parquet", statistics=False)
     cover = px.MutualCover(delta="1/4", keep_tables=True)
-    px.Series("census", px.Schema(identifier="person", quasi=["age", "zip", "sex"], sensitive="diagnosis"), cover, to=to / "releases").publish(census)
-    ill = pl.Series([["chlamydia", "syphilis", "flu", "none", "none", "none", "none", "none"][i % 8] for i in range(160)])
+    px.Series(
+        "census",
+        px.Schema(identifier="person", quasi=["age", "zip", "sex"], sensitive="diagnosis"),
+        cover,
+        to=to / "releases",
+    ).publish(census)
+    ill = pl.Series(
+        [
+            ["chlamydia", "syphilis", "flu", "none", "none", "none", "none", "none"][i % 8]
+            for i in range(160)
+        ]
+    )
     visits = px.Series(
-        "visits", px.Schema(identifier="person", quasi=["age", "sex"], sensitive="illness"), px.GlobalGuarantee(l=2, grouping="bottom-up"), to=to / "releases"
+        "visits",
+        px.Schema(identifier="person", quasi=["age", "sex"], sensitive="illness"),
+        px.GlobalGuarantee(l=2, grouping="bottom-up"),
+        to=to / "releases",
     )
     for number in (1, 2):
-        table = people(0, 160).select(person="patient", age="age", sex="sex", illness=ill.shift(number, fill_value="none"))
+        table = people(0, 160).select(
+            person="patient", age="age", sex="sex", illness=ill.shift(number, fill_value="none")
+        )
         table.write_csv(to / f"v{number}.csv")
         visits.publish(to / f"v{number}.csv")
     for name, first in (("clinic", 0), ("others", 700)):
         patients(first).write_csv(to / f"{name}.csv")
-    clinic_schema = px.Schema(identifier="patient", quasi=["age", "sex", "income", "education"], sensitive="diagnosis")
-    px.Series("clinic", clinic_schema, px.Mondrian(k=5, l=2), to=to / "releases", ledger=f"sqlite:///{to}/answers.db").publish(to / "clinic.csv")
+    clinic_schema = px.Schema(
+        identifier="patient", quasi=["age", "sex", "income", "education"], sensitive="diagnosis"
+    )
+    px.Series(
+        "clinic",
+        clinic_schema,
+        px.Mondrian(k=5, l=2),
+        to=to / "releases",
+        ledger=f"sqlite:///{to}/answers.db",
+    ).publish(to / "clinic.csv")
     return to
 
 
@@ -132,30 +187,73 @@ def test_every_command_is_found() -> None:
     assert set(NOT_TRIED) <= {command for _, command in COMMANDS}
 
 
-@pytest.mark.parametrize(("page", "command"), [each for each in COMMANDS if each[1] not in NOT_TRIED], ids=lambda value: value[:60])
-def test_a_command_does_what_its_page_says(scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call, page: str, command: str) -> None:
-    """It is done as printed, in a fresh copy of the folder: exit code 0, and nothing on standard error but that reports are passed over."""
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [each for each in COMMANDS if each[1] not in NOT_TRIED],
+    ids=lambda value: value[:60],
+)
+def test_a_command_does_what_its_page_says(
+    scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call, page: str, command: str
+) -> None:
+    """It is done as printed, in a fresh copy of the folder: exit code 0, and nothing on standard
+    error but that reports are passed over.
+    """
     here = Path(shutil.copytree(scene, tmp_path / "here"))
     monkeypatch.chdir(here)
     if page == "init":
         Path("plan.toml").unlink()
-    if page == "publish" or command.startswith("phalanx check"):  # the first release of a series of its own
-        Path("plan.toml").write_text(PLAN.replace('"releases"', '"others"').replace('"discharges"', '"others"', 1))
+    if page == "publish" or command.startswith(
+        "phalanx check"
+    ):  # the first release of a series of its own
+        Path("plan.toml").write_text(
+            PLAN.replace('"releases"', '"others"').replace('"discharges"', '"others"', 1)
+        )
     if "reconcile" in command:
         shutil.move("older.db", "discharges.db")
     if "series import" in command:
-        assert call("series", "export", "discharges", "--ledger", "discharges.db", "--to", "discharges.series").code == 0
+        assert (
+            call(
+                "series",
+                "export",
+                "discharges",
+                "--ledger",
+                "discharges.db",
+                "--to",
+                "discharges.series",
+            ).code
+            == 0
+        )
     words = [INSTEAD.get(word, word) for word in shlex.split(command)[1:]]
-    words = [path for word in words for path in (sorted(glob(word)) if "*" in word and glob(word) else [word])]  # noqa: PTH207 - as a shell does it
+    words = [
+        path
+        for word in words
+        for path in (
+            sorted(glob(word)) if "*" in word and glob(word) else [word]  # noqa: PTH207 - as a shell does it
+        )
+    ]
     done = call(*words)
     assert done.code == 0, done.err
-    assert "report(s) beside the releases are passed over" in done.err if any(word.endswith(".html") for word in words) else not done.err
+    assert (
+        "report(s) beside the releases are passed over" in done.err
+        if any(word.endswith(".html") for word in words)
+        else not done.err
+    )
 
 
 @pytest.mark.parametrize("command", [command for page, command in COMMANDS if page == "init"])
-def test_a_plan_that_init_wrote_publishes(scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call, command: str) -> None:
-    """What the page of init prints, and then publish: the plan is good as it is, and its ledger is a file of its own, never the source."""
-    here = Path(shutil.copytree(scene, tmp_path / "here", ignore=shutil.ignore_patterns("plan.toml", "releases", "discharges.db*")))
+def test_a_plan_that_init_wrote_publishes(
+    scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call, command: str
+) -> None:
+    """What the page of init prints, and then publish: the plan is good as it is, and its ledger is
+    a file of its own, never the source.
+    """
+    here = Path(
+        shutil.copytree(
+            scene,
+            tmp_path / "here",
+            ignore=shutil.ignore_patterns("plan.toml", "releases", "discharges.db*"),
+        )
+    )
     monkeypatch.chdir(here)
     source = Path("clinic.db").read_bytes()
     assert call(*shlex.split(command)[1:]).code == 0
@@ -165,14 +263,27 @@ def test_a_plan_that_init_wrote_publishes(scene: Path, tmp_path: Path, monkeypat
     assert Plan.read("plan.toml").ledger_url() != f"sqlite:///{here.resolve()}/clinic.db"
 
 
-def test_the_source_is_no_ledger(scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call) -> None:
-    """A plan whose ledger would be written into its own source is refused, and the source stays as it is."""
-    here = Path(shutil.copytree(scene, tmp_path / "here", ignore=shutil.ignore_patterns("releases")))
+def test_the_source_is_no_ledger(
+    scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call
+) -> None:
+    """A plan whose ledger would be written into its own source is refused, and the source stays as
+    it is.
+    """
+    here = Path(
+        shutil.copytree(scene, tmp_path / "here", ignore=shutil.ignore_patterns("releases"))
+    )
     monkeypatch.chdir(here)
     source = Path("clinic.db").read_bytes()
     where = 'url = "sqlite:///clinic.db"\nquery = "select * from discharges"'
-    Path("plan.toml").write_text(PLAN.replace('name = "discharges"', 'name = "clinic"').replace('path = "discharges.parquet"', where))
+    Path("plan.toml").write_text(
+        PLAN.replace('name = "discharges"', 'name = "clinic"').replace(
+            'path = "discharges.parquet"', where
+        )
+    )
     done = call("publish", "plan.toml")
     assert (done.code, done.out) == (2, "")
-    assert "the ledger would be written into the database that is the source; name another one under [ledger] url" in done.err
+    assert (
+        "the ledger would be written into the database that is the source; name another one under"
+        " [ledger] url" in done.err
+    )
     assert Path("clinic.db").read_bytes() == source

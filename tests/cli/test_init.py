@@ -1,4 +1,6 @@
-"""`phalanx init` shows how much attributes tell of each other, and what slicing would keep together; never a value."""
+"""`phalanx init` shows how much attributes tell of each other, and what slicing would keep
+together; never a value.
+"""
 
 import json
 from typing import Any
@@ -13,7 +15,9 @@ N = 300
 
 
 def clinic() -> dict[str, list[Any]]:
-    """Attributes in pairs that tell each other: age and work, sex and illness; every text is a marker."""
+    """Attributes in pairs that tell each other: age and work, sex and illness; every text is a
+    marker.
+    """
     rng = np.random.default_rng(11)
     age, sex = rng.integers(20, 80, N), rng.integers(0, 2, N)
     return {
@@ -27,21 +31,34 @@ def clinic() -> dict[str, list[Any]]:
 def looked_at(ward, columns: dict[str, Any], *options: str) -> Any:
     """What init says of a table: its JSON, or the text where asked."""
     pl.DataFrame(columns).write_parquet(ward.path / "t.parquet", statistics=False)
-    said = ward.call("init", "t.parquet", "--to", f"{len(list(ward.path.iterdir()))}.toml", *(options or ("--json",)))
+    said = ward.call(
+        "init",
+        "t.parquet",
+        "--to",
+        f"{len(list(ward.path.iterdir()))}.toml",
+        *(options or ("--json",)),
+    )
     assert (said.code, said.err) == (0, "")
     return json.loads(said.out)["correlation"] if not options else said.out
 
 
 def test_what_slicing_would_keep_together(ward) -> None:
-    """phi^2 of every pair with two digits, the sensitive attribute last, and it stands with the one attribute that tells most of it."""
+    """phi^2 of every pair with two digits, the sensitive attribute last, and it stands with the one
+    attribute that tells most of it.
+    """
     columns = clinic()
     found = looked_at(ward, columns)
-    cut = {name: naive.intervals(values, 10) if name == "age" else values for name, values in columns.items()}
+    cut = {
+        name: naive.intervals(values, 10) if name == "age" else values
+        for name, values in columns.items()
+    }
 
     assert found["attributes"] == ["age", "sex", "work", "disease"]
     assert found["columns"] == [["age", "work"], ["sex", "disease"]]
     for i, one in enumerate(found["attributes"]):
-        assert found["phi2"][i] == [round(float(naive.phi2(cut[one], cut[other])), 2) for other in found["attributes"]]
+        assert found["phi2"][i] == [
+            round(float(naive.phi2(cut[one], cut[other])), 2) for other in found["attributes"]
+        ]
 
 
 def test_the_table_shows_no_value(ward) -> None:
@@ -60,21 +77,34 @@ def test_the_table_shows_no_value(ward) -> None:
 def test_without_a_sensitive_attribute_all_are_alike(ward) -> None:
     """Where none is recognised, the columns are clusters of all."""
     columns = clinic()
-    frame = {"age": columns["age"], "sex": columns["sex"], "work_city": columns["work"], "sex_language": columns["sex"]}
+    frame = {
+        "age": columns["age"],
+        "sex": columns["sex"],
+        "work_city": columns["work"],
+        "sex_language": columns["sex"],
+    }
 
     assert looked_at(ward, frame)["columns"] == [["age", "work_city"], ["sex", "sex_language"]]
 
 
 def test_many_attributes_many_rows_and_odd_ones(ward) -> None:
-    """At most twelve attributes, the sensitive one among them; of many rows some; what cannot be encoded is passed over, and nothing is said about it."""
+    """At most twelve attributes, the sensitive one among them; of many rows some; what cannot be
+    encoded is passed over, and nothing is said about it.
+    """
     columns = clinic()
     wide = {f"x{i}": [(i + 2) * a % 7 for a in columns["age"]] for i in range(15)}
-    odd = {"span": [float("inf")] + [1.0] * (N - 1), "weight": [None] * N, "language": ["MARKER-L"] * N}
+    odd = {
+        "span": [float("inf")] + [1.0] * (N - 1),
+        "weight": [None] * N,
+        "language": ["MARKER-L"] * N,
+    }
     found = looked_at(ward, {"disease": columns["disease"], **odd, **wide})
 
     assert found["attributes"] == ["language", *(f"x{i}" for i in range(9)), "disease"]
     assert found["phi2"][0] == [1.0] + [0.0] * 10
-    assert "Correlation of 11 of the 18 attributes" in looked_at(ward, {"disease": columns["disease"], **odd, **wide}, "--name", "x")
+    assert "Correlation of 11 of the 18 attributes" in looked_at(
+        ward, {"disease": columns["disease"], **odd, **wide}, "--name", "x"
+    )
     many = {name: values * 1000 for name, values in columns.items()}
     assert looked_at(ward, many)["columns"] == [["age", "work"], ["sex", "disease"]]
 
@@ -84,7 +114,11 @@ SETS = [[f"r{i % 3}", f"r{i % 5}"] for i in range(N)]
 
 @pytest.mark.parametrize(
     "columns",
-    [{"age": [i % 9 for i in range(N)], "sex": ["f", "m"] * (N // 2)}, {"age": [1, 2], "sex": ["f", "m"]}, {**clinic(), "disease": SETS}],
+    [
+        {"age": [i % 9 for i in range(N)], "sex": ["f", "m"] * (N // 2)},
+        {"age": [1, 2], "sex": ["f", "m"]},
+        {**clinic(), "disease": SETS},
+    ],
     ids=["two attributes", "two rows", "sets"],
 )
 def test_what_slicing_does_not_take_is_left_out(ward, columns) -> None:

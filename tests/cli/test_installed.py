@@ -1,6 +1,8 @@
-"""What is installed works: every method publishes and its release verifies, and what needs an extra that is missing says so.
+"""What is installed works: every method publishes and its release verifies, and what needs an extra
+that is missing says so.
 
-CI runs this file by itself where only the core is installed, on the lowest versions that are declared, and on other Pythons. It needs pytest and nothing else.
+CI runs this file by itself where only the core is installed, on the lowest versions that are
+declared, and on other Pythons. It needs pytest and nothing else.
 """
 
 import os
@@ -17,7 +19,10 @@ import phalanx
 from phalanx.errors import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEME = "\n[method.scheme]\nage = { low = 0, high = 100, width = 50 }\nzip = { low = 0, high = 100000, width = 50000 }"
+SCHEME = (
+    "\n[method.scheme]\nage = { low = 0, high = 100, width = 50 }\nzip = { low = 0, high = 100000,"
+    " width = 50000 }"
+)
 SAMPLE = 'name = "safe-sampling"\nepsilon = 2\ndelta = 0.1\nallow_empty = true'
 COMMANDS = ("init", "publish", "verify", "attack", "series", "budget", "demo")
 
@@ -29,13 +34,22 @@ PLANS = {  # (extra, the plan's method)
     "global-guarantee": ("", 'name = "global-guarantee"\nl = 2\nprotect = ["a"]'),
     "slicing": ("", 'name = "slicing"\nl = 2\ncolumns = 2'),
     "safe-sampling": ("", SAMPLE + SCHEME),
-    "safe-sampling, a scheme chosen": ("dp", SAMPLE + "\nepsilon_scheme = 0.5" + SCHEME.replace("width = 50 ", "widths = [25, 50] ")),
+    "safe-sampling, a scheme chosen": (
+        "dp",
+        SAMPLE + "\nepsilon_scheme = 0.5" + SCHEME.replace("width = 50 ", "widths = [25, 50] "),
+    ),
     "safe-sampling, a budget": ("dp", SAMPLE + "\nbudget = { epsilon = 9, delta = 0.5 }" + SCHEME),
     "mutual-cover": ("mutual-cover", 'name = "mutual-cover"\ndelta = "1/4"'),
 }
 ASKED = {  # what else needs an extra: (extra, the words)
-    "the cost of releases": ("dp", ("budget", "--epsilon", "1", "--delta", "1e-6", "--releases", "8")),
-    "a ledger in PostgreSQL": ("postgres", ("series", "list", "--ledger", "postgresql://ann:hunter2@h/d")),
+    "the cost of releases": (
+        "dp",
+        ("budget", "--epsilon", "1", "--delta", "1e-6", "--releases", "8"),
+    ),
+    "a ledger in PostgreSQL": (
+        "postgres",
+        ("series", "list", "--ledger", "postgresql://ann:hunter2@h/d"),
+    ),
     "the demo": ("demo", ("demo",)),
 }
 
@@ -56,10 +70,16 @@ def test_help(call, words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(("extra", "method"), PLANS.values(), ids=PLANS)
 def test_what_is_published_verifies(ward, extra: str, method: str) -> None:
-    """Each method publishes two releases, or one where that is all it promises, and both verify, with the original and without."""
+    """Each method publishes two releases, or one where that is all it promises, and both verify,
+    with the original and without.
+    """
     needs(extra)
     ward.plan(method=method)
-    releases = ["out/ward-1", "out/ward-2"] if "invariance" in method or "global" in method or "budget" in method else ["out/ward-1"]
+    releases = (
+        ["out/ward-1", "out/ward-2"]
+        if "invariance" in method or "global" in method or "budget" in method
+        else ["out/ward-1"]
+    )
     for _ in releases:
         published = ward.publish()
         assert (published.code, published.err) == (0, "")
@@ -81,7 +101,9 @@ def test_releases_together(call) -> None:
 
 @pytest.mark.parametrize("name", [name for name, (extra, _) in {**PLANS, **ASKED}.items() if extra])
 def test_a_missing_extra_is_named(ward, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Whatever needs an extra ends in one sentence that names it, with exit code 2, and leaves nothing; of a series, at its first release."""
+    """Whatever needs an extra ends in one sentence that names it, with exit code 2, and leaves
+    nothing; of a series, at its first release.
+    """
     extra, _ = {**PLANS, **ASKED}[name]
     for module in EXTRAS[extra]:
         monkeypatch.setitem(sys.modules, module, None)
@@ -99,32 +121,59 @@ def test_a_missing_extra_is_named(ward, monkeypatch: pytest.MonkeyPatch, name: s
 def test_every_module_is_there_without_extras() -> None:
     """No module imports, as it is loaded, what an extra brings: the core alone has all of them."""
     modules = [name for names in EXTRAS.values() for name in names]
-    script = f"import importlib, sys\nsys.modules.update(dict.fromkeys({modules}))\nfor name in sys.argv[1:]: importlib.import_module(name)\n"
+    script = (
+        f"import importlib, sys\nsys.modules.update(dict.fromkeys({modules}))\nfor name in"
+        " sys.argv[1:]: importlib.import_module(name)\n"
+    )
     script += "import phalanx\nfor name in phalanx.__all__: getattr(phalanx, name)"
-    ours = [found.name for found in pkgutil.walk_packages(phalanx.__path__, "phalanx.") if not found.name.endswith("__main__")]
+    ours = [
+        found.name
+        for found in pkgutil.walk_packages(phalanx.__path__, "phalanx.")
+        if not found.name.endswith("__main__")
+    ]
     assert len(ours) > 100
-    run = subprocess.run([sys.executable, "-c", script, *ours], capture_output=True, text=True, check=False, timeout=600)
+    run = subprocess.run(
+        [sys.executable, "-c", script, *ours],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
     assert run.returncode == 0, run.stderr
 
 
 def test_an_early_import_would_be_seen() -> None:
     """The broken twin: a module that is blocked so cannot be imported."""
     script = "import sys\nsys.modules['json'] = None\nimport json"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False, timeout=600).returncode != 0
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, check=False, timeout=600
+        ).returncode
+        != 0
+    )
 
 
 def test_errors_name_the_extras_of_the_package() -> None:
     """`phalanx.errors.EXTRAS` and pyproject.toml say the same, and `all` is all of them."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    modules = {extra: tuple(part.split(">")[0].split("=")[0].replace("-", "_") for part in declared[extra]) for extra in EXTRAS}
-    assert {extra: set(names) for extra, names in modules.items()} == {extra: set(names) for extra, names in EXTRAS.items()}
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    modules = {
+        extra: tuple(part.split(">")[0].split("=")[0].replace("-", "_") for part in declared[extra])
+        for extra in EXTRAS
+    }
+    assert {extra: set(names) for extra, names in modules.items()} == {
+        extra: set(names) for extra, names in EXTRAS.items()
+    }
     assert declared["all"] == [f"phalanx[{','.join(EXTRAS)}]"]
     assert set(declared) - set(EXTRAS) == {"all", "test", "check"}
     assert all("phalanx[all]" in declared[extra] for extra in ("test", "check"))
 
 
 def test_the_package_is_the_one_that_was_installed() -> None:
-    """Where PHALANX_INSTALLED names a folder, as in CI, the package tested is the one in it and not that of the checkout."""
+    """Where PHALANX_INSTALLED names a folder, as in CI, the package tested is the one in it and not
+    that of the checkout.
+    """
     if "PHALANX_INSTALLED" not in os.environ:
         pytest.skip("PHALANX_INSTALLED names no folder, so the checkout is meant")
     assert Path(phalanx.__path__[0]).is_relative_to(os.environ["PHALANX_INSTALLED"])

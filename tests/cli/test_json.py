@@ -13,7 +13,12 @@ HOW_TO = Path(__file__).resolve().parents[2] / "docs" / "how-to"
 
 def section(page: str) -> str:
     """What a page says under its heading about --json."""
-    return (HOW_TO / f"{page}.md").read_text(encoding="utf-8").split("## `--json`")[1].split("\n## ")[0]
+    return (
+        (HOW_TO / f"{page}.md")
+        .read_text(encoding="utf-8")
+        .split("## `--json`")[1]
+        .split("\n## ")[0]
+    )
 
 
 def documented(page: str) -> list[str]:
@@ -23,8 +28,15 @@ def documented(page: str) -> list[str]:
 
 
 def flat(found: dict[str, object]) -> list[str]:
-    """The keys of an object, and those of the objects in its list, as the documentation writes them."""
-    inner = [f"{key}[].{name}" for key, value in found.items() if key == "checks" and isinstance(value, list) for name in value[0]]
+    """The keys of an object, and those of the objects in its list, as the documentation writes
+    them.
+    """
+    inner = [
+        f"{key}[].{name}"
+        for key, value in found.items()
+        if key == "checks" and isinstance(value, list)
+        for name in value[0]
+    ]
     return [*found, *inner]
 
 
@@ -52,7 +64,18 @@ def test_verify(ward) -> None:
 @pytest.mark.usefixtures("published")
 def test_attack(ward) -> None:
     """`attack --json`."""
-    found = json.loads(ward.call("attack", "intersection", "out/ward-1", "--original", "t.csv", "--identifier", "who", "--json").out)
+    found = json.loads(
+        ward.call(
+            "attack",
+            "intersection",
+            "out/ward-1",
+            "--original",
+            "t.csv",
+            "--identifier",
+            "who",
+            "--json",
+        ).out
+    )
     assert list(found) == documented("attack")
     assert sum(found["candidates"].values()) == found["persons"] == 40
 
@@ -61,7 +84,10 @@ def test_attack(ward) -> None:
 def test_series(ward) -> None:
     """`series list --json` and `series show --json`, whose keys stand in a sentence each."""
     text = (HOW_TO / "series.md").read_text(encoding="utf-8")
-    of_list, of_show = (re.findall(r"`([a-z_]+)`", part.split("\n\n")[0]) for part in re.split(r"`(?:list|show) --json`: ", text)[1:])
+    of_list, of_show = (
+        re.findall(r"`([a-z_]+)`", part.split("\n\n")[0])
+        for part in re.split(r"`(?:list|show) --json`: ", text)[1:]
+    )
     listed = json.loads(ward.call("series", "list", "--ledger", "ward.db", "--json").out)
     assert [*listed, *listed["series"][0]] == [word for word in of_list if word != "show"]
     shown = json.loads(ward.call("series", "show", "ward", "--ledger", "ward.db", "--json").out)
@@ -70,7 +96,9 @@ def test_series(ward) -> None:
 
 @pytest.mark.parametrize("heading", ["A promise", "`--table`", "`--amplify`"])
 def test_budget(ward, heading: str) -> None:
-    """`budget --json`, whose keys stand in a table for each kind of question; those of an inner object, after a point."""
+    """`budget --json`, whose keys stand in a table for each kind of question; those of an inner
+    object, after a point.
+    """
     words = {
         "A promise": ["--epsilon", "1", "--delta", "1e-6", "--releases", "2"],
         "`--table`": ["--table"],
@@ -80,14 +108,18 @@ def test_budget(ward, heading: str) -> None:
     keys = []
     for key, value in found.items():
         inner, mark = (value[0], "[]") if isinstance(value, list) else (value, "")
-        keys += [key, *(f"{key}{mark}.{name}" for name in inner)] if isinstance(inner, dict) else [key]
+        keys += (
+            [key, *(f"{key}{mark}.{name}" for name in inner)] if isinstance(inner, dict) else [key]
+        )
     part = section("budget").split(f"### {heading}\n")[1].split("\n### ")[0]
     cells = re.findall(r"^\| (`.*?) \|", part, flags=re.MULTILINE)
     assert keys == [key for cell in cells for key in re.findall(r"`([^`]+)`", cell)]
 
 
 def test_init(ward) -> None:
-    """`init --json`: the plan's path, a profile of each column, and the correlation of the attributes."""
+    """`init --json`: the plan's path, a profile of each column, and the correlation of the
+    attributes.
+    """
     found = json.loads(ward.call("init", "t.csv", "--to", "new.toml", "--json").out)
     assert list(found) == ["plan", "columns", "correlation"]
     assert [column["name"] for column in found["columns"]] == ["who", "age", "zip", "ill"]
@@ -101,7 +133,14 @@ def made_up_demo(to: Path) -> demo.Demo:
         demo.Outcome(method=way, persons=6127, exposed_by_box=1406, exposed_by_person=1406, counterfeits=(0, 0, 1, 6, 12), suppressed=(0, 20, 35, 48, 67), verified=True, seconds=1.5)
         for way in demo.WAYS
     ]  # fmt: skip
-    return demo.Demo(rows=19609, persons=6127, outcomes=ways, report=to / "releases" / "remembering-5.html", picture=to / "exposed.svg", seconds=8.0)
+    return demo.Demo(
+        rows=19609,
+        persons=6127,
+        outcomes=ways,
+        report=to / "releases" / "remembering-5.html",
+        picture=to / "exposed.svg",
+        seconds=8.0,
+    )
 
 
 def test_demo(ward, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,6 @@
-"""Restoring, backing up and changing the key on the command line; and no word of the program holds a password, however it was typed."""
+"""Restoring, backing up and changing the key on the command line; and no word of the program holds
+a password, however it was typed.
+"""
 
 import json
 import shutil
@@ -7,7 +9,9 @@ from typing import Any
 
 import pytest
 
-T = "patient,age,disease\n" + "".join(f"p{i},{20 + i * 3 % 40},{['flu', 'cold', 'ulcer', 'gout'][i % 4]}\n" for i in range(60))
+T = "patient,age,disease\n" + "".join(
+    f"p{i},{20 + i * 3 % 40},{['flu', 'cold', 'ulcer', 'gout'][i % 4]}\n" for i in range(60)
+)
 AT = ("--ledger", "clinic.db")
 
 
@@ -17,15 +21,18 @@ def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Any) -> Any:
     monkeypatch.chdir(tmp_path)
     Path("t.csv").write_text(T)
     Path("plan.toml").write_text(
-        '[series]\nname = "clinic"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "patient"\nquasi = ["age"]\nsensitive = "disease"\n'
-        '[method]\nname = "mondrian"\nk = 3\n[publish]\nto = "releases"\n'
+        '[series]\nname = "clinic"\n[source]\npath = "t.csv"\n[schema]\nidentifier ='
+        ' "patient"\nquasi = ["age"]\nsensitive = "disease"\n[method]\nname = "mondrian"\nk ='
+        ' 3\n[publish]\nto = "releases"\n'
     )
     assert call("publish", "plan.toml").code == 0
     return call
 
 
 def test_a_ledger_is_restored(clinic: Any) -> None:
-    """The message of a ledger that went back names the command, and the command does what is needed."""
+    """The message of a ledger that went back names the command, and the command does what is
+    needed.
+    """
     shutil.copy("clinic.db", "old.db")
     assert clinic("publish", "plan.toml").code == 0
     shutil.copy("old.db", "clinic.db")
@@ -35,12 +42,22 @@ def test_a_ledger_is_restored(clinic: Any) -> None:
     assert "phalanx series reconcile" in refused.err
     assert clinic("series", "show", "clinic", *AT).err == refused.err
     missing = clinic("series", "reconcile", "clinic", *AT)
-    assert (missing.code, "release 2 of series 'clinic' was published on" in missing.err) == (2, True)
-    said = json.loads(clinic("series", "reconcile", "clinic", "releases/clinic-1", "releases/clinic-2", *AT, "--json").out)
+    assert (missing.code, "release 2 of series 'clinic' was published on" in missing.err) == (
+        2,
+        True,
+    )
+    said = json.loads(
+        clinic(
+            "series", "reconcile", "clinic", "releases/clinic-1", "releases/clinic-2", *AT, "--json"
+        ).out
+    )
     assert (said["number"], said["entered"], said["forgotten"]) == (2, [2], False)
     assert "reconciled on" in clinic("series", "show", "clinic", *AT).out
     shown = json.loads(clinic("series", "show", "clinic", *AT, "--json").out)
-    assert [(r["number"], r["day"] <= said["day"]) for r in shown["releases"]] == [(1, True), (2, True)]
+    assert [(r["number"], r["day"] <= said["day"]) for r in shown["releases"]] == [
+        (1, True),
+        (2, True),
+    ]
     assert shown["reconciled"] == [said]
     assert clinic("publish", "plan.toml").code == 0
 
@@ -55,7 +72,9 @@ def test_a_restore_as_text(clinic: Any) -> None:
 
 
 def test_a_backup_comes_back(clinic: Any) -> None:
-    """A backup of all series, into a ledger that is made for it; it goes on once a steward says what left since."""
+    """A backup of all series, into a ledger that is made for it; it goes on once a steward says
+    what left since.
+    """
     assert "clinic: 1 release(s) in" in clinic("series", "backup", *AT, "--to", "backup").out
     assert "exists already" in clinic("series", "backup", *AT, "--to", "backup").err
     made = json.loads(clinic("series", "backup", *AT, "--to", "another", "--json").out)

@@ -15,18 +15,45 @@ def test_measure(ward) -> None:
     published(ward)
     said = ward.call("measure", "out/ward-1", "--original", "t.csv")
     assert said.code == 0 and "sample of the same size" in said.out and "ncp" in said.out
-    found = json.loads(ward.call("measure", "out/ward-1", "--original", "t.csv", "--held-out", "t.csv", "--json").out)
-    assert list(found) == ["rows", "original", "figures", "notes"] and found["figures"][-1]["name"] == "learning"
+    found = json.loads(
+        ward.call(
+            "measure", "out/ward-1", "--original", "t.csv", "--held-out", "t.csv", "--json"
+        ).out
+    )
+    assert (
+        list(found) == ["rows", "original", "figures", "notes"]
+        and found["figures"][-1]["name"] == "learning"
+    )
     assert ward.call("measure", "out/ward-1", "--original", "nowhere.csv").code == 2
 
 
 def test_draw(ward) -> None:
-    """Tables in a new folder, in the original's columns; a folder that is there is not written into."""
+    """Tables in a new folder, in the original's columns; a folder that is there is not written
+    into.
+    """
     published(ward)
-    found = json.loads(ward.call("draw", "out/ward-1", "--to", "drawn", "--times", 3, "--never", "age < 21 and ill = 'b'", "--json").out)
+    found = json.loads(
+        ward.call(
+            "draw",
+            "out/ward-1",
+            "--to",
+            "drawn",
+            "--times",
+            3,
+            "--never",
+            "age < 21 and ill = 'b'",
+            "--json",
+        ).out
+    )
     assert found["tables"] == ["draw-1.csv", "draw-2.csv", "draw-3.csv"]
     table = pl.read_csv(ward.path / "drawn" / "draw-2.csv")
-    assert table.columns == ["age", "zip", "ill"] and table.filter((pl.col("age") < 21) & (pl.col("ill") == "b")).is_empty()
+    assert (
+        table.columns == ["age", "zip", "ill"]
+        and table.filter((pl.col("age") < 21) & (pl.col("ill") == "b")).is_empty()
+    )
     assert ward.call("draw", "out/ward-1", "--to", "drawn").code == 2
-    assert ward.call("draw", "out/ward-1", "--to", "parquet", "--times", 1, "--format", "parquet").code == 0
+    assert (
+        ward.call("draw", "out/ward-1", "--to", "parquet", "--times", 1, "--format", "parquet").code
+        == 0
+    )
     assert ward.call("draw", "out/ward-1", "--to", "other", "--format", "sav").code == 2

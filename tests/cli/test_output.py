@@ -1,4 +1,6 @@
-"""What a person reads: tables of 80 columns in which no word is split; in a pipe, a row to a line."""
+"""What a person reads: tables of 80 columns in which no word is split; in a pipe, a row to a
+line.
+"""
 
 import contextlib
 import io
@@ -76,13 +78,20 @@ def test_in_a_pipe_a_row_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_checks_of_a_series(ward, on_terminal) -> None:
-    """`verify` on a terminal: a sentence, and what was not checked in one line for each reason, with how many releases it is of; on demand a table per release."""
+    """`verify` on a terminal: a sentence, and what was not checked in one line for each reason,
+    with how many releases it is of; on demand a table per release.
+    """
     assert ward.publish().code == 0
     assert ward.publish().code == 0
     short = on_terminal(ward.call, "verify", "out/ward-1", "out/ward-2", "--ledger", "ward.db")
-    assert " ".join(short[:2]).startswith("Everything that was checked holds. 14 checks of 2 releases, 2 parts not checked; --details shows them.")
+    assert " ".join(short[:2]).startswith(
+        "Everything that was checked holds. 14 checks of 2 releases, 2 parts not checked; --details"
+        " shows them."
+    )
     assert len(short) < 12 and not any(line.startswith("Release") for line in short)
-    lines = on_terminal(ward.call, "verify", "out/ward-1", "out/ward-2", "--ledger", "ward.db", "--details")
+    lines = on_terminal(
+        ward.call, "verify", "out/ward-1", "out/ward-2", "--ledger", "ward.db", "--details"
+    )
     assert [line for line in lines if line.startswith("Release")] == ["Release 1", "Release 2"]
     assert max(map(len, lines)) <= 80
     unlooked = [line for line in lines if line.startswith("not checked")]

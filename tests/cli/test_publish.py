@@ -1,4 +1,6 @@
-"""What `publish` says on a terminal: the counts that the form has, and of a perturbed release how many rows each adversary names rightly."""
+"""What `publish` says on a terminal: the counts that the form has, and of a perturbed release how
+many rows each adversary names rightly.
+"""
 
 import re
 
@@ -10,7 +12,10 @@ COVER = 'name = "mutual-cover"\ndelta = "1/4"'
 @pytest.mark.parametrize(
     ("method", "counted"),
     [
-        ('name = "m-invariance"\nm = 2', ["rows", "groups", "counterfeits", "suppressed", "seconds"]),
+        (
+            'name = "m-invariance"\nm = 2',
+            ["rows", "groups", "counterfeits", "suppressed", "seconds"],
+        ),
         ('name = "anatomy"\nl = 2', ["rows", "buckets", "suppressed", "seconds"]),
         (COVER, ["rows", "suppressed", "seconds"]),
     ],
@@ -26,15 +31,26 @@ def test_counts_are_those_of_the_form(ward, method: str, counted: list[str]) -> 
 
 
 def test_a_column_that_changes_its_type_is_named(ward) -> None:
-    """A text in a column of numbers makes all of it text: said before anything is written, and not as a failed check of ours; so is a column that is new."""
+    """A text in a column of numbers makes all of it text: said before anything is written, and not
+    as a failed check of ours; so is a column that is new.
+    """
     assert ward.publish("--quiet").code == 0
     there, table = ward.snapshot(), (ward.path / "t.csv").read_text()
     ward.table(table.replace("p3,23,", "p3,unknown,"))
     said = ward.publish("--quiet")
     assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("phalanx: column 'age' is categorical in this table, and was numeric in release 1;")
-    ward.table("\n".join(f"{line},{'more' if i == 0 else 'x'}" for i, line in enumerate(table.splitlines())) + "\n")
-    ward.plan(schema='identifier = "who"\nquasi = ["age", "zip"]\nsensitive = "ill"\nkeep = ["more"]')
+    assert said.err.startswith(
+        "phalanx: column 'age' is categorical in this table, and was numeric in release 1;"
+    )
+    ward.table(
+        "\n".join(
+            f"{line},{'more' if i == 0 else 'x'}" for i, line in enumerate(table.splitlines())
+        )
+        + "\n"
+    )
+    ward.plan(
+        schema='identifier = "who"\nquasi = ["age", "zip"]\nsensitive = "ill"\nkeep = ["more"]'
+    )
     said = ward.publish("--quiet")
     assert (said.code, "the published columns are not those of release 1" in said.err) == (2, True)
     ward.table(table)
@@ -47,16 +63,26 @@ def named(out: str) -> dict[str, str]:
 
 
 def test_adversaries_are_told_of_a_perturbed_release(ward) -> None:
-    """One line for each, who knows least first, with the share of rows and of sensitive values that it names rightly."""
+    """One line for each, who knows least first, with the share of rows and of sensitive values that
+    it names rightly.
+    """
     ward.plan(method=COVER)
     lines = named(ward.publish().out)
     assert list(lines) == ["linkage", "informed", "omniscient"]
-    assert all(re.fullmatch(r"names [\d.]+% of the rows rightly, and [\d.]+% of the sensitive values", line) for line in lines.values())
+    assert all(
+        re.fullmatch(
+            r"names [\d.]+% of the rows rightly, and [\d.]+% of the sensitive values", line
+        )
+        for line in lines.values()
+    )
 
 
 def test_without_sensitive_values_rows_are_all_that_is_named(ward) -> None:
     """No figure is made up for an attribute that is not published."""
-    ward.plan(method='name = "mutual-cover"\ndelta = "1/4"', schema='identifier = "who"\nquasi = ["age", "zip"]\ndrop = ["ill"]')
+    ward.plan(
+        method='name = "mutual-cover"\ndelta = "1/4"',
+        schema='identifier = "who"\nquasi = ["age", "zip"]\ndrop = ["ill"]',
+    )
     lines = named(ward.publish().out)
     assert len(lines) == 3
     assert all(re.fullmatch(r"names [\d.]+% of the rows rightly", line) for line in lines.values())
@@ -64,10 +90,19 @@ def test_without_sensitive_values_rows_are_all_that_is_named(ward) -> None:
 
 def test_drawn_persons_are_told_by_about(ward) -> None:
     """Of a larger table some persons are attacked, and the figures say that they are estimates."""
-    ward.table("who,age,zip,ill\n" + "".join(f"p{i},{20 + i % 37},{10000 + i * 7 % 29},{'abcd'[i % 4]}\n" for i in range(2500)))
+    ward.table(
+        "who,age,zip,ill\n"
+        + "".join(f"p{i},{20 + i % 37},{10000 + i * 7 % 29},{'abcd'[i % 4]}\n" for i in range(2500))
+    )
     ward.plan(method=COVER)
     lines = named(ward.publish().out)
-    assert all(re.fullmatch(r"names about [\d.]+% of the rows rightly, and about [\d.]+% of the sensitive values", line) for line in lines.values())
+    assert all(
+        re.fullmatch(
+            r"names about [\d.]+% of the rows rightly, and about [\d.]+% of the sensitive values",
+            line,
+        )
+        for line in lines.values()
+    )
 
 
 def test_other_forms_have_no_such_lines(ward) -> None:

@@ -17,7 +17,11 @@ def listed(ward, monkeypatch: pytest.MonkeyPatch):
     plan = (
         (ward.path / "plan.toml")
         .read_text(encoding="utf-8")
-        .replace("[schema]", '[source.registry]\npath = "voters.csv"\n[schema]\nmissing = { ill = "value" }', 1)
+        .replace(
+            "[schema]",
+            '[source.registry]\npath = "voters.csv"\n[schema]\nmissing = { ill = "value" }',
+            1,
+        )
     )
     (ward.path / "plan.toml").write_text(plan, encoding="utf-8")
     return ward
@@ -35,7 +39,11 @@ def test_what_publish_says(listed) -> None:
 def test_as_json(listed) -> None:
     """The same under their keys."""
     said = json.loads(listed.publish("--json").out)
-    assert (said["registered"], said["suppressed_values"], said["suppressed"]) == (6, {"too rare": 2}, 0)
+    assert (said["registered"], said["suppressed_values"], said["suppressed"]) == (
+        6,
+        {"too rare": 2},
+        0,
+    )
 
 
 def test_nothing_is_said_of_what_is_not_there(ward) -> None:
@@ -50,8 +58,14 @@ def test_nothing_is_said_of_what_is_not_there(ward) -> None:
     ("spoil", "what"),
     [
         (lambda path: (path / "voters.csv").unlink(), "there is no file"),
-        (lambda path: (path / "voters.csv").write_text("who,age\nv1,50\n", encoding="utf-8"), "the quasi column 'zip' is not in the registry"),
-        (lambda path: (path / "voters.csv").write_text("who,age,zip\nv1,,3\n", encoding="utf-8"), "in the registry: column 'age' is missing in 1 of 1 rows"),
+        (
+            lambda path: (path / "voters.csv").write_text("who,age\nv1,50\n", encoding="utf-8"),
+            "the quasi column 'zip' is not in the registry",
+        ),
+        (
+            lambda path: (path / "voters.csv").write_text("who,age,zip\nv1,,3\n", encoding="utf-8"),
+            "in the registry: column 'age' is missing in 1 of 1 rows",
+        ),
     ],
 )
 def test_a_wrong_registry(listed, spoil, what) -> None:

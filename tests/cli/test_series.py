@@ -1,4 +1,6 @@
-"""The whole way on the command line: init, publish, publish, verify, attack, series; on the tables of the m-invariance paper; in either kind of ledger."""
+"""The whole way on the command line: init, publish, publish, verify, attack, series; on the tables
+of the m-invariance paper; in either kind of ledger.
+"""
 
 import json
 from itertools import product
@@ -24,8 +26,9 @@ Paul,52,33000,dyspepsia
 Steve,56,34000,gastritis
 """
 STAY = ("Bob", "David", "Gary", "Jane", "Linda", "Steve")
-T2 = "".join(line + "\n" for line in T1.splitlines() if line.startswith(("patient", *STAY))) + (
-    "Emily,25,21000,flu\nMary,46,30000,gastritis\nRay,54,31000,dyspepsia\nTom,60,44000,gastritis\nVince,65,36000,flu\n"
+T2 = (
+    "".join(line + "\n" for line in T1.splitlines() if line.startswith(("patient", *STAY)))
+    + "Emily,25,21000,flu\nMary,46,30000,gastritis\nRay,54,31000,dyspepsia\nTom,60,44000,gastritis\nVince,65,36000,flu\n"
 )
 
 
@@ -45,17 +48,35 @@ ORIGINALS = ("--original", "t1.csv", "--original", "t2.csv", "--identifier", "pa
 
 
 def test_two_releases_and_their_ledger(clinic) -> None:
-    """init, publish and publish again leave two releases side by side, their reports, and a ledger that knows both."""
-    assert sorted(p.name for p in Path("releases").iterdir()) == ["clinic-1", "clinic-1.html", "clinic-2", "clinic-2.html"]
+    """init, publish and publish again leave two releases side by side, their reports, and a ledger
+    that knows both.
+    """
+    assert sorted(p.name for p in Path("releases").iterdir()) == [
+        "clinic-1",
+        "clinic-1.html",
+        "clinic-2",
+        "clinic-2.html",
+    ]
     listed = json.loads(clinic("series", "list", "--ledger", "clinic.db", "--json").out)
     assert [(s["name"], s["releases"]) for s in listed["series"]] == [("clinic", 2)]
     shown = json.loads(clinic("series", "show", "clinic", "--ledger", "clinic.db", "--json").out)
-    assert [(r["number"], r["rows"] - r["counterfeits"]) for r in shown["releases"]] == [(1, 11), (2, 11)]
+    assert [(r["number"], r["rows"] - r["counterfeits"]) for r in shown["releases"]] == [
+        (1, 11),
+        (2, 11),
+    ]
 
 
 def test_verify_takes_everything_into_account(clinic) -> None:
     """With ledger and originals nothing is left unchecked, and everything holds."""
-    said = clinic("verify", "releases/clinic-1", "releases/clinic-2", "--ledger", "clinic.db", *ORIGINALS, "--json")
+    said = clinic(
+        "verify",
+        "releases/clinic-1",
+        "releases/clinic-2",
+        "--ledger",
+        "clinic.db",
+        *ORIGINALS,
+        "--json",
+    )
     found = json.loads(said.out)
     assert said.code == 0
     assert found["holds"]
@@ -63,12 +84,39 @@ def test_verify_takes_everything_into_account(clinic) -> None:
 
 
 def test_originals_go_with_the_releases_as_named(clinic) -> None:
-    """Releases named backwards take their originals backwards, and give the same; swapped tables do not."""
-    backwards = ("--original", "t2.csv", "--original", "t1.csv", "--identifier", "patient", "--ledger", "clinic.db")
+    """Releases named backwards take their originals backwards, and give the same; swapped tables do
+    not.
+    """
+    backwards = (
+        "--original",
+        "t2.csv",
+        "--original",
+        "t1.csv",
+        "--identifier",
+        "patient",
+        "--ledger",
+        "clinic.db",
+    )
     assert clinic("verify", "releases/clinic-2", "releases/clinic-1", *backwards).code == 0
-    attacked = clinic("attack", "intersection", "releases/clinic-2", "releases/clinic-1", *backwards, "--json")
-    assert attacked.out == clinic("attack", "intersection", "releases/clinic-1", "releases/clinic-2", *ORIGINALS, "--ledger", "clinic.db", "--json").out
-    swapped = clinic("attack", "intersection", "releases/clinic-1", "releases/clinic-2", *backwards, "--json")
+    attacked = clinic(
+        "attack", "intersection", "releases/clinic-2", "releases/clinic-1", *backwards, "--json"
+    )
+    assert (
+        attacked.out
+        == clinic(
+            "attack",
+            "intersection",
+            "releases/clinic-1",
+            "releases/clinic-2",
+            *ORIGINALS,
+            "--ledger",
+            "clinic.db",
+            "--json",
+        ).out
+    )
+    swapped = clinic(
+        "attack", "intersection", "releases/clinic-1", "releases/clinic-2", *backwards, "--json"
+    )
     assert swapped.code == 2
     assert "the original table given for release 1 lacks 5 of its 11 persons" in swapped.out
 
@@ -76,13 +124,29 @@ def test_originals_go_with_the_releases_as_named(clinic) -> None:
 @pytest.mark.parametrize("adversary", ["intersection", "intersection-by-person"])
 def test_nobody_is_exposed(clinic, adversary: str) -> None:
     """The intersection adversary learns nothing certain, in either view."""
-    said = clinic("attack", adversary, "releases/clinic-1", "releases/clinic-2", *ORIGINALS, "--ledger", "clinic.db", "--json")
+    said = clinic(
+        "attack",
+        adversary,
+        "releases/clinic-1",
+        "releases/clinic-2",
+        *ORIGINALS,
+        "--ledger",
+        "clinic.db",
+        "--json",
+    )
     found = json.loads(said.out)
-    assert (said.code, found["adversary"], found["persons"], found["exposed"]) == (0, adversary, 16, 0)
+    assert (said.code, found["adversary"], found["persons"], found["exposed"]) == (
+        0,
+        adversary,
+        16,
+        0,
+    )
 
 
 def test_what_does_not_hold_is_exit_code_1(clinic) -> None:
-    """A promise that is not kept, a seeded release: exit code 1, and the check that fails is named."""
+    """A promise that is not kept, a seeded release: exit code 1, and the check that fails is
+    named.
+    """
     said = clinic("verify", "t1.csv", "--quasi", "age,zip", "--sensitive", "disease", "--k", "2")
     assert said.code == 1
     assert "FAILS" in said.out
@@ -95,9 +159,25 @@ def test_what_does_not_hold_is_exit_code_1(clinic) -> None:
 def test_every_text_form_says_the_same(clinic) -> None:
     """Without --json: the counts, the checks and the ways on, as text."""
     for said, words in (
-        (clinic("verify", "releases/clinic-1", "--details"), ["Release 1", "m-uniqueness", "holds", "not checked"]),
-        (clinic("attack", "intersection", "releases/clinic-1", *ORIGINALS[:2], "--identifier", "patient"), ["exposed", "candidates left"]),
-        (clinic("series", "show", "clinic", "--ledger", "clinic.db"), ["promises: m-invariance", "clinic-2"]),
+        (
+            clinic("verify", "releases/clinic-1", "--details"),
+            ["Release 1", "m-uniqueness", "holds", "not checked"],
+        ),
+        (
+            clinic(
+                "attack",
+                "intersection",
+                "releases/clinic-1",
+                *ORIGINALS[:2],
+                "--identifier",
+                "patient",
+            ),
+            ["exposed", "candidates left"],
+        ),
+        (
+            clinic("series", "show", "clinic", "--ledger", "clinic.db"),
+            ["promises: m-invariance", "clinic-2"],
+        ),
         (clinic("series", "list", "--ledger", "sqlite:///clinic.db"), ["clinic", "m-invariance"]),
         (clinic("publish", "plan.toml"), ["Release 3 of clinic", "hand out:", "report:"]),
     ):
@@ -112,15 +192,29 @@ def test_progress_is_for_terminals_and_silence_for_those_who_ask(clinic) -> None
 
 
 def test_the_original_of_somebody_else(clinic) -> None:
-    """Where those who were published are not among the originals, that is said, not a share of nobody."""
+    """Where those who were published are not among the originals, that is said, not a share of
+    nobody.
+    """
     Path("t3.csv").write_text(T1.replace("\n", "\nX").removesuffix("X"))
-    said = clinic("attack", "intersection", "releases/clinic-1", "--original", "t3.csv", "--identifier", "patient", "--ledger", "clinic.db")
+    said = clinic(
+        "attack",
+        "intersection",
+        "releases/clinic-1",
+        "--original",
+        "t3.csv",
+        "--identifier",
+        "patient",
+        "--ledger",
+        "clinic.db",
+    )
     assert (said.code, said.out) == (2, "")
     assert "the original table given for release 1 lacks 11 of its 11 persons" in said.err
 
 
 def test_a_fault_of_ours_quotes_nobody(clinic, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error that nobody foresaw names its place and not its message, which may hold values of persons."""
+    """An error that nobody foresaw names its place and not its message, which may hold values of
+    persons.
+    """
 
     def broken(*_: object, **__: object) -> None:
         raise KeyError("Bob")
@@ -141,7 +235,11 @@ def ledger_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def make(kind: str, name: str) -> str:
         if kind == "postgresql" and (why := postgresql_server.missing()):
             pytest.skip(why)
-        return f"sqlite:///{tmp_path}/{name}.db" if kind == "sqlite" else postgresql_server.fresh_schema()
+        return (
+            f"sqlite:///{tmp_path}/{name}.db"
+            if kind == "sqlite"
+            else postgresql_server.fresh_schema()
+        )
 
     return make
 
@@ -163,13 +261,20 @@ def steward(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call):
 
 
 def check_two_releases(call, ledger: str) -> None:
-    """Everything holds, with nothing left unchecked; the ledger knows both releases, and each of the 16 persons once, under one signature."""
-    said = call("verify", "releases/clinic-1", "releases/clinic-2", "--ledger", ledger, *ORIGINALS, "--json")
+    """Everything holds, with nothing left unchecked; the ledger knows both releases, and each of
+    the 16 persons once, under one signature.
+    """
+    said = call(
+        "verify", "releases/clinic-1", "releases/clinic-2", "--ledger", ledger, *ORIGINALS, "--json"
+    )
     found = json.loads(said.out)
     assert (said.code, found["holds"]) == (0, True), said
     assert not [c for c in found["checks"] if "not checked" in c["note"]]
     shown = json.loads(call("series", "show", "clinic", "--ledger", ledger, "--json").out)
-    assert [(r["number"], r["rows"] - r["counterfeits"]) for r in shown["releases"]] == [(1, 11), (2, 11)]
+    assert [(r["number"], r["rows"] - r["counterfeits"]) for r in shown["releases"]] == [
+        (1, 11),
+        (2, 11),
+    ]
     with Ledger.open(ledger, create=False) as opened:
         persons = opened.remembered("clinic")["persons"]
         groups = [opened.groups("clinic", number) for number in (1, 2)]
@@ -178,7 +283,9 @@ def check_two_releases(call, ledger: str) -> None:
 
 
 def test_a_ledger_in_postgresql(steward, ledger_of, call) -> None:
-    """A plan whose ledger is in PostgreSQL publishes two releases, which verify; list and show know them; nothing is written beside the plan but the releases."""
+    """A plan whose ledger is in PostgreSQL publishes two releases, which verify; list and show know
+    them; nothing is written beside the plan but the releases.
+    """
     ledger = ledger_of("postgresql", "clinic")
     for number, table in enumerate(("t1.csv", "t2.csv"), start=1):
         said = steward(table, ledger)
@@ -186,11 +293,19 @@ def test_a_ledger_in_postgresql(steward, ledger_of, call) -> None:
     check_two_releases(call, ledger)
     listed = call("series", "list", "--ledger", ledger)
     assert (listed.code, "clinic" in listed.out) == (0, True)
-    assert sorted(p.name for p in Path.cwd().iterdir()) == ["config", "plan.toml", "releases", "t1.csv", "t2.csv"]
+    assert sorted(p.name for p in Path.cwd().iterdir()) == [
+        "config",
+        "plan.toml",
+        "releases",
+        "t1.csv",
+        "t2.csv",
+    ]
 
 
 def test_a_password_is_not_shown(steward, ledger_of, tmp_path: Path) -> None:
-    """The password of a ledger that cannot be reached is in no word of the program, and nothing is left but an empty folder of releases."""
+    """The password of a ledger that cannot be reached is in no word of the program, and nothing is
+    left but an empty folder of releases.
+    """
     ledger_of("sqlite", "unused")
     said = steward("t1.csv", "postgresql://ann:hunter2@127.0.0.1:1/clinic")
     assert said.code == 2
@@ -200,13 +315,24 @@ def test_a_password_is_not_shown(steward, ledger_of, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), [*product(("sqlite", "postgresql"), repeat=2)])
-def test_a_moved_series_remembers_its_persons(steward, ledger_of, call, source: str, target: str) -> None:
-    """After export and import the next release gives everybody who stayed the signature that they had, and both releases verify with the new ledger."""
+def test_a_moved_series_remembers_its_persons(
+    steward, ledger_of, call, source: str, target: str
+) -> None:
+    """After export and import the next release gives everybody who stayed the signature that they
+    had, and both releases verify with the new ledger.
+    """
     old, new = ledger_of(source, "old"), ledger_of(target, "new")
     assert steward("t1.csv", old).code == 0
     said = call("series", "export", "clinic", "--ledger", old, "--to", "clinic.series", "--json")
     here = str(Path.cwd() / "releases" / "clinic-1")
-    expected = {"series": "clinic", "releases": 1, "folders": [here], "file": "clinic.series", "key": "clinic.series.key", "copy": False}
+    expected = {
+        "series": "clinic",
+        "releases": 1,
+        "folders": [here],
+        "file": "clinic.series",
+        "key": "clinic.series.key",
+        "copy": False,
+    }
     assert (said.code, json.loads(said.out)) == (0, expected)
     said = call("series", "import", "clinic.series", "--ledger", new, "--json")
     assert (said.code, json.loads(said.out)) == (0, expected)
@@ -221,19 +347,41 @@ def test_a_moved_series_remembers_its_persons(steward, ledger_of, call, source: 
 
 
 def test_a_move_as_text(clinic) -> None:
-    """What to do with file and key, what a move and a copy mean, and what is missing, is said on the way."""
+    """What to do with file and key, what a move and a copy mean, and what is missing, is said on
+    the way.
+    """
     copied = clinic("series", "export", "clinic", "--ledger", "clinic.db", "--to", "copy", "--copy")
     moved = clinic("series", "export", "clinic", "--ledger", "clinic.db", "--to", "moved")
     taken = clinic("series", "import", "copy", "--ledger", "second.db")
     Path("elsewhere").mkdir()
     Path("moved.key").rename("elsewhere/key")
-    mapped = clinic("series", "import", "moved", "--ledger", "third.db", "--key", "elsewhere/key", "--folder", "elsewhere")
+    mapped = clinic(
+        "series",
+        "import",
+        "moved",
+        "--ledger",
+        "third.db",
+        "--key",
+        "elsewhere/key",
+        "--folder",
+        "elsewhere",
+    )
     for said, words in (
         (copied, ["2 release(s)", "copy.key", "by different ways", "the series goes on here"]),
         (moved, ["moved.key", "refuses to publish it from now on"]),
-        (taken, ["goes on here with its next publish", "It came from a copy", "Now remove copy and copy.key."]),
+        (
+            taken,
+            [
+                "goes on here with its next publish",
+                "It came from a copy",
+                "Now remove copy and copy.key.",
+            ],
+        ),
         (mapped, [f"missing: {Path.cwd() / 'elsewhere' / 'clinic-2'}"]),
-        (clinic("series", "show", "clinic", "--ledger", "clinic.db"), ["moved to another ledger on"]),
+        (
+            clinic("series", "show", "clinic", "--ledger", "clinic.db"),
+            ["moved to another ledger on"],
+        ),
         (clinic("series", "list", "--ledger", "clinic.db"), ["moved away"]),
     ):
         assert said.code == 0, said
@@ -243,13 +391,21 @@ def test_a_move_as_text(clinic) -> None:
 
 
 def test_a_wrong_import_makes_no_ledger(clinic) -> None:
-    """A file that cannot be opened, for whatever reason, leaves no new ledger and no key behind, and exit code 2."""
+    """A file that cannot be opened, for whatever reason, leaves no new ledger and no key behind,
+    and exit code 2.
+    """
     assert clinic("series", "export", "clinic", "--ledger", "clinic.db", "--to", "moved").code == 0
     Path("wrong.key").touch(0o600)
     Path("wrong.key").write_text("0" * 64)
     Path("cut").write_bytes(Path("moved").read_bytes()[:99])
     before = sorted(Path.cwd().iterdir())
-    for words in (["none"], ["t1.csv"], ["moved", "--key", "wrong.key"], ["moved", "--key", "none"], ["cut", "--key", "moved.key"]):
+    for words in (
+        ["none"],
+        ["t1.csv"],
+        ["moved", "--key", "wrong.key"],
+        ["moved", "--key", "none"],
+        ["cut", "--key", "moved.key"],
+    ):
         said = clinic("series", "import", *words, "--ledger", "new.db")
         assert (said.code, said.out, said.err.count("\n")) == (2, "", 1), said
         assert sorted(Path.cwd().iterdir()) == before
@@ -258,12 +414,25 @@ def test_a_wrong_import_makes_no_ledger(clinic) -> None:
     assert sorted(Path.cwd().iterdir()) == before
 
 
-def test_what_a_private_series_has_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call) -> None:
-    """`series show` says of each release what it and those before it cost, and not how many rows were left out; other series have no such figure."""
+def test_what_a_private_series_has_spent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call
+) -> None:
+    """`series show` says of each release what it and those before it cost, and not how many rows
+    were left out; other series have no such figure.
+    """
     monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text("who,sex,ill\n" + "".join(f"p{i},{'fm'[i % 2]},{'flu' if i % 3 else 'gout'}\n" for i in range(400)))
-    plan = '[series]\nname = "{}"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi = ["sex"]\nsensitive = "ill"\n[method]\nname = {}\n[publish]\nto = "out"\n'
-    private = '"safe-sampling"\nepsilon = 1\ndelta = 1e-6\nexpected_rows = 400\naccounting = "theorem"\nbudget = { epsilon = 2, delta = 2e-6 }'
+    Path("t.csv").write_text(
+        "who,sex,ill\n"
+        + "".join(f"p{i},{'fm'[i % 2]},{'flu' if i % 3 else 'gout'}\n" for i in range(400))
+    )
+    plan = (
+        '[series]\nname = "{}"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi ='
+        ' ["sex"]\nsensitive = "ill"\n[method]\nname = {}\n[publish]\nto = "out"\n'
+    )
+    private = (
+        '"safe-sampling"\nepsilon = 1\ndelta = 1e-6\nexpected_rows = 400\naccounting ='
+        ' "theorem"\nbudget = { epsilon = 2, delta = 2e-6 }'
+    )
     Path("private.toml").write_text(plan.format("private", private))
     Path("other.toml").write_text(plan.format("other", '"mondrian"\nk = 5'))
     for name in ("private", "private", "other"):
@@ -271,12 +440,21 @@ def test_what_a_private_series_has_spent(tmp_path: Path, monkeypatch: pytest.Mon
         assert said.code == 0, said.err
     found = json.loads(call("series", "show", "private", "--ledger", "private.db", "--json").out)
     assert [release["spent"]["releases"] for release in found["releases"]] == [1, 2]
-    assert [release["spent"]["epsilon"] for release in found["releases"]] == pytest.approx([1, 2], rel=1e-5)
-    assert [release["spent"]["delta"] for release in found["releases"]] == pytest.approx([1e-6, 2e-6])
+    assert [release["spent"]["epsilon"] for release in found["releases"]] == pytest.approx(
+        [1, 2], rel=1e-5
+    )
+    assert [release["spent"]["delta"] for release in found["releases"]] == pytest.approx(
+        [1e-6, 2e-6]
+    )
     assert all(release["suppressed"] is None for release in found["releases"])
-    lines = [line.split() for line in call("series", "show", "private", "--ledger", "private.db").out.splitlines()]
+    lines = [
+        line.split()
+        for line in call("series", "show", "private", "--ledger", "private.db").out.splitlines()
+    ]
     assert ["number", "rows", "images", "epsilon", "spent", "delta", "spent", "folder"] in lines
     assert [line[3:] for line in lines if line[:1] == ["2"]] == [["2", "2e-6", "private-2"]]
-    (other,) = json.loads(call("series", "show", "other", "--ledger", "other.db", "--json").out)["releases"]
+    (other,) = json.loads(call("series", "show", "other", "--ledger", "other.db", "--json").out)[
+        "releases"
+    ]
     assert other["spent"] is None and other["suppressed"] == 0
     assert "spent" not in call("series", "show", "other", "--ledger", "other.db").out

@@ -1,4 +1,6 @@
-"""Every trial there is, on each ledger, with its figures: `python -m crash` (from tests/). Ends with 1 where anything is wrong."""
+"""Every trial there is, on each ledger, with its figures: `python -m crash` (from tests/). Ends
+with 1 where anything is wrong.
+"""
 
 import sys
 import tempfile
@@ -21,12 +23,17 @@ ORDERS = [
     {"releases": 1, "how": "after", "power": "flushed"},
     {"releases": 0, "how": "after", "power": "names"},
     {"releases": 1, "how": "after", "power": "names"},
-    *({"releases": 1, "how": "after", "step": 3, "first": 1 + again % 3, "again": again} for again in range(1, 90, 11)),
+    *(
+        {"releases": 1, "how": "after", "step": 3, "first": 1 + again % 3, "again": again}
+        for again in range(1, 90, 11)
+    ),
 ]
 
 
 def main() -> int:
-    """Make them all; tell for each order the calls, the trials, those after which the release was there, the seconds, and what is wrong."""
+    """Make them all; tell for each order the calls, the trials, those after which the release was
+    there, the seconds, and what is wrong.
+    """
     if reason := run_alone("-m", "crash.tracer").strip():
         print(f"nothing can be tried: {reason}")  # noqa: T201 - a script
         return 0
@@ -39,14 +46,25 @@ def main() -> int:
             print(f"no trials with PostgreSQL: {reason}")  # noqa: T201
         else:
             short = stack.enter_context(tempfile.TemporaryDirectory(prefix="pg", dir="/tmp"))
-            ledgers["postgresql"] = make(folder / "postgresql", stack.enter_context(postgresql_server.server(short)), short)
+            ledgers["postgresql"] = make(
+                folder / "postgresql", stack.enter_context(postgresql_server.server(short)), short
+            )
         for ledger, trials in ledgers.items():
             for order in ORDERS:
                 (made,) = trials(order)
                 found = faults(made)
-                seconds, recorded = sum(trial["seconds"] for trial in made), sum(bool(trial["recorded"]) for trial in made)
-                words = f"{ledger:12}{order['releases']:8}  {order['how']:8}{order.get('power', ''):9}{order.get('again', ''):5}"
-                print(f"{words}{made[-1]['calls']:7}{len(made):8}{recorded:10}{seconds:9.1f}{len(found):7}", flush=True)  # noqa: T201
+                seconds, recorded = (
+                    sum(trial["seconds"] for trial in made),
+                    sum(bool(trial["recorded"]) for trial in made),
+                )
+                words = (
+                    f"{ledger:12}{order['releases']:8} "
+                    f" {order['how']:8}{order.get('power', ''):9}{order.get('again', ''):5}"
+                )
+                print(  # noqa: T201
+                    f"{words}{made[-1]['calls']:7}{len(made):8}{recorded:10}{seconds:9.1f}{len(found):7}",
+                    flush=True,
+                )
                 for fault in found:
                     print(f"    {fault}")  # noqa: T201
                 wrong += len(found)

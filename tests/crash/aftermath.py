@@ -1,4 +1,6 @@
-"""What is left after a publisher was stopped, whether it is right, and whether the next publisher puts it right."""
+"""What is left after a publisher was stopped, whether it is right, and whether the next publisher
+puts it right.
+"""
 
 import hashlib
 import re
@@ -13,7 +15,9 @@ from phalanx.ledger.marks import Mark
 
 
 def look(place: Place) -> list[str]:
-    """What is wrong before anybody mends it: something is where it must not be, or a folder with a release's name is not a whole release."""
+    """What is wrong before anybody mends it: something is where it must not be, or a folder with a
+    release's name is not a whole release.
+    """
     faults = place.strays()
     for path in folders(place, f"{scene.NAME}-*"):
         try:
@@ -25,12 +29,16 @@ def look(place: Place) -> list[str]:
     except PhalanxError as error:
         return [*faults, f"before mending: {error}"]
     if (named := len(folders(place, f"{scene.NAME}-*"))) > said:
-        faults.append(f"before mending: {named} releases have their names, and the mark says {said}")
+        faults.append(
+            f"before mending: {named} releases have their names, and the mark says {said}"
+        )
     return faults
 
 
 def mend(place: Place, before: int, stopped: int = 1) -> dict[str, Any]:
-    """Publish once more and say whether the first stopped publisher's release, which would be the one after ``before``, is there; and what is wrong now."""
+    """Publish once more and say whether the first stopped publisher's release, which would be the
+    one after ``before``, is there; and what is wrong now.
+    """
     written = [digest(path) for path in folders(place, f"{scene.NAME}-*")]
     staged = [digest(path) for path in folders(place, f".{scene.NAME}.*.staging")]
     try:
@@ -39,7 +47,10 @@ def mend(place: Place, before: int, stopped: int = 1) -> dict[str, Any]:
         return {"recorded": None, "faults": [f"the next publish fails: {error}"]}
     faults = []
     if not before < made.number <= before + 1 + stopped:
-        faults.append(f"the next release has the number {made.number} after {before} and {stopped} publisher(s) that were stopped")
+        faults.append(
+            f"the next release has the number {made.number} after {before} and {stopped}"
+            " publisher(s) that were stopped"
+        )
     recorded = made.number > before + 1
     with Ledger.open(place.ledger, create=False) as ledger:
         entries = ledger.releases(scene.NAME)
@@ -54,8 +65,13 @@ def mend(place: Place, before: int, stopped: int = 1) -> dict[str, Any]:
         if entry.number < made.number and entry.digest not in {*written, *staged}:
             faults.append(f"the folder of release {entry.number} was nowhere")
     if marked(place) != [entry.digest for entry in entries]:
-        faults.append(f"the mark says {len(marked(place))} releases, and the ledger has {len(entries)}")
-    return {"recorded": recorded, "faults": [*faults, *at_rest(place, made.number), *place.strays()]}
+        faults.append(
+            f"the mark says {len(marked(place))} releases, and the ledger has {len(entries)}"
+        )
+    return {
+        "recorded": recorded,
+        "faults": [*faults, *at_rest(place, made.number), *place.strays()],
+    }
 
 
 def at_rest(place: Place, releases: int) -> list[str]:
@@ -64,20 +80,37 @@ def at_rest(place: Place, releases: int) -> list[str]:
     named = [f"{scene.NAME}-{n}" for n in range(1, releases + 1)]
     reports = {f"{name}.html" for name in named}
     names = {path.name for path in place.out.iterdir()}
-    faults += [f"{name} is left in the folder of the releases" for name in sorted(names - set(named) - reports)]
-    faults += [f"the report {name} is not whole" for name in sorted(names & reports) if not (place.out / name).read_text().rstrip().endswith("</html>")]
-    private = sorted(path.relative_to(place.private).as_posix() for path in place.private.rglob("*") if path.is_file())
+    faults += [
+        f"{name} is left in the folder of the releases"
+        for name in sorted(names - set(named) - reports)
+    ]
+    faults += [
+        f"the report {name} is not whole"
+        for name in sorted(names & reports)
+        if not (place.out / name).read_text().rstrip().endswith("</html>")
+    ]
+    private = sorted(
+        path.relative_to(place.private).as_posix()
+        for path in place.private.rglob("*")
+        if path.is_file()
+    )
     if not place.at_rest.fullmatch(" ".join(private)):
         faults.append(f"the folder of the ledger holds {', '.join(private)}")
     faults += [f"the temporary file {path.name} is left" for path in place.temporary.rglob("*")]
     checked = verify([place.out / name for name in named], ledger=place.ledger)
-    faults += [f"{check.name} does not hold ({check.note})" for check in checked.checks if not check.holds]
+    faults += [
+        f"{check.name} does not hold ({check.note})" for check in checked.checks if not check.holds
+    ]
     return faults
 
 
 def marked(place: Place) -> list[str]:
     """The digests of the releases that were published by the mark."""
-    return [digest for file in place.private.rglob("*.mark") for digest in Mark(file).read()[scene.NAME].digests]
+    return [
+        digest
+        for file in place.private.rglob("*.mark")
+        for digest in Mark(file).read()[scene.NAME].digests
+    ]
 
 
 def folders(place: Place, pattern: str) -> list[Path]:
@@ -102,4 +135,7 @@ def untrue(words: str, *, succeeded: bool, recorded: bool) -> list[str]:
         faults.append(f"the release is there, and the publisher said: {words.strip()}")
     if not recorded and re.search(r"is (recorded|published)", words):
         faults.append(f"the release is not there, and the publisher said: {words.strip()}")
-    return [*faults, *(f"the publisher's words hold {what}" for what in said(words.encode(), released=False))]
+    return [
+        *faults,
+        *(f"the publisher's words hold {what}" for what in said(words.encode(), released=False)),
+    ]

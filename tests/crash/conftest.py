@@ -1,4 +1,6 @@
-"""What the crash tests share: whether anything can be traced here, and trials in a process of their own."""
+"""What the crash tests share: whether anything can be traced here, and trials in a process of their
+own.
+"""
 
 import json
 import os
@@ -19,16 +21,26 @@ Trials = Callable[..., list[list[Trial]]]
 
 
 def run_alone(*words: str, fails: bool = False) -> str:
-    """What Python prints, in a process of its own that can import this folder; one that ends well, unless it has to fail."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "PHALANX_", "PYTHONPATH"))}
-    done = subprocess.run([sys.executable, *words], cwd=TESTS, env=clean, capture_output=True, text=True, check=False)
+    """What Python prints, in a process of its own that can import this folder; one that ends well,
+    unless it has to fail.
+    """
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PG", "PHALANX_", "PYTHONPATH"))
+    }
+    done = subprocess.run(
+        [sys.executable, *words], cwd=TESTS, env=clean, capture_output=True, text=True, check=False
+    )
     assert bool(done.returncode) == fails, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
 
 def faults(trials: list[Trial]) -> list[str]:
     """What is wrong, and at which call."""
-    return [f"{trial['at']} ({trial['call']}): {fault}" for trial in trials for fault in trial["faults"]]
+    return [
+        f"{trial['at']} ({trial['call']}): {fault}" for trial in trials for fault in trial["faults"]
+    ]
 
 
 def make(folder: Path, *server: str) -> Trials:
@@ -36,7 +48,9 @@ def make(folder: Path, *server: str) -> Trials:
 
     def trials(*orders: dict[str, Any]) -> list[list[Trial]]:
         made: list[list[Trial]] = [[] for _ in orders]
-        for line in run_alone("-m", "crash.trials", str(folder), json.dumps(orders), *server).splitlines():
+        for line in run_alone(
+            "-m", "crash.trials", str(folder), json.dumps(orders), *server
+        ).splitlines():
             trial = json.loads(line)
             made[trial.pop("order")].append(trial)
         return made
@@ -62,5 +76,8 @@ def trials_with_postgresql(traced: None, tmp_path: Path) -> Iterator[Trials]:  #
     """Trials with the ledger on a server of its own, whose files nobody else writes."""
     if reason := postgresql_server.missing():
         pytest.skip(reason)
-    with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder, postgresql_server.server(folder) as url:
+    with (
+        tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder,
+        postgresql_server.server(folder) as url,
+    ):
         yield make(tmp_path, url, folder)

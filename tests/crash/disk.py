@@ -1,8 +1,9 @@
 """What a power failure leaves: a disk that holds what was flushed to it, and nothing that was not.
 
-POSIX promises no more than this: the bytes of a file once the file was flushed, the names in a folder once the folder was flushed. Most file systems keep
-more, and in which order they do differs; so there are two disks, one that keeps as little as it may, and one that keeps every name as it is but only flushed
-bytes, which is how a crash leaves empty files under good names.
+POSIX promises no more than this: the bytes of a file once the file was flushed, the names in a
+folder once the folder was flushed. Most file systems keep more, and in which order they do differs;
+so there are two disks, one that keeps as little as it may, and one that keeps every name as it is
+but only flushed bytes, which is how a crash leaves empty files under good names.
 """
 
 import shutil
@@ -27,7 +28,9 @@ class Node:
 
 
 class Disk:
-    """The disk under a folder, all of which is flushed to begin with; told of every call, it knows what would be left."""
+    """The disk under a folder, all of which is flushed to begin with; told of every call, it knows
+    what would be left.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -42,11 +45,17 @@ class Disk:
             self._flush(self._root, *self._root.rglob("*"))
         elif call.name in FLUSHES:
             self._flush(*map(Path, call.paths))
-        elif call.name in REMOVES | RENAMES and (gone := call.nodes[-1]) is not None and (stat.S_ISDIR(gone.st_mode) or gone.st_nlink == 1):
+        elif (
+            call.name in REMOVES | RENAMES
+            and (gone := call.nodes[-1]) is not None
+            and (stat.S_ISDIR(gone.st_mode) or gone.st_nlink == 1)
+        ):
             self._nodes.pop(gone.st_ino, None)  # the next file may get its number
 
     def fail(self, *, keep_names: bool) -> None:
-        """Leave in the folder what is on the disk; with ``keep_names`` every file and folder is called what it was called when the power failed."""
+        """Leave in the folder what is on the disk; with ``keep_names`` every file and folder is
+        called what it was called when the power failed.
+        """
         if keep_names:
             self._name(self._root, *(p for p in self._root.rglob("*") if p.is_dir()))
         root = self._node(self._root)

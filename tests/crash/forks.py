@@ -25,7 +25,9 @@ def forked(work: Callable[[], Any], seconds: float = 60) -> Any:
             os._exit(0)
     os.close(write)
     answer, last = b"", time.monotonic() + seconds
-    while select.select([read], [], [], max(0, last - time.monotonic()))[0] and (part := os.read(read, 1 << 16)):
+    while select.select([read], [], [], max(0, last - time.monotonic()))[0] and (
+        part := os.read(read, 1 << 16)
+    ):
         answer += part
     os.close(read)
     if late := time.monotonic() > last:

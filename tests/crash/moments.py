@@ -1,7 +1,9 @@
-"""Publishers that are killed at random moments: `make kills`, or from tests/: python -m crash.moments [N] [--seed S] [--ledger sqlite|postgresql]. Ends with 1 on a fault.
+"""Publishers that are killed at random moments: `make kills`, or from tests/: python -m
+crash.moments [N] [--seed S] [--ledger sqlite|postgresql]. Ends with 1 on a fault.
 
-The calls that last are where a kill makes a difference, and crash.trials kills at every one of them; here a kill comes whenever it comes, between them as well. The
-moments are spread evenly over the time that a publisher takes, and a little beyond it.
+The calls that last are where a kill makes a difference, and crash.trials kills at every one of
+them; here a kill comes whenever it comes, between them as well. The moments are spread evenly over
+the time that a publisher takes, and a little beyond it.
 """
 
 import argparse
@@ -29,7 +31,9 @@ BEYOND = 1.1
 
 
 def killed(place: Place, release: int, seconds: float | None) -> float | None:
-    """Let a fork publish a release and kill it after some time; the time that it took where it came through."""
+    """Let a fork publish a release and kill it after some time; the time that it took where it came
+    through.
+    """
     began = time.monotonic()
     if (pid := os.fork()) == 0:
         status = 1
@@ -56,11 +60,24 @@ def killed(place: Place, release: int, seconds: float | None) -> float | None:
 
 
 def kill(place: Place, releases: int, seconds: float) -> tuple[str, float | None, list[str]]:
-    """Kill one publisher on a place that was kept, and look: what was there, how long it took where it came through, and what is wrong."""
+    """Kill one publisher on a place that was kept, and look: what was there, how long it took where
+    it came through, and what is wrong.
+    """
     place.reset()
     took = killed(place, releases + 1, seconds)
-    named, staged = (bool(forked(lambda pattern=pattern: [str(p) for p in aftermath.folders(place, pattern)])) for pattern in (_next(releases), ".*.staging"))
-    found = "came through" if took is not None else "named" if named else "staged" if staged else "nothing yet"
+    named, staged = (
+        bool(forked(lambda pattern=pattern: [str(p) for p in aftermath.folders(place, pattern)]))
+        for pattern in (_next(releases), ".*.staging")
+    )
+    found = (
+        "came through"
+        if took is not None
+        else "named"
+        if named
+        else "staged"
+        if staged
+        else "nothing yet"
+    )
     faults = forked(lambda: aftermath.look(place))
     after = forked(lambda: aftermath.mend(place, releases))
     if found == "staged" and after["recorded"]:
@@ -75,7 +92,9 @@ def _next(releases: int) -> str:
 
 
 def kills(place: Place, count: int, fate: random.Random, until: float) -> int:
-    """Kill so many publishers, or until the time is over, of a first and of a second release by turns, and print what was found; how many faults there are."""
+    """Kill so many publishers, or until the time is over, of a first and of a second release by
+    turns, and print what was found; how many faults there are.
+    """
     found: Counter[str] = Counter()
     faults: list[str] = []
     began = time.monotonic()
@@ -86,7 +105,9 @@ def kills(place: Place, count: int, fate: random.Random, until: float) -> int:
         place.keep()
         share = count - count // 2 if releases else count // 2
         takes = [_whole(place, releases) for _ in range(3)]
-        shares = random.Random(fate.random()).sample([(at + fate.random()) / share for at in range(share)], share)
+        shares = random.Random(fate.random()).sample(
+            [(at + fate.random()) / share for at in range(share)], share
+        )
         ends = began + (until - began) * (releases + 1) / 2
         for at, moment in enumerate(shares):
             if time.monotonic() > ends:
@@ -94,12 +115,21 @@ def kills(place: Place, count: int, fate: random.Random, until: float) -> int:
             seconds = BEYOND * moment * sorted(takes[-5:])[len(takes[-5:]) // 2]
             state, _, wrong = kill(place, releases, seconds)
             found[state] += 1
-            faults += [f"release {releases + 1}, killed after {seconds:.3f} s ({state}): {fault}" for fault in wrong]
+            faults += [
+                f"release {releases + 1}, killed after {seconds:.3f} s ({state}): {fault}"
+                for fault in wrong
+            ]
             if at % 10 == 9:  # others use the machine, too
                 takes.append(_whole(place, releases))
     faults += forked(place.strays_of_all)
-    states = ", ".join(f"{found[state]} {state}" for state in ("nothing yet", "staged", "recorded", "named", "came through"))
-    said = f"{sum(found.values())} publishers killed at random moments ({states}) in {time.monotonic() - began:.0f} s: {len(faults)} fault(s)"
+    states = ", ".join(
+        f"{found[state]} {state}"
+        for state in ("nothing yet", "staged", "recorded", "named", "came through")
+    )
+    said = (
+        f"{sum(found.values())} publishers killed at random moments ({states}) in"
+        f" {time.monotonic() - began:.0f} s: {len(faults)} fault(s)"
+    )
     print(f"{type(place).__name__}: {said}", flush=True)  # noqa: T201 - a script
     for fault in faults:
         print(f"    {fault}", flush=True)  # noqa: T201
@@ -120,7 +150,12 @@ def main() -> int:
     asked = argparse.ArgumentParser(prog="python -m crash.moments", description=__doc__)
     asked.add_argument("kills", nargs="?", type=int, default=200)
     asked.add_argument("--seed", type=int, default=1)
-    asked.add_argument("--minutes", type=float, default=1e6, help="for each ledger: end then, however many kills are left")
+    asked.add_argument(
+        "--minutes",
+        type=float,
+        default=1e6,
+        help="for each ledger: end then, however many kills are left",
+    )
     asked.add_argument("--ledger", choices=["sqlite", "postgresql"], action="append")
     asked.add_argument("--twin", choices=TWINS)
     said = asked.parse_args()
@@ -142,10 +177,21 @@ def main() -> int:
             if said.twin:
                 TWINS[said.twin]()
             try:
-                wrong += kills(place, said.kills, random.Random(said.seed), time.monotonic() + 60 * said.minutes)
+                wrong += kills(
+                    place,
+                    said.kills,
+                    random.Random(said.seed),
+                    time.monotonic() + 60 * said.minutes,
+                )
             except BaseException:
                 for log in [Path(short, "log")] if server else []:
-                    print("\n".join(line for line in log.read_text(errors="replace").splitlines() if "statement:" not in line)[-3000:])  # noqa: T201
+                    print(  # noqa: T201
+                        "\n".join(
+                            line
+                            for line in log.read_text(errors="replace").splitlines()
+                            if "statement:" not in line
+                        )[-3000:]
+                    )
                 raise
     return bool(wrong)
 

@@ -1,6 +1,8 @@
-"""Where a series lives while its publishers are stopped: a folder for the releases, one for the ledger and its key, one for temporary files.
+"""Where a series lives while its publishers are stopped: a folder for the releases, one for the
+ledger and its key, one for temporary files.
 
-A place is put back into the state from which every publisher starts, and searched for what must not be where it is.
+A place is put back into the state from which every publisher starts, and searched for what must not
+be where it is.
 """
 
 import contextlib
@@ -25,7 +27,11 @@ class Place:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.world, self._kept = folder / "world", folder / "kept"
-        self.out, self.private, self.temporary = self.world / "out", self.world / "private", self.world / "temporary"
+        self.out, self.private, self.temporary = (
+            self.world / "out",
+            self.world / "private",
+            self.world / "temporary",
+        )
 
     @property
     def ledger(self) -> str:
@@ -36,11 +42,17 @@ class Place:
     """The files of the folder of the ledger while nobody publishes."""
 
     def begin(self) -> None:
-        """Nothing is there but empty folders; temporary files and configuration of this process and its forks are inside from now on."""
+        """Nothing is there but empty folders; temporary files and configuration of this process and
+        its forks are inside from now on.
+        """
         shutil.rmtree(self.world, ignore_errors=True)
         self.private.mkdir(parents=True)
         self.temporary.mkdir()
-        os.environ |= {"TMPDIR": str(self.temporary), "HOME": str(self.temporary), "XDG_CONFIG_HOME": str(self.private)}
+        os.environ |= {
+            "TMPDIR": str(self.temporary),
+            "HOME": str(self.temporary),
+            "XDG_CONFIG_HOME": str(self.private),
+        }
 
     def keep(self) -> None:
         """What is here is what every publisher starts from."""
@@ -54,11 +66,16 @@ class Place:
 
     def covers(self, call: Call) -> bool:
         """Whether a call is about files of this place alone, or about a connection."""
-        return call.socket is not None or all(Path(path).is_relative_to(self.world) for path in call.paths)
+        return call.socket is not None or all(
+            Path(path).is_relative_to(self.world) for path in call.paths
+        )
 
     def strays(self) -> list[str]:
         """Files that hold what they must not, and what it is."""
-        return [f"{path.relative_to(self.world)} holds {what}" for path, what in self._strays(self.world)]
+        return [
+            f"{path.relative_to(self.world)} holds {what}"
+            for path, what in self._strays(self.world)
+        ]
 
     def strays_of_all(self) -> list[str]:
         """The same, in what outlives a reset and takes long to search."""
@@ -70,11 +87,17 @@ class Place:
                 content = path.read_bytes()
             except FileNotFoundError:  # a live server removes files of its own in between
                 continue
-            for what in said(content, *packed(content), released=bool(_RELEASED.match(path.relative_to(folder).as_posix()))):
+            for what in said(
+                content,
+                *packed(content),
+                released=bool(_RELEASED.match(path.relative_to(folder).as_posix())),
+            ):
                 yield path, what
 
 
-_RELEASED = re.compile(rf"out/\.?{scene.NAME}(\.[0-9a-f]{{16}}\.staging/|-\d+/|-\d+\.html(\.part)?$)")
+_RELEASED = re.compile(
+    rf"out/\.?{scene.NAME}(\.[0-9a-f]{{16}}\.staging/|-\d+/|-\d+\.html(\.part)?$)"
+)
 """Release folders, staging folders and reports may show what a release shows."""
 
 
@@ -83,19 +106,38 @@ def said(*contents: bytes, released: bool) -> list[str]:
     sought = {"hidden text": _TEXTS[0], "a hidden number": _NUMBERS[0]}
     if not released:
         sought |= {"a released text": _TEXTS[1], "a released number": _NUMBERS[1]}
-    return [what for what, forms in sought.items() if any(form in content for content in contents for form in forms)]
+    return [
+        what
+        for what, forms in sought.items()
+        if any(form in content for content in contents for form in forms)
+    ]
 
 
 def _text(word: str) -> list[bytes]:
-    """A word in the usual encodings, and as the hexadecimal digits in which a database logs bytes."""
-    return [word.encode(), word.encode("utf-16-le"), word.encode("utf-16-be"), word.encode().hex().encode(), word.lower().encode(), word.upper().encode()]
+    """A word in the usual encodings, and as the hexadecimal digits in which a database logs
+    bytes.
+    """
+    return [
+        word.encode(),
+        word.encode("utf-16-le"),
+        word.encode("utf-16-be"),
+        word.encode().hex().encode(),
+        word.lower().encode(),
+        word.upper().encode(),
+    ]
 
 
 def _number(*begins: int) -> list[bytes]:
-    """The numbers from each of ``begins`` to 2^11 above, as text, as an integer in either byte order, as a float."""
+    """The numbers from each of ``begins`` to 2^11 above, as text, as an integer in either byte
+    order, as a float.
+    """
     forms = []
     for begin in begins:
-        forms += [str(begin)[:9].encode(), begin.to_bytes(6, "little")[2:] + bytes(2), bytes(2) + begin.to_bytes(6, "big")[:4]]
+        forms += [
+            str(begin)[:9].encode(),
+            begin.to_bytes(6, "little")[2:] + bytes(2),
+            bytes(2) + begin.to_bytes(6, "big")[:4],
+        ]
         forms += [struct.pack("<d", begin)[3:], struct.pack(">d", begin)[:5]]
     return forms
 
@@ -109,8 +151,13 @@ def packed(content: bytes) -> Iterator[bytes]:
     start = content.find(ZSTD)
     while start >= 0:
         frame = bytearray()
-        with contextlib.suppress(OSError), pa.CompressedInputStream(pa.BufferReader(content[start:]), "zstd") as unpacked:
-            while byte := unpacked.read(1):  # what stands behind the frame cannot be unpacked and ends the reading
+        with (
+            contextlib.suppress(OSError),
+            pa.CompressedInputStream(pa.BufferReader(content[start:]), "zstd") as unpacked,
+        ):
+            while byte := unpacked.read(
+                1
+            ):  # what stands behind the frame cannot be unpacked and ends the reading
                 frame += byte
         yield bytes(frame)
         start = content.find(ZSTD, start + 1)

@@ -1,4 +1,6 @@
-"""A place whose ledger is in PostgreSQL: a database that is copied back for every publisher, on a server whose files are searched too."""
+"""A place whose ledger is in PostgreSQL: a database that is copied back for every publisher, on a
+server whose files are searched too.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +13,9 @@ from crash.places import Place, said
 
 
 class PostgresqlPlace(Place):
-    """A place on a server of its own. The server logs every statement, keeps its whole write-ahead log, and everything about it is in ``server``."""
+    """A place on a server of its own. The server logs every statement, keeps its whole write-ahead
+    log, and everything about it is in ``server``.
+    """
 
     at_rest = re.compile(r"phalanx/([0-9a-f]{64})\.key phalanx/\1\.mark")
 
@@ -41,19 +45,32 @@ class PostgresqlPlace(Place):
 
     def reset(self) -> None:
         super().reset()
-        self._administer("DROP DATABASE IF EXISTS visits WITH (FORCE)", "CREATE DATABASE visits TEMPLATE kept")
+        self._administer(
+            "DROP DATABASE IF EXISTS visits WITH (FORCE)", "CREATE DATABASE visits TEMPLATE kept"
+        )
 
     def strays(self) -> list[str]:
         """The same, and rows of the database; a page on the disk may be packed."""
-        return [*super().strays(), *(f"the ledger holds {what}" for what in said(b"\n".join(self._values()), released=False))]
+        return [
+            *super().strays(),
+            *(
+                f"the ledger holds {what}"
+                for what in said(b"\n".join(self._values()), released=False)
+            ),
+        ]
 
     def strays_of_all(self) -> list[str]:
         """Files of the server, its log and its write-ahead log among them."""
-        return sorted({f"the server's {path.name} holds {what}" for path, what in self._strays(self._server)})
+        return sorted(
+            {f"the server's {path.name} holds {what}" for path, what in self._strays(self._server)}
+        )
 
     def _administer(self, *statements: str) -> None:
         def run() -> bool:
-            with postgresql.connect(self._admin, autocommit=True) as connection, connection.cursor() as cursor:
+            with (
+                postgresql.connect(self._admin, autocommit=True) as connection,
+                connection.cursor() as cursor,
+            ):
                 for statement in statements:
                     cursor.execute(statement)
                     cursor.fetchall()
@@ -64,7 +81,13 @@ class PostgresqlPlace(Place):
     def _values(self) -> Iterator[bytes]:
         """Every value of every table."""
         with postgresql.connect(self.ledger) as connection, connection.cursor() as cursor:
-            cursor.execute("SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = 'public'")
+            cursor.execute(
+                "SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = 'public'"
+            )
             for (table,) in cursor.fetchall():
                 cursor.execute(f'SELECT * FROM "{table}"')
-                yield from (value if isinstance(value, bytes) else str(value).encode() for row in cursor.fetchall() for value in row)
+                yield from (
+                    value if isinstance(value, bytes) else str(value).encode()
+                    for row in cursor.fetchall()
+                    for value in row
+                )

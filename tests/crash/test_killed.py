@@ -1,6 +1,8 @@
-"""A publisher is killed at every call that lasts: its release is whole and in the ledger, or absent from both, and the next publisher goes on.
+"""A publisher is killed at every call that lasts: its release is whole and in the ledger, or absent
+from both, and the next publisher goes on.
 
-Also where the power fails with it, where the next one is killed too, and where it is not killed but meets a full disk or loses its connection.
+Also where the power fails with it, where the next one is killed too, and where it is not killed but
+meets a full disk or loses its connection.
 """
 
 import pytest
@@ -9,7 +11,9 @@ from crash.conftest import Trial, Trials, faults
 
 
 def check(trials: list[Trial]) -> None:
-    """Nothing is wrong anywhere; early calls leave no release, late ones leave it, and the last publisher comes through."""
+    """Nothing is wrong anywhere; early calls leave no release, late ones leave it, and the last
+    publisher comes through.
+    """
     assert faults(trials) == []
     recorded = [trial["recorded"] for trial in trials]
     assert recorded == sorted(recorded)
@@ -18,7 +22,9 @@ def check(trials: list[Trial]) -> None:
 
 
 def check_said(trials: list[Trial]) -> None:
-    """Nothing is wrong, and publishers did say that they failed; whether something was recorded is unknown only in the moment of recording."""
+    """Nothing is wrong, and publishers did say that they failed; whether something was recorded is
+    unknown only in the moment of recording.
+    """
     assert faults(trials) == []
     assert sum("nothing was" in trial["said"] for trial in trials) > 2
     unknown = [trial["call"] for trial in trials if "not known" in trial["said"]]
@@ -44,7 +50,9 @@ def test_stopped_at_some_calls(trials: Trials) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("releases", "how"), [(0, "after"), (1, "before")])
 def test_killed_at_every_call(trials: Trials, releases: int, how: str) -> None:
-    """The first release, killed after every single call; the second, killed before every single call."""
+    """The first release, killed after every single call; the second, killed before every single
+    call.
+    """
     (made,) = trials({"releases": releases, "how": how})
     check(made)
     assert len(made) > 50
@@ -52,15 +60,24 @@ def test_killed_at_every_call(trials: Trials, releases: int, how: str) -> None:
 
 @pytest.mark.slow
 def test_killed_twice(trials: Trials) -> None:
-    """The next publisher, who mends what the first left, is killed as well: the third one goes on."""
-    for made in trials(*({"how": "after", "first": 1 + again % 5, "step": 6, "again": again} for again in (3, 20, 46))):
+    """The next publisher, who mends what the first left, is killed as well: the third one goes
+    on.
+    """
+    for made in trials(
+        *(
+            {"how": "after", "first": 1 + again % 5, "step": 6, "again": again}
+            for again in (3, 20, 46)
+        )
+    ):
         assert faults(made) == []
         assert made[-1]["recorded"]
 
 
 @pytest.mark.slow
 def test_a_power_failure(trials: Trials) -> None:
-    """The power fails after any call that could make a difference: a release that the ledger knows is there, and so is one whose publisher was content."""
+    """The power fails after any call that could make a difference: a release that the ledger knows
+    is there, and so is one whose publisher was content.
+    """
     for made in trials(
         {"releases": 0, "how": "after", "power": "flushed", "only": "sync"},
         {"releases": 1, "how": "after", "power": "flushed", "only": "sync"},
@@ -71,8 +88,12 @@ def test_a_power_failure(trials: Trials) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("releases", "how", "step"), [(0, "full", 3), (1, "full", 1), (1, "fail", 2)])
+@pytest.mark.parametrize(
+    ("releases", "how", "step"), [(0, "full", 3), (1, "full", 1), (1, "fail", 2)]
+)
 def test_a_full_disk(trials: Trials, releases: int, how: str, step: int) -> None:
-    """The disk is full from a call on, or for a call alone: one sentence that is true, nothing is lost, and there is a next release."""
+    """The disk is full from a call on, or for a call alone: one sentence that is true, nothing is
+    lost, and there is a next release.
+    """
     (made,) = trials({"releases": releases, "how": how, "step": step})
     check_said(made)

@@ -1,4 +1,6 @@
-"""The same with the ledger in PostgreSQL: the connection is cut as well, and the server's files, logs and rows are searched too."""
+"""The same with the ledger in PostgreSQL: the connection is cut as well, and the server's files,
+logs and rows are searched too.
+"""
 
 import pytest
 
@@ -14,7 +16,9 @@ def test_killed_at_some_calls(trials_with_postgresql: Trials) -> None:
 
 @pytest.mark.slow
 def test_killed_at_every_call(trials_with_postgresql: Trials) -> None:
-    """The second release, killed before every single call since something is written; before that, and the first release, at many."""
+    """The second release, killed before every single call since something is written; before that,
+    and the first release, at many.
+    """
     written, before, first = trials_with_postgresql(
         {"how": "before", "since": "staging"},
         {"how": "before", "first": 3, "step": 13},
@@ -28,16 +32,21 @@ def test_killed_at_every_call(trials_with_postgresql: Trials) -> None:
 
 @pytest.mark.slow
 def test_a_connection_that_is_cut(trials_with_postgresql: Trials) -> None:
-    """Cut before a message is sent or received, or on a full disk: one sentence that is true, nothing is lost, and there is a next release."""
+    """Cut before a message is sent or received, or on a full disk: one sentence that is true,
+    nothing is lost, and there is a next release.
+    """
     (made,) = trials_with_postgresql({"how": "fail", "since": "staging", "step": 3})
     check_said(made)
 
 
 @pytest.mark.slow
 def test_a_power_failure_and_a_second_death(trials_with_postgresql: Trials) -> None:
-    """The publisher's power fails, not that of the server; or the next publisher is killed as well."""
+    """The publisher's power fails, not that of the server; or the next publisher is killed as
+    well.
+    """
     power, again = trials_with_postgresql(
-        {"how": "after", "since": "staging", "step": 4, "power": "flushed"}, {"how": "after", "first": 74, "step": 6, "again": 80}
+        {"how": "after", "since": "staging", "step": 4, "power": "flushed"},
+        {"how": "after", "first": 74, "step": 6, "again": 80},
     )
     check(power)
     assert faults(again) == []

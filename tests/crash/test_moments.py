@@ -1,4 +1,6 @@
-"""Publishers that are killed at random moments: one release or none, nothing left over, the mark and the ledger agree, and the next publish works."""
+"""Publishers that are killed at random moments: one release or none, nothing left over, the mark
+and the ledger agree, and the next publish works.
+"""
 
 from datetime import UTC, datetime
 
@@ -22,6 +24,8 @@ def test_killed_at_some_moments(ledger: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("twin", ["never_mended", "statement_by_statement"])
 def test_a_twin_is_found_out(twin: str) -> None:
-    """Publishing that nobody mends, or that is recorded part by part, is found out by kills at random moments."""
+    """Publishing that nobody mends, or that is recorded part by part, is found out by kills at
+    random moments.
+    """
     said = run_alone("-m", "crash.moments", "80", "--ledger", "sqlite", "--twin", twin, fails=True)
     assert ": 0 fault(s)" not in said and "killed after" in said, said

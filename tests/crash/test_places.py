@@ -1,4 +1,6 @@
-"""The search finds what it looks for, in each form in which it could lie about; and a disk keeps what was flushed."""
+"""The search finds what it looks for, in each form in which it could lie about; and a disk keeps
+what was flushed.
+"""
 
 import os
 import struct
@@ -27,20 +29,38 @@ def test_hidden_things_are_found(form: str) -> None:
 
 
 def test_released_things_are_found_elsewhere(tmp_path: Path) -> None:
-    """What a release shows may stand in release folders, staging folders and reports, and nowhere else; packed or not."""
+    """What a release shows may stand in release folders, staging folders and reports, and nowhere
+    else; packed or not.
+    """
     place = Place(tmp_path)
     name, staging = scene.NAME, f".{scene.NAME}.0123456789abcdef.staging"
-    for where in (f"out/{name}-1/data.parquet", f"out/{staging}/data.parquet", f"out/{name}-1.html", "private/ledger.db", "temporary/x", f"out/{name}-1.txt"):
+    for where in (
+        f"out/{name}-1/data.parquet",
+        f"out/{staging}/data.parquet",
+        f"out/{name}-1.html",
+        "private/ledger.db",
+        "temporary/x",
+        f"out/{name}-1.txt",
+    ):
         path = place.world / where
         path.parent.mkdir(parents=True, exist_ok=True)
-        pl.DataFrame({"ward": [f"{i} {scene.SHOWN}" for i in range(99)], "income": [scene.LOWEST + i for i in range(99)]}).write_parquet(path)
+        pl.DataFrame(
+            {
+                "ward": [f"{i} {scene.SHOWN}" for i in range(99)],
+                "income": [scene.LOWEST + i for i in range(99)],
+            }
+        ).write_parquet(path)
     assert sorted(place.strays()) == sorted(
-        f"{where} holds {what}" for where in ("private/ledger.db", "temporary/x", f"out/{name}-1.txt") for what in ("a released text", "a released number")
+        f"{where} holds {what}"
+        for where in ("private/ledger.db", "temporary/x", f"out/{name}-1.txt")
+        for what in ("a released text", "a released number")
     )
 
 
 def test_nothing_is_found_in_a_release(tmp_path: Path) -> None:
-    """A published release of the scene holds nothing that the search finds, and what it shows is really there."""
+    """A published release of the scene holds nothing that the search finds, and what it shows is
+    really there.
+    """
     place = Place(tmp_path)
     place.private.mkdir(parents=True)
     path = scene.publish(place.out, place.ledger, 1).path
@@ -61,7 +81,9 @@ def write(path: Path, content: bytes, disk: Disk | None) -> None:
     (False, {"old": b"old", "flushed": b"1", "removed": b"gone"}),
     (True, {"old": b"old", "flushed": b"1", "empty": b"", "moved": b"2", "folder": None}),
 ])  # fmt: skip
-def test_a_disk_keeps_what_was_flushed(tmp_path: Path, keep_names: bool, left: dict[str, bytes | None]) -> None:
+def test_a_disk_keeps_what_was_flushed(
+    tmp_path: Path, keep_names: bool, left: dict[str, bytes | None]
+) -> None:
     """A disk keeps flushed bytes under flushed names, or under all names."""
     root = tmp_path / "root"
     root.mkdir()
@@ -81,4 +103,6 @@ def test_a_disk_keeps_what_was_flushed(tmp_path: Path, keep_names: bool, left: d
     disk.watch(Call("unlink", (str(root / "removed"),), nodes=(gone,)))
     disk.watch(Call("fsync", (str(root / "nowhere"),), result=-5))
     disk.fail(keep_names=keep_names)
-    assert {path.name: path.read_bytes() if path.is_file() else None for path in root.iterdir()} == left
+    assert {
+        path.name: path.read_bytes() if path.is_file() else None for path in root.iterdir()
+    } == left

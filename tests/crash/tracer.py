@@ -1,7 +1,10 @@
-"""A small tracer of Linux processes, without a compiler: it stops a process with all its threads at the n-th system call that lasts.
+"""A small tracer of Linux processes, without a compiler: it stops a process with all its threads at
+the n-th system call that lasts.
 
-A call lasts if its effect is seen by others or after the process is gone: writing, flushing, making, naming and removing files, and sending. Waking
-another thread of the process (a write to an eventfd) does not last. The traced function runs in a fork of the caller, so the caller must have one thread.
+A call lasts if its effect is seen by others or after the process is gone: writing, flushing,
+making, naming and removing files, and sending. Waking another thread of the process (a write to an
+eventfd) does not last. The traced function runs in a fork of the caller, so the caller must have
+one thread.
 """
 
 import ctypes
@@ -18,14 +21,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-TRACEME, CONT, SETREGSET, GETREGSET, SYSCALL, SETOPTIONS, GET_SYSCALL_INFO = 0, 7, 0x4205, 0x4204, 24, 0x4200, 0x420E
-OPTIONS: Final = 0x01 | 0x02 | 0x04 | 0x08 | 0x10 | 0x100000  # TRACESYSGOOD, TRACEFORK, TRACEVFORK, TRACECLONE, TRACEEXEC, EXITKILL
+TRACEME, CONT, SETREGSET, GETREGSET, SYSCALL, SETOPTIONS, GET_SYSCALL_INFO = (
+    0,
+    7,
+    0x4205,
+    0x4204,
+    24,
+    0x4200,
+    0x420E,
+)
+OPTIONS: Final = (
+    0x01 | 0x02 | 0x04 | 0x08 | 0x10 | 0x100000
+)  # TRACESYSGOOD, TRACEFORK, TRACEVFORK, TRACECLONE, TRACEEXEC, EXITKILL
 NT_PRSTATUS, NT_ARM_SYSTEM_CALL = 1, 0x404
 WALL: Final = 0x40000000
 ENTRY, EXIT = 1, 2
 CREATES: Final = os.O_CREAT | os.O_TRUNC | getattr(os, "O_TMPFILE", 0) & ~os.O_DIRECTORY
 
-# name: (number on x86_64, number on aarch64, index of the argument that is a file descriptor, indices of those that are paths)
+# name: (number on x86_64, number on aarch64, index of the argument that is a file descriptor,
+# indices of those that are paths)
 _TABLE: Final = {
     "write": (1, 64, 0, ()), "pwrite64": (18, 68, 0, ()), "writev": (20, 66, 0, ()), "pwritev": (296, 70, 0, ()), "pwritev2": (328, 287, 0, ()),
     "sendfile": (40, 71, 0, ()), "splice": (275, 76, 2, ()), "copy_file_range": (326, 285, 2, ()), "msync": (26, 227, None, ()),
@@ -73,7 +87,9 @@ class Ended:
     status: int | None
     """Its exit code; None where it was killed."""
     calls: list[Call] = field(default_factory=list)
-    """All calls that last, as far as it came, in the order in which they began; the last is the one at which it was stopped."""
+    """All calls that last, as far as it came, in the order in which they began; the last is the one
+    at which it was stopped.
+    """
 
     @property
     def killed(self) -> bool:
@@ -89,7 +105,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
 _libc.ptrace.restype = ctypes.c_long
 _column = {"x86_64": 0, "aarch64": 1}.get(platform.machine())
-_NAMES: Final = {} if _column is None else {row[_column]: name for name, row in _TABLE.items() if row[_column] is not None}
+_NAMES: Final = (
+    {}
+    if _column is None
+    else {row[_column]: name for name, row in _TABLE.items() if row[_column] is not None}
+)
 
 
 def _ptrace(request: int, pid: int, address: int = 0, data: int = 0) -> int:
@@ -103,7 +123,10 @@ def _ptrace(request: int, pid: int, address: int = 0, data: int = 0) -> int:
 def unavailable() -> str | None:
     """Why nothing can be traced here; None where it can."""
     if sys.platform != "linux" or _column is None or sys.maxsize < 2**32:
-        return f"the tracer knows Linux on x86_64 and aarch64, and this is {sys.platform} on {platform.machine()}"
+        return (
+            f"the tracer knows Linux on x86_64 and aarch64, and this is {sys.platform} on"
+            f" {platform.machine()}"
+        )
     read, write = os.pipe()
     try:
         pid = os.fork()
@@ -142,10 +165,12 @@ def run(
 ) -> Ended:
     """Run ``work`` in a fork and do something at its ``at``-th call that lasts, counted from 1.
 
-    ``how``: ``before`` kills all of it before the call happens, ``after`` once it has happened. ``fail`` makes this one call fail for want of room instead
-    of happening, or cuts its connection before it happens, and counts calls that receive too; ``full`` makes this one and all after it fail that need room.
-    ``watch`` is told of every such call when it returns, while its thread stands still.
-    A process that is not through after ``seconds`` is killed, and TimeoutError raised.
+    ``how``: ``before`` kills all of it before the call happens, ``after`` once it has happened.
+    ``fail`` makes this one call fail for want of room instead of happening, or cuts its connection
+    before it happens, and counts calls that receive too; ``full`` makes this one and all after it
+    fail that need room. ``watch`` is told of every such call when it returns, while its thread
+    stands still. A process that is not through after ``seconds`` is killed, and TimeoutError
+    raised.
     """
     pid = os.fork()
     if pid == 0:
@@ -191,7 +216,9 @@ def _info(tid: int) -> _Info:
 
 
 class _Trace:
-    def __init__(self, pid: int, at: int | None, how: str, watch: Callable[[Call], None] | None) -> None:
+    def __init__(
+        self, pid: int, at: int | None, how: str, watch: Callable[[Call], None] | None
+    ) -> None:
         self.pid, self.at, self.how, self.watch = pid, at, how, watch
         self.ended = Ended(status=None)
         self.begun: dict[int, Call] = {}
@@ -245,7 +272,12 @@ class _Trace:
             self.dying = tid
         elif here and self.how == "fail" and call.socket is not None:
             _disconnect(self.pid, call.socket)
-        elif (here and self.how == "fail") or (self.how == "full" and self.at and len(self.ended.calls) >= self.at and call.name in NEEDS_ROOM):
+        elif (here and self.how == "fail") or (
+            self.how == "full"
+            and self.at
+            and len(self.ended.calls) >= self.at
+            and call.name in NEEDS_ROOM
+        ):
             _set_number(tid, -1)
             self.failing.add(tid)
 
@@ -277,12 +309,25 @@ class _Trace:
         if name in {"open", "openat", "openat2"} and not _flags(tid, name, arguments) & CREATES:
             return None
         if descriptor is None:
-            where = tuple(_absolute(tid, _text(tid, arguments[i]), arguments[i - 1] if name.endswith(("at", "at2")) and i else None) for i in places)
+            where = tuple(
+                _absolute(
+                    tid,
+                    _text(tid, arguments[i]),
+                    arguments[i - 1] if name.endswith(("at", "at2")) and i else None,
+                )
+                for i in places
+            )
         else:
             where = (_descriptor(tid, arguments[descriptor]),)
-        if any(w.startswith(("anon_inode:", "/memfd:", "/proc/", "/dev/")) and not w.startswith("/dev/shm/") for w in where):  # noqa: S108 - a disk like others
+        if any(
+            w.startswith(("anon_inode:", "/memfd:", "/proc/", "/dev/"))
+            and not w.startswith("/dev/shm/")  # noqa: S108 - a disk like others
+            for w in where
+        ):
             return None
-        connection = int(arguments[descriptor or 0]) if where and where[0].startswith("socket:") else None
+        connection = (
+            int(arguments[descriptor or 0]) if where and where[0].startswith("socket:") else None
+        )
         return Call(name, where, connection, () if self.watch is None else tuple(map(_seen, where)))
 
 
@@ -296,13 +341,18 @@ def _disconnect(pid: int, descriptor: int) -> None:
     """Shut down a socket of another process, in both directions."""
     process = os.pidfd_open(pid)
     try:
-        own = _libc.syscall(ctypes.c_long(438), ctypes.c_int(process), ctypes.c_int(descriptor), ctypes.c_uint(0))  # pidfd_getfd
+        own = _libc.syscall(
+            ctypes.c_long(438), ctypes.c_int(process), ctypes.c_int(descriptor), ctypes.c_uint(0)
+        )  # pidfd_getfd
         if own < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))
     finally:
         os.close(process)
-    with socket.socket(fileno=own) as connection, suppress(OSError):  # where it is not connected any more
+    with (
+        socket.socket(fileno=own) as connection,
+        suppress(OSError),
+    ):  # where it is not connected any more
         connection.shutdown(socket.SHUT_RDWR)
 
 

@@ -1,9 +1,12 @@
-"""Publishers that are stopped, one after the other: each publishes the same table on the same state, and is looked at afterwards.
+"""Publishers that are stopped, one after the other: each publishes the same table on the same
+state, and is looked at afterwards.
 
-    python -m crash.trials FOLDER '[{"how": "before"}, {"how": "full", "releases": 0}]' [URL OF A POSTGRESQL SERVER, ITS FOLDER]     (from tests/)
+    python -m crash.trials FOLDER '[{"how": "before"}, {"how": "full", "releases": 0}]' [URL OF A
+    POSTGRESQL SERVER, ITS FOLDER]     (from tests/)
 
-prints one line of JSON per trial of each order. It runs as a process of its own, because the publishers are forks of it: all is imported and every kernel compiled
-before, so that a publisher takes a twentieth of a second; and nothing is ever published in it, so that it has one thread.
+prints one line of JSON per trial of each order. It runs as a process of its own, because the
+publishers are forks of it: all is imported and every kernel compiled before, so that a publisher
+takes a twentieth of a second; and nothing is ever published in it, so that it has one thread.
 """
 
 import itertools
@@ -34,7 +37,9 @@ class Order:
     first: int = 1
     step: int = 1
     power: str = ""
-    """The power fails as well: ``flushed`` leaves what was flushed, ``names`` all names and what was flushed of the files."""
+    """The power fails as well: ``flushed`` leaves what was flushed, ``names`` all names and what
+    was flushed of the files.
+    """
     again: int | None = None
     """Kill the next publisher as well, at a call that this number chooses."""
     twin: str = ""
@@ -42,7 +47,9 @@ class Order:
     since: str = ""
     """Begin at the first call that holds this text."""
     only: str = ""
-    """Stop publishers only at calls that hold this text, as one who comes through makes them, and one behind the last call."""
+    """Stop publishers only at calls that hold this text, as one who comes through makes them, and
+    one behind the last call.
+    """
 
 
 @dataclass
@@ -69,7 +76,12 @@ class Trials:
         self.place, self.order = place, order
         place.begin()
         if order.releases:
-            forked(lambda: [scene.publish(place.out, place.ledger, n).number for n in range(1, order.releases + 1)])
+            forked(
+                lambda: [
+                    scene.publish(place.out, place.ledger, n).number
+                    for n in range(1, order.releases + 1)
+                ]
+            )
         place.keep()
 
     def all(self) -> Iterator[Trial]:
@@ -78,7 +90,11 @@ class Trials:
             chosen = [at for at, call in enumerate(self.calls(), 1) if self.order.only in call]
             yield from map(self.one, [*chosen, 10_000])
             return
-        begin = next(at for at, call in enumerate(self.calls(), 1) if self.order.since in call) if self.order.since else self.order.first
+        begin = (
+            next(at for at, call in enumerate(self.calls(), 1) if self.order.since in call)
+            if self.order.since
+            else self.order.first
+        )
         for at in itertools.count(begin, self.order.step):
             trial = self.one(at)
             yield trial
@@ -101,7 +117,9 @@ class Trials:
             disk.fail(keep_names=self.order.power == "names")
         trial.calls, trial.passed = len(ended.calls), len(ended.calls) < at
         trial.call = str(ended.calls[at - 1]) if not trial.passed else ""
-        trial.faults += [f"{call} is outside of the place" for call in ended.calls if not self.place.covers(call)]
+        trial.faults += [
+            f"{call} is outside of the place" for call in ended.calls if not self.place.covers(call)
+        ]
         trial.faults += forked(lambda: aftermath.look(self.place))
         if self.order.again is not None:
             self.publisher(1 + (self.order.again + at) % 90, self.order.how)
@@ -111,11 +129,15 @@ class Trials:
         trial.recorded = after["recorded"]
         trial.faults += after["faults"]
         if not ended.killed:
-            trial.faults += aftermath.untrue(trial.said, succeeded=ended.status == 0, recorded=after["recorded"])
+            trial.faults += aftermath.untrue(
+                trial.said, succeeded=ended.status == 0, recorded=after["recorded"]
+            )
         trial.seconds = round(time.perf_counter() - began, 3)
         return trial
 
-    def publisher(self, at: int | None, how: str, disk: Disk | None = None) -> tuple[tracer.Ended, str]:
+    def publisher(
+        self, at: int | None, how: str, disk: Disk | None = None
+    ) -> tuple[tracer.Ended, str]:
         """Let a fork publish and stop it; how it ended, and what it said."""
         log = os.memfd_create("log")
 

@@ -34,7 +34,9 @@ def named_too_early() -> None:
 def unknown_to_the_ledger() -> None:
     """The ledger does not know under which name the folder was written."""
     commit = Ledger.commit
-    Ledger.commit = lambda self, series, entry, **said: commit(self, series, replace(entry, staging="elsewhere"), **said)
+    Ledger.commit = lambda self, series, entry, **said: commit(
+        self, series, replace(entry, staging="elsewhere"), **said
+    )
 
 
 def never_mended() -> None:
@@ -54,7 +56,10 @@ def statement_by_statement() -> None:
 
 def unsealed() -> None:
     """What the ledger remembers is there to read."""
-    plain = SimpleNamespace(encrypt=lambda _nonce, content, _place: content, decrypt=lambda _nonce, content, _place: content)
+    plain = SimpleNamespace(
+        encrypt=lambda _nonce, content, _place: content,
+        decrypt=lambda _nonce, content, _place: content,
+    )
     sealing.AESGCM = lambda _key: plain
 
 
@@ -100,7 +105,9 @@ def marked_too_early() -> None:
     def early(self: Rows, series: str, promise: str, entry: Any, segments: Any) -> None:
         insert(self, series, promise, entry, segments)
         known = self.mark.read().get(series, Marked())
-        self.mark.advance(series, replace(known, releases=(*known.releases, (entry.day, entry.digest))))
+        self.mark.advance(
+            series, replace(known, releases=(*known.releases, (entry.day, entry.digest)))
+        )
 
     Rows.insert_release = early
 
@@ -124,9 +131,15 @@ def never_flushed() -> None:
 
 
 def not_named_on_the_disk() -> None:
-    """The name under which the ledger knows the folder is not flushed before the ledger knows it."""
+    """The name under which the ledger knows the folder is not flushed before the ledger knows
+    it.
+    """
     flush = staging._flush
-    staging._flush = lambda path: None if path.is_dir() and any(inner.suffix == ".staging" for inner in path.iterdir()) else flush(path)
+    staging._flush = lambda path: (
+        None
+        if path.is_dir() and any(inner.suffix == ".staging" for inner in path.iterdir())
+        else flush(path)
+    )
 
 
 def removed_too_early() -> None:

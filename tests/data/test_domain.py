@@ -22,7 +22,9 @@ from phalanx.data.hierarchies.hierarchy import Tree
     ],
 )
 def test_positions(kind, values, positions):
-    """Numbers stand where they are, dates on their day, leaves side by side, a missing value one mean gap below."""
+    """Numbers stand where they are, dates on their day, leaves side by side, a missing value one
+    mean gap below.
+    """
     assert Domain(kind, pl.Series(values, strict=False)).positions.tolist() == positions
 
 
@@ -39,7 +41,11 @@ def test_a_missing_value_stands_under_the_root_alone():
     domain = Domain("categorical", pl.Series([None, "flu", "ulcer"]), tree)
 
     assert domain.has_missing
-    assert domain.ancestors.rows() == [(None, None, "*"), ("flu", "lung", "*"), ("ulcer", "stomach", "*")]
+    assert domain.ancestors.rows() == [
+        (None, None, "*"),
+        ("flu", "lung", "*"),
+        ("ulcer", "stomach", "*"),
+    ]
 
 
 def test_without_a_hierarchy_there_are_no_nodes():

@@ -1,4 +1,6 @@
-"""Encoding keeps every value, orders every domain, and follows the stated policy on missing values."""
+"""Encoding keeps every value, orders every domain, and follows the stated policy on missing
+values.
+"""
 
 import datetime as dt
 import math
@@ -17,7 +19,17 @@ from phalanx.data.schema import Schema
 from phalanx.errors import SchemaError, SourceError
 
 KEY = PersonKey(bytes(range(32)))
-STRANGE_NAMES = ['say "hi"', "two words", "🙂", "x; DROP TABLE t; --", "line\nbreak", "select", "a" * 80, "A", "a"]
+STRANGE_NAMES = [
+    'say "hi"',
+    "two words",
+    "🙂",
+    "x; DROP TABLE t; --",
+    "line\nbreak",
+    "select",
+    "a" * 80,
+    "A",
+    "a",
+]
 
 
 def encode_one(values: pl.Series, **settings: object) -> Microdata:
@@ -30,7 +42,9 @@ def decoded(microdata: Microdata, name: str) -> list[object]:
 
 
 def is_encoded_truly(microdata: Microdata, name: str, expected: list[object]) -> bool:
-    """Codes decode to the values, the domain holds what occurs and no more, in order, a missing value first."""
+    """Codes decode to the values, the domain holds what occurs and no more, in order, a missing
+    value first.
+    """
     column = microdata.columns[name]
     values = column.domain.values.to_list()
     present = [v for v in values if v is not None]
@@ -46,13 +60,23 @@ def is_encoded_truly(microdata: Microdata, name: str, expected: list[object]) ->
 
 texts = st.text(max_size=6).filter(lambda t: max(t, default="a") < "\ud800")
 columns = st.one_of(
-    st.lists(st.one_of(st.none(), texts), min_size=1, max_size=30).map(lambda v: pl.Series("x", v, dtype=pl.String)),
-    st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=30).map(lambda v: pl.Series("x", v, dtype=pl.Int64)),
-    st.lists(st.integers(-5, 5), min_size=1, max_size=30).map(lambda v: pl.Series("x", v, dtype=pl.Int8)),
-    st.lists(st.one_of(st.none(), st.dates()), min_size=1, max_size=30).map(lambda v: pl.Series("x", v, dtype=pl.Date)),
-    st.lists(st.one_of(st.none(), st.floats(allow_infinity=False, allow_nan=False)), min_size=1, max_size=30).map(
-        lambda v: pl.Series("x", v, dtype=pl.Float64)
+    st.lists(st.one_of(st.none(), texts), min_size=1, max_size=30).map(
+        lambda v: pl.Series("x", v, dtype=pl.String)
     ),
+    st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=30).map(
+        lambda v: pl.Series("x", v, dtype=pl.Int64)
+    ),
+    st.lists(st.integers(-5, 5), min_size=1, max_size=30).map(
+        lambda v: pl.Series("x", v, dtype=pl.Int8)
+    ),
+    st.lists(st.one_of(st.none(), st.dates()), min_size=1, max_size=30).map(
+        lambda v: pl.Series("x", v, dtype=pl.Date)
+    ),
+    st.lists(
+        st.one_of(st.none(), st.floats(allow_infinity=False, allow_nan=False)),
+        min_size=1,
+        max_size=30,
+    ).map(lambda v: pl.Series("x", v, dtype=pl.Float64)),
 )
 
 
@@ -78,7 +102,9 @@ def test_the_order_of_rows_does_not_matter(values, random):
     """Rows in another order have the same domain, and the same codes in that other order."""
     order = list(range(len(values)))
     random.shuffle(order)
-    one, other = (encode_one(v, missing="value").columns["x"] for v in (values, values.gather(order)))
+    one, other = (
+        encode_one(v, missing="value").columns["x"] for v in (values, values.gather(order))
+    )
 
     assert one.domain.values.to_list() == other.domain.values.to_list()
     assert one.codes[order].tolist() == other.codes.tolist()
@@ -91,8 +117,14 @@ def test_the_order_of_rows_does_not_matter(values, random):
         (pl.Series("x", [1.5, math.nan, None]), [None, 1.5]),
         (pl.Series("x", [-0.0, 0.0, 1.0]), [0.0, 1.0]),
         (pl.Series("x", [1.5, math.nan], dtype=pl.Float32), [None, 1.5]),
-        (pl.Series("x", [dt.date(2026, 1, 2), None, dt.date(2026, 1, 1)]), [None, dt.date(2026, 1, 1), dt.date(2026, 1, 2)]),
-        (pl.Series("x", [dt.datetime(2026, 1, 1, 23, 59), dt.datetime(2026, 1, 1, 0, 1)]), [dt.date(2026, 1, 1)]),  # noqa: DTZ001
+        (
+            pl.Series("x", [dt.date(2026, 1, 2), None, dt.date(2026, 1, 1)]),
+            [None, dt.date(2026, 1, 1), dt.date(2026, 1, 2)],
+        ),
+        (
+            pl.Series("x", [dt.datetime(2026, 1, 1, 23, 59), dt.datetime(2026, 1, 1, 0, 1)]),  # noqa: DTZ001
+            [dt.date(2026, 1, 1)],
+        ),
         (pl.Series("x", [True, None, False]), [None, "false", "true"]),
         (pl.Series("x", ["b", "a", None], dtype=pl.Categorical), [None, "a", "b"]),
         (pl.Series("x", ["b", "a"], dtype=pl.Enum(["b", "c", "a"])), ["a", "b"]),
@@ -106,16 +138,24 @@ def test_the_order_of_rows_does_not_matter(values, random):
     ],
 )
 def test_what_each_kind_of_value_becomes(values, domain):
-    """Null and NaN are missing, -0.0 is 0.0, '' is a value, a timestamp is its day, booleans and categories are text, a decimal is a number."""
+    """Null and NaN are missing, -0.0 is 0.0, '' is a value, a timestamp is its day, booleans and
+    categories are text, a decimal is a number.
+    """
     assert encode_one(values, missing="value").columns["x"].domain.values.to_list() == domain
 
 
-@pytest.mark.parametrize("values", [["a", None], [1, None], [1.0, math.nan], [dt.date(2026, 1, 1), None], [True, None]])
+@pytest.mark.parametrize(
+    "values", [["a", None], [1, None], [1.0, math.nan], [dt.date(2026, 1, 1), None], [True, None]]
+)
 @pytest.mark.parametrize("role", ["quasi", "sensitive", "keep"])
 def test_missing_values_are_refused_unless_allowed(values, role):
-    """A missing value in any published role is refused by count, and accepted as a value where the schema says so."""
+    """A missing value in any published role is refused by count, and accepted as a value where the
+    schema says so.
+    """
     frame = pl.DataFrame({"x": values, "q": [1, 2]}, strict=False)
-    roles = {"quasi": ["q"]} | ({"quasi": ["q", "x"]} if role == "quasi" else {role: "x" if role == "sensitive" else ["x"]})
+    roles = {"quasi": ["q"]} | (
+        {"quasi": ["q", "x"]} if role == "quasi" else {role: "x" if role == "sensitive" else ["x"]}
+    )
 
     with pytest.raises(SourceError, match="'x' is missing in 1 of 2 rows"):
         Microdata.encode(frame, Schema(**roles))
@@ -128,13 +168,25 @@ def test_missing_values_are_refused_unless_allowed(values, role):
         (pl.Series("x", [1.0, math.inf]), {}, "infinite in 1 of 2"),
         (pl.Series("x", ["SECRET", "1"]), {"types": {"x": "numeric"}}, "text that is not a number"),
         (pl.Series("x", ["SECRET", "2026-01-01"]), {"types": {"x": "date"}}, "not dates like"),
-        (pl.Series("x", [[1], [2]]), {}, "is List and is declared quasi; only the sensitive attribute may be a set"),
+        (
+            pl.Series("x", [[1], [2]]),
+            {},
+            "is List and is declared quasi; only the sensitive attribute may be a set",
+        ),
         (pl.Series("x", [{"a": 1}]), {}, "Struct"),
         (pl.Series("x", [b"a"]), {}, "Binary"),
         (pl.Series("x", [2**64 - 1, 1], dtype=pl.UInt64), {}, "beyond 64 bits"),
-        (pl.Series("x", [Decimal("0.12345678901234567890"), Decimal("0.12345678901234567891")]), {}, "beyond the 15 digits"),
+        (
+            pl.Series("x", [Decimal("0.12345678901234567890"), Decimal("0.12345678901234567891")]),
+            {},
+            "beyond the 15 digits",
+        ),
         (pl.Series("x", ["a", "b"]), {"hierarchies": {"x": Bands((5,))}}, "bands of numbers"),
-        (pl.Series("x", [1, 2]), {"types": {"x": "numeric"}, "hierarchies": {"x": Prefix((1, 0))}}, "hierarchy over text"),
+        (
+            pl.Series("x", [1, 2]),
+            {"types": {"x": "numeric"}, "hierarchies": {"x": Prefix((1, 0))}},
+            "hierarchy over text",
+        ),
     ],
 )
 def test_what_cannot_be_encoded_is_one_sentence(values, settings, said):
@@ -144,7 +196,9 @@ def test_what_cannot_be_encoded_is_one_sentence(values, settings, said):
     assert "SECRET" not in str(refused.value)
 
 
-@pytest.mark.parametrize(("kind", "order"), [("numeric", [2, 9, 10]), ("categorical", ["10", "2", "9"])])
+@pytest.mark.parametrize(
+    ("kind", "order"), [("numeric", [2, 9, 10]), ("categorical", ["10", "2", "9"])]
+)
 def test_declared_types(kind, order):
     """Whole numbers declared categorical are ordered as text, text declared numeric as numbers."""
     values = pl.Series("x", [10, 9, 2])
@@ -156,14 +210,20 @@ def test_declared_types(kind, order):
 
 def test_text_declared_date():
     """ISO text declared date is ordered as days."""
-    values = encode_one(pl.Series("x", ["2026-02-01", "2026-01-31"]), types={"x": "date"}).columns["x"].domain
+    values = (
+        encode_one(pl.Series("x", ["2026-02-01", "2026-01-31"]), types={"x": "date"})
+        .columns["x"]
+        .domain
+    )
 
     assert values.values.to_list() == [dt.date(2026, 1, 31), dt.date(2026, 2, 1)]
     assert np.diff(values.positions).tolist() == [1.0]
 
 
 def test_a_tree_orders_the_leaves():
-    """The domain is all leaves of the tree, left to right, whether a row has them or not; numbers meet the tree as text."""
+    """The domain is all leaves of the tree, left to right, whether a row has them or not; numbers
+    meet the tree as text.
+    """
     tree = Tree.of_paths([["3", "odd", "*"], ["2", "even", "*"], ["1", "odd", "*"]])
     column = encode_one(pl.Series("x", [2, 1, 1]), hierarchies={"x": tree}).columns["x"]
 
@@ -193,14 +253,18 @@ def test_an_empty_table_is_refused():
 def test_an_undeclared_identifier_is_refused(role, values):
     """A near-unique column of text or whole numbers is refused in every published role."""
     frame = pl.DataFrame({"x": values, "q": [1, 2] * 50})
-    roles = {"quasi": ["q"]} | ({"quasi": ["q", "x"]} if role == "quasi" else {role: "x" if role == "sensitive" else ["x"]})
+    roles = {"quasi": ["q"]} | (
+        {"quasi": ["q", "x"]} if role == "quasi" else {role: "x" if role == "sensitive" else ["x"]}
+    )
 
     with pytest.raises(SchemaError, match="'x' looks like an identifier"):
         Microdata.encode(frame, Schema(**roles))
 
 
 def test_a_declared_type_vouches():
-    """A near-unique quasi-identifier is believed once its type is declared, and measurements always are."""
+    """A near-unique quasi-identifier is believed once its type is declared, and measurements always
+    are.
+    """
     assert encode_one(pl.Series("x", range(100)), types={"x": "numeric"}).rows == 100
     assert encode_one(pl.Series("x", range(100)).cast(pl.Float64) / 3).rows == 100
 
@@ -215,7 +279,9 @@ def test_a_person_twice_is_refused():
 
 def test_identifiers_do_not_get_past_the_door():
     """No identifier, and no dropped value, is anywhere in what encoding returns."""
-    frame = pl.DataFrame({"p": ["MARKER1", "MARKER2"], "q": [1, 2], "notes": ["MARKER3", "MARKER4"]})
+    frame = pl.DataFrame(
+        {"p": ["MARKER1", "MARKER2"], "q": [1, 2], "notes": ["MARKER3", "MARKER4"]}
+    )
     microdata = Microdata.encode(frame, Schema(identifier="p", quasi=["q"], drop=["notes"]), KEY)
 
     assert "MARKER" not in repr(microdata)
@@ -224,7 +290,9 @@ def test_identifiers_do_not_get_past_the_door():
 
 
 def test_taking_rows():
-    """Taken rows stand in the given order, over the same domains, with their persons and kept values."""
+    """Taken rows stand in the given order, over the same domains, with their persons and kept
+    values.
+    """
     frame = pl.DataFrame({"p": [1, 2, 3], "q": [10, 20, 30], "k": ["x", "y", "z"]})
     microdata = Microdata.encode(frame, Schema(identifier="p", quasi=["q"], keep=["k"]), KEY)
     taken = microdata.take(np.array([2, 0]))
@@ -236,10 +304,15 @@ def test_taking_rows():
 
 
 def test_strange_names_many_columns_many_values():
-    """Column names with quotes, emoji or SQL, sixty attributes and ten thousand sensitive values simply work."""
+    """Column names with quotes, emoji or SQL, sixty attributes and ten thousand sensitive values
+    simply work.
+    """
     rows = 20_000
     names = STRANGE_NAMES + [f"attribute {i}" for i in range(51)]
-    frame = pl.DataFrame({name: np.arange(rows) * (i + 1) % 97 for i, name in enumerate(names)} | {"s": [f"value {i % 10_000}" for i in range(rows)]})
+    frame = pl.DataFrame(
+        {name: np.arange(rows) * (i + 1) % 97 for i, name in enumerate(names)}
+        | {"s": [f"value {i % 10_000}" for i in range(rows)]}
+    )
     microdata = Microdata.encode(frame, Schema(quasi=names, sensitive="s"))
 
     assert len(microdata.sensitive.domain) == 10_000
@@ -251,7 +324,9 @@ SETS = Schema(quasi=["age"], sensitive="r", missing={"r": "value"}, types={"r": 
 
 
 def of_sets(values: pl.Series, schema: Schema = SETS) -> Microdata:
-    return Microdata.encode(pl.DataFrame({"age": [20 + i % 9 for i in range(len(values))], "r": values}), schema)
+    return Microdata.encode(
+        pl.DataFrame({"age": [20 + i % 9 for i in range(len(values))], "r": values}), schema
+    )
 
 
 @pytest.mark.parametrize(
@@ -263,7 +338,9 @@ def of_sets(values: pl.Series, schema: Schema = SETS) -> Microdata:
     ],
 )
 def test_a_set_is_a_value_of_its_domain(values):
-    """Lists and texts of one meaning have one code; the empty set is a value, the missing one another and the first; places are in the order of the texts."""
+    """Lists and texts of one meaning have one code; the empty set is a value, the missing one
+    another and the first; places are in the order of the texts.
+    """
     microdata = of_sets(values)
     domain = microdata.sensitive.domain
 
@@ -291,7 +368,9 @@ def test_a_missing_set_follows_the_schema():
 
 
 def test_different_sets_are_no_identifier():
-    """A hundred persons with a hundred sets are not refused; a hundred texts declared nothing are."""
+    """A hundred persons with a hundred sets are not refused; a hundred texts declared nothing
+    are.
+    """
     texts = pl.Series([f"a{i};b" for i in range(100)])
 
     assert of_sets(texts).rows == 100
@@ -305,7 +384,10 @@ def test_different_sets_are_no_identifier():
         ({"quasi": ["age", "r"]}, "declared quasi; only the sensitive"),
         ({"quasi": ["age"], "keep": ["r"]}, "declared keep; only the sensitive"),
         ({"quasi": ["age"], "identifier": "r"}, "declared identifier; only the sensitive"),
-        ({"quasi": ["age"], "sensitive": "r", "types": {"r": "categorical"}}, "holds lists, which are sets of values; declare it a set"),
+        (
+            {"quasi": ["age"], "sensitive": "r", "types": {"r": "categorical"}},
+            "holds lists, which are sets of values; declare it a set",
+        ),
         (
             {"quasi": ["age"], "sensitive": "r", "hierarchies": {"r": Prefix((1, 0))}},
             "holds lists, which are sets of values; declare it a set without a hierarchy",
@@ -323,6 +405,14 @@ def test_lists_are_sets_and_sensitive_or_nothing(roles, said):
 
 def test_a_promise_about_one_value_is_refused_for_sets():
     """The sentence names the column, what is asked, and what to use; single values pass."""
-    with pytest.raises(SchemaError, match="'r' holds sets of values, and m-invariance is about one value for each person; use global-guarantee"):
+    with pytest.raises(
+        SchemaError,
+        match=(
+            "'r' holds sets of values, and m-invariance is about one value for each person; use"
+            " global-guarantee"
+        ),
+    ):
         of_sets(pl.Series([["a"], []])).check_single_valued("m-invariance")
-    of_sets(pl.Series(["a", "b"]), Schema(quasi=["age"], sensitive="r")).check_single_valued("m-invariance")
+    of_sets(pl.Series(["a", "b"]), Schema(quasi=["age"], sensitive="r")).check_single_valued(
+        "m-invariance"
+    )

@@ -1,4 +1,6 @@
-"""Persons become keyed hashes: the same person always the same, two persons never, the key never shown."""
+"""Persons become keyed hashes: the same person always the same, two persons never, the key never
+shown.
+"""
 
 import polars as pl
 import pytest
@@ -11,7 +13,9 @@ from phalanx.errors import SourceError
 
 KEY = PersonKey(bytes(range(32)))
 
-identifiers = st.text(min_size=1, max_size=70).filter(lambda t: t == t.strip() and max(t) < "\ud800")
+identifiers = st.text(min_size=1, max_size=70).filter(
+    lambda t: t == t.strip() and max(t) < "\ud800"
+)
 
 
 @settings(max_examples=150, deadline=None)
@@ -19,7 +23,9 @@ identifiers = st.text(min_size=1, max_size=70).filter(lambda t: t == t.strip() a
 def test_agrees_with_the_slow_twin_on_texts(texts):
     """Many identifiers of many lengths at once hash as each one does alone, block by block."""
     values = pl.Series("id", texts, dtype=pl.String)
-    if (values != values.str.strip_chars()).any():  # Polars and Python disagree on a few blanks; those are refused, tested below
+    if (
+        values != values.str.strip_chars()
+    ).any():  # Polars and Python disagree on a few blanks; those are refused, tested below
         return
 
     assert [person_key(KEY.key, t) for t in texts] == KEY.hash(values).to_list()
@@ -36,7 +42,9 @@ def test_agrees_with_the_slow_twin_on_integers(numbers):
 
 @pytest.mark.parametrize("length", [1, 15, 16, 17, 31, 32, 33, 100])
 def test_block_edges(length):
-    """Texts that end just before, at and after a block's end agree with the twin, alone and beside shorter ones."""
+    """Texts that end just before, at and after a block's end agree with the twin, alone and beside
+    shorter ones.
+    """
     texts = ["x" * length, "y", "x" * (length + 1)]
 
     assert [person_key(KEY.key, t) for t in texts] == KEY.hash(pl.Series("id", texts)).to_list()
@@ -83,7 +91,9 @@ def test_another_key_gives_other_persons():
     ],
 )
 def test_refuses_what_names_nobody(values, said):
-    """A missing, empty, padded or fractional identifier is refused by column and count, never by value."""
+    """A missing, empty, padded or fractional identifier is refused by column and count, never by
+    value.
+    """
     with pytest.raises(SourceError, match=said):
         KEY.hash(values)
 
@@ -102,4 +112,7 @@ def test_categories_are_their_text():
     """A categorical identifier is the same person as its text."""
     ids = ["p1", "p2", "p1"]
 
-    assert KEY.hash(pl.Series("id", ids, dtype=pl.Categorical)).to_list() == KEY.hash(pl.Series("id", ids)).to_list()
+    assert (
+        KEY.hash(pl.Series("id", ids, dtype=pl.Categorical)).to_list()
+        == KEY.hash(pl.Series("id", ids)).to_list()
+    )

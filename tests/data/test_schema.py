@@ -11,7 +11,15 @@ def test_each_column_has_its_role():
     """The role of a column is what the schema says, and None for a stranger."""
     schema = Schema(identifier="p", quasi=["a", "b"], sensitive="s", keep=["k"], drop=["d"])
 
-    assert {c: schema.role(c) for c in "pabskdx"} == {"p": "identifier", "a": "quasi", "b": "quasi", "s": "sensitive", "k": "keep", "d": "drop", "x": None}
+    assert {c: schema.role(c) for c in "pabskdx"} == {
+        "p": "identifier",
+        "a": "quasi",
+        "b": "quasi",
+        "s": "sensitive",
+        "k": "keep",
+        "d": "drop",
+        "x": None,
+    }
     assert schema.columns == ("p", "a", "b", "s", "k", "d")
 
 
@@ -24,10 +32,27 @@ def test_each_column_has_its_role():
         ({"quasi": ["a"], "identifier": "b", "drop": ["b"]}, "both identifier and drop"),
         ({"quasi": ["age"], "types": {"agee": "numeric"}}, "did you mean 'age'"),
         ({"quasi": ["age"], "missing": {"x": "value"}}, "'missing' names the column 'x'"),
-        ({"quasi": ["age"], "hierarchies": {"x": Prefix((1, 0))}}, "'hierarchies' names the column 'x'"),
-        ({"quasi": ["a"], "types": {"a": "set"}}, "'a' is declared quasi and a set; only the sensitive attribute"),
-        ({"quasi": ["a"], "keep": ["b"], "types": {"b": "set"}}, "'b' is declared keep and a set; only the sensitive attribute"),
-        ({"quasi": ["a"], "sensitive": "s", "types": {"s": "set"}, "hierarchies": {"s": Prefix((1, 0))}}, "'s' is declared a set and has a hierarchy"),
+        (
+            {"quasi": ["age"], "hierarchies": {"x": Prefix((1, 0))}},
+            "'hierarchies' names the column 'x'",
+        ),
+        (
+            {"quasi": ["a"], "types": {"a": "set"}},
+            "'a' is declared quasi and a set; only the sensitive attribute",
+        ),
+        (
+            {"quasi": ["a"], "keep": ["b"], "types": {"b": "set"}},
+            "'b' is declared keep and a set; only the sensitive attribute",
+        ),
+        (
+            {
+                "quasi": ["a"],
+                "sensitive": "s",
+                "types": {"s": "set"},
+                "hierarchies": {"s": Prefix((1, 0))},
+            },
+            "'s' is declared a set and has a hierarchy",
+        ),
     ],
 )
 def test_refuses_contradictions(settings, said):

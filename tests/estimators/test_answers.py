@@ -1,4 +1,6 @@
-"""Answers: exact where everything is published, grouped as asked, honest about what is missing, and plain to read."""
+"""Answers: exact where everything is published, grouped as asked, honest about what is missing, and
+plain to read.
+"""
 
 import numpy as np
 import polars as pl
@@ -23,16 +25,30 @@ def anatomy():
 
 
 def test_what_is_published_as_it_is_is_exact(anatomy) -> None:
-    """A query of quasi-identifiers that a bucketized release shows has one answer: bounds, estimate and interval are the truth."""
+    """A query of quasi-identifiers that a bucketized release shows has one answer: bounds, estimate
+    and interval are the truth.
+    """
     found = anatomy.estimate("avg(pay) where age between 30 and 40 and job = 'office'")
     truth = answer(
-        Query("mean", "pay", All((Comparison("age", "below", (30,), negated=True), Comparison("age", "upto", (40,)), Comparison("job", "in", ("office",))))),
+        Query(
+            "mean",
+            "pay",
+            All(
+                (
+                    Comparison("age", "below", (30,), negated=True),
+                    Comparison("age", "upto", (40,)),
+                    Comparison("job", "in", ("office",)),
+                )
+            ),
+        ),
         TABLE,
     )
     assert found.low <= truth <= found.high and found.high - found.low < 1e-6
     assert found.estimate == pytest.approx(truth)
     counted = anatomy.estimate("count(*) where age < 30")
-    assert counted.low == counted.high == counted.estimate == TABLE.filter(pl.col("age") < 30).height
+    assert (
+        counted.low == counted.high == counted.estimate == TABLE.filter(pl.col("age") < 30).height
+    )
     assert counted.interval == (counted.low, counted.high)
 
 
@@ -40,7 +56,9 @@ def test_groups(anatomy, mondrian) -> None:
     """Grouped answers come for each value, and add up to the whole."""
     by = anatomy.estimate("count(*) where age < 40 group by ill")
     assert by.table["ill"].to_list() == ["cold", "flu", "gout", "rash"]
-    assert by.table["estimate"].sum() == pytest.approx(anatomy.estimate("count(*) where age < 40").estimate)
+    assert by.table["estimate"].sum() == pytest.approx(
+        anatomy.estimate("count(*) where age < 40").estimate
+    )
     both = mondrian.estimate("count(*) group by sex, job")
     assert both.table.height == 8 and both.table["estimate"].sum() == pytest.approx(240)
     with pytest.raises(px.PhalanxError, match="look at figures"):
@@ -80,11 +98,19 @@ def test_sets_are_refused() -> None:
 
 
 def test_suppression_leaves_no_upper_bound(tmp_path) -> None:
-    """Where the plan allows suppression there is no upper bound and no interval, unless the publisher says how many; the answer says why."""
-    table = TABLE.with_columns(ill=pl.when(pl.int_range(pl.len()) < 150).then(pl.lit("cold")).otherwise("ill"))
+    """Where the plan allows suppression there is no upper bound and no interval, unless the
+    publisher says how many; the answer says why.
+    """
+    table = TABLE.with_columns(
+        ill=pl.when(pl.int_range(pl.len()) < 150).then(pl.lit("cold")).otherwise("ill")
+    )
     release = px.Release.read(published(METHODS["m-invariance"], table, tmp_path).path)
     found = release.estimate("count(*) where age < 40")
-    assert found.high is None and found.interval is None and found.figures[0].published[1] <= release.rows
+    assert (
+        found.high is None
+        and found.interval is None
+        and found.figures[0].published[1] <= release.rows
+    )
     assert any("suppressed" in note for note in found.notes)
     absent = table.height - (release.rows - release.counterfeits)
     told = release.estimate("count(*) where age < 40", suppressed=absent)
@@ -95,7 +121,9 @@ def test_suppression_leaves_no_upper_bound(tmp_path) -> None:
 
 
 def test_a_sample_has_lower_bounds_only() -> None:
-    """Of safe sampling only that published rows are there is certain; the estimate is over the sampling rate."""
+    """Of safe sampling only that published rows are there is certain; the estimate is over the
+    sampling rate.
+    """
     release = px.publish(people(400), schema(), METHODS["safe-sampling"])
     found = release.estimate("count(*)")
     assert found.low == release.rows and found.high is None and found.interval is None
@@ -117,28 +145,46 @@ def test_points_and_intervals_are_possible(mondrian) -> None:
     rng = np.random.default_rng(1)
     for _ in range(30):
         low, high = sorted(rng.integers(15, 65, 2).tolist())
-        found = mondrian.estimate((pl.col("age") >= low) & (pl.col("age") <= high) & (pl.col("ill") == "flu"))
+        found = mondrian.estimate(
+            (pl.col("age") >= low) & (pl.col("age") <= high) & (pl.col("ill") == "flu")
+        )
         assert found.low <= found.interval[0] <= found.estimate <= found.interval[1] <= found.high
 
 
 def test_how_an_answer_looks(mondrian) -> None:
-    """One line in Python, a small card in a notebook, plain JSON; a name is not taken for markup."""
+    """One line in Python, a small card in a notebook, plain JSON; a name is not taken for
+    markup.
+    """
     found = mondrian.estimate("count(*) where ill = '<b>'")
-    assert repr(found) == "<Estimate of count(*) where ill = '<b>': 0 (model: 0 to 0), certainly 0 to 0>"
+    assert (
+        repr(found)
+        == "<Estimate of count(*) where ill = '<b>': 0 (model: 0 to 0), certainly 0 to 0>"
+    )
     assert "&lt;b&gt;" in found._repr_html_() and "(model)" in found._repr_html_()
     said = found.to_json()
     assert list(said) == ["query", "by", "level", "model", "figures", "notes"]
-    assert said["figures"][0] == {"low": 0, "high": 0, "published": [0, 0], "interval": [0.0, 0.0], "estimate": 0.0, "values": {}}
+    assert said["figures"][0] == {
+        "low": 0,
+        "high": 0,
+        "published": [0, 0],
+        "interval": [0.0, 0.0],
+        "estimate": 0.0,
+        "values": {},
+    }
 
 
 def test_a_series_answers_from_all_its_releases(tmp_path) -> None:
-    """A series gives an answer for each release, whose bounds are the release's own, and learns from all of them."""
+    """A series gives an answer for each release, whose bounds are the release's own, and learns
+    from all of them.
+    """
     series = px.Series("s", schema(), px.Mondrian(k=6), to=tmp_path / "out", report=False)
     tables = [people(120, seed=i, missing=False) for i in (1, 2)]
     releases = [series.publish(table) for table in tables]
     found = series.estimate("count(*) where age < 40 and sex = 'f'")
     alone = [release.estimate("count(*) where age < 40 and sex = 'f'") for release in releases]
-    assert [(e.low, e.figures[0].published) for e in found] == [(e.low, e.figures[0].published) for e in alone]
+    assert [(e.low, e.figures[0].published) for e in found] == [
+        (e.low, e.figures[0].published) for e in alone
+    ]
     assert any(e.estimate != other.estimate for e, other in zip(found, alone, strict=True))
     with pytest.raises(px.PhalanxError, match="has 3 numbers"):
         series.estimate("count(*)", suppressed=[0, 0, 0])

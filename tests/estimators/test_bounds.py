@@ -1,4 +1,6 @@
-"""Hard bounds hold, whatever is asked of whatever release; a twin that forgets what can be forgotten is caught."""
+"""Hard bounds hold, whatever is asked of whatever release; a twin that forgets what can be
+forgotten is caught.
+"""
 
 from dataclasses import replace
 
@@ -36,7 +38,11 @@ def queries(table, seed, times=QUERIES):
         of = None if i % 3 == 0 else str(rng.choice(["age", "pay"]))
         aggregate = "count" if of is None else ("sum", "mean")[i % 2]
         where = some_condition(rng, table)
-        yield Query(aggregate, of, where if of is None else All((where, Comparison(of, "missing", negated=True))))
+        yield Query(
+            aggregate,
+            of,
+            where if of is None else All((where, Comparison(of, "missing", negated=True))),
+        )
 
 
 def single_values(table):
@@ -47,10 +53,15 @@ def single_values(table):
 
 
 def outside(release, table, suppressed, asked=None):
-    """The queries whose truth is not within the bounds that the release gives; and how many bounds there were."""
+    """The queries whose truth is not within the bounds that the release gives; and how many bounds
+    there were.
+    """
     wrong, bounds = [], 0
     for query in asked or queries(table, 5):
-        truth, found = answer(query, table), asked_of(release, query, "", suppressed=suppressed).figures[0]
+        truth, found = (
+            answer(query, table),
+            asked_of(release, query, "", suppressed=suppressed).figures[0],
+        )
         bounds += (found.low is not None) + (found.high is not None)
         if truth is None:
             continue
@@ -63,7 +74,9 @@ def outside(release, table, suppressed, asked=None):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_truth_is_within_the_bounds(releases, name: str) -> None:
-    """Of every form and method, of counts, sums and means, of any condition: no truth lies outside of the bounds."""
+    """Of every form and method, of counts, sums and means, of any condition: no truth lies outside
+    of the bounds.
+    """
     release, table = releases(name)
     wrong, bounds = outside(release, table, None)
     assert wrong == []
@@ -72,18 +85,33 @@ def test_the_truth_is_within_the_bounds(releases, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["m-invariance", "global-guarantee"])
 def test_bounds_with_the_number_of_suppressed_rows(releases, name: str) -> None:
-    """Where the publisher says how many rows were suppressed, counts have upper bounds, which hold."""
+    """Where the publisher says how many rows were suppressed, counts have upper bounds, which
+    hold.
+    """
     release, table = releases(name)
-    wrong, bounds = outside(release, table, table.height - (release.manifest.rows - release.manifest.counterfeits))
+    wrong, bounds = outside(
+        release, table, table.height - (release.manifest.rows - release.manifest.counterfeits)
+    )
     assert wrong == []
     assert bounds > outside(release, table, None)[1]
 
 
 def skewed(tmp_path, **changes):
-    """A release by m-invariance with counterfeits: the second one of a series, in which half of the persons left."""
+    """A release by m-invariance with counterfeits: the second one of a series, in which half of the
+    persons left.
+    """
     table = people(120, seed=3, missing=False).with_row_index("at")
-    first, second = table.filter(pl.col("at") < 90).drop("at"), table.filter(pl.col("at") % 2 == 0).drop("at")
-    series = px.Series("s", schema(**changes), px.MInvariance(m=3, not_eligible="suppress"), to=tmp_path / "out", report=False)
+    first, second = (
+        table.filter(pl.col("at") < 90).drop("at"),
+        table.filter(pl.col("at") % 2 == 0).drop("at"),
+    )
+    series = px.Series(
+        "s",
+        schema(**changes),
+        px.MInvariance(m=3, not_eligible="suppress"),
+        to=tmp_path / "out",
+        report=False,
+    )
     series.publish(first)
     release = folder.Release.read(series.publish(second).path)
     return release, second
@@ -103,7 +131,9 @@ def test_counterfeits_are_accounted_for(counterfeited) -> None:
     assert wrong == [] and bounds > QUERIES / 2
 
 
-def test_whoever_forgets_counterfeits_is_caught(counterfeited, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_forgets_counterfeits_is_caught(
+    counterfeited, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The broken twin: bounds that take counterfeits for persons do not hold."""
     release, table = counterfeited
     right = module.view_of
@@ -113,12 +143,18 @@ def test_whoever_forgets_counterfeits_is_caught(counterfeited, monkeypatch: pyte
         return replace(view, counterfeits=np.zeros_like(view.counterfeits))
 
     monkeypatch.setattr(module, "view_of", forgetful)
-    assert outside(release, table, table.height - (release.manifest.rows - release.manifest.counterfeits))[0]
+    assert outside(
+        release, table, table.height - (release.manifest.rows - release.manifest.counterfeits)
+    )[0]
 
 
 def test_whoever_forgets_suppression_is_caught(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broken twin: bounds that take a release with suppressed rows for the whole table do not hold."""
-    table = people(120).with_columns(ill=pl.when(pl.int_range(pl.len()) < 70).then(pl.lit("cold")).otherwise("ill"))
+    """The broken twin: bounds that take a release with suppressed rows for the whole table do not
+    hold.
+    """
+    table = people(120).with_columns(
+        ill=pl.when(pl.int_range(pl.len()) < 70).then(pl.lit("cold")).otherwise("ill")
+    )
     release = published(METHODS["m-invariance"], table, tmp_path)
     assert release.manifest.rows < table.height
     assert outside(release, table, None)[0] == []
@@ -128,14 +164,21 @@ def test_whoever_forgets_suppression_is_caught(tmp_path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("name", ["widened", "coarse"])
-def test_whoever_believes_in_ends_is_caught(releases, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broken twin: ends that are nobody's in the group, taken for somebody's, give bounds that do not hold."""
+def test_whoever_believes_in_ends_is_caught(
+    releases, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broken twin: ends that are nobody's in the group, taken for somebody's, give bounds that
+    do not hold.
+    """
     release, table = releases(name)
     right = module.view_of
 
     def believing(of):
         view = right(of)
-        return replace(view, facets=tuple(replace(f, tight=np.ones(len(f.count), dtype=bool)) for f in view.facets))
+        return replace(
+            view,
+            facets=tuple(replace(f, tight=np.ones(len(f.count), dtype=bool)) for f in view.facets),
+        )
 
     assert outside(release, table, None, single_values(table))[0] == []
     monkeypatch.setattr(module, "view_of", believing)
@@ -143,22 +186,38 @@ def test_whoever_believes_in_ends_is_caught(releases, name: str, monkeypatch: py
 
 
 def test_whoever_closes_cells_is_caught(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broken twins: the last cell of a grid taken to end where it says, and a sample taken for the table, give bounds that do not hold."""
+    """The broken twins: the last cell of a grid taken to end where it says, and a sample taken for
+    the table, give bounds that do not hold.
+    """
     table = people(400).select("who", "age")
     method = replace(METHODS["safe-sampling"], scheme={"age": {"low": 25, "high": 55, "width": 10}})
-    release = published(method, table, tmp_path, px.Schema(identifier="who", quasi=["age"], missing="value"))
+    release = published(
+        method, table, tmp_path, px.Schema(identifier="who", quasi=["age"], missing="value")
+    )
     right = module.view_of
 
     def closed(of):
         view = right(of)
-        ends = {name: replace(e, unbounded=(e.unbounded[0] & False, e.unbounded[1] & False)) for name, e in view.facets[0].ends.items()}
+        ends = {
+            name: replace(e, unbounded=(e.unbounded[0] & False, e.unbounded[1] & False))
+            for name, e in view.facets[0].ends.items()
+        }
         return replace(view, facets=(replace(view.facets[0], ends=ends),))
 
     def pushed(of):
         view = right(of)
         return replace(view, unpublished=0)
 
-    last = [Query("count", None, All((Comparison("age", "below", (45,), negated=True), Comparison("age", "below", (55,))))), Query("count", None, All())]
+    last = [
+        Query(
+            "count",
+            None,
+            All(
+                (Comparison("age", "below", (45,), negated=True), Comparison("age", "below", (55,)))
+            ),
+        ),
+        Query("count", None, All()),
+    ]
     assert outside(release, table, None, last)[0] == []
     for broken in (closed, pushed):
         monkeypatch.setattr(module, "view_of", broken)
@@ -166,7 +225,9 @@ def test_whoever_closes_cells_is_caught(tmp_path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_cells_with_whole_ends_hold_fractions(tmp_path) -> None:
-    """Whole ends of a grid do not make whole numbers of what is between them: of a cell from 1 to 3, nobody knows who is at most 2."""
+    """Whole ends of a grid do not make whole numbers of what is between them: of a cell from 1 to
+    3, nobody knows who is at most 2.
+    """
     table = pl.DataFrame({"who": [f"p{i}" for i in range(200)], "pay": [2.5] * 200})
     method = replace(METHODS["safe-sampling"], scheme={"pay": {"low": 1, "high": 5, "width": 2}})
     release = published(method, table, tmp_path, px.Schema(identifier="who", quasi=["pay"]))
@@ -176,7 +237,9 @@ def test_cells_with_whole_ends_hold_fractions(tmp_path) -> None:
 
 
 def test_tight_ends_say_more_than_their_box() -> None:
-    """Somebody of a group stands at each end of a tight box: of the group from 20 to 40, one is 20 and one is 40, and at most all others are between."""
+    """Somebody of a group stands at each end of a tight box: of the group from 20 to 40, one is 20
+    and one is 40, and at most all others are between.
+    """
     table = pl.DataFrame({"age": [20, 25, 30, 40]})
     release = px.publish(table, px.Schema(quasi=["age"]), px.Mondrian(k=4))
 
@@ -189,5 +252,7 @@ def test_tight_ends_say_more_than_their_box() -> None:
     assert bounds(Comparison("age", "in", (41,))) == (0, 0)
     assert bounds(Comparison("age", "below", (40,))) == (1, 3)
     assert bounds(Comparison("age", "in", (20, 40))) == (2, 4)
-    total = asked_of(release, Query("sum", "age", Comparison("age", "missing", negated=True)), "").figures[0]
+    total = asked_of(
+        release, Query("sum", "age", Comparison("age", "missing", negated=True)), ""
+    ).figures[0]
     assert total.low is not None and total.high is not None and total.low <= 115 <= total.high

@@ -1,4 +1,6 @@
-"""Drawn tables: in the original's columns, within what was published, without rows that cannot be; and Rubin's rules."""
+"""Drawn tables: in the original's columns, within what was published, without rows that cannot be;
+and Rubin's rules.
+"""
 
 import json
 
@@ -22,7 +24,11 @@ def drawn(tmp_path_factory):
 
     def of(name):
         if name not in made:
-            release = published(METHODS[name], people(400) if name == "safe-sampling" else TABLE, tmp_path_factory.mktemp(name))
+            release = published(
+                METHODS[name],
+                people(400) if name == "safe-sampling" else TABLE,
+                tmp_path_factory.mktemp(name),
+            )
             made[name] = release, draw(release, 3, seed=1)
         return made[name]
 
@@ -31,27 +37,35 @@ def drawn(tmp_path_factory):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_tables_in_the_original_schema(drawn, name: str) -> None:
-    """A drawn table has the columns and types of the original and a row for each row that is somebody's."""
+    """A drawn table has the columns and types of the original and a row for each row that is
+    somebody's.
+    """
     release, tables = drawn(name)
     for table in tables:
         original = TABLE.drop("who")
         assert table.columns == original.columns
         # a grid does not say whether its numbers were whole
-        assert [pl.Float64 if name == "safe-sampling" and d.is_numeric() else d for d in original.dtypes] == table.dtypes
+        assert [
+            pl.Float64 if name == "safe-sampling" and d.is_numeric() else d for d in original.dtypes
+        ] == table.dtypes
         assert table.height == release.manifest.rows - release.manifest.counterfeits
     assert not tables[0].equals(tables[1])
 
 
 @pytest.mark.parametrize("name", ["anatomy", "slicing"])
 def test_what_is_published_is_kept(drawn, name: str) -> None:
-    """Of forms with exact values each attribute is drawn as it was published: only what stands beside what is a guess."""
+    """Of forms with exact values each attribute is drawn as it was published: only what stands
+    beside what is a guess.
+    """
     _, tables = drawn(name)
     for column in TABLE.columns[1:]:
         assert tables[0][column].sort().to_list() == TABLE[column].sort().to_list()
 
 
 def test_a_drawn_table_fits_the_release(drawn) -> None:
-    """Every draw is a table that the release leaves possible: no query of a draw lies outside of the hard bounds."""
+    """Every draw is a table that the release leaves possible: no query of a draw lies outside of
+    the hard bounds.
+    """
     from estimators.test_bounds import outside
     from phalanx.estimators.answering import answer
     from phalanx.estimators.conditions import Query
@@ -88,12 +102,18 @@ def test_the_kind_of_frame_that_came_in() -> None:
     """A release that came of pandas is drawn as pandas; a seed draws the same again."""
     made = px.publish(TABLE.to_pandas(), schema(), px.Mondrian(k=4))
     one, other = made.draw(2, seed=4)
-    assert type(one).__module__.startswith("pandas") and len(one) == TABLE.height and not one.equals(other)
+    assert (
+        type(one).__module__.startswith("pandas")
+        and len(one) == TABLE.height
+        and not one.equals(other)
+    )
     assert made.draw(1, seed=4)[0].equals(one)
 
 
 def test_rubins_rules() -> None:
-    """Within, between, their sum and the degrees of freedom, by the book; tables that agree leave the within variance alone."""
+    """Within, between, their sum and the degrees of freedom, by the book; tables that agree leave
+    the within variance alone.
+    """
     found = px.pool([1.0, 2.0, 3.0, 6.0], [0.5, 0.6, 0.7, 0.8])
     assert (found.estimate, found.within, found.tables) == (3.0, pytest.approx(0.65), 4)
     assert found.between == pytest.approx(14 / 3)
@@ -102,7 +122,10 @@ def test_rubins_rules() -> None:
     half = student.ppf(0.975, found.freedom) * np.sqrt(found.variance)
     assert found.interval == (pytest.approx(3 - half), pytest.approx(3 + half))
     same = px.pool([2.0, 2.0], [4.0, 4.0])
-    assert same.interval == (pytest.approx(2 - 1.959964 * 2), pytest.approx(2 + 1.959964 * 2)) and json.dumps(same.to_json())
+    assert same.interval == (
+        pytest.approx(2 - 1.959964 * 2),
+        pytest.approx(2 + 1.959964 * 2),
+    ) and json.dumps(same.to_json())
 
 
 @pytest.mark.parametrize("freedom", [1, 1.7, 3, 12.5, 200, 1e5])
@@ -112,7 +135,15 @@ def test_quantiles_of_t(p: float, freedom: float) -> None:
     assert _quantile(p, freedom) == pytest.approx(student.ppf(p, freedom), rel=1e-8)
 
 
-@pytest.mark.parametrize("given", [([1.0], [1.0]), ([1.0, 2.0], [1.0]), ([1.0, float("nan")], [1.0, 1.0]), ([1.0, 2.0], [1.0, -1.0])])
+@pytest.mark.parametrize(
+    "given",
+    [
+        ([1.0], [1.0]),
+        ([1.0, 2.0], [1.0]),
+        ([1.0, float("nan")], [1.0, 1.0]),
+        ([1.0, 2.0], [1.0, -1.0]),
+    ],
+)
 def test_what_cannot_be_pooled(given) -> None:
     """One table, unequal lists, missing and negative variances are refused."""
     with pytest.raises(px.PhalanxError, match="two or more"):

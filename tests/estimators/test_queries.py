@@ -1,4 +1,6 @@
-"""Queries are read as SQL and Polars mean them, and what no release can answer is refused in a sentence."""
+"""Queries are read as SQL and Polars mean them, and what no release can answer is refused in a
+sentence.
+"""
 
 import datetime as dt
 from unittest.mock import patch
@@ -20,20 +22,56 @@ C = Comparison
         ("count(*)", Query("count", None, All())),
         ("count(*) where sex = 'F'", Query("count", None, C("sex", "in", ("F",)))),
         ("COUNT(*) WHERE 30 <= age", Query("count", None, C("age", "below", (30,), negated=True))),
-        ("count(*) where age between -1 and 4.5", Query("count", None, All((C("age", "below", (-1,), negated=True), C("age", "upto", (4.5,)))))),
+        (
+            "count(*) where age between -1 and 4.5",
+            Query(
+                "count",
+                None,
+                All((C("age", "below", (-1,), negated=True), C("age", "upto", (4.5,)))),
+            ),
+        ),
         (
             "count(*) where not (a < 3 or b in ('x', 'y'))",
-            Query("count", None, All((C("a", "below", (3,), negated=True), C("b", "in", ("x", "y"), negated=True)))),
+            Query(
+                "count",
+                None,
+                All((C("a", "below", (3,), negated=True), C("b", "in", ("x", "y"), negated=True))),
+            ),
         ),
-        ("count(*) where a is null or zip like '47%'", Query("count", None, Either((C("a", "missing"), C("zip", "prefix", ("47",)))))),
+        (
+            "count(*) where a is null or zip like '47%'",
+            Query("count", None, Either((C("a", "missing"), C("zip", "prefix", ("47",))))),
+        ),
         ("count(income)", Query("count", None, C("income", "missing", negated=True))),
-        ("avg(x) group by sex, a", Query("mean", "x", C("x", "missing", negated=True), ("sex", "a"))),
-        ("select sex, sum(x) from release group by sex;", Query("sum", "x", C("x", "missing", negated=True), ("sex",))),
-        ("mean(x) where married", Query("mean", "x", All((C("married", "in", (True,)), C("x", "missing", negated=True))))),
-        ("count(*) where day >= date '2020-01-31'", Query("count", None, C("day", "below", ("2020-01-31",), negated=True))),
+        (
+            "avg(x) group by sex, a",
+            Query("mean", "x", C("x", "missing", negated=True), ("sex", "a")),
+        ),
+        (
+            "select sex, sum(x) from release group by sex;",
+            Query("sum", "x", C("x", "missing", negated=True), ("sex",)),
+        ),
+        (
+            "mean(x) where married",
+            Query("mean", "x", All((C("married", "in", (True,)), C("x", "missing", negated=True)))),
+        ),
+        (
+            "count(*) where day >= date '2020-01-31'",
+            Query("count", None, C("day", "below", ("2020-01-31",), negated=True)),
+        ),
         (
             "count(*) where a and b and (c or d)",
-            Query("count", None, All((C("a", "in", (True,)), C("b", "in", (True,)), Either((C("c", "in", (True,)), C("d", "in", (True,))))))),
+            Query(
+                "count",
+                None,
+                All(
+                    (
+                        C("a", "in", (True,)),
+                        C("b", "in", (True,)),
+                        Either((C("c", "in", (True,)), C("d", "in", (True,)))),
+                    )
+                ),
+            ),
         ),
     ],
 )
@@ -72,7 +110,10 @@ def test_what_cannot_be_asked_is_refused(text: str, why: str) -> None:
 
 def test_the_extra_is_named() -> None:
     """Without sqlglot the error says what to install."""
-    with patch("phalanx.errors.find_spec", return_value=None), pytest.raises(ExtraError, match=r"phalanx\[estimate\]"):
+    with (
+        patch("phalanx.errors.find_spec", return_value=None),
+        pytest.raises(ExtraError, match=r"phalanx\[estimate\]"),
+    ):
         read_query("count(*)")
 
 
@@ -84,7 +125,10 @@ a, b = pl.col("a"), pl.col("b")
     [
         (pl.len(), "count(*)"),
         (pl.len().filter(a > 3), "count(*) where a > 3"),
-        ((a == "F") & ~b.is_in([1, 2]) | b.is_null(), "count(*) where a = 'F' and b not in (1, 2) or b is null"),
+        (
+            (a == "F") & ~b.is_in([1, 2]) | b.is_null(),
+            "count(*) where a = 'F' and b not in (1, 2) or b is null",
+        ),
         (a.filter(b.is_between(1, 2)).mean(), "avg(a) where b between 1 and 2"),
         (a.sum(), "sum(a)"),
         (a.str.starts_with("47").alias("x"), "count(*) where a like '47%'"),
@@ -99,10 +143,23 @@ def test_expressions_are_read(expression: pl.Expr, text: str) -> None:
 
 def test_dates_of_expressions() -> None:
     """A date is a constant like any other."""
-    assert read_expression(a < dt.date(2020, 1, 31)).where == C("a", "below", (dt.date(2020, 1, 31),))
+    assert read_expression(a < dt.date(2020, 1, 31)).where == C(
+        "a", "below", (dt.date(2020, 1, 31),)
+    )
 
 
-@pytest.mark.parametrize("expression", [a > b, a.std(), a + 1 > 2, a.str.to_uppercase() == "X", a.sum().over("b"), pl.lit(1), a.filter(b > 1)])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        a > b,
+        a.std(),
+        a + 1 > 2,
+        a.str.to_uppercase() == "X",
+        a.sum().over("b"),
+        pl.lit(1),
+        a.filter(b > 1),
+    ],
+)
 def test_expressions_that_cannot_be_asked(expression: pl.Expr) -> None:
     """What no release can answer is refused, and not answered as something else."""
     with pytest.raises(ReleaseError):

@@ -1,4 +1,6 @@
-"""The experiments run from beginning to end on small made-up tables in the shape of the real ones, which need not be there."""
+"""The experiments run from beginning to end on small made-up tables in the shape of the real ones,
+which need not be there.
+"""
 
 import importlib.util
 import sys
@@ -16,7 +18,9 @@ from support.scripts import EXPERIMENTS, run_script
 @pytest.fixture(scope="module")
 def common():
     """The module that the scripts share."""
-    spec = importlib.util.spec_from_file_location("m_invariance_series", EXPERIMENTS / "m_invariance" / "series.py")
+    spec = importlib.util.spec_from_file_location(
+        "m_invariance_series", EXPERIMENTS / "m_invariance" / "series.py"
+    )
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up by name
     spec.loader.exec_module(module)
@@ -51,7 +55,9 @@ def admissions(rows):
     }
     patient = rng.integers(0, rows // 2, rows)
     usual = rng.integers(0, len(codes), rows // 2)
-    code = np.array(list(codes))[np.where(rng.random(rows) < 0.1, rng.integers(0, len(codes), rows), usual[patient])]
+    code = np.array(list(codes))[
+        np.where(rng.random(rows) < 0.1, rng.integers(0, len(codes), rows), usual[patient])
+    ]
     decade = rng.integers(0, 10, rows)
     return pl.DataFrame(
         {
@@ -70,15 +76,35 @@ def admissions(rows):
 
 def table_after(text, heading):
     """The cells of the first Markdown table after a line."""
-    block = next(block for block in text[text.index(heading) :].split("\n\n") if block.startswith("|"))
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]]
+    block = next(
+        block for block in text[text.index(heading) :].split("\n\n") if block.startswith("|")
+    )
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]
+    ]
 
 
 def test_the_series_of_the_paper_exposes_nobody_and_mondrian_somebody(tmp_path):
-    """A line per release with all its rows; no tuple vulnerable under m-invariance, some under Mondrian."""
+    """A line per release with all its rows; no tuple vulnerable under m-invariance, some under
+    Mondrian.
+    """
     census(1200).write_parquet(tmp_path / "acs2018_occsal.parquet")
 
-    ran = run_script("m_invariance/acs.py", "--first", 600, "--replaced", 100, "--releases", 5, "--m", 4, "--sensitive", "income50", "--quick", data=tmp_path)
+    ran = run_script(
+        "m_invariance/acs.py",
+        "--first",
+        600,
+        "--replaced",
+        100,
+        "--releases",
+        5,
+        "--m",
+        4,
+        "--sensitive",
+        "income50",
+        "--quick",
+        data=tmp_path,
+    )
 
     assert ran.returncode == 0, ran.stderr
     releases = table_after(ran.stdout, "m = 4")
@@ -90,14 +116,19 @@ def test_the_series_of_the_paper_exposes_nobody_and_mondrian_somebody(tmp_path):
 
 
 def test_the_hospital_series_exposes_nobody_who_is_remembered(tmp_path):
-    """Three ways of publishing; remembering exposes nobody, by box or by group, and holds changed values back."""
+    """Three ways of publishing; remembering exposes nobody, by box or by group, and holds changed
+    values back.
+    """
     admissions(1500).write_parquet(tmp_path / "diabetes130.parquet")
 
     ran = run_script("m_invariance/diabetes.py", data=tmp_path)
 
     assert ran.returncode == 0, ran.stderr
     for heading in ("Sensitive: chapter", "Sensitive: block"):
-        ways = {row[0]: list(map(int, row[1:])) for row in table_after(ran.stdout[ran.stdout.index(heading) :], "All three")}
+        ways = {
+            row[0]: list(map(int, row[1:]))
+            for row in table_after(ran.stdout[ran.stdout.index(heading) :], "All three")
+        }
         patients, _, suppressed_rows, by_box, by_group = ways["m-invariance, remembering"]
         assert patients > 500
         assert suppressed_rows > 0
@@ -106,10 +137,25 @@ def test_the_hospital_series_exposes_nobody_who_is_remembered(tmp_path):
 
 
 def test_never_filling_is_measured_beside_the_papers_filling(tmp_path):
-    """A line per release for both ways, none with counterfeits in the first; never filling needs more; the adversary is played on both."""
+    """A line per release for both ways, none with counterfeits in the first; never filling needs
+    more; the adversary is played on both.
+    """
     census(1200).write_parquet(tmp_path / "acs2018_occsal.parquet")
 
-    ran = run_script("m_invariance/balancing.py", "--series", "acs", "--first", 600, "--replaced", 100, "--releases", 5, "--m", 4, data=tmp_path)
+    ran = run_script(
+        "m_invariance/balancing.py",
+        "--series",
+        "acs",
+        "--first",
+        600,
+        "--replaced",
+        100,
+        "--releases",
+        5,
+        "--m",
+        4,
+        data=tmp_path,
+    )
 
     assert ran.returncode == 0, ran.stderr
     releases = table_after(ran.stdout, "acs, occupation50")
@@ -122,13 +168,22 @@ def test_never_filling_is_measured_beside_the_papers_filling(tmp_path):
 
 
 def test_ways_to_enter_stand_above_the_floor(tmp_path):
-    """By counts alone: every way leaves counterfeits, and none fewer than if every value stood in one signature."""
+    """By counts alone: every way leaves counterfeits, and none fewer than if every value stood in
+    one signature.
+    """
     census(1200).write_parquet(tmp_path / "acs2018_occsal.parquet")
     few = ["--first", 600, "--replaced", 100, "--releases", 5, "--m", 4, "--seeds", 2]
     ran = run_script("m_invariance/entering.py", *few, data=tmp_path)
     assert ran.returncode == 0, ran.stderr
     rows = table_after(ran.stdout, "Release 5")
-    assert [row[0] for row in rows] == ["largest first", "in proportion", "fewest left over", "least spread", "half of each", "floor"]
+    assert [row[0] for row in rows] == [
+        "largest first",
+        "in proportion",
+        "fewest left over",
+        "least spread",
+        "half of each",
+        "floor",
+    ]
     assert all(int(row[1]) >= int(rows[-1][1]) > 0 for row in rows)
 
 
@@ -142,7 +197,9 @@ def test_without_the_data_one_sentence_says_what_to_set(script):
 
 
 def test_a_series_replaces_rows_for_good(common):
-    """Every release has as many rows; so many leave, so many arrive, and nobody returns; a pool that is too small is refused."""
+    """Every release has as many rows; so many leave, so many arrive, and nobody returns; a pool
+    that is too small is refused.
+    """
     pool = pl.DataFrame({"row_id": np.arange(100)})
     tables = [set(t["row_id"].to_list()) for t in common.replaced(pool, 60, 10, 5, seed=1)]
     assert [len(t) for t in tables] == [60] * 5
@@ -154,10 +211,18 @@ def test_a_series_replaces_rows_for_good(common):
 
 
 def test_a_query_for_everything_is_answered_exactly(common, tmp_path):
-    """At theta = 1 every range is the whole domain, and the estimate counts the real rows, no counterfeit; below it errs."""
+    """At theta = 1 every range is the whole domain, and the estimate counts the real rows, no
+    counterfeit; below it errs.
+    """
     schema = Schema(identifier="row_id", quasi=["age", "sex"], sensitive="income50")
-    tables = [t.select("row_id", "age", "sex", "income50") for t in common.replaced(census(700), 400, 50, 4, seed=3)]
+    tables = [
+        t.select("row_id", "age", "sex", "income50")
+        for t in common.replaced(census(700), 400, 50, 4, seed=3)
+    ]
     run = common.publish(tables, name="s", schema=schema, method=MInvariance(m=4), to=tmp_path)
     microdata = run.microdata(tables[-1], schema)
-    error = {theta: common.workload_error(run.releases[-1], microdata, theta=theta, queries=20, seed=1) for theta in (0.05, 1.0)}
+    error = {
+        theta: common.workload_error(run.releases[-1], microdata, theta=theta, queries=20, seed=1)
+        for theta in (0.05, 1.0)
+    }
     assert error[1.0] < 1e-12 < error[0.05]

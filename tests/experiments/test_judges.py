@@ -1,4 +1,6 @@
-"""The outside judges agree with our adversaries, where their environment is there: Anonymeter and anonypyx on the releases that ours attack."""
+"""The outside judges agree with our adversaries, where their environment is there: Anonymeter and
+anonypyx on the releases that ours attack.
+"""
 
 import os
 import subprocess
@@ -18,7 +20,9 @@ def share(cell):
 
 
 def apart(one, other):
-    """Whether two shares differ by more than two and a half times what their 95 % intervals allow: of equal ones fewer than one pair in 100,000 does."""
+    """Whether two shares differ by more than two and a half times what their 95 % intervals allow:
+    of equal ones fewer than one pair in 100,000 does.
+    """
     (a, *first), (b, *second) = share(one), share(other)
     return abs(a - b) > 2.5 * (first[1] - first[0] + second[1] - second[0]) / 2
 
@@ -28,16 +32,28 @@ def tables():
     """What the experiment prints of few persons."""
     if not (ENVIRONMENT / "installed").is_file():
         pytest.skip(
-            f"anonymeter and anonypyx are not installed in {ENVIRONMENT}: `make judges` installs them there, or PHALANX_JUDGES names another environment"
+            f"anonymeter and anonypyx are not installed in {ENVIRONMENT}: `make judges` installs"
+            " them there, or PHALANX_JUDGES names another environment"
         )
-    ran = run_script("judges/judges.py", "--environment", ENVIRONMENT, "--persons", 800, "--targets", 40, data=None)
+    ran = run_script(
+        "judges/judges.py",
+        "--environment",
+        ENVIRONMENT,
+        "--persons",
+        800,
+        "--targets",
+        40,
+        data=None,
+    )
     assert ran.returncode == 0, ran.stderr
     return list(tables_of(ran.stdout).values())
 
 
 @pytest.mark.slow
 def test_candidate_sets_are_the_same(tables):
-    """Every target is left the same values by both, and as many by the adversary of the command line."""
+    """Every target is left the same values by both, and as many by the adversary of the command
+    line.
+    """
     for _, targets, same, as_many, ours, theirs in tables[0]:
         assert targets == same == as_many == "40"
         assert ours == theirs
@@ -45,7 +61,9 @@ def test_candidate_sets_are_the_same(tables):
 
 @pytest.mark.slow
 def test_rates_are_comparable(tables):
-    """What Anonymeter infers is what the posterior adversary draws, unlike what it guesses; and by its count our predicates hold for rows of this table alone."""
+    """What Anonymeter infers is what the posterior adversary draws, unlike what it guesses; and by
+    its count our predicates hold for rows of this table alone.
+    """
     _, out, inferred = tables
     assert not [row for row in inferred if apart(row[1], row[2])]
     assert apart(inferred[0][1], inferred[0][4])
@@ -61,4 +79,11 @@ def test_no_environment_is_said(tmp_path, monkeypatch):
     assert ran.returncode == 1
     assert ran.stderr.startswith("the judges could not be installed: ")
     assert not (tmp_path / "none" / "installed").exists()
-    assert subprocess.run([tmp_path / "none" / "bin" / "python", "-c", "import anonymeter"], capture_output=True, check=False).returncode == 1
+    assert (
+        subprocess.run(
+            [tmp_path / "none" / "bin" / "python", "-c", "import anonymeter"],
+            capture_output=True,
+            check=False,
+        ).returncode
+        == 1
+    )

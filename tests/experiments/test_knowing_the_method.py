@@ -1,4 +1,6 @@
-"""The experiments about whoever knows the method run from beginning to end on small made-up tables, and without data tell what to set."""
+"""The experiments about whoever knows the method run from beginning to end on small made-up tables,
+and without data tell what to set.
+"""
 
 import numpy as np
 import polars as pl
@@ -13,10 +15,21 @@ N = 600
 def data(tmp_path_factory):
     """Made-up tables in the shape of Adult and of the hospital series."""
     folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(1)
-    words = lambda name, q: pl.Series([f"{name} {i}" for i in range(q)]).gather(rng.integers(0, q, N))  # noqa: E731
+    words = lambda name, q: pl.Series([f"{name} {i}" for i in range(q)]).gather(  # noqa: E731
+        rng.integers(0, q, N)
+    )
     adult = {"age": rng.integers(17, 90, N).astype(np.int16), "complete": rng.random(N) < 0.9}
-    counts = {"workclass": 4, "education": 6, "marital_status": 4, "race": 3, "sex": 2, "occupation": 9}
-    pl.DataFrame(adult | {name: words(name, q) for name, q in counts.items()}).write_parquet(folder / "adult.parquet")
+    counts = {
+        "workclass": 4,
+        "education": 6,
+        "marital_status": 4,
+        "race": 3,
+        "sex": 2,
+        "occupation": 9,
+    }
+    pl.DataFrame(adult | {name: words(name, q) for name, q in counts.items()}).write_parquet(
+        folder / "adult.parquet"
+    )
     encounters = {
         "release": np.sort(rng.integers(1, 4, N)),
         "patient_nbr": rng.integers(0, 400, N),
@@ -25,13 +38,19 @@ def data(tmp_path_factory):
         "race": pl.Series(["Asian", None, "Other"]).gather(rng.integers(0, 3, N)),
         "time_in_hospital": rng.integers(1, 15, N),
         "num_lab_procedures": rng.integers(1, 99, N),
-        "diag_1": np.where(rng.random(N) < 0.2, np.char.add("R", rng.integers(0, 40, N).astype(str)), np.char.add("C", rng.integers(0, 4, N).astype(str))),
+        "diag_1": np.where(
+            rng.random(N) < 0.2,
+            np.char.add("R", rng.integers(0, 40, N).astype(str)),
+            np.char.add("C", rng.integers(0, 4, N).astype(str)),
+        ),
     }
     pl.DataFrame(encounters).write_parquet(folder / "diabetes130.parquet")
     return folder
 
 
-@pytest.mark.parametrize(("script", "name"), [("minimality.py", "adult.parquet"), ("growth.py", "diabetes130.parquet")])
+@pytest.mark.parametrize(
+    ("script", "name"), [("minimality.py", "adult.parquet"), ("growth.py", "diabetes130.parquet")]
+)
 def test_without_data_it_says_what_to_set(script, name):
     """A script that finds no data says in one sentence what to set."""
     chosen = ["--table", "adult"] if script == "minimality.py" else ["--series", "diabetes130"]
@@ -41,8 +60,12 @@ def test_without_data_it_says_what_to_set(script, name):
 
 
 def test_minimality(data):
-    """Every method that can publish the table has a row, and where l is small somebody is above the bound; the cuts of slicing are those of Mondrian."""
-    ran = run_script("knowing_the_method/minimality.py", "--table", "adult", "--effort", 300, data=data)
+    """Every method that can publish the table has a row, and where l is small somebody is above the
+    bound; the cuts of slicing are those of Mondrian.
+    """
+    ran = run_script(
+        "knowing_the_method/minimality.py", "--table", "adult", "--effort", 300, data=data
+    )
     assert ran.returncode == 0, ran.stderr
     ((heading, rows),) = tables_of(ran.stdout).items()
     assert heading.startswith("### adult")
@@ -53,9 +76,15 @@ def test_minimality(data):
 
 
 def test_growth(data):
-    """Every strategy has a row; groups are named more often than by chance, and no share is above 100 per cent."""
-    ran = run_script("knowing_the_method/growth.py", "--series", "diabetes130", "--releases", 3, data=data)
+    """Every strategy has a row; groups are named more often than by chance, and no share is above
+    100 per cent.
+    """
+    ran = run_script(
+        "knowing_the_method/growth.py", "--series", "diabetes130", "--releases", 3, data=data
+    )
     assert ran.returncode == 0, ran.stderr
     ((_, rows),) = tables_of(ran.stdout).items()
     assert [row[0] for row in rows] == ["adaptive", "geometric", "constant-ratio"]
-    assert all(float(row[2].split()[0]) > float(row[4]) and float(row[2].split()[0]) <= 100 for row in rows)
+    assert all(
+        float(row[2].split()[0]) > float(row[4]) and float(row[2].split()[0]) <= 100 for row in rows
+    )

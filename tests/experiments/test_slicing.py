@@ -1,4 +1,6 @@
-"""The experiments of slicing run from beginning to end on a small made-up table in the shape of the real one, which need not be there."""
+"""The experiments of slicing run from beginning to end on a small made-up table in the shape of the
+real one, which need not be there.
+"""
 
 import numpy as np
 import polars as pl
@@ -9,7 +11,9 @@ from support.scripts import run_script, tables_of
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Like Adult: more rows of some combinations than of others, and an occupation that goes with sex."""
+    """Like Adult: more rows of some combinations than of others, and an occupation that goes with
+    sex.
+    """
     rng = np.random.default_rng(2)
     n = 1500
     sex = rng.choice(["Female", "Male"], n, p=[0.4, 0.6])
@@ -27,39 +31,66 @@ def data(tmp_path_factory):
 
 
 def test_columns(data):
-    """Both cuts of the table are partitioned, sex stands first among what is closest to occupation, and every attribute is in one column."""
+    """Both cuts of the table are partitioned, sex stands first among what is closest to occupation,
+    and every attribute is in one column.
+    """
     ran = run_script("slicing/columns.py", data=data)
     assert ran.returncode == 0, ran.stderr
     found = tables_of(ran.stdout)
     assert len(found) == 4
-    assert all(row[1].startswith("sex ") for heading, rows in found.items() if "closest" in heading for row in rows)
-    assert all(row[2].count("occupation") == 1 for heading, rows in found.items() if "columns" in heading for row in rows)
+    assert all(
+        row[1].startswith("sex ")
+        for heading, rows in found.items()
+        if "closest" in heading
+        for row in rows
+    )
+    assert all(
+        row[2].count("occupation") == 1
+        for heading, rows in found.items()
+        if "columns" in heading
+        for row in rows
+    )
 
 
 def test_cuts(data):
-    """The exact check makes no fewer buckets than the local one, and as many where cuts are strict, of which a tuple matches one."""
+    """The exact check makes no fewer buckets than the local one, and as many where cuts are strict,
+    of which a tuple matches one.
+    """
     ran = run_script("slicing/cuts.py", data=data)
     assert ran.returncode == 0, ran.stderr
     for rows in tables_of(ran.stdout).values():
         buckets = {(row[0], row[1]): int(row[2]) for row in rows}
         assert rows
         assert all(row[5].startswith("1.00, 1") for row in rows if row[1].startswith("strict"))
-        assert all(number == buckets[l, "strict / local"] for (l, way), number in buckets.items() if way == "strict / exact")
+        assert all(
+            number == buckets[l, "strict / local"]
+            for (l, way), number in buckets.items()
+            if way == "strict / exact"
+        )
 
 
 def test_membership(data):
-    """Groupings stand side by side, of which boxes say nothing by number; fake tuples are counted for every p and both numbers of columns."""
+    """Groupings stand side by side, of which boxes say nothing by number; fake tuples are counted
+    for every p and both numbers of columns.
+    """
     ran = run_script("slicing/membership.py", "--size", 50, "--queries", 50, data=data)
     assert ran.returncode == 0, ran.stderr
     beside, *others = tables_of(ran.stdout).values()
-    assert [row[1] for row in beside] == ["random", *["strict", "relaxed", "membership"] * 2, "strict", "relaxed"]
+    assert [row[1] for row in beside] == [
+        "random",
+        *["strict", "relaxed", "membership"] * 2,
+        "strict",
+        "relaxed",
+    ]
     assert all(float(row[3].split()[0]) == 0.5 for row in beside if row[1] == "strict")
     assert all(0.4 < float(row[4].split()[0]) < 0.95 for row in beside)
     assert [len(rows) for rows in others] == [8, 8]
 
 
 def test_the_goal_of_membership(data):
-    """Random buckets, boxes and the grouping stand side by side for the tables that are there; on the one like German credit the goal is held."""
+    """Random buckets, boxes and the grouping stand side by side for the tables that are there; on
+    the one like German credit the goal is held.
+    """
     ran = run_script("slicing/membership.py", "--goal", data=data)
     assert ran.returncode == 0, ran.stderr
     (rows,) = tables_of(ran.stdout).values()
@@ -68,11 +99,17 @@ def test_the_goal_of_membership(data):
 
 
 def test_further_tables_of_membership(data):
-    """Adult with all attributes and the health panel need no further file; whoever goes by counts alone stands beside both adversaries."""
+    """Adult with all attributes and the health panel need no further file; whoever goes by counts
+    alone stands beside both adversaries.
+    """
     ran = run_script("slicing/membership.py", "--others", data=data)
     assert ran.returncode == 0, ran.stderr
     (rows,) = tables_of(ran.stdout).values()
-    assert [row[0] for row in rows] == ["Adult, OCC-15", "health panel", "health panel without income"]
+    assert [row[0] for row in rows] == [
+        "Adult, OCC-15",
+        "health panel",
+        "health panel without income",
+    ]
     assert rows[2][7].startswith("missed by")
 
 
@@ -85,7 +122,10 @@ def test_readings(data):
     assert all(cell.startswith("0, ") for row in rows for cell in row[3:6])
 
 
-@pytest.mark.parametrize("script", ["columns.py", "cuts.py", "learners.py", "learning.py", "membership.py", "readings.py"])
+@pytest.mark.parametrize(
+    "script",
+    ["columns.py", "cuts.py", "learners.py", "learning.py", "membership.py", "readings.py"],
+)
 def test_without_the_data(script):
     """Whoever has no data is told what to set, in one sentence."""
     ran = run_script(f"slicing/{script}", data=None)
@@ -94,12 +134,20 @@ def test_without_the_data(script):
 
 
 def test_learning(data):
-    """Every way of publishing has its accuracies for both classifiers, none of which is above 1, and what is learned from the original is among them."""
+    """Every way of publishing has its accuracies for both classifiers, none of which is above 1,
+    and what is learned from the original is among them.
+    """
     ran = run_script("slicing/learning.py", "--quick", "--l", 3, "--only", "OCC-7", data=data)
     assert ran.returncode == 0, ran.stderr
     first, second, columns, alike, dealt, published = tables_of(ran.stdout).values()
     for rows in (first, second):
-        assert [row[1] for row in rows] == ["slicing", "bucketization", "generalization", "original", "most frequent class"]
+        assert [row[1] for row in rows] == [
+            "slicing",
+            "bucketization",
+            "generalization",
+            "original",
+            "most frequent class",
+        ]
         assert all(0 < float(cell.rstrip("%")) < 100 for row in rows for cell in row[2:])
     assert [row[1] for row in columns] == ["c = 2", "c = 3", "c = 5"] * 2
     assert len(alike) == 1
@@ -108,7 +156,9 @@ def test_learning(data):
 
 
 def test_learners(data):
-    """Both adversaries name an occupation for everybody, from every release; where l is promised, the law gives no value more than 1/l."""
+    """Both adversaries name an occupation for everybody, from every release; where l is promised,
+    the law gives no value more than 1/l.
+    """
     ran = run_script("slicing/learners.py", data=data)
     assert ran.returncode == 0, ran.stderr
     (rows,) = tables_of(ran.stdout).values()

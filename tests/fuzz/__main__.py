@@ -1,6 +1,8 @@
-"""Hostile inputs at every door: `make fuzz`, or from tests/: python -m fuzz [N] [--seed S] [--replay DOOR NUMBER] [--twins]. Ends with 1 where a promise is broken.
+"""Hostile inputs at every door: `make fuzz`, or from tests/: python -m fuzz [N] [--seed S]
+[--replay DOOR NUMBER] [--twins]. Ends with 1 where a promise is broken.
 
-An input is made of the name of its door and a number, and is let into a folder of its own by a fork of one process in which everything is loaded.
+An input is made of the name of its door and a number, and is let into a folder of its own by a fork
+of one process in which everything is loaded.
 """
 
 import argparse
@@ -46,7 +48,9 @@ def places(count: int) -> Iterator[list[Path]]:
         warm_up(lambda: scene.rehearse(first), 1800)
         for other in others:
             forked(lambda other=other: scene.build(other), 600)
-        typer.main.get_command = cache(typer.main.get_command)  # half of the time that a refusal takes
+        typer.main.get_command = cache(
+            typer.main.get_command
+        )  # half of the time that a refusal takes
         typer.main.get_command(app)
         gc.freeze()
         yield made
@@ -57,7 +61,9 @@ def idle(base: Path) -> float:
     return run("idle", lambda _: ["--version"], 0, base).megabytes
 
 
-def share(work: list[tuple[str, int]], bases: list[Path], until: float, tell: Callable[[Outcome], None]) -> None:
+def share(
+    work: list[tuple[str, int]], bases: list[Path], until: float, tell: Callable[[Outcome], None]
+) -> None:
     """Let the inputs in, by as many forks as there are folders, until the time is over."""
     pipes = []
     for at, base in enumerate(bases):
@@ -71,7 +77,9 @@ def share(work: list[tuple[str, int]], bases: list[Path], until: float, tell: Ca
                     for name, number in work[at :: len(bases)]:
                         if time.monotonic() > until:
                             break
-                        out.write(json.dumps(asdict(run(name, DOORS[name], number, base, resting))) + "\n")
+                        out.write(
+                            json.dumps(asdict(run(name, DOORS[name], number, base, resting))) + "\n"
+                        )
                         out.flush()
                 status = 0
             except BaseException:  # noqa: BLE001 - the fork must never go on as if it were its parent
@@ -92,18 +100,33 @@ def share(work: list[tuple[str, int]], bases: list[Path], until: float, tell: Ca
 
 
 def report(outcomes: list[Outcome], seconds: float) -> int:
-    """Counts by door and outcome, and the inputs by which a promise was broken; how many these are."""
+    """Counts by door and outcome, and the inputs by which a promise was broken; how many these
+    are.
+    """
     counts = Counter((o.door, "BROKEN" if o.faults else o.ended) for o in outcomes)
     ends = ["done", "does not hold", "refused", "BROKEN"]
-    say(f"{'door':12}{'inputs':>8}" + "".join(f"{end:>15}" for end in ends) + f"{'slowest':>10}{'largest':>10}")
+    say(
+        f"{'door':12}{'inputs':>8}"
+        + "".join(f"{end:>15}" for end in ends)
+        + f"{'slowest':>10}{'largest':>10}"
+    )
     for door in dict.fromkeys(o.door for o in outcomes):
         of_door = [o for o in outcomes if o.door == door]
         row = "".join(f"{counts[door, end]:15}" for end in ends)
-        say(f"{door:12}{len(of_door):8}{row}{max(o.seconds for o in of_door):8.1f} s{max(o.megabytes for o in of_door):7.0f} MB")
+        say(
+            f"{door:12}{len(of_door):8}{row}{max(o.seconds for o in of_door):8.1f}"
+            f" s{max(o.megabytes for o in of_door):7.0f} MB"
+        )
     wrong = [o for o in outcomes if o.faults]
-    say(f"{len(outcomes)} inputs in {seconds:.0f} s; {len(wrong)} by which a promise was broken (at most {SECONDS} s, {MEGABYTES} MB)")
+    say(
+        f"{len(outcomes)} inputs in {seconds:.0f} s; {len(wrong)} by which a promise was broken (at"
+        f" most {SECONDS} s, {MEGABYTES} MB)"
+    )
     for o in wrong:
-        say(f"--replay {o.door} {o.number}: {'; '.join(o.faults)}\n    phalanx {' '.join(o.words)[:300]}\n    {o.said.strip()[-400:]}")
+        say(
+            f"--replay {o.door} {o.number}: {'; '.join(o.faults)}\n    phalanx"
+            f" {' '.join(o.words)[:300]}\n    {o.said.strip()[-400:]}"
+        )
     return len(wrong)
 
 
@@ -118,21 +141,39 @@ def main() -> int:
     asked = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     asked.add_argument("inputs", nargs="?", type=int, default=10_000)
     asked.add_argument("--seed", type=int, default=1)
-    asked.add_argument("--minutes", type=float, default=float("inf"), help="end then, however many inputs are left")
+    asked.add_argument(
+        "--minutes", type=float, default=float("inf"), help="end then, however many inputs are left"
+    )
     asked.add_argument("--doors", nargs="+", choices=DOORS, default=list(DOORS))
     asked.add_argument("--replay", nargs=2, metavar=("DOOR", "NUMBER"))
-    asked.add_argument("--keep", type=Path, help="with --replay: a folder to make, which gets what the input was let into")
-    asked.add_argument("--twins", action="store_true", help="let the defects in that are planted, which must be reported")
+    asked.add_argument(
+        "--keep",
+        type=Path,
+        help="with --replay: a folder to make, which gets what the input was let into",
+    )
+    asked.add_argument(
+        "--twins",
+        action="store_true",
+        help="let the defects in that are planted, which must be reported",
+    )
     asked.add_argument("--log", type=Path, help="a file that gets every outcome as a line of JSON")
     said = asked.parse_args()
     begin_again("fuzz")
     with places(1 if said.replay or said.twins else WORKERS) as bases:
         if said.twins:
             resting = idle(bases[0])
-            found = {twin.__name__: (run(twin.__name__, twin, 0, bases[0], resting).faults, words) for twin, words in TWINS.items()}
+            found = {
+                twin.__name__: (run(twin.__name__, twin, 0, bases[0], resting).faults, words)
+                for twin, words in TWINS.items()
+            }
             for name, (faults, words) in found.items():
-                say(f"{name}: {'reported' if any(words in fault for fault in faults) else 'MISSED'} ({'; '.join(faults)})")
-            return not all(any(words in fault for fault in faults) for faults, words in found.values())
+                say(
+                    f"{name}: {'reported' if any(words in fault for fault in faults) else 'MISSED'}"
+                    f" ({'; '.join(faults)})"
+                )
+            return not all(
+                any(words in fault for fault in faults) for faults, words in found.values()
+            )
         if said.replay:
             door, number = said.replay
             outcome = run(door, DOORS[door], int(number), bases[0], idle(bases[0]))
@@ -141,7 +182,9 @@ def main() -> int:
             say(json.dumps(asdict(outcome), indent=1, ensure_ascii=False))
             return bool(outcome.faults)
         began, outcomes = time.monotonic(), []
-        work = [(said.doors[i % len(said.doors)], said.seed * 1_000_000 + i) for i in range(said.inputs)]
+        work = [
+            (said.doors[i % len(said.doors)], said.seed * 1_000_000 + i) for i in range(said.inputs)
+        ]
 
         def tell(outcome: Outcome) -> None:
             outcomes.append(outcome)

@@ -1,4 +1,6 @@
-"""Command lines: every command with options and arguments at random, and adversaries who are given what they do not expect."""
+"""Command lines: every command with options and arguments at random, and adversaries who are given
+what they do not expect.
+"""
 
 import random
 from collections.abc import Iterator
@@ -44,9 +46,13 @@ WORDS = [
 
 @cache
 def commands() -> list[tuple[tuple[str, ...], list[Any]]]:
-    """Every command there is, with its parameters; but for the demo, which takes its time and no input."""
+    """Every command there is, with its parameters; but for the demo, which takes its time and no
+    input.
+    """
 
-    def below(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+    def below(
+        command: Any, words: tuple[str, ...] = ()
+    ) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
         inner = getattr(command, "commands", None)
         if inner is None:
             yield words, command.params
@@ -54,7 +60,11 @@ def commands() -> list[tuple[tuple[str, ...], list[Any]]]:
             for name, each in inner.items():
                 yield from below(each, (*words, name))
 
-    return [(words, parameters) for words, parameters in below(typer.main.get_command(app)) if words != ("demo",)]
+    return [
+        (words, parameters)
+        for words, parameters in below(typer.main.get_command(app))
+        if words != ("demo",)
+    ]
 
 
 def value(fate: random.Random) -> str:
@@ -73,7 +83,9 @@ def value(fate: random.Random) -> str:
 
 
 def command(fate: random.Random) -> list[str]:
-    """A command with some of its options and arguments, each with what may or may not fit; sometimes with words that are not its own."""
+    """A command with some of its options and arguments, each with what may or may not fit;
+    sometimes with words that are not its own.
+    """
     words, parameters = fate.choice(commands())
     said: list[str] = []
     for parameter in parameters:
@@ -83,14 +95,23 @@ def command(fate: random.Random) -> list[str]:
         elif fate.random() < 0.45:
             said += [option] if parameter.is_flag else [option, value(fate)]
     for _ in range(fate.choice([0, 0, 0, 0, 1, 2])):
-        said.insert(fate.randrange(len(said) + 1), fate.choice([value(fate), "--help", "--jsn", "-x", "--", "--no", "--ledger", "=", "--k=2", "-h"]))
+        said.insert(
+            fate.randrange(len(said) + 1),
+            fate.choice(
+                [value(fate), "--help", "--jsn", "-x", "--", "--no", "--ledger", "=", "--k=2", "-h"]
+            ),
+        )
     return [*words[: len(words) - (fate.random() < 0.03)], *said]
 
 
 def adversary(fate: random.Random) -> list[str]:
     """An adversary who is given nearly what it needs."""
     series = fate.choice([*scene.METHODS, "ward", "ward"])
-    words = attack(fate.choice(ADVERSARIES), [f"out/{series}-{n}" for n in ((1, 2) if series == "ward" else (1,))], fate)
+    words = attack(
+        fate.choice(ADVERSARIES),
+        [f"out/{series}-{n}" for n in ((1, 2) if series == "ward" else (1,))],
+        fate,
+    )
     for _ in range(fate.choice([0, 1, 1, 2])):
         at = fate.randrange(2, len(words))
         match fate.randrange(4):
@@ -99,7 +120,20 @@ def adversary(fate: random.Random) -> list[str]:
             case 1:
                 del words[at]
             case 2:
-                words[at:at] = [fate.choice(["--sample", "--bound", "--p-match", "--expected", "--value", "--identifier", "--original"]), value(fate)]
+                words[at:at] = [
+                    fate.choice(
+                        [
+                            "--sample",
+                            "--bound",
+                            "--p-match",
+                            "--expected",
+                            "--value",
+                            "--identifier",
+                            "--original",
+                        ]
+                    ),
+                    value(fate),
+                ]
             case _:
                 words.append(fate.choice(PLACES))
     return words
@@ -133,7 +167,26 @@ def budget(fate: random.Random) -> list[str]:
         "",
     ]
     said: list[str] = ["budget"]
-    for option in ("--epsilon", "--delta", "--k", "--beta", "--releases", "--cell", "--amplify", "--epsilon-scheme"):
+    for option in (
+        "--epsilon",
+        "--delta",
+        "--k",
+        "--beta",
+        "--releases",
+        "--cell",
+        "--amplify",
+        "--epsilon-scheme",
+    ):
         if fate.random() < (0.6 if option in {"--epsilon", "--delta"} else 0.25):
             said += [option, fate.choice(numbers)]
-    return said + fate.choice([[], [], ["--json"], ["--accounting", "tight"], ["--accounting", "theorem"], ["--plot", "chart.svg"], ["--table"]])
+    return said + fate.choice(
+        [
+            [],
+            [],
+            ["--json"],
+            ["--accounting", "tight"],
+            ["--accounting", "theorem"],
+            ["--plot", "chart.svg"],
+            ["--table"],
+        ]
+    )

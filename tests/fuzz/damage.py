@@ -52,7 +52,10 @@ def spoiled(content: bytes, fate: random.Random) -> bytes:
                 extreme = fate.choice([0, 1, 0x7F, 2**31 - 1, 2**31, 2**32 - 1])
                 changed[at : at + 4] = struct.pack(fate.choice("<>") + "I", extreme)
             case 7:
-                changed[at : at + 8] = struct.pack(fate.choice("<>") + "Q", fate.choice([0, 2**31, 2**40, 2**62, 2**63 - 1, 2**64 - 1]))
+                changed[at : at + 8] = struct.pack(
+                    fate.choice("<>") + "Q",
+                    fate.choice([0, 2**31, 2**40, 2**62, 2**63 - 1, 2**64 - 1]),
+                )
             case _:
                 changed[at : at + 64] = fate.randbytes(len(changed[at : at + 64]))
     return bytes(changed)
@@ -71,7 +74,16 @@ def _place(size: int, fate: random.Random) -> int:
 
 def scalar(fate: random.Random) -> object:
     """A text, a number, a truth."""
-    return fate.choice([fate.choice(TEXTS), fate.choice(TEXTS), fate.choice(NUMBERS), fate.choice(NUMBERS), True, False])
+    return fate.choice(
+        [
+            fate.choice(TEXTS),
+            fate.choice(TEXTS),
+            fate.choice(NUMBERS),
+            fate.choice(NUMBERS),
+            True,
+            False,
+        ]
+    )
 
 
 def any_json(fate: random.Random, depth: int = 0) -> object:
@@ -82,7 +94,9 @@ def any_json(fate: random.Random, depth: int = 0) -> object:
         case 5 | 6:
             return [any_json(fate, depth + 1) for _ in range(fate.randrange(4))]
         case 7:
-            return {str(fate.choice(TEXTS)): any_json(fate, depth + 1) for _ in range(fate.randrange(3))}
+            return {
+                str(fate.choice(TEXTS)): any_json(fate, depth + 1) for _ in range(fate.randrange(3))
+            }
         case _:
             return scalar(fate)
 
@@ -95,11 +109,15 @@ def toml(said: object, fate: random.Random) -> str:
         case int() | float():
             return repr(said)
         case str():
-            escaped = "".join(f"\\u{ord(c):04x}" if ord(c) < 32 else "\\" + c if c in '"\\' else c for c in said)
+            escaped = "".join(
+                f"\\u{ord(c):04x}" if ord(c) < 32 else "\\" + c if c in '"\\' else c for c in said
+            )
             return f'"{escaped}"'
         case list():
             return f"[{', '.join(toml(each, fate) for each in said)}]"
         case dict():
             return f"{{ {', '.join(f'{toml(str(key), fate)} = {toml(each, fate)}' for key, each in said.items())} }}"
         case _:
-            return fate.choice(["1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "0x7f", "1_0", "''", '"""\n"""'])
+            return fate.choice(
+                ["1979-05-27", "07:32:00", "1979-05-27T07:32:00Z", "0x7f", "1_0", "''", '"""\n"""']
+            )

@@ -58,7 +58,9 @@ def ledger(fate: random.Random) -> list[str]:
             pages = len(content) // 4096
             for _ in range(fate.choice([1, 3])):
                 page, other = 4096 * fate.randrange(pages), 4096 * fate.randrange(pages)
-                content[page : page + 4096] = fate.choice([content[other : other + 4096], bytes(4096), fate.randbytes(4096)])
+                content[page : page + 4096] = fate.choice(
+                    [content[other : other + 4096], bytes(4096), fate.randbytes(4096)]
+                )
             file.write_bytes(content)
         case 4:
             Path(f"{file}-{fate.choice(['journal', 'wal', 'shm'])}").write_bytes(
@@ -76,14 +78,32 @@ def ledger(fate: random.Random) -> list[str]:
 
 def _change_rows(file: Path, fate: random.Random) -> None:
     """Other values in a row, a row that is gone or twice, another table."""
-    with contextlib.closing(sqlite3.connect(file)) as opened, contextlib.suppress(sqlite3.Error, OverflowError), opened:
+    with (
+        contextlib.closing(sqlite3.connect(file)) as opened,
+        contextlib.suppress(sqlite3.Error, OverflowError),
+        opened,
+    ):
         opened.execute("PRAGMA ignore_check_constraints = 1")
-        table = fate.choice([name for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")])
+        table = fate.choice(
+            [
+                name
+                for (name,) in opened.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            ]
+        )
         column = fate.choice([row[1] for row in opened.execute(f"PRAGMA table_info({table})")])
         (row,) = fate.choice(opened.execute(f"SELECT rowid FROM {table}").fetchall())
-        old = opened.execute(f'SELECT "{column}" FROM {table} WHERE rowid = ?', (row,)).fetchone()[0]
+        old = opened.execute(f'SELECT "{column}" FROM {table} WHERE rowid = ?', (row,)).fetchone()[
+            0
+        ]
         new = fate.choice(
-            [None, fate.choice(TEXTS), json.dumps(any_json(fate)), b"\xff", b"", fate.choice([n for n in NUMBERS if isinstance(n, float) or abs(n) < 2**63])]
+            [
+                None,
+                fate.choice(TEXTS),
+                json.dumps(any_json(fate)),
+                b"\xff",
+                b"",
+                fate.choice([n for n in NUMBERS if isinstance(n, float) or abs(n) < 2**63]),
+            ]
         )
         if isinstance(old, bytes) and old:
             new = fate.choice([new, spoiled(old, fate)])
@@ -122,10 +142,20 @@ def key(fate: random.Random) -> list[str]:
             )()
         case 5:
             Path(f"{which}.{fate.choice(['new', 'next'])}").write_bytes(
-                fate.choice([b"", file.read_bytes(), fate.randbytes(64), (fate.randbytes(32).hex() + "\n").encode()])
+                fate.choice(
+                    [
+                        b"",
+                        file.read_bytes(),
+                        fate.randbytes(64),
+                        (fate.randbytes(32).hex() + "\n").encode(),
+                    ]
+                )
             )
         case 6 if which.endswith("mark"):
-            said = json.loads(file.read_text().rpartition("\n{")[0] or file.read_text().rstrip("\n").rpartition("\n")[0])
+            said = json.loads(
+                file.read_text().rpartition("\n{")[0]
+                or file.read_text().rstrip("\n").rpartition("\n")[0]
+            )
             series = said["series"]["ward"]
             fate.choice(
                 [
@@ -142,11 +172,22 @@ def key(fate: random.Random) -> list[str]:
             file.write_text(f"{text}\n{_sum(text)}\n")
         case 7:
             os.environ["PHALANX_LEDGER_KEY"] = fate.choice(
-                ["", "0" * 64, Path("ledger.db.key").read_text(), fate.choice(TEXTS).replace("\0", ""), "g" * 64, "ff" * 33]
+                [
+                    "",
+                    "0" * 64,
+                    Path("ledger.db.key").read_text(),
+                    fate.choice(TEXTS).replace("\0", ""),
+                    "g" * 64,
+                    "ff" * 33,
+                ]
             )
             os.environ["PHALANX_LEDGER_NEW_KEY"] = fate.choice(["", "1" * 64, "x"])
         case _:
-            file.write_bytes(Path(fate.choice(["ward.series.key", "ledger.db.mark", "t1.csv", "ledger.db.key"])).read_bytes())
+            file.write_bytes(
+                Path(
+                    fate.choice(["ward.series.key", "ledger.db.mark", "t1.csv", "ledger.db.key"])
+                ).read_bytes()
+            )
     return ask(fate)
 
 
@@ -163,8 +204,26 @@ def export(fate: random.Random) -> list[str]:
             key_file.write_bytes(fate.choice(sorted(Path("backup").glob("*.key"))).read_bytes())
         case _:
             content = file.read_bytes()
-            file.write_bytes(content[: fate.randrange(len(content))] + fate.choice([b"", (2**62).to_bytes(8, "big"), content, fate.randbytes(30)]))
-    ledger = fate.choice([scene.LEDGER, "fresh.db", "nowhere/fresh.db", "out", "t1.csv", "postgresql://127.0.0.1:1/x"])
-    folder = ["--folder", fate.choice(["out", "nowhere", "t1.csv", ""])] if fate.random() < 0.4 else []
-    by = ["--key", fate.choice([str(key_file), "ledger.db.key", "nowhere", "out", "/dev/zero"])] if fate.random() < 0.3 else []
+            file.write_bytes(
+                content[: fate.randrange(len(content))]
+                + fate.choice([b"", (2**62).to_bytes(8, "big"), content, fate.randbytes(30)])
+            )
+    ledger = fate.choice(
+        [
+            scene.LEDGER,
+            "fresh.db",
+            "nowhere/fresh.db",
+            "out",
+            "t1.csv",
+            "postgresql://127.0.0.1:1/x",
+        ]
+    )
+    folder = (
+        ["--folder", fate.choice(["out", "nowhere", "t1.csv", ""])] if fate.random() < 0.4 else []
+    )
+    by = (
+        ["--key", fate.choice([str(key_file), "ledger.db.key", "nowhere", "out", "/dev/zero"])]
+        if fate.random() < 0.3
+        else []
+    )
     return ["series", "import", str(file), "--ledger", ledger, *folder, *by]

@@ -1,4 +1,6 @@
-"""Plans: TOML that is bent, keys that nobody knows, values of the wrong type; and tables whose columns are called and typed as no table should be."""
+"""Plans: TOML that is bent, keys that nobody knows, values of the wrong type; and tables whose
+columns are called and typed as no table should be.
+"""
 
 import dataclasses
 import random
@@ -33,19 +35,70 @@ def _change(lines: list[str], series: str, fate: random.Random) -> None:
             at = fate.choice(keys)
             lines[at] = f"{lines[at].split(' = ')[0]} = {toml(any_json(fate), fate)}"
         case 3 | 4 | 5:
-            fields = [field.name for field in dataclasses.fields(registered()[scene.METHODS[series].split('"')[1]].load())]
-            value = {fate.choice(["age", "town", "ill", "*", "nobody"]): any_json(fate)} if fate.random() < 0.2 else any_json(fate)
+            fields = [
+                field.name
+                for field in dataclasses.fields(
+                    registered()[scene.METHODS[series].split('"')[1]].load()
+                )
+            ]
+            value = (
+                {fate.choice(["age", "town", "ill", "*", "nobody"]): any_json(fate)}
+                if fate.random() < 0.2
+                else any_json(fate)
+            )
             lines.insert(method + 1, f"{fate.choice(fields)} = {toml(value, fate)}")
         case 6:
             section = fate.choice(
-                ["series", "source", "source.registry", "schema", "schema.hierarchies", "schema.types", "method", "publish", "ledger", "nobody"]
+                [
+                    "series",
+                    "source",
+                    "source.registry",
+                    "schema",
+                    "schema.hierarchies",
+                    "schema.types",
+                    "method",
+                    "publish",
+                    "ledger",
+                    "nobody",
+                ]
             )
-            key = fate.choice(["path", "url", "query", "name", "to", "formats", "quasi", "keep", "missing", "age", "town", fate.choice(TEXTS)])
+            key = fate.choice(
+                [
+                    "path",
+                    "url",
+                    "query",
+                    "name",
+                    "to",
+                    "formats",
+                    "quasi",
+                    "keep",
+                    "missing",
+                    "age",
+                    "town",
+                    fate.choice(TEXTS),
+                ]
+            )
             lines += [f"[{section}]", f"{toml(key, fate)} = {toml(any_json(fate), fate)}"]
         case 7:
             del lines[at]
         case 8:
-            lines.insert(at, fate.choice([*lines, "[[method]]", "[a.b.c]", "a.b = 1", "= 1", "a = ", 'a = "', "a = [1,", "\0", "a = 1 b = 2"]))
+            lines.insert(
+                at,
+                fate.choice(
+                    [
+                        *lines,
+                        "[[method]]",
+                        "[a.b.c]",
+                        "a.b = 1",
+                        "= 1",
+                        "a = ",
+                        'a = "',
+                        "a = [1,",
+                        "\0",
+                        "a = 1 b = 2",
+                    ]
+                ),
+            )
         case 9:
             deep = fate.choice([5, 100, 3000, 100_000])
             lines.insert(
@@ -77,9 +130,14 @@ def columns(fate: random.Random) -> list[str]:
     names = ["who", "age", "town", "ill", "extra"]
     for i in range(len(names)):
         if fate.random() < 0.4:
-            names[i] = fate.choice([text for text in NAMES if text not in names] if fate.random() < 0.9 else names)
+            names[i] = fate.choice(
+                [text for text in NAMES if text not in names] if fate.random() < 0.9 else names
+            )
     rows = fate.choice([0, 1, 8, 40, 40, 40])
-    arrays = [strange(fate, rows, i) if fate.random() < 0.4 else _plain(rows, i) for i in range(len(names))]
+    arrays = [
+        strange(fate, rows, i) if fate.random() < 0.4 else _plain(rows, i)
+        for i in range(len(names))
+    ]
     table = pa.Table.from_arrays(arrays, names=names)
     kind = fate.choice(["parquet", "arrow"])
     try:
@@ -93,16 +151,44 @@ def columns(fate: random.Random) -> list[str]:
     if fate.random() < 0.25:
         return ["init", f"strange.{kind}", "--to", "new.toml"]
     if fate.random() < 0.25:
-        return ["verify", f"strange.{kind}", "--quasi", names[1], "--quasi", names[2], "--sensitive", names[3], "--k", "2", "--l", "2", "--t", "1/2"]
+        return [
+            "verify",
+            f"strange.{kind}",
+            "--quasi",
+            names[1],
+            "--quasi",
+            names[2],
+            "--sensitive",
+            names[3],
+            "--k",
+            "2",
+            "--l",
+            "2",
+            "--t",
+            "1/2",
+        ]
     method = fate.choice(list(scene.METHODS))
     said = {"quasi": names[1:3], "keep": names[4:], "missing": fate.choice(["refuse", "value"])}
-    roles = said | ({"identifier": names[0]} if fate.random() < 0.9 else {"drop": names[:1]}) | ({"sensitive": names[3]} if fate.random() < 0.9 else {})
-    types = {name: fate.choice(["numeric", "categorical", "date", "set"]) for name in names if fate.random() < 0.2}
+    roles = (
+        said
+        | ({"identifier": names[0]} if fate.random() < 0.9 else {"drop": names[:1]})
+        | ({"sensitive": names[3]} if fate.random() < 0.9 else {})
+    )
+    types = {
+        name: fate.choice(["numeric", "categorical", "date", "set"])
+        for name in names
+        if fate.random() < 0.2
+    }
     text = f'[series]\nname = "strange"\n[source]\npath = "strange.{kind}"\n[schema]\n' + "".join(
         f"{key} = {toml(value, fate)}\n" for key, value in roles.items()
     )
-    text += "".join(f"types.{toml(name, fate)} = {toml(type_, fate)}\n" for name, type_ in dict(types).items())
-    text += f'[method]\n{scene.METHODS[method]}\n[publish]\nto = "out"\nformats = ["parquet", "csv"]\n[ledger]\nurl = "sqlite:///strange.db"\n'
+    text += "".join(
+        f"types.{toml(name, fate)} = {toml(type_, fate)}\n" for name, type_ in dict(types).items()
+    )
+    text += (
+        f'[method]\n{scene.METHODS[method]}\n[publish]\nto = "out"\nformats = ["parquet",'
+        ' "csv"]\n[ledger]\nurl = "sqlite:///strange.db"\n'
+    )
     Path("plan.toml").write_text(text, encoding="utf-8", errors="replace")
     return ["publish", "plan.toml"]
 
@@ -112,7 +198,9 @@ def _plain(rows: int, column: int) -> object:
 
     if column == 1:
         return pa.array([20 + i % 7 for i in range(rows)])
-    return pa.array([f"{scene.MARKER} {i if column == 0 else i % 4}" for i in range(rows)], pa.string())
+    return pa.array(
+        [f"{scene.MARKER} {i if column == 0 else i % 4}" for i in range(rows)], pa.string()
+    )
 
 
 def strange(fate: random.Random, rows: int, column: int) -> object:
@@ -131,7 +219,10 @@ def strange(fate: random.Random, rows: int, column: int) -> object:
     ]  # fmt: skip
     wanted = fate.choice(types)
     missing = fate.choice([0, 0, 0.1, 1])
-    base = [None if fate.random() < missing else fate.choice([i % 5, i, fate.choice(NUMBERS)]) for i in range(rows)]
+    base = [
+        None if fate.random() < missing else fate.choice([i % 5, i, fate.choice(NUMBERS)])
+        for i in range(rows)
+    ]
     for values in (base, [None if v is None else [v, v] for v in base], [None if v is None else {"a": v} for v in base], [None if v is None else str(v) for v in base],
                    [None if v is None else [str(i % 4)] for i, v in enumerate(base)], [i % 100 if v is not None else None for i, v in enumerate(base)]):  # fmt: skip
         try:
@@ -141,4 +232,8 @@ def strange(fate: random.Random, rows: int, column: int) -> object:
     try:
         return pa.array([i % 5 for i in range(rows)]).cast(wanted)
     except (pa.ArrowException, TypeError, ValueError):
-        return pa.array([scalar(fate) if fate.random() < 0 else None] * rows) if column == 0 else pa.nulls(rows)
+        return (
+            pa.array([scalar(fate) if fate.random() < 0 else None] * rows)
+            if column == 0
+            else pa.nulls(rows)
+        )

@@ -1,4 +1,6 @@
-"""Release folders whose manifests and tables somebody changed, with the digests and the chain made anew, as a middleman can."""
+"""Release folders whose manifests and tables somebody changed, with the digests and the chain made
+anew, as a middleman can.
+"""
 
 import contextlib
 import hashlib
@@ -53,24 +55,59 @@ def _asked(series: str, folders: list[str], fate: random.Random) -> list[str]:
 
 def attack(name: str, folders: list[str], fate: random.Random) -> list[str]:
     """An adversary's command with all that it needs."""
-    several = name in {"all", "intersection", "intersection-by-person", "history", "learning", "composition", "growth", "counterfeits"}
+    several = name in {
+        "all",
+        "intersection",
+        "intersection-by-person",
+        "history",
+        "learning",
+        "composition",
+        "growth",
+        "counterfeits",
+    }
     chosen = folders if several else folders[-1:]
     first = 1 if several else len(folders)
-    originals = [] if name == "history" else [word for n in range(len(chosen)) for word in ("--original", f"t{first + n}.csv")]
+    originals = (
+        []
+        if name == "history"
+        else [word for n in range(len(chosen)) for word in ("--original", f"t{first + n}.csv")]
+    )
     identifier = [] if name in {"history", "singling-out"} else ["--identifier", "who"]
     ledger = (
         ["--ledger", scene.LEDGER]
-        if name in {"history", "counterfeits", "intersection-by-person"} or (identifier and name not in {"learning", "composition"})
+        if name in {"history", "counterfeits", "intersection-by-person"}
+        or (identifier and name not in {"learning", "composition"})
         else []
     )
-    beside = ["--beside", "out/mondrian-1", "--beside-original", "t1.csv"] if name == "composition" else []
-    return ["attack", name, *chosen, *originals, *identifier, *ledger, *beside, *(["--json"] if fate.random() < 0.2 else [])]
+    beside = (
+        ["--beside", "out/mondrian-1", "--beside-original", "t1.csv"]
+        if name == "composition"
+        else []
+    )
+    return [
+        "attack",
+        name,
+        *chosen,
+        *originals,
+        *identifier,
+        *ledger,
+        *beside,
+        *(["--json"] if fate.random() < 0.2 else []),
+    ]
 
 
 def _leaves(said: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The way to every value in a manifest."""
-    inner = said.items() if isinstance(said, dict) else enumerate(said) if isinstance(said, list) else ()
-    return [path] * bool(path) + [leaf for key, value in inner for leaf in _leaves(value, (*path, key))]
+    inner = (
+        said.items()
+        if isinstance(said, dict)
+        else enumerate(said)
+        if isinstance(said, list)
+        else ()
+    )
+    return [path] * bool(path) + [
+        leaf for key, value in inner for leaf in _leaves(value, (*path, key))
+    ]
 
 
 def _change_manifest(_: Path, manifest: dict[str, Any], fate: random.Random) -> None:
@@ -100,7 +137,9 @@ def _change_table(folder: Path, manifest: dict[str, Any], fate: random.Random) -
     """A table with other cells, columns or types, or other bytes."""
     import polars as pl
 
-    file = fate.choice(sorted(path for path in folder.iterdir() if path.suffix in {".parquet", ".csv"}))
+    file = fate.choice(
+        sorted(path for path in folder.iterdir() if path.suffix in {".parquet", ".csv"})
+    )
     if fate.random() < 0.3:
         file.write_bytes(spoiled(file.read_bytes(), fate))
         return
@@ -110,13 +149,19 @@ def _change_table(folder: Path, manifest: dict[str, Any], fate: random.Random) -
         cells[row][fate.randrange(len(cells[row]))] = str(scalar(fate))
         file.write_text("\n".join(map(",".join, cells)) + "\n", encoding="utf-8")
         file.with_suffix(".parquet").unlink(missing_ok=True)
-        manifest["files"] = [each for each in manifest.get("files", []) if not str(each).count(".parquet")] if isinstance(manifest.get("files"), list) else []
+        manifest["files"] = (
+            [each for each in manifest.get("files", []) if not str(each).count(".parquet")]
+            if isinstance(manifest.get("files"), list)
+            else []
+        )
         return
     table = pl.read_parquet(file)
     name = fate.choice(table.columns)
     match fate.randrange(9):
         case 0:
-            table = table.rename({name: fate.choice([text for text in TEXTS if text not in table.columns])})
+            table = table.rename(
+                {name: fate.choice([text for text in TEXTS if text not in table.columns])}
+            )
         case 1:
             table = table.drop(name)
         case 2:
@@ -142,17 +187,32 @@ def _change_table(folder: Path, manifest: dict[str, Any], fate: random.Random) -
                 ]
             )
             series = pl.Series(name, [None] * table.height, dtype=kind)
-            table = table.with_columns(table[name].cast(kind, strict=False) if fate.random() < 0.7 and kind not in (pl.Null, pl.Binary) else series)
+            table = table.with_columns(
+                table[name].cast(kind, strict=False)
+                if fate.random() < 0.7 and kind not in (pl.Null, pl.Binary)
+                else series
+            )
         case 5:
             table = table.with_columns(pl.Series(fate.choice(TEXTS), [1] * table.height))
         case 6:
-            table = table.with_columns(pl.Series(name, [None] * table.height, dtype=table[name].dtype))
+            table = table.with_columns(
+                pl.Series(name, [None] * table.height, dtype=table[name].dtype)
+            )
         case _:
             values, at = table[name].to_list(), fate.randrange(max(1, table.height))
             if values:
-                values[at] = fate.choice([None, fate.choice(NUMBERS), fate.choice(TEXTS), values[-1 - at]])
+                values[at] = fate.choice(
+                    [None, fate.choice(NUMBERS), fate.choice(TEXTS), values[-1 - at]]
+                )
             try:
-                table = table.with_columns(pl.Series(name, values, dtype=table[name].dtype if fate.random() < 0.7 else None, strict=False))
+                table = table.with_columns(
+                    pl.Series(
+                        name,
+                        values,
+                        dtype=table[name].dtype if fate.random() < 0.7 else None,
+                        strict=False,
+                    )
+                )
             except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
                 return
     table.write_parquet(file, compression="zstd", statistics=False)
@@ -163,7 +223,9 @@ def _change_table(folder: Path, manifest: dict[str, Any], fate: random.Random) -
 
 
 def _written(folder: Path, manifest: dict[str, Any], fate: random.Random) -> str:
-    """Write the manifest with the digests of the files as they are now, in its canonical form where it has one; its own digest."""
+    """Write the manifest with the digests of the files as they are now, in its canonical form where
+    it has one; its own digest.
+    """
     for file in manifest["files"] if isinstance(manifest.get("files"), list) else []:
         if (
             isinstance(file, dict)

@@ -1,4 +1,6 @@
-"""The folder that every hostile input is let into: tables, plans, releases of every form, a ledger, what was exported from it, and a bomb."""
+"""The folder that every hostile input is let into: tables, plans, releases of every form, a ledger,
+what was exported from it, and a bomb.
+"""
 
 import contextlib
 import json
@@ -14,7 +16,9 @@ import pyarrow as pa
 from phalanx.cli import main
 
 MARKER, MARKED_NUMBER, PASSWORD = "Qz7hidden", "27182818", "Pw9secret"
-"""What stands in the tables, as a part of every text and of every number of one column, and in urls; it must be in no output."""
+"""What stands in the tables, as a part of every text and of every number of one column, and in
+urls; it must be in no output.
+"""
 
 METHODS = {
     "ward": 'name = "m-invariance"\nm = 2\nchanged = "suppress"',
@@ -22,15 +26,27 @@ METHODS = {
     "anatomy": 'name = "anatomy"\nl = 2',
     "slicing": 'name = "slicing"\ncolumns = 2\nsensitive_column_size = 1\nl = 2',
     "mutual-cover": 'name = "mutual-cover"\ndelta = "1/4"',
-    "safe-sampling": 'name = "safe-sampling"\nepsilon = 2\ndelta = "1/10"\nallow_empty = true\n[method.scheme]\nage = { level = 1 }\nincome = { level = 1 }',
+    "safe-sampling": (
+        'name = "safe-sampling"\nepsilon = 2\ndelta = "1/10"\nallow_empty ='
+        " true\n[method.scheme]\nage = { level = 1 }\nincome = { level = 1 }"
+    ),
     "global-guarantee": 'name = "global-guarantee"\nl = 2',
 }
 """A series for every method; the first has two releases, and a third table waits."""
 LEDGER = "ledger.db"
 WARM = [
-    "verify out/ward-1 out/ward-2 --ledger ledger.db --original t1.csv --original t2.csv --identifier who",
-    "attack all out/ward-1 out/ward-2 --original t1.csv --original t2.csv --identifier who --ledger ledger.db",
-    *(f"attack all out/{name}-1 --original t1.csv --identifier who --ledger ledger.db" for name in METHODS),
+    (
+        "verify out/ward-1 out/ward-2 --ledger ledger.db --original t1.csv --original t2.csv"
+        " --identifier who"
+    ),
+    (
+        "attack all out/ward-1 out/ward-2 --original t1.csv --original t2.csv --identifier who"
+        " --ledger ledger.db"
+    ),
+    *(
+        f"attack all out/{name}-1 --original t1.csv --identifier who --ledger ledger.db"
+        for name in METHODS
+    ),
     *(f"verify out/{name}-1 --ledger ledger.db" for name in METHODS),
     "verify t1.csv --quasi age,town --sensitive ill --k 1 --l 1 --t 1",
     "init t1.csv --to new.toml",
@@ -41,25 +57,44 @@ WARM = [
 
 
 def table(release: int) -> pl.DataFrame:
-    """Forty persons and more. The first row has no marker: in a table whose names are cut off, it stands where the names stand."""
+    """Forty persons and more. The first row has no marker: in a table whose names are cut off, it
+    stands where the names stand.
+    """
     rows = []
     for i in range(40 + 4 * (release - 1)):
         town, ill = f"town {i % 3}", f"ill {'abcd'[i % 4]}"
-        words = {"town": town, "ill": ill} if i == 0 else {"town": f"{MARKER} {town}", "ill": f"{MARKER} {ill}"}
-        first = {"who": "p0", "income": 1} if i == 0 else {"who": f"{MARKER} {i}", "income": int(f"{MARKED_NUMBER}{i:02d}")}
-        rows.append(first | {"age": 20 + i % 7} | words | {"note": f"{MARKER} note" if i else "note"})
+        words = (
+            {"town": town, "ill": ill}
+            if i == 0
+            else {"town": f"{MARKER} {town}", "ill": f"{MARKER} {ill}"}
+        )
+        first = (
+            {"who": "p0", "income": 1}
+            if i == 0
+            else {"who": f"{MARKER} {i}", "income": int(f"{MARKED_NUMBER}{i:02d}")}
+        )
+        rows.append(
+            first | {"age": 20 + i % 7} | words | {"note": f"{MARKER} note" if i else "note"}
+        )
     return pl.DataFrame(rows).select("who", "age", "income", "town", "ill", "note")
 
 
 def plan(series: str) -> str:
     """The plan of a series."""
     sampled = series == "safe-sampling"
-    hierarchies = "[schema.hierarchies]\nincome = { bands = [1000000] }\nage = { bands = [10] }\n" if sampled else ""
-    quasi, drop = (["age", "income"], ["note", "town"]) if sampled else (["age", "income", "town"], ["note"])
+    hierarchies = (
+        "[schema.hierarchies]\nincome = { bands = [1000000] }\nage = { bands = [10] }\n"
+        if sampled
+        else ""
+    )
+    quasi, drop = (
+        (["age", "income"], ["note", "town"]) if sampled else (["age", "income", "town"], ["note"])
+    )
     return (
-        f'[series]\nname = "{series}"\n[source]\npath = "t1.csv"\n[schema]\nidentifier = "who"\nquasi = {json.dumps(quasi)}\nsensitive = "ill"\n'
-        f"drop = {json.dumps(drop)}\n{hierarchies}[method]\n{METHODS[series]}\n"
-        f'[publish]\nto = "out"\nformats = ["parquet", "csv"]\n[ledger]\nurl = "sqlite:///{LEDGER}"\n'
+        f'[series]\nname = "{series}"\n[source]\npath = "t1.csv"\n[schema]\nidentifier ='
+        f' "who"\nquasi = {json.dumps(quasi)}\nsensitive = "ill"\ndrop ='
+        f" {json.dumps(drop)}\n{hierarchies}[method]\n{METHODS[series]}\n[publish]\nto ="
+        f' "out"\nformats = ["parquet", "csv"]\n[ledger]\nurl = "sqlite:///{LEDGER}"\n'
     )
 
 
@@ -74,7 +109,9 @@ def call(command: str) -> None:
 
 
 def build(base: Path) -> None:
-    """Everything that inputs are made of, in ``base / "kept"``; it was made as ``base / "world"``, since a ledger knows release folders by their paths."""
+    """Everything that inputs are made of, in ``base / "kept"``; it was made as ``base / "world"``,
+    since a ledger knows release folders by their paths.
+    """
     world = base / "world"
     world.mkdir(parents=True)
     (base / "home").mkdir()
@@ -110,7 +147,9 @@ def bomb(file: Path) -> None:
     """A file of 8,000 bytes that holds 200 million values."""
     zeros = pa.Array.from_buffers(pa.uint8(), 20_000_000, [None, pa.py_buffer(bytes(20_000_000))])
     wide = pa.table({f"c{i}": zeros for i in range(10)})
-    with pa.ipc.new_file(file, wide.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as out:
+    with pa.ipc.new_file(
+        file, wide.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")
+    ) as out:
         out.write_table(wide)
 
 

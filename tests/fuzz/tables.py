@@ -1,4 +1,6 @@
-"""Tables: CSV, Parquet and Arrow files that are damaged, cut, swollen, or say what no table says; and databases that are asked strange questions."""
+"""Tables: CSV, Parquet and Arrow files that are damaged, cut, swollen, or say what no table says;
+and databases that are asked strange questions.
+"""
 
 import gzip
 import random
@@ -14,13 +16,40 @@ def ask(fate: random.Random, file: str) -> list[str]:
     ledger = ["--ledger", scene.LEDGER] if fate.random() < 0.5 else []
     return fate.choice(
         [
-            ["publish", fate.choice([f"{series}.toml" for series in scene.METHODS]), "--source", file],
+            [
+                "publish",
+                fate.choice([f"{series}.toml" for series in scene.METHODS]),
+                "--source",
+                file,
+            ],
             ["publish", "ward.toml", "--source", file],
             ["init", file, "--to", "new.toml"],
-            ["verify", file, "--quasi", "age,town", "--sensitive", "ill", "--k", "2", "--l", "2", "--t", "1/2"],
+            [
+                "verify",
+                file,
+                "--quasi",
+                "age,town",
+                "--sensitive",
+                "ill",
+                "--k",
+                "2",
+                "--l",
+                "2",
+                "--t",
+                "1/2",
+            ],
             ["verify", file, "--group", fate.choice(["ill", "who", "age"])],
             ["verify", "out/ward-1", "--original", file, "--identifier", "who", *ledger],
-            ["attack", "all", f"out/{fate.choice(list(scene.METHODS))}-1", "--original", file, "--identifier", "who", *ledger],
+            [
+                "attack",
+                "all",
+                f"out/{fate.choice(list(scene.METHODS))}-1",
+                "--original",
+                file,
+                "--identifier",
+                "who",
+                *ledger,
+            ],
         ]
     )
 
@@ -38,7 +67,9 @@ def csv(fate: random.Random) -> list[str]:
                 lines[row][column % len(lines[row])] = str(fate.choice(NUMBERS))
             case 2:
                 for line in lines[1:]:
-                    line[column % len(line)] = str(fate.choice(NUMBERS)) if fate.random() < 0.7 else fate.choice(TEXTS)
+                    line[column % len(line)] = (
+                        str(fate.choice(NUMBERS)) if fate.random() < 0.7 else fate.choice(TEXTS)
+                    )
             case 3:
                 lines[0][column % len(lines[0])] = fate.choice(NAMES)
             case 4:
@@ -48,23 +79,38 @@ def csv(fate: random.Random) -> list[str]:
             case 6:
                 del lines[0 if fate.random() < 0.2 and len(lines) > 2 else row]
             case 7:
-                lines[row][column % len(lines[row])] = fate.choice(['"', 'a"b', '"a"b', '"a\nb"', '"a,b"', "'", '""', '"' * 7])
+                lines[row][column % len(lines[row])] = fate.choice(
+                    ['"', 'a"b', '"a"b', '"a\nb"', '"a,b"', "'", '""', '"' * 7]
+                )
             case 8:
-                separator, end = fate.choice([";", "\t", ",", "|", ", "]), fate.choice(["\n", "\r\n", "\r", "\n\n"])
+                separator, end = (
+                    fate.choice([";", "\t", ",", "|", ", "]),
+                    fate.choice(["\n", "\r\n", "\r", "\n\n"]),
+                )
             case 9:
                 encoding = fate.choice(["utf-16", "latin-1", "utf-8-sig", "utf-32", "cp037"])
             case 10:
                 lines[row][column % len(lines[row])] = "x" * fate.choice([1000, 10**6])
             case _:
                 more = fate.choice([1, 50, 3000])
-                lines = [line + [f"{name}{i}" for i in range(more) for name in (line[0],)] for line in lines] if more < 3000 or len(lines) < 60 else lines
+                lines = (
+                    [
+                        line + [f"{name}{i}" for i in range(more) for name in (line[0],)]
+                        for line in lines
+                    ]
+                    if more < 3000 or len(lines) < 60
+                    else lines
+                )
         if len(lines) < 2:
             break
     content = end.join(separator.join(line) for line in lines).encode(encoding, "replace")
     if fate.random() < 0.25:
         content = spoiled(content, fate)
     if fate.random() < 0.1:
-        file, content = "t.csv.gz", gzip.compress(content + (b"0" * fate.choice([0, 10**6, 10**8])), 1)
+        file, content = (
+            "t.csv.gz",
+            gzip.compress(content + (b"0" * fate.choice([0, 10**6, 10**8])), 1),
+        )
         content = spoiled(content, fate) if fate.random() < 0.4 else content
     Path(file).write_bytes(content)
     return ask(fate, file)
@@ -84,7 +130,11 @@ def _swollen(content: bytes, fate: random.Random) -> bytes:
     """A Parquet file whose footer says greater numbers: of rows, of values, of bytes."""
     length = int.from_bytes(content[-8:-4], "little")
     footer = content[-8 - length : -8]
-    at = fate.choice([i for i, byte in enumerate(footer) if byte == 0x50] if fate.random() < 0.6 else range(length))  # 40 rows, as a varint
+    at = fate.choice(
+        [i for i, byte in enumerate(footer) if byte == 0x50]
+        if fate.random() < 0.6
+        else range(length)
+    )  # 40 rows, as a varint
     great, number = b"", fate.choice([10**6, 10**9, 2**31, 2**40, 2**62, 2**64 - 1])
     while number > 127:
         great, number = great + bytes([number & 127 | 128]), number >> 7
@@ -118,7 +168,13 @@ def database(fate: random.Random) -> list[str]:
         made.execute('CREATE TABLE t (who, age, income, town, ill, note, "*")')
         rows = [line.split(",") for line in Path("t1.csv").read_text().splitlines()[1:]]
         for row in rows:
-            odd = fate.choice([None, b"\xff\x00", 2**63 - 1, 1e308, float("inf"), scene.MARKER, "", "é\0"]) if fate.random() < 0.03 else row[1]
+            odd = (
+                fate.choice(
+                    [None, b"\xff\x00", 2**63 - 1, 1e308, float("inf"), scene.MARKER, "", "é\0"]
+                )
+                if fate.random() < 0.03
+                else row[1]
+            )
             made.execute("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, 1)", (row[0], odd, *row[2:]))
     made.close()
     if fate.random() < 0.4:
@@ -149,7 +205,8 @@ def database(fate: random.Random) -> list[str]:
     if fate.random() < 0.5:
         return ["init", url, "--query", query.replace("\0", ""), "--to", "new.toml"]
     text = scene.plan(fate.choice(list(scene.METHODS))).replace(
-        'path = "t1.csv"', "url = '''" + url + "'''\nquery = '''" + query.replace("\0", "\\u0000") + "'''"
+        'path = "t1.csv"',
+        "url = '''" + url + "'''\nquery = '''" + query.replace("\0", "\\u0000") + "'''",
     )
     Path("plan.toml").write_text(text, encoding="utf-8")
     return ["publish", "plan.toml"]

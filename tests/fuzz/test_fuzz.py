@@ -1,4 +1,6 @@
-"""A sample of the hostile inputs of `make fuzz`, another one each day; and defects that are planted are reported, as a fuzzer that finds nothing would be no test."""
+"""A sample of the hostile inputs of `make fuzz`, another one each day; and defects that are planted
+are reported, as a fuzzer that finds nothing would be no test.
+"""
 
 import os
 import subprocess
@@ -16,11 +18,19 @@ TESTS = Path(__file__).parents[1]
 def fuzz(*words: str) -> subprocess.CompletedProcess[str]:
     """What the fuzzer prints, in a process of its own."""
     paths = os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run([sys.executable, "-m", "fuzz", *words], env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "fuzz", *words],
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def test_a_sample_of_the_inputs() -> None:
-    """A hundred and thirty inputs, ten at each door, that differ from day to day: every promise is kept. What fails says how it is replayed."""
+    """A hundred and thirty inputs, ten at each door, that differ from day to day: every promise is
+    kept. What fails says how it is replayed.
+    """
     done = fuzz("130", "--seed", str(datetime.now(UTC).toordinal()))
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert "130 inputs" in done.stdout and "; 0 by which a promise was broken" in done.stdout
@@ -28,7 +38,9 @@ def test_a_sample_of_the_inputs() -> None:
 
 @pytest.mark.slow
 def test_planted_defects_are_reported() -> None:
-    """A command that raises, panics, hangs, swells, dies, tells a value or a password, or leaves half a release: each is reported as that."""
+    """A command that raises, panics, hangs, swells, dies, tells a value or a password, or leaves
+    half a release: each is reported as that.
+    """
     done = fuzz("--twins")
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     assert done.stdout.count(": reported (") == len(TWINS)

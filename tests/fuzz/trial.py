@@ -1,4 +1,6 @@
-"""One hostile input: let a fork prepare it and run the command, within limits, and see whether every promise was kept."""
+"""One hostile input: let a fork prepare it and run the command, within limits, and see whether
+every promise was kept.
+"""
 
 import contextlib
 import ctypes
@@ -21,9 +23,13 @@ from fuzz import scene
 from phalanx.cli import main
 
 SECONDS: Final = 10
-"""A command may run and sleep so long; what it waits for a processor that others use is not counted."""
+"""A command may run and sleep so long; what it waits for a processor that others use is not
+counted.
+"""
 MEGABYTES: Final = 2048
-"""So much memory may a command use beyond what the process holds that it is a fork of; it is not given more than twice as much."""
+"""So much memory may a command use beyond what the process holds that it is a fork of; it is not
+given more than twice as much.
+"""
 CODES: Final = {0: "done", 1: "does not hold", 2: "refused"}
 SPOKEN: Final = re.compile(rb"phalanx: [^\n]*\n")
 NOTE: Final = re.compile(rb"phalanx: \d+ report\(s\) beside the releases are passed over\.\n")
@@ -40,7 +46,9 @@ SHOW_RELEASED: Final = (["attack", "extremes"],)
 """These name values that stand in the release: what it shows of somebody is what they are about."""
 
 Door = Callable[[Any], list[str]]
-"""Prepares an input in the current folder, and gives the words of the command that is to be run on it."""
+"""Prepares an input in the current folder, and gives the words of the command that is to be run on
+it.
+"""
 State = dict[str, Any]
 
 
@@ -61,7 +69,9 @@ class Outcome:
 
 
 def run(name: str, door: Door, number: int, base: Path, idle: float = 0.0) -> Outcome:
-    """Let an input in. ``base`` holds ``world``, the folder that it is let into, and ``kept``, of which that is a copy; ``idle``: the memory of a fork that does nothing."""
+    """Let an input in. ``base`` holds ``world``, the folder that it is let into, and ``kept``, of
+    which that is a copy; ``idle``: the memory of a fork that does nothing.
+    """
     outcome = Outcome(door=name, number=number)
     scene.restore(base / "world", base / "kept")
     logs = {stream: base / f"{stream}.txt" for stream in ("out", "err", "ready")}
@@ -77,14 +87,20 @@ def run(name: str, door: Door, number: int, base: Path, idle: float = 0.0) -> Ou
     outcome.megabytes = max(0.0, used.ru_maxrss / 1024 - idle)
     ready = logs["ready"].read_bytes()
     if not ready:
-        outcome.faults, outcome.said = ["it cannot be prepared, which is a fault of the door"], logs["err"].read_text(errors="replace")[-600:]
+        outcome.faults, outcome.said = (
+            ["it cannot be prepared, which is a fault of the door"],
+            logs["err"].read_text(errors="replace")[-600:],
+        )
         return outcome
     prepared = json.loads(ready)
     outcome.words = prepared["words"]
     out, err = logs["out"].read_bytes(), logs["err"].read_bytes()
     outcome.said = (err or out)[-600:].decode(errors="replace")
     outcome.ended = _ended(status)
-    outcome.faults = [*broken(outcome, out, err), *left(outcome, prepared["state"], state(base / "world"))]
+    outcome.faults = [
+        *broken(outcome, out, err),
+        *left(outcome, prepared["state"], state(base / "world")),
+    ]
     return outcome
 
 
@@ -96,7 +112,12 @@ def _command(door: Door, name: str, number: int, base: Path, logs: dict[str, Pat
         os.chdir(base / "world")
         for variable in [v for v in os.environ if v.startswith(("PG", "PHALANX_"))]:
             del os.environ[variable]
-        os.environ |= {"HOME": str(base / "home"), "XDG_CONFIG_HOME": str(base / "home"), "TMPDIR": str(base / "home"), "XDG_CACHE_HOME": str(base / "home")}
+        os.environ |= {
+            "HOME": str(base / "home"),
+            "XDG_CONFIG_HOME": str(base / "home"),
+            "TMPDIR": str(base / "home"),
+            "XDG_CACHE_HOME": str(base / "home"),
+        }
         for stream, log in ((1, logs["out"]), (2, logs["err"])):
             os.dup2(os.open(log, os.O_WRONLY | os.O_APPEND), stream)
         with Path("/dev/null").open() as nothing:
@@ -130,14 +151,21 @@ def _data() -> int:
 
 
 def _wait(pid: int, began: float) -> float:
-    """Until a process ends, or has had its time; how long it slept, which is neither the time that it ran nor the time that it waited for a processor."""
+    """Until a process ends, or has had its time; how long it slept, which is neither the time that
+    it ran nor the time that it waited for a processor.
+    """
     watched = os.pidfd_open(pid)
     slept = 0.0
     try:
-        while not select.select([watched], [], [], 0.02 if time.monotonic() - began < 1 else 0.3)[0]:
+        while not select.select([watched], [], [], 0.02 if time.monotonic() - began < 1 else 0.3)[
+            0
+        ]:
             took = time.monotonic() - began
             with contextlib.suppress(OSError, ValueError, IndexError):
-                slept = took - sum(map(int, Path(f"/proc/{pid}/schedstat").read_text().split()[:2])) / 1e9
+                slept = (
+                    took
+                    - sum(map(int, Path(f"/proc/{pid}/schedstat").read_text().split()[:2])) / 1e9
+                )
             if slept > SECONDS + 1 or took > 30 * SECONDS:  # one that runs is stopped by its limit
                 os.killpg(pid, signal.SIGKILL)
                 break
@@ -154,7 +182,9 @@ def _ended(status: int) -> str:
 
 def broken(outcome: Outcome, out: bytes, err: bytes) -> list[str]:
     """The promises about output, exit code, time and memory that a command did not keep."""
-    faults = [what for what, words in NEVER.items() if re.search(words, out + b"\n" + err, re.MULTILINE)]
+    faults = [
+        what for what, words in NEVER.items() if re.search(words, out + b"\n" + err, re.MULTILINE)
+    ]
     if outcome.ended == "done" and outcome.words[:2] in SHOW_RELEASED and not err:
         faults = [what for what in faults if what != "a value of the table"]
     if outcome.ended not in CODES.values():
@@ -166,7 +196,9 @@ def broken(outcome: Outcome, out: bytes, err: bytes) -> list[str]:
         faults.append(f"it took more than {MEGABYTES} MB")
     if outcome.ended != "refused":
         refused = outcome.ended == "does not hold" and SPOKEN.fullmatch(err)
-        return faults + (["it said something on standard error"] if err and not refused and not faults else [])
+        return faults + (
+            ["it said something on standard error"] if err and not refused and not faults else []
+        )
     if "--json" in outcome.words:
         try:
             said = json.loads(out).keys() == {"error"} and not err
@@ -178,7 +210,9 @@ def broken(outcome: Outcome, out: bytes, err: bytes) -> list[str]:
 
 
 def state(world: Path) -> State:
-    """What is there that a command may change: release folders and whether they are whole, the releases of ledgers, files by name."""
+    """What is there that a command may change: release folders and whether they are whole, the
+    releases of ledgers, files by name.
+    """
     releases, files = {}, []
     for folder, _, names in os.walk(world):
         files += [os.path.relpath(Path(folder, name), world) for name in names]
@@ -192,7 +226,10 @@ def whole(folder: Path) -> bool:
     """Whether the files of a folder are those of its manifest."""
     try:
         files = json.loads((folder / "release.json").read_bytes())["files"]
-        return bool(files) and all(hashlib.sha256((folder / file["name"]).read_bytes()).hexdigest() == file["sha256"] for file in files)
+        return bool(files) and all(
+            hashlib.sha256((folder / file["name"]).read_bytes()).hexdigest() == file["sha256"]
+            for file in files
+        )
     except (OSError, ValueError, TypeError, KeyError):
         return False
 
@@ -201,7 +238,10 @@ def recorded(ledger: Path) -> list[list[Any]] | None:
     """The releases in a ledger by series, number and digest; None where it cannot be read."""
     try:
         with contextlib.closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True)) as opened:
-            return sorted([str(each) for each in row] for row in opened.execute("SELECT series, number, digest FROM releases"))
+            return sorted(
+                [str(each) for each in row]
+                for row in opened.execute("SELECT series, number, digest FROM releases")
+            )
     except (sqlite3.Error, OverflowError, UnicodeDecodeError):
         return None
 
@@ -209,20 +249,40 @@ def recorded(ledger: Path) -> list[list[Any]] | None:
 def left(outcome: Outcome, before: State, after: State) -> list[str]:
     """The promises about what a command leaves that were not kept."""
     fresh = [name for name in after["files"] if name not in before["files"]]
-    published = {folder: is_whole for folder, is_whole in after["releases"].items() if folder not in before["releases"]}
-    faults = [f"{name} is left over" for name in fresh if re.search(r"(^|/)\.|\.(new|next|part)$", name)]
-    faults += [f"{folder} is not a whole release" for folder, is_whole in published.items() if not is_whole]
+    published = {
+        folder: is_whole
+        for folder, is_whole in after["releases"].items()
+        if folder not in before["releases"]
+    }
+    faults = [
+        f"{name} is left over" for name in fresh if re.search(r"(^|/)\.|\.(new|next|part)$", name)
+    ]
+    faults += [
+        f"{folder} is not a whole release" for folder, is_whole in published.items() if not is_whole
+    ]
     entered = {
         name: [entry for entry in now if entry not in (before["ledgers"].get(name) or [])]
         for name, now in after["ledgers"].items()
-        if now is not None and (before["ledgers"].get(name) is not None or name not in before["files"])
+        if now is not None
+        and (before["ledgers"].get(name) is not None or name not in before["files"])
     }
     new = [entry for entries in entered.values() for entry in entries]
     if outcome.ended == "done":
-        if outcome.words[:1] == ["publish"] and not {"-h", "--help"} & set(outcome.words) and not (len(published) == len(new) == 1):
-            faults.append(f"it published, and there are {len(published)} release(s) more and {len(new)} entries")
+        if (
+            outcome.words[:1] == ["publish"]
+            and not {"-h", "--help"} & set(outcome.words)
+            and not (len(published) == len(new) == 1)
+        ):
+            faults.append(
+                f"it published, and there are {len(published)} release(s) more and {len(new)}"
+                " entries"
+            )
     elif published or new:
-        faults.append(f"it failed, and there are {len(published)} release(s) more and {len(new)} entries")
-    elif strange := [name for name in fresh if not re.search(r"\.db(\.(key|mark))?$|(^|/)chart\.svg$", name)]:
+        faults.append(
+            f"it failed, and there are {len(published)} release(s) more and {len(new)} entries"
+        )
+    elif strange := [
+        name for name in fresh if not re.search(r"\.db(\.(key|mark))?$|(^|/)chart\.svg$", name)
+    ]:
         faults.append(f"it failed and left {', '.join(strange[:3])}")
     return faults

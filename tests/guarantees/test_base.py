@@ -1,4 +1,6 @@
-"""Figures of verdicts as people read them: never better than they are, and never so short that a bound that holds looks broken; JSON has them exactly."""
+"""Figures of verdicts as people read them: never better than they are, and never so short that a
+bound that holds looks broken; JSON has them exactly.
+"""
 
 from fractions import Fraction
 
@@ -13,7 +15,13 @@ LONG = Fraction(33333332, 99999999)
 
 
 def verdict(worst, bound, *, more_is_worse=True, **more):
-    return Verdict(name="t", bound=bound, worst=worst, holds=worst <= bound if more_is_worse else worst >= bound, **more)
+    return Verdict(
+        name="t",
+        bound=bound,
+        worst=worst,
+        holds=worst <= bound if more_is_worse else worst >= bound,
+        **more,
+    )
 
 
 @pytest.mark.parametrize(
@@ -30,7 +38,9 @@ def verdict(worst, bound, *, more_is_worse=True, **more):
     ],
 )
 def test_figures_can_be_read(worst, bound, figures):
-    """Short fractions as they are, others as decimals, longer ones only where the two would look alike or in the wrong order."""
+    """Short fractions as they are, others as decimals, longer ones only where the two would look
+    alike or in the wrong order.
+    """
     shown = verdict(worst, bound)
     assert shown.figures == figures
     assert shown.to_json()["worst"] == (str(worst) if isinstance(worst, Fraction) else worst)
@@ -40,7 +50,10 @@ def test_texts_and_nothing():
     """A text is shown as it is, but for long fractions in it; what was not looked at is nothing."""
     assert Verdict(name="t", bound="no seed", worst=None, holds=True).figures == ("", "no seed")
     told = Verdict(name="t", bound="none asked", worst="l=2: 3/4, l=3: 14641/10007", holds=True)
-    assert told.figures == ("l=2: 3/4, l=3: 1.464", "none asked") and told.to_json()["worst"] == "l=2: 3/4, l=3: 14641/10007"
+    assert (
+        told.figures == ("l=2: 3/4, l=3: 1.464", "none asked")
+        and told.to_json()["worst"] == "l=2: 3/4, l=3: 14641/10007"
+    )
     least = Verdict(name="t", bound="none asked", worst=LONG, holds=True, less_is_worse=True)
     assert least.figures[0] == "0.3333"
 
@@ -51,7 +64,9 @@ fractions = st.fractions(min_value=0, max_value=10, max_denominator=10**12)
 @given(fractions, fractions, st.booleans())
 @settings(deadline=None, max_examples=300)
 def test_no_figure_looks_better_than_it_is(worst, bound, more_is_worse):
-    """Worst is shown as it is or worse, bound as it is or stricter, by less than a thousandth; and read as numbers, the two say whether it holds."""
+    """Worst is shown as it is or worse, bound as it is or stricter, by less than a thousandth; and
+    read as numbers, the two say whether it holds.
+    """
     found = verdict(worst, bound, more_is_worse=more_is_worse)
     shown, allowed = map(Fraction, found.figures)
     if worst == bound:
@@ -66,7 +81,9 @@ def test_no_figure_looks_better_than_it_is(worst, bound, more_is_worse):
 @given(fractions, st.booleans(), st.integers(1, 17))
 @settings(deadline=None, max_examples=200)
 def test_rounded_to_the_side_that_is_asked(number, up, digits):
-    """Never less, or never more, with so many digits; a float would show some numbers on the wrong side, which this must catch."""
+    """Never less, or never more, with so many digits; a float would show some numbers on the wrong
+    side, which this must catch.
+    """
     text = rounded(number, up=up, digits=digits)
     assert Fraction(text) >= number if up else Fraction(text) <= number
     assert len(text.partition("e")[0].replace(".", "").strip("0")) <= digits

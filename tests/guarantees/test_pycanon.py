@@ -1,6 +1,8 @@
-"""On tables that somebody else made, our levels are those of the PyPI package pycanon, or the test says who is right and why.
+"""On tables that somebody else made, our levels are those of the PyPI package pycanon, or the test
+says who is right and why.
 
-pycanon (1.3.6) runs in an environment of its own, made on demand beside the repository; without it the tests are skipped with the reason.
+pycanon (1.3.6) runs in an environment of its own, made on demand beside the repository; without it
+the tests are skipped with the reason.
 """
 
 import json
@@ -47,9 +49,18 @@ def python():
     if not found.exists():
         venv.create(HOME, with_pip=True)
     if subprocess.run([found, "-c", "import pycanon"], capture_output=True, check=False).returncode:
-        done = subprocess.run([found, "-m", "pip", "install", "-q", "pycanon==1.3.6"], capture_output=True, text=True, check=False, timeout=600)
+        done = subprocess.run(
+            [found, "-m", "pip", "install", "-q", "pycanon==1.3.6"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
+        )
         if done.returncode:
-            pytest.skip(f"pycanon cannot be installed here: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else 'pip failed'}")
+            pytest.skip(
+                "pycanon cannot be installed here:"
+                f" {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else 'pip failed'}"
+            )
     return found
 
 
@@ -60,7 +71,12 @@ def both(python, tmp_path):
     def compare(table, quasi=("q", "z"), sensitive="s", index=None):
         path = tmp_path / "t.csv"
         table.to_csv(path, index=False)
-        done = subprocess.run([python, "-c", SCRIPT, json.dumps([str(path), list(quasi), sensitive, index])], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [python, "-c", SCRIPT, json.dumps([str(path), list(quasi), sensitive, index])],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         return levels(Foreign.read(path, quasi=quasi, sensitive=sensitive)), json.loads(done.stdout)
 
     return compare
@@ -68,8 +84,17 @@ def both(python, tmp_path):
 
 def table_of(*groups, names="abcdefgh"):
     """A table whose groups have these sensitive counts; rows of the groups are mixed."""
-    rows = [(g // 2, "xy"[g % 2], names[v]) for g, counts in enumerate(groups) for v, r in enumerate(counts) for _ in range(r)]
-    return pd.DataFrame(rows, columns=["q", "z", "s"]).sort_values("s", kind="stable").reset_index(drop=True)
+    rows = [
+        (g // 2, "xy"[g % 2], names[v])
+        for g, counts in enumerate(groups)
+        for v, r in enumerate(counts)
+        for _ in range(r)
+    ]
+    return (
+        pd.DataFrame(rows, columns=["q", "z", "s"])
+        .sort_values("s", kind="stable")
+        .reset_index(drop=True)
+    )
 
 
 def agrees_on_k_l_entropy(ours, theirs):
@@ -80,7 +105,11 @@ def agrees_on_k_l_entropy(ours, theirs):
 
 def test_text(both):
     """k, distinct l, entropy l (which it cuts to a whole number) and t of equal distances agree."""
-    for groups in ([[3, 2, 2], [2, 2, 3, 1], [1, 4, 2]], [[5, 1], [1, 5], [3, 2]], [[4, 1, 1, 2], [2, 2, 2, 2]]):
+    for groups in (
+        [[3, 2, 2], [2, 2, 3, 1], [1, 4, 2]],
+        [[5, 1], [1, 5], [3, 2]],
+        [[4, 1, 1, 2], [2, 2, 2, 2]],
+    ):
         ours, theirs = both(table_of(*groups))
         agrees_on_k_l_entropy(ours, theirs)
         assert float(ours["t_equal"]) == pytest.approx(theirs["t"], abs=1e-12)
@@ -101,7 +130,8 @@ def test_c_of_even_groups(both):
 
 
 def test_c_of_uneven_groups(both):
-    """Counts 5 and 1 need c > 5 at l = 2. pycanon sorts the counts upward and takes the rarest value for the most frequent: it says 1. We are right.
+    """Counts 5 and 1 need c > 5 at l = 2. pycanon sorts the counts upward and takes the rarest
+    value for the most frequent: it says 1. We are right.
 
     Machanavajjhala et al. 2006, Definition 4.1: r_1 is the count of the most frequent value.
     """
@@ -111,7 +141,8 @@ def test_c_of_uneven_groups(both):
 
 
 def test_missing_quasi_identifier(both):
-    """A row whose quasi-identifier is missing is published too and stands alone: k is 1. We are right.
+    """A row whose quasi-identifier is missing is published too and stands alone: k is 1. We are
+    right.
 
     With one quasi-identifier pycanon's group-by drops it and says 3, with two it keeps it.
     """
@@ -124,7 +155,9 @@ def test_missing_quasi_identifier(both):
 
 
 def test_missing_number(both):
-    """A missing sensitive number is one more value for both; pycanon's entropy compares NaN with itself, finds nothing and fails. We are right."""
+    """A missing sensitive number is one more value for both; pycanon's entropy compares NaN with
+    itself, finds nothing and fails. We are right.
+    """
     table = table_of([1, 1], [1, 1], names=[1, 2]).astype({"s": "Float64"})
     table.loc[table["s"] == 2, "s"] = pd.NA
     ours, theirs = both(table)
@@ -143,7 +176,9 @@ def test_missing_text(both):
 
 
 def test_index(both):
-    """Index labels are row positions for pycanon: shuffle the index of the same rows and its l changes. Rows have no order for us. We are right."""
+    """Index labels are row positions for pycanon: shuffle the index of the same rows and its l
+    changes. Rows have no order for us. We are right.
+    """
     table = table_of([2], [0, 2])
     ours, theirs = both(table)
     assert ours["distinct_l"] == theirs["l"] == 1
@@ -152,7 +187,9 @@ def test_index(both):
 
 
 def test_whole_entropy(both):
-    """Even counts have an entropy of exactly ln l; pycanon cuts a float that may lie just below, so it may say one less. We are right."""
+    """Even counts have an entropy of exactly ln l; pycanon cuts a float that may lie just below, so
+    it may say one less. We are right.
+    """
     for l in range(2, 8):
         ours, theirs = both(table_of([1] * l, [2] * l))
         assert ours["entropy_l"] == l

@@ -1,11 +1,25 @@
-"""What a manifest states of who and what is not covered: ``verify`` says it, by itself and as JSON, and a release that states nothing is as before."""
+"""What a manifest states of who and what is not covered: ``verify`` says it, by itself and as JSON,
+and a release that states nothing is as before.
+"""
 
 import json
 
 import polars as pl
 import pytest
 
-from phalanx import Anatomy, GlobalGuarantee, MInvariance, Mondrian, MutualCover, Plan, SafeSampling, Schema, Series, Slicing, verify
+from phalanx import (
+    Anatomy,
+    GlobalGuarantee,
+    MInvariance,
+    Mondrian,
+    MutualCover,
+    Plan,
+    SafeSampling,
+    Schema,
+    Series,
+    Slicing,
+    verify,
+)
 from phalanx.cli import main
 from phalanx.release.folder import Release
 from phalanx.release.manifest import NAME, Manifest
@@ -17,7 +31,13 @@ SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
 
 
 def people(values=VALUES):
-    return pl.DataFrame({"who": [f"p{i}" for i in range(len(values))], "age": [20 + i for i in range(len(values))], "ill": list(values)})
+    return pl.DataFrame(
+        {
+            "who": [f"p{i}" for i in range(len(values))],
+            "age": [20 + i for i in range(len(values))],
+            "ill": list(values),
+        }
+    )
 
 
 def publish(tmp_path, method, *tables, schema=SCHEMA):
@@ -41,7 +61,11 @@ def results(made):
         (Slicing(l=2, grouping="random", bucket_size=2, sensitive_column_size=1), True, []),
         (Slicing(l=2, grouping="random", bucket_size=2, columns=[["age"], ["ill"]]), True, []),
         (Slicing(l=2, grouping="random", bucket_size=2), False, []),
-        (Slicing(l=2, grouping="membership", bucket_size=2, not_eligible="suppress"), False, ["not eligible"]),
+        (
+            Slicing(l=2, grouping="membership", bucket_size=2, not_eligible="suppress"),
+            False,
+            ["not eligible"],
+        ),
         (Slicing(l=2, grouping="membership", bucket_size=2, columns=[["age"], ["ill"]]), True, []),
         (Slicing(l=2), False, []),
         (Slicing(l=2, cuts="balanced"), False, []),
@@ -52,7 +76,11 @@ def results(made):
         (MInvariance(m=2, balancing="paper"), False, []),
         (MInvariance(m=2, remember=False), False, []),
         (MInvariance(m=2, changed="new-record"), False, []),
-        (MInvariance(m=2, changed="suppress", not_eligible="suppress"), False, ["changed value", "not eligible"]),
+        (
+            MInvariance(m=2, changed="suppress", not_eligible="suppress"),
+            False,
+            ["changed value", "not eligible"],
+        ),
         (GlobalGuarantee(l=2), True, ["spent budget", "no group"]),
         (GlobalGuarantee(l=2, permanent=["hiv"]), False, ["spent budget", "no group"]),
         (GlobalGuarantee(l=2, grouping="bottom-up"), False, ["no group"]),
@@ -67,16 +95,25 @@ def test_every_method_states_both(method, known, suppresses):
 
 
 def test_suppressed_rows_are_not_covered(tmp_path, monkeypatch, capsys):
-    """Rows were suppressed because their value is frequent: the manifest, ``verify`` in words and as JSON, and the report say that nothing covers them."""
+    """Rows were suppressed because their value is frequent: the manifest, ``verify`` in words and
+    as JSON, and the report say that nothing covers them.
+    """
     (made,) = publish(tmp_path, MInvariance(m=2, not_eligible="suppress"))
     assert made.suppressed == 4
     assert json.loads((made.path / NAME).read_text())["may_suppress"] == ["not eligible"]
 
     verdict = results(made)[SUPPRESSED]
-    assert verdict.result == "not covered" and verdict.holds and "value is too frequent" in verdict.note
+    assert (
+        verdict.result == "not covered"
+        and verdict.holds
+        and "value is too frequent" in verdict.note
+    )
     assert "4" not in verdict.note
     report = made.page.read_text()
-    assert "Suppressed rows are not covered" in report and "likely to hold one of the most frequent" in report
+    assert (
+        "Suppressed rows are not covered" in report
+        and "likely to hold one of the most frequent" in report
+    )
 
     for words, code in ((["verify", str(made.path)], 0), (["verify", str(made.path), "--json"], 0)):
         monkeypatch.setattr("sys.argv", ["phalanx", *words])
@@ -85,15 +122,27 @@ def test_suppressed_rows_are_not_covered(tmp_path, monkeypatch, capsys):
         assert (left.value.code or 0) == code
     out = capsys.readouterr().out
     text, _, found = out.partition("{")
-    assert any(line.startswith("not covered: rows may have been suppressed") and "(suppressed rows)" in line for line in text.splitlines())
+    assert any(
+        line.startswith("not covered: rows may have been suppressed")
+        and "(suppressed rows)" in line
+        for line in text.splitlines()
+    )
     told = {check["name"]: check for check in json.loads("{" + found)["checks"]}
-    assert told[f"release 1: {SUPPRESSED}"]["note"].startswith("not covered: ") and told[f"release 1: {SUPPRESSED}"]["worst"] is None
+    assert (
+        told[f"release 1: {SUPPRESSED}"]["note"].startswith("not covered: ")
+        and told[f"release 1: {SUPPRESSED}"]["worst"] is None
+    )
 
 
 def test_whether_it_came_to_it_is_not_said(tmp_path):
-    """The manifest of a table from which nothing had to be suppressed says what that of one does from which rows were: the bit would be about values."""
+    """The manifest of a table from which nothing had to be suppressed says what that of one does
+    from which rows were: the bit would be about values.
+    """
     method = MInvariance(m=2, not_eligible="suppress")
-    (few,), (none,) = publish(tmp_path / "a", method), publish(tmp_path / "b", method, people("aabbccdd"))
+    (few,), (none,) = (
+        publish(tmp_path / "a", method),
+        publish(tmp_path / "b", method, people("aabbccdd")),
+    )
     assert (few.suppressed, none.suppressed) == (4, 0)
     assert few.manifest.may_suppress == none.manifest.may_suppress == ["not eligible"]
 
@@ -102,14 +151,18 @@ ALONE = {
     "balanced": ({"permanent": ["hiv"]}, people(["hiv", "none", "none"])),
     "bottom-up": (
         {"strategy": "constant-ratio", "horizon": 1, "grouping": "bottom-up"},
-        pl.concat([people(["none"]), people(["hiv", "none"]).with_columns(who=pl.col("who") + " new")]),
+        pl.concat(
+            [people(["none"]), people(["hiv", "none"]).with_columns(who=pl.col("who") + " new")]
+        ),
     ),
 }
 
 
 @pytest.mark.parametrize("grouping", ALONE)
 def test_rows_that_no_group_takes_are_stated(tmp_path, grouping):
-    """A row may be alone beside a cohort, or its budget spent for the value of all groups: the manifest names that reason, else the missing row is refused."""
+    """A row may be alone beside a cohort, or its budget spent for the value of all groups: the
+    manifest names that reason, else the missing row is refused.
+    """
     settings, again = ALONE[grouping]
     method = GlobalGuarantee(l=2, protect=["hiv"], **settings)
     first, second = publish(tmp_path, method, people(["hiv", "none"]), again)
@@ -118,8 +171,14 @@ def test_rows_that_no_group_takes_are_stated(tmp_path, grouping):
     assert verify([first.path, second.path], originals=tables, identifier="who").holds
     fields = json.loads((second.path / NAME).read_text()) | {"may_suppress": ["spent budget"]}
     (second.path / NAME).write_text(json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
-    refused = [v for v in verify([first.path, second.path], originals=tables, identifier="who").checks if not v.holds]
-    assert [v.name for v in refused] == ["release 2: persons of the original"] and "1 person(s) of the original table are not published" in refused[0].note
+    refused = [
+        v
+        for v in verify([first.path, second.path], originals=tables, identifier="who").checks
+        if not v.holds
+    ]
+    assert [v.name for v in refused] == [
+        "release 2: persons of the original"
+    ] and "1 person(s) of the original table are not published" in refused[0].note
 
 
 def test_nothing_is_added_under_differential_privacy(tmp_path):
@@ -127,7 +186,15 @@ def test_nothing_is_added_under_differential_privacy(tmp_path):
     schema = Schema(quasi=["age", "ill"], drop=["who"], types={"age": "numeric"})
     table, plain = people("ab" * 200), SafeSampling(epsilon=1, delta="1/100")
     (made,) = publish(
-        tmp_path, SafeSampling(epsilon=1, delta="1/100", expected_rows=400, scheme={"age": {"low": 0, "high": 800, "width": 400}}), table, schema=schema
+        tmp_path,
+        SafeSampling(
+            epsilon=1,
+            delta="1/100",
+            expected_rows=400,
+            scheme={"age": {"low": 0, "high": 800, "width": 400}},
+        ),
+        table,
+        schema=schema,
     )
     assert plain.may_suppress == () and made.manifest.may_suppress == []
     assert SUPPRESSED not in results(made) and results(made)[KNOWN].result == "stated"
@@ -135,22 +202,38 @@ def test_nothing_is_added_under_differential_privacy(tmp_path):
 
 
 def test_who_knows_the_method(tmp_path):
-    """What holds against whoever knows the method is stated, not checked; what does not is not covered; the report says either."""
-    (held,), (open_,) = publish(tmp_path / "a", Mondrian(k=2)), publish(tmp_path / "b", Mondrian(k=2, l="3/2", cuts="strict"))
+    """What holds against whoever knows the method is stated, not checked; what does not is not
+    covered; the report says either.
+    """
+    (held,), (open_,) = (
+        publish(tmp_path / "a", Mondrian(k=2)),
+        publish(tmp_path / "b", Mondrian(k=2, l="3/2", cuts="strict")),
+    )
     assert results(held)[KNOWN].result == "stated" and KNOWN_METHOD in held.page.read_text()
-    assert results(open_)[KNOWN].result == "not covered" and KNOWN_METHOD not in open_.page.read_text()
+    assert (
+        results(open_)[KNOWN].result == "not covered" and KNOWN_METHOD not in open_.page.read_text()
+    )
     assert "Only against those who do not know the method" in open_.page.read_text()
 
 
 def test_a_release_that_states_nothing(tmp_path):
-    """Its manifest has the bytes that it had before anything was stated, and ``verify`` adds nothing."""
+    """Its manifest has the bytes that it had before anything was stated, and ``verify`` adds
+    nothing.
+    """
     (made,) = publish(tmp_path, Mondrian(k=2))
     fields = json.loads((made.path / NAME).read_text())
-    before = {key: value for key, value in fields.items() if key not in ("holds_if_method_known", "may_suppress")}
+    before = {
+        key: value
+        for key, value in fields.items()
+        if key not in ("holds_if_method_known", "may_suppress")
+    }
     content = (json.dumps(before, indent=1, ensure_ascii=False) + "\n").encode()
     (made.path / NAME).write_bytes(content)
 
-    assert Release.read(made.path).manifest.to_bytes() == content and Manifest.from_bytes(content, made.path).may_suppress is None
+    assert (
+        Release.read(made.path).manifest.to_bytes() == content
+        and Manifest.from_bytes(content, made.path).may_suppress is None
+    )
     found = {v.name.removeprefix("release 1: "): v for v in verify([made.path]).checks}
     assert all(v.holds for v in found.values()) and not {KNOWN, SUPPRESSED} & found.keys()
 
@@ -158,8 +241,18 @@ def test_a_release_that_states_nothing(tmp_path):
 def test_a_plan_publishes_what_its_method_states(tmp_path):
     """From a plan as from Python."""
     people().write_csv(tmp_path / "t.csv")
-    text = '[series]\nname = "c"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi = ["age"]\nsensitive = "ill"\n'
-    (tmp_path / "plan.toml").write_text(text + '[method]\nname = "slicing"\nl = 2\ncolumns = 2\nnot_eligible = "suppress"\n[publish]\nto = "out"\n')
+    text = (
+        '[series]\nname = "c"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi ='
+        ' ["age"]\nsensitive = "ill"\n'
+    )
+    (tmp_path / "plan.toml").write_text(
+        text
+        + '[method]\nname = "slicing"\nl = 2\ncolumns = 2\nnot_eligible = "suppress"\n[publish]\nto'
+        ' = "out"\n'
+    )
     plan = Plan.read(tmp_path / "plan.toml")
     made = plan.series().publish(pl.read_csv(tmp_path / "t.csv"))
-    assert made.manifest.may_suppress == ["not eligible"] and made.manifest.holds_if_method_known is False
+    assert (
+        made.manifest.may_suppress == ["not eligible"]
+        and made.manifest.holds_if_method_known is False
+    )

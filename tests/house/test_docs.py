@@ -1,4 +1,6 @@
-"""The documentation is kept true by reading it: links lead somewhere, examples run, every command has its page."""
+"""The documentation is kept true by reading it: links lead somewhere, examples run, every command
+has its page.
+"""
 
 import re
 import subprocess
@@ -16,7 +18,9 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 def anchors(text: str) -> set[str]:
     """The anchors that headings of a Markdown page get."""
-    headings = re.findall(r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), flags=re.MULTILINE)
+    headings = re.findall(
+        r"^#+ (.*)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), flags=re.MULTILINE
+    )
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
@@ -26,14 +30,19 @@ def dead_links(page: Path, text: str) -> list[str]:
     for target in re.findall(r"\]\((?!https?://|mailto:)([^)]*)\)", text):
         path, _, anchor = target.partition("#")
         there = page.parent / path if path else page
-        if not there.exists() or (anchor and anchor not in anchors(text if there == page else there.read_text(encoding="utf-8"))):
+        if not there.exists() or (
+            anchor
+            and anchor not in anchors(text if there == page else there.read_text(encoding="utf-8"))
+        ):
             dead.append(target)
     return dead
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
-    """Every relative link of every page leads to a file, and to a heading of it where it names one."""
+    """Every relative link of every page leads to a file, and to a heading of it where it names
+    one.
+    """
     assert dead_links(page, page.read_text(encoding="utf-8")) == []
 
 
@@ -46,8 +55,16 @@ def test_dead_links_are_seen(link: str) -> None:
 def test_every_page_is_on_the_map() -> None:
     """Every page of docs/ is named by docs/index.md, or by the index of its own folder."""
     maps = [ROOT / "docs" / "index.md", ROOT / "docs" / "reference" / "index.md"]
-    named = {(where.parent / target).resolve() for where in maps for target in re.findall(r"\]\(([^)#]*)", where.read_text(encoding="utf-8"))}
-    assert [page.name for page in PAGES if page.is_relative_to(ROOT / "docs") and page != maps[0] and page not in named] == []
+    named = {
+        (where.parent / target).resolve()
+        for where in maps
+        for target in re.findall(r"\]\(([^)#]*)", where.read_text(encoding="utf-8"))
+    }
+    assert [
+        page.name
+        for page in PAGES
+        if page.is_relative_to(ROOT / "docs") and page != maps[0] and page not in named
+    ] == []
 
 
 def test_every_command_has_a_page() -> None:
@@ -58,5 +75,11 @@ def test_every_command_has_a_page() -> None:
 
 def test_reference_is_up_to_date() -> None:
     """docs/reference is what the docstrings say now; `make docs-reference` writes it."""
-    run = subprocess.run([sys.executable, ROOT / "docs" / "reference.py", "--check"], capture_output=True, text=True, check=False, timeout=120)
+    run = subprocess.run(
+        [sys.executable, ROOT / "docs" / "reference.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
     assert run.returncode == 0, run.stderr

@@ -1,4 +1,6 @@
-"""requirements.lock is what pyproject.toml asks for: every package by one version and its hashes, from nowhere in particular."""
+"""requirements.lock is what pyproject.toml asks for: every package by one version and its hashes,
+from nowhere in particular.
+"""
 
 import re
 import tomllib
@@ -14,18 +16,25 @@ ROOT = Path(__file__).resolve().parents[2]
 def declared() -> list[Requirement]:
     """All that pyproject.toml asks for, with the extras, less its references to itself."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    lines = [
+        *project["dependencies"],
+        *(line for extra in project["optional-dependencies"].values() for line in extra),
+    ]
     return [wanted for wanted in map(Requirement, lines) if wanted.name != "phalanx"]
 
 
 def faults(text: str, wanted: list[Requirement]) -> list[str]:
-    """What is wrong with a lock: lines of another kind, packages without a hash, requirements that it does not meet."""
+    """What is wrong with a lock: lines of another kind, packages without a hash, requirements that
+    it does not meet.
+    """
     entries = text.replace(" \\\n", "").splitlines()
     found, locked = [], {}
     for entry in entries:
         if entry.startswith("#"):
             continue
-        package = re.fullmatch(r"([a-z0-9-]+)==([^ ]+)( ; [^-]+?)?((?: +--hash=sha256:[0-9a-f]{64})+)", entry)
+        package = re.fullmatch(
+            r"([a-z0-9-]+)==([^ ]+)( ; [^-]+?)?((?: +--hash=sha256:[0-9a-f]{64})+)", entry
+        )
         if package is None:
             found.append(f"no package with a version and hashes: {entry[:60]!r}")
         else:
@@ -38,7 +47,9 @@ def faults(text: str, wanted: list[Requirement]) -> list[str]:
 
 
 def test_the_lock_is_what_is_declared() -> None:
-    """Every package that pyproject.toml names is locked at a version that it allows; no line names a path or an index."""
+    """Every package that pyproject.toml names is locked at a version that it allows; no line names
+    a path or an index.
+    """
     assert faults((ROOT / "requirements.lock").read_text(encoding="utf-8"), declared()) == []
 
 
@@ -56,7 +67,15 @@ HASH = f"    --hash=sha256:{'0' * 64}\n"
         f"numpy @ file:///somewhere/numpy.whl \\\n{HASH}",
         f"numpy==2.4 \\\n{HASH}numpy==1.9 ; python_version < '3.12' \\\n{HASH}",
     ],
-    ids=["missing", "too old", "without a hash", "without a version", "an index", "a path", "too old somewhere"],
+    ids=[
+        "missing",
+        "too old",
+        "without a hash",
+        "without a version",
+        "an index",
+        "a path",
+        "too old somewhere",
+    ],
 )
 def test_a_wrong_lock_is_seen(text: str) -> None:
     """The broken twins: each is found."""
@@ -65,4 +84,11 @@ def test_a_wrong_lock_is_seen(text: str) -> None:
 
 def test_a_right_lock_is_accepted() -> None:
     """And a lock that is right is not refused."""
-    assert faults(f"# made by make\nnumpy==2.4 ; python_full_version < '3.12' \\\n{HASH.rstrip()} \\\n{HASH}", [Requirement("numpy>=2.0")]) == []
+    assert (
+        faults(
+            f"# made by make\nnumpy==2.4 ; python_full_version < '3.12' \\\n{HASH.rstrip()}"
+            f" \\\n{HASH}",
+            [Requirement("numpy>=2.0")],
+        )
+        == []
+    )

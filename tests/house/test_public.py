@@ -1,4 +1,6 @@
-"""The public face: what `import phalanx` brings, and what it leaves alone until somebody asks for it."""
+"""The public face: what `import phalanx` brings, and what it leaves alone until somebody asks for
+it.
+"""
 
 import importlib
 import pkgutil
@@ -16,7 +18,9 @@ LATER = ("altair", "jinja2", "numba", "pandas", "scipy", "sklearn", "typer")
 def loaded_by(statement: str) -> set[str]:
     """The modules of LATER that a fresh interpreter has loaded after a statement."""
     script = f"import sys\n{statement}\nprint(*[name for name in {LATER!r} if name in sys.modules])"
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+    )
     return set(run.stdout.split())
 
 
@@ -45,9 +49,20 @@ def test_a_heavy_import_would_be_seen() -> None:
 
 
 def test_public_names_exist_and_are_in_order() -> None:
-    """Every name in an `__all__` of the package exists, once, in the order in which one looks for it."""
-    names = ["phalanx", *(found.name for found in pkgutil.walk_packages(phalanx.__path__, "phalanx.") if not found.name.endswith("__main__"))]
-    assert {name: wrong for name in names if (wrong := misfiled(importlib.import_module(name)))} == {}
+    """Every name in an `__all__` of the package exists, once, in the order in which one looks for
+    it.
+    """
+    names = [
+        "phalanx",
+        *(
+            found.name
+            for found in pkgutil.walk_packages(phalanx.__path__, "phalanx.")
+            if not found.name.endswith("__main__")
+        ),
+    ]
+    assert {
+        name: wrong for name in names if (wrong := misfiled(importlib.import_module(name)))
+    } == {}
 
 
 @pytest.mark.parametrize("names", [["b", "A"], ["A", "A"], ["A", "nowhere"]])
@@ -59,4 +74,8 @@ def test_misfiled_names_are_seen(names: list[str]) -> None:
 
 def test_every_public_name_is_described() -> None:
     """Each public name has a docstring of its own, which the reference shows."""
-    assert [name for name in phalanx.__all__ if not name.startswith("__") and not getattr(phalanx, name).__doc__] == []
+    assert [
+        name
+        for name in phalanx.__all__
+        if not name.startswith("__") and not getattr(phalanx, name).__doc__
+    ] == []

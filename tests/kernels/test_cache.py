@@ -1,4 +1,6 @@
-"""Where compiled kernels lie: in a folder that nobody else writes to, or in a private one that goes with the process; never in an error."""
+"""Where compiled kernels lie: in a folder that nobody else writes to, or in a private one that goes
+with the process; never in an error.
+"""
 
 import os
 import shutil
@@ -16,7 +18,9 @@ from phalanx.kernels import cache
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Neither the installation nor a home may be written (a file is in the way of either, which stops root, too); what is chosen is forgotten afterwards."""
+    """Neither the installation nor a home may be written (a file is in the way of either, which
+    stops root, too); what is chosen is forgotten afterwards.
+    """
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(cache, "BESIDE", tmp_path / "file")
     monkeypatch.setattr(cache.atexit, "register", lambda *_: None)
@@ -49,7 +53,9 @@ def test_the_installation_comes_first(place: Path, monkeypatch: pytest.MonkeyPat
     assert os.environ["NUMBA_CACHE_DIR"] == ""
 
 
-def test_a_folder_that_others_may_write_to_is_not_used(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_others_may_write_to_is_not_used(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What numba finds there, it runs."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(place / "wanted"))
     assert cache.choose() == place / "wanted"
@@ -61,7 +67,9 @@ def test_a_folder_that_others_may_write_to_is_not_used(place: Path, monkeypatch:
 
 
 def test_what_the_installer_compiled_is_used(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels beside sources that may not be written are copied to where numba looks for them, folder by folder, and nothing needs to be said."""
+    """Kernels beside sources that may not be written are copied to where numba looks for them,
+    folder by folder, and nothing needs to be said.
+    """
     for room in ("kernels", "methods/anatomy"):
         there = place / "beside" / room / "__pycache__"
         there.mkdir(parents=True)
@@ -70,14 +78,22 @@ def test_what_the_installer_compiled_is_used(place: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(cache, "BESIDE", place / "beside")
     monkeypatch.setattr(cache, "_usable", lambda _: False)
     made = cache.choose()
-    assert [len(list(made.rglob(name))) for name in ("picking.pick-14.py311.1.nbc", "picking.pick-14.py311.nbi")] == [2, 2]
+    assert [
+        len(list(made.rglob(name)))
+        for name in ("picking.pick-14.py311.1.nbc", "picking.pick-14.py311.nbi")
+    ] == [2, 2]
     assert len({path.parent for path in made.rglob("*.nb?")}) == 2
 
 
 def test_no_folder_at_all_is_a_sentence(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A temporary folder that may not be written, either."""
     monkeypatch.setattr(cache.tempfile, "tempdir", str(place / "file"))
-    with pytest.raises(PhalanxError, match=r"no folder may be written, .*; set TMPDIR or NUMBA_CACHE_DIR to a folder of yours\.$"):
+    with pytest.raises(
+        PhalanxError,
+        match=(
+            r"no folder may be written, .*; set TMPDIR or NUMBA_CACHE_DIR to a folder of yours\.$"
+        ),
+    ):
         cache.choose()
 
 
@@ -91,11 +107,20 @@ def test_it_goes_with_the_process_that_made_it(tmp_path: Path) -> None:
 
 
 def test_a_locked_installation(tmp_path: Path) -> None:
-    """In a process of its own, from a source that may not be written and without a home: a kernel runs, nothing is left, and it is said once."""
-    shutil.copytree(Path(phalanx.__file__).parent, tmp_path / "src" / "phalanx", ignore=shutil.ignore_patterns("__pycache__"))
+    """In a process of its own, from a source that may not be written and without a home: a kernel
+    runs, nothing is left, and it is said once.
+    """
+    shutil.copytree(
+        Path(phalanx.__file__).parent,
+        tmp_path / "src" / "phalanx",
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
     (tmp_path / "src" / "phalanx" / "__pycache__").write_text("in the way of root, too")
     (tmp_path / "tmp").mkdir()
-    script = "import numpy as np; from phalanx.kernels import picking, cache; print(picking.pick(3, np.ones(4, np.int64), 0)[0] < 3, cache.KEPT)"
+    script = (
+        "import numpy as np; from phalanx.kernels import picking, cache; print(picking.pick(3,"
+        " np.ones(4, np.int64), 0)[0] < 3, cache.KEPT)"
+    )
     environment = os.environ | {
         "PYTHONPATH": str(tmp_path / "src"),
         "HOME": "/nonexistent/file",
@@ -103,7 +128,15 @@ def test_a_locked_installation(tmp_path: Path) -> None:
         "TMPDIR": str(tmp_path / "tmp"),
         "NUMBA_CACHE_DIR": "",
     }
-    run = subprocess.run([sys.executable, "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
     assert (run.returncode, run.stdout) == (0, "True False\n"), run.stderr
     assert run.stderr.count("compiled in each run") == 1
     assert list((tmp_path / "tmp").iterdir()) == []

@@ -1,4 +1,6 @@
-"""What the tests of the ledger share: a fresh ledger in each kind of database, and where its key is."""
+"""What the tests of the ledger share: a fresh ledger in each kind of database, and where its key
+is.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,9 +14,13 @@ from support import postgresql_server
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs a PostgreSQL server where there is none; here and not in a fixture, so that one line of the summary says it for all."""
+    """Skip what needs a PostgreSQL server where there is none; here and not in a fixture, so that
+    one line of the summary says it for all.
+    """
     parameters = str(getattr(getattr(item, "callspec", None), "params", ""))
-    if ("'postgresql'" in parameters or item.path.name.startswith("test_postgresql")) and (why := postgresql_server.missing()):
+    if ("'postgresql'" in parameters or item.path.name.startswith("test_postgresql")) and (
+        why := postgresql_server.missing()
+    ):
         pytest.skip(why)
 
 
@@ -26,7 +32,9 @@ def _no_key_from_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def backend(request: pytest.FixtureRequest) -> str:
-    """The kind of database; a test that uses it, or ``url`` or ``ledger``, runs on each, unless its file says otherwise."""
+    """The kind of database; a test that uses it, or ``url`` or ``ledger``, runs on each, unless its
+    file says otherwise.
+    """
     return str(request.param)
 
 

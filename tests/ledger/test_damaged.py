@@ -1,4 +1,6 @@
-"""Whatever a disk or a stranger made of a ledger, it is used as it was written, or refused in one sentence."""
+"""Whatever a disk or a stranger made of a ledger, it is used as it was written, or refused in one
+sentence.
+"""
 
 import random
 import shutil
@@ -20,9 +22,22 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Ledger.open(f"sqlite:///{file}") as ledger:
         for series in ("a", "b"):
             for number in (1, 2):
-                entry = ReleaseEntry(number=number, folder=f"/out/{series}-{number}", staging=".s", digest=f"{number}" * 64, summary={"rows": 2, "é": None})
+                entry = ReleaseEntry(
+                    number=number,
+                    folder=f"/out/{series}-{number}",
+                    staging=".s",
+                    digest=f"{number}" * 64,
+                    summary={"rows": 2, "é": None},
+                )
                 table = pl.DataFrame({"n": [number]})
-                ledger.commit(series, entry, promise={"m": 2}, remember={"t": table}, groups=None, state={"c": table})
+                ledger.commit(
+                    series,
+                    entry,
+                    promise={"m": 2},
+                    remember={"t": table},
+                    groups=None,
+                    state={"c": table},
+                )
     return file
 
 
@@ -31,8 +46,16 @@ def everything(url: str) -> list[object]:
     with Ledger.open(url, create=False) as ledger:
         said: list[object] = [ledger.series()]
         for series in ("a", "b"):
-            said += [ledger.promise(series), ledger.releases(series, marked=True), ledger.moved(series), ledger.reconciled(series)]
-            said += [{name: t.to_dicts() for name, t in tables.items()} for tables in (ledger.remembered(series), ledger.state(series))]
+            said += [
+                ledger.promise(series),
+                ledger.releases(series, marked=True),
+                ledger.moved(series),
+                ledger.reconciled(series),
+            ]
+            said += [
+                {name: t.to_dicts() for name, t in tables.items()}
+                for tables in (ledger.remembered(series), ledger.state(series))
+            ]
         return said
 
 
@@ -55,7 +78,9 @@ def spoiled(content: bytes, fate: random.Random) -> bytes:
 
 
 def test_damaged_copies(whole: Path, tmp_path: Path) -> None:
-    """Two hundred and fifty copies, each damaged: what is read is what was written, or there is one sentence; never anything else."""
+    """Two hundred and fifty copies, each damaged: what is read is what was written, or there is one
+    sentence; never anything else.
+    """
     content, expected = whole.read_bytes(), everything(f"sqlite:///{whole}")
     for end in ("key", "mark"):
         shutil.copy(f"{whole}.{end}", tmp_path / f"ledger.db.{end}")
@@ -74,14 +99,36 @@ def test_damaged_copies(whole: Path, tmp_path: Path) -> None:
     assert refused > COPIES / 3
 
 
-COLUMNS = ["series.name", "series.promise", "series.head", "releases.number", "releases.folder", "releases.day", "releases.summary"]
+COLUMNS = [
+    "series.name",
+    "series.promise",
+    "series.head",
+    "releases.number",
+    "releases.folder",
+    "releases.day",
+    "releases.summary",
+]
 COLUMNS += ["releases.authentic", "segments.name", "segments.sealed", "meta.value", "meta.name"]
-VALUES = ["NULL", "7", "-1", "1.5", "9223372036854775807", "x'ff00fe'", "CAST(x'ff00fe' AS TEXT)", "'{'", "'[1]'", "''", f"'{'[' * 3000}'"]
+VALUES = [
+    "NULL",
+    "7",
+    "-1",
+    "1.5",
+    "9223372036854775807",
+    "x'ff00fe'",
+    "CAST(x'ff00fe' AS TEXT)",
+    "'{'",
+    "'[1]'",
+    "''",
+    f"'{'[' * 3000}'",
+]
 
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_values_of_another_kind(whole: Path, tmp_path: Path, column: str) -> None:
-    """Any column that holds something else than it can: one sentence, whatever the database gives for it."""
+    """Any column that holds something else than it can: one sentence, whatever the database gives
+    for it.
+    """
     table, name = column.split(".")
     for end in ("key", "mark"):
         shutil.copy(f"{whole}.{end}", tmp_path / f"ledger.db.{end}")
@@ -95,7 +142,11 @@ def test_values_of_another_kind(whole: Path, tmp_path: Path, column: str) -> Non
             ledger._store.run(f"DROP TABLE {table}")
             ledger._store.run(f"CREATE TABLE {table} ({', '.join(columns)})")
             for row in rows:
-                ledger._store.run(f"INSERT INTO {table} VALUES ({', '.join(f'${i}' for i in range(1, len(row) + 1))})", *row)
+                ledger._store.run(
+                    f"INSERT INTO {table} VALUES"
+                    f" ({', '.join(f'${i}' for i in range(1, len(row) + 1))})",
+                    *row,
+                )
             ledger._store.run(f"UPDATE {table} SET {name} = {value} WHERE rowid = 1")
         with pytest.raises(LedgerError) as told:
             everything(url)

@@ -1,4 +1,6 @@
-"""The key file is private, made once, never overwritten, and everything that is wrong with it is one sentence."""
+"""The key file is private, made once, never overwritten, and everything that is wrong with it is
+one sentence.
+"""
 
 import errno
 import fcntl
@@ -22,7 +24,9 @@ def beside(key_file: Path) -> list[str]:
 
 
 def test_a_key_is_made_with_the_ledger(url: str, key_file: Path) -> None:
-    """A new ledger has a key file of 64 hexadecimal digits, mode 0600, with nothing left beside it; opening again changes nothing."""
+    """A new ledger has a key file of 64 hexadecimal digits, mode 0600, with nothing left beside it;
+    opening again changes nothing.
+    """
     Ledger.open(url).close()
     content = key_file.read_bytes()
     assert len(bytes.fromhex(content.decode())) == 32
@@ -45,7 +49,9 @@ def test_a_missing_key(url: str, key_file: Path) -> None:
     """Without its key a ledger does not open, and no new key is made that would hide the loss."""
     Ledger.open(url).close()
     key_file.unlink()
-    with pytest.raises(LedgerError, match="is missing, and nothing in its ledger can be read without it"):
+    with pytest.raises(
+        LedgerError, match="is missing, and nothing in its ledger can be read without it"
+    ):
         Ledger.open(url)
     assert not key_file.exists()
 
@@ -61,7 +67,19 @@ def test_a_wrong_key(url: str, key_file: Path) -> None:
     Ledger.open(url).close()
 
 
-@pytest.mark.parametrize("content", [b"", b"0" * 63, b"0" * 65, b"g" * 64, b"\xff" * 64, b"0x" + b"0" * 62, b"0" * 32 + b" " + b"0" * 31, b"1" * 5000])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"0" * 63,
+        b"0" * 65,
+        b"g" * 64,
+        b"\xff" * 64,
+        b"0x" + b"0" * 62,
+        b"0" * 32 + b" " + b"0" * 31,
+        b"1" * 5000,
+    ],
+)
 def test_something_else_than_a_key(url: str, key_file: Path, content: bytes) -> None:
     """A file that holds no key is named, and its content is not shown."""
     Ledger.open(url).close()
@@ -74,7 +92,9 @@ def test_something_else_than_a_key(url: str, key_file: Path, content: bytes) -> 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
 @pytest.mark.parametrize("mode", [0o604, 0o640, 0o660, 0o601, 0o777])
 def test_a_key_that_others_may_read(url: str, key_file: Path, mode: int) -> None:
-    """A key that others could have read is refused until its mode is put right, with the command that does it."""
+    """A key that others could have read is refused until its mode is put right, with the command
+    that does it.
+    """
     Ledger.open(url).close()
     key_file.chmod(mode)
     with pytest.raises(LedgerError, match="chmod 600"):
@@ -84,7 +104,9 @@ def test_a_key_that_others_may_read(url: str, key_file: Path, mode: int) -> None
 
 
 def test_the_environment_wins(url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the variable set no key file is made or read; a wrong or malformed value is refused without showing it."""
+    """With the variable set no key file is made or read; a wrong or malformed value is refused
+    without showing it.
+    """
     monkeypatch.setenv(VARIABLE, "ab" * 32)
     with Ledger.open(url) as ledger:
         person = ledger.person_key("s").hash(pl.Series([1]))[0]
@@ -92,7 +114,11 @@ def test_the_environment_wins(url: str, key_file: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv(VARIABLE, "AB" * 32)
     with Ledger.open(url) as ledger:
         assert ledger.person_key("s").hash(pl.Series([1]))[0] == person
-    for wrong, words in (("ac" * 32, "does not hold the key of the ledger"), ("secret", "does not hold a key"), ("", "does not hold a key")):
+    for wrong, words in (
+        ("ac" * 32, "does not hold the key of the ledger"),
+        ("secret", "does not hold a key"),
+        ("", "does not hold a key"),
+    ):
         monkeypatch.setenv(VARIABLE, wrong)
         with pytest.raises(LedgerError, match=f"{VARIABLE} {words}") as told:
             Ledger.open(url)
@@ -109,8 +135,12 @@ def test_an_interrupted_beginning_is_resumed(url: str, key_file: Path) -> None:
     assert key_file.read_bytes() == content
 
 
-def test_a_full_disk_leaves_no_half_key(url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key that could not be written leaves nothing behind, and the ledger begins when there is room."""
+def test_a_full_disk_leaves_no_half_key(
+    url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that could not be written leaves nothing behind, and the ledger begins when there is
+    room.
+    """
 
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -147,5 +177,12 @@ def test_keys_are_never_shown(ledger: Ledger, key_file: Path) -> None:
     for thing in (keys, ledger, ledger.person_key("s")):
         assert root not in repr(thing)
         assert "\\x" not in repr(thing)
-    derived = [keys.sealing("a"), keys.sealing("b"), keys.person("a").key, keys.person("b").key, keys.check(), bytes.fromhex(root)]
+    derived = [
+        keys.sealing("a"),
+        keys.sealing("b"),
+        keys.person("a").key,
+        keys.person("b").key,
+        keys.check(),
+        bytes.fromhex(root),
+    ]
     assert len(set(derived)) == len(derived)

@@ -1,4 +1,6 @@
-"""The ledger gives back what was committed, refuses what does not follow, and notices every change by others."""
+"""The ledger gives back what was committed, refuses what does not follow, and notices every change
+by others.
+"""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,27 +21,60 @@ PROMISE = {"method": "m-invariance", "m": 2}
 
 
 def entry_of(number: int, **changes: Any) -> ReleaseEntry:
-    said: dict[str, Any] = {"number": number, "folder": f"releases/{number}", "staging": f"releases/.{number}", "digest": "0" * 64}
+    said: dict[str, Any] = {
+        "number": number,
+        "folder": f"releases/{number}",
+        "staging": f"releases/.{number}",
+        "digest": "0" * 64,
+    }
     return ReleaseEntry(**(said | {"summary": {"rows": number}} | changes))
 
 
 def mapping_of(ledger: Ledger, series: str, persons: list[int]) -> pl.DataFrame:
-    return pl.DataFrame({"person": ledger.person_key(series).hash(pl.Series(persons)), "group": pl.Series([p % 7 for p in persons], dtype=pl.Int64)})
+    return pl.DataFrame(
+        {
+            "person": ledger.person_key(series).hash(pl.Series(persons)),
+            "group": pl.Series([p % 7 for p in persons], dtype=pl.Int64),
+        }
+    )
 
 
 def put(ledger: Ledger, series: str, number: int, **tables: pl.DataFrame) -> None:
-    ledger.commit(series, entry_of(number), promise=PROMISE, remember=tables, groups=mapping_of(ledger, series, [3, 1, 2]))
+    ledger.commit(
+        series,
+        entry_of(number),
+        promise=PROMISE,
+        remember=tables,
+        groups=mapping_of(ledger, series, [3, 1, 2]),
+    )
 
 
 NAMES = ["visits", "Besuche Köln 2026", "患者", "👩🏽‍⚕️"]
-NAMES += ['it\'s "quoted" `x`', "'; DROP TABLE releases; --", "$1", "?", "%s {0}", "a\nb", " ", "series" * 50, "null"]
+NAMES += [
+    'it\'s "quoted" `x`',
+    "'; DROP TABLE releases; --",
+    "$1",
+    "?",
+    "%s {0}",
+    "a\nb",
+    " ",
+    "series" * 50,
+    "null",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_any_name_goes_round(url: str, name: str) -> None:
-    """Whatever a series, a folder or a table of the memory is called, it comes back as it was, also after reopening."""
+    """Whatever a series, a folder or a table of the memory is called, it comes back as it was, also
+    after reopening.
+    """
     memory = pl.DataFrame({"person": [b"\x01" * 16], "signature": ["flu"]})
-    entry = entry_of(1, folder=name, staging=name + "~", summary={name: [1, None, {"suppressed_rows": {name: 2}}]})
+    entry = entry_of(
+        1,
+        folder=name,
+        staging=name + "~",
+        summary={name: [1, None, {"suppressed_rows": {name: 2}}]},
+    )
     with Ledger.open(url) as ledger:
         ledger.commit(name, entry, promise={name: name}, remember={name: memory}, groups=None)
     with Ledger.open(url, create=False) as ledger:
@@ -61,13 +96,21 @@ def test_nothing_before_the_first_release(ledger: Ledger) -> None:
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800"])
 def test_an_impossible_name_is_refused(ledger: Ledger, name: str) -> None:
     """A name that some database cannot hold is refused in one sentence, by every door."""
-    for use in (ledger.promise, ledger.releases, ledger.remembered, ledger.person_key, lambda s: put(ledger, s, 1)):
+    for use in (
+        ledger.promise,
+        ledger.releases,
+        ledger.remembered,
+        ledger.person_key,
+        lambda s: put(ledger, s, 1),
+    ):
         with pytest.raises(LedgerError, match="needs a name that is text"):
             use(name)
 
 
 def test_memory_is_in_release_order(ledger: Ledger) -> None:
-    """Tables of one name are put together in the order of the releases (ten comes after nine); an empty table keeps its types."""
+    """Tables of one name are put together in the order of the releases (ten comes after nine); an
+    empty table keeps its types.
+    """
     for number in range(1, 12):
         put(ledger, "visits", number, first=pl.DataFrame({"n": [number], "value": [str(number)]}))
     put(ledger, "visits", 12, second=pl.DataFrame(schema={"x": pl.Date, "y": pl.List(pl.Int32)}))
@@ -79,7 +122,9 @@ def test_memory_is_in_release_order(ledger: Ledger) -> None:
 
 
 def test_groups_are_sorted_by_person(ledger: Ledger) -> None:
-    """The mapping of a release is the one that was committed, in the order of the person keys whatever the order of the rows."""
+    """The mapping of a release is the one that was committed, in the order of the person keys
+    whatever the order of the rows.
+    """
     mapping = mapping_of(ledger, "visits", list(range(500)))
     ledger.commit("visits", entry_of(1), promise=PROMISE, remember={}, groups=mapping.reverse())
     ledger.commit("visits", entry_of(2), promise=PROMISE, remember={}, groups=mapping.clear())
@@ -94,13 +139,18 @@ def test_groups_are_sorted_by_person(ledger: Ledger) -> None:
     "wrong",
     [
         pl.DataFrame({"person": ["x"], "group": [1]}),
-        pl.DataFrame({"person": [b"x" * 16], "group": [None]}, schema={"person": pl.Binary, "group": pl.Int64}),
+        pl.DataFrame(
+            {"person": [b"x" * 16], "group": [None]},
+            schema={"person": pl.Binary, "group": pl.Int64},
+        ),
         pl.DataFrame({"group": [1], "person": [b"x" * 16]}),
         pl.DataFrame({"person": [b"x" * 16], "group": [1], "name": ["Bob"]}),
     ],
 )
 def test_other_columns_are_no_groups(ledger: Ledger, wrong: pl.DataFrame) -> None:
-    """A mapping is (person Binary, group Int64), complete and nothing more, and a wrong one leaves nothing."""
+    """A mapping is (person Binary, group Int64), complete and nothing more, and a wrong one leaves
+    nothing.
+    """
     if wrong.columns == ["group", "person"]:
         ledger.commit("visits", entry_of(1), promise=PROMISE, remember={}, groups=wrong)
         assert ledger.groups("visits", 1).columns == ["person", "group"]
@@ -111,7 +161,9 @@ def test_other_columns_are_no_groups(ledger: Ledger, wrong: pl.DataFrame) -> Non
 
 
 def test_persons_differ_between_series_only(url: str) -> None:
-    """The same person has the same person key in a series for ever, and an unrelated one in another series."""
+    """The same person has the same person key in a series for ever, and an unrelated one in another
+    series.
+    """
     with Ledger.open(url) as ledger:
         first = ledger.person_key("a").hash(pl.Series([1, 2]))
         other = ledger.person_key("b").hash(pl.Series([1, 2]))
@@ -122,18 +174,29 @@ def test_persons_differ_between_series_only(url: str) -> None:
 
 
 def test_series_are_listed(ledger: Ledger) -> None:
-    """Series stand by name with their promise, the day they began and how many releases they have."""
+    """Series stand by name with their promise, the day they began and how many releases they
+    have.
+    """
     put(ledger, "b", 1)
     put(ledger, "b", 2)
     put(ledger, "a", 1)
     listed = ledger.series()
     day = listed[0].created
-    assert listed == [SeriesEntry(name="a", promise=PROMISE, created=day, releases=1), SeriesEntry(name="b", promise=PROMISE, created=day, releases=2)]
+    assert listed == [
+        SeriesEntry(name="a", promise=PROMISE, created=day, releases=1),
+        SeriesEntry(name="b", promise=PROMISE, created=day, releases=2),
+    ]
     assert len(day) == len("2026-01-31")
 
 
 @pytest.mark.parametrize(
-    ("number", "words"), [(0, "somebody else meanwhile"), (1, "somebody else meanwhile"), (2, "somebody else meanwhile"), (4, "cannot follow")]
+    ("number", "words"),
+    [
+        (0, "somebody else meanwhile"),
+        (1, "somebody else meanwhile"),
+        (2, "somebody else meanwhile"),
+        (4, "cannot follow"),
+    ],
 )
 def test_only_the_next_release_is_taken(ledger: Ledger, number: int, words: str) -> None:
     """A number that is taken or not the next one is refused, and the ledger stays as it was."""
@@ -147,11 +210,23 @@ def test_only_the_next_release_is_taken(ledger: Ledger, number: int, words: str)
 
 
 def test_a_series_keeps_its_promise(ledger: Ledger) -> None:
-    """A release under another promise is refused; the same promise in another order of keys is the same."""
-    ledger.commit("visits", entry_of(1), promise={"m": 2, "privacy_unit": "person"}, remember={}, groups=None)
-    ledger.commit("visits", entry_of(2), promise={"privacy_unit": "person", "m": 2}, remember={}, groups=None)
+    """A release under another promise is refused; the same promise in another order of keys is the
+    same.
+    """
+    ledger.commit(
+        "visits", entry_of(1), promise={"m": 2, "privacy_unit": "person"}, remember={}, groups=None
+    )
+    ledger.commit(
+        "visits", entry_of(2), promise={"privacy_unit": "person", "m": 2}, remember={}, groups=None
+    )
     with pytest.raises(LedgerError, match="promises something else"):
-        ledger.commit("visits", entry_of(3), promise={"m": 3, "privacy_unit": "person"}, remember={}, groups=None)
+        ledger.commit(
+            "visits",
+            entry_of(3),
+            promise={"m": 3, "privacy_unit": "person"},
+            remember={},
+            groups=None,
+        )
     assert len(ledger.releases("visits")) == 2
     assert ledger.promise("visits") == {"m": 2, "privacy_unit": "person"}
 
@@ -189,7 +264,12 @@ def interrupted_at(monkeypatch: pytest.MonkeyPatch, after: int, act: Callable[[]
 
 def everything(ledger: Ledger) -> list[list[tuple[Any, ...]]]:
     """All rows of all tables."""
-    tables = ("meta ORDER BY name", "series ORDER BY name", "releases ORDER BY series, number", "segments ORDER BY series, number, name")
+    tables = (
+        "meta ORDER BY name",
+        "series ORDER BY name",
+        "releases ORDER BY series, number",
+        "segments ORDER BY series, number, name",
+    )
     return [ledger._store.run(f"SELECT * FROM {table}") for table in tables]
 
 
@@ -204,8 +284,12 @@ FIRST = {
 }
 
 
-def test_a_failure_in_mid_commit_leaves_nothing(ledger: Ledger, new_url, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whichever statement of a commit fails (begin, what is there, series, release, two segments, commit), the ledger is as before, and the commit can be made again."""
+def test_a_failure_in_mid_commit_leaves_nothing(
+    ledger: Ledger, new_url, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever statement of a commit fails (begin, what is there, series, release, two segments,
+    commit), the ledger is as before, and the commit can be made again.
+    """
     persons = mapping_of(ledger, "visits", [3, 1, 2])
 
     def commit(to: Ledger) -> None:
@@ -225,16 +309,25 @@ def test_a_failure_in_mid_commit_leaves_nothing(ledger: Ledger, new_url, backend
 
 
 FULL_DISK = {
-    "sqlite": ["CREATE TRIGGER full_disk BEFORE INSERT ON segments BEGIN SELECT raise(ABORT, 'x'); END"],
+    "sqlite": [
+        "CREATE TRIGGER full_disk BEFORE INSERT ON segments BEGIN SELECT raise(ABORT, 'x'); END"
+    ],
     "postgresql": [
-        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'x'; END $$",
+        (
+            "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION"
+            " 'x'; END $$"
+        ),
         "CREATE TRIGGER full_disk BEFORE INSERT ON segments EXECUTE FUNCTION fail()",
     ],
 }
 
 
-def test_without_a_transaction_a_failure_would_be_seen(ledger: Ledger, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broken twin of the test above: statements that are not held together leave a series and a release behind."""
+def test_without_a_transaction_a_failure_would_be_seen(
+    ledger: Ledger, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broken twin of the test above: statements that are not held together leave a series and a
+    release behind.
+    """
     monkeypatch.setattr(Store, "transaction", lambda *_: nullcontext())
     for statement in FULL_DISK[backend]:
         ledger._store.run(statement)
@@ -249,18 +342,38 @@ def frame(*numbers: int) -> pl.DataFrame:
 
 def carry(ledger: Ledger, number: int, **tables: pl.DataFrame) -> None:
     """Publish a release of ``visits`` that remembers one table and carries others."""
-    ledger.commit("visits", entry_of(number), promise=PROMISE, remember={"t": frame(number)}, groups=None, state=tables)
+    ledger.commit(
+        "visits",
+        entry_of(number),
+        promise=PROMISE,
+        remember={"t": frame(number)},
+        groups=None,
+        state=tables,
+    )
 
 
 def test_what_is_carried_is_replaced(ledger: Ledger) -> None:
-    """The last release's tables are all that is carried; those of the release before are gone from the database, and what is remembered stays."""
+    """The last release's tables are all that is carried; those of the release before are gone from
+    the database, and what is remembered stays.
+    """
     assert ledger.state("visits") == {}
     carry(ledger, 1, a=frame(1), b=frame(10))
-    assert {name: f["n"].to_list() for name, f in ledger.state("visits").items()} == {"a": [1], "b": [10]}
+    assert {name: f["n"].to_list() for name, f in ledger.state("visits").items()} == {
+        "a": [1],
+        "b": [10],
+    }
     carry(ledger, 2, b=frame(20), c=frame(200))
-    assert {name: f["n"].to_list() for name, f in ledger.state("visits").items()} == {"b": [20], "c": [200]}
+    assert {name: f["n"].to_list() for name, f in ledger.state("visits").items()} == {
+        "b": [20],
+        "c": [200],
+    }
     names = "SELECT number, name FROM segments WHERE series = 'visits' ORDER BY number, name"
-    assert ledger._store.run(names) == [(1, "memory/t"), (2, "carried/b"), (2, "carried/c"), (2, "memory/t")]
+    assert ledger._store.run(names) == [
+        (1, "memory/t"),
+        (2, "carried/b"),
+        (2, "carried/c"),
+        (2, "memory/t"),
+    ]
     carry(ledger, 3)
     assert ledger.state("visits") == {}
     assert ledger._store.run(names) == [(1, "memory/t"), (2, "memory/t"), (3, "memory/t")]
@@ -270,14 +383,20 @@ def test_what_is_carried_is_replaced(ledger: Ledger) -> None:
 
 def test_only_the_own_series_is_replaced(ledger: Ledger) -> None:
     """What another series carries stays."""
-    ledger.commit("other", entry_of(1), promise=PROMISE, remember={}, groups=None, state={"a": frame(7)})
+    ledger.commit(
+        "other", entry_of(1), promise=PROMISE, remember={}, groups=None, state={"a": frame(7)}
+    )
     carry(ledger, 1, a=frame(1))
     carry(ledger, 2, a=frame(2))
     assert ledger.state("other")["a"]["n"].to_list() == [7]
 
 
-def test_a_replacement_that_fails_leaves_what_was(ledger: Ledger, backend: str, new_url, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A crash at any statement of a release that replaces what is carried leaves all of the release before, and after the last one all of the new."""
+def test_a_replacement_that_fails_leaves_what_was(
+    ledger: Ledger, backend: str, new_url, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crash at any statement of a release that replaces what is carried leaves all of the release
+    before, and after the last one all of the new.
+    """
     with Ledger.open(new_url(backend)) as other:
         carry(other, 1, a=frame(1), b=frame(10))
         statements = statements_of(monkeypatch, lambda: carry(other, 2, a=frame(2)))
@@ -293,19 +412,28 @@ def test_a_replacement_that_fails_leaves_what_was(ledger: Ledger, backend: str, 
         *["INSERT INTO segments"] * 2,
         "COMMIT",
     ]
-    assert [s.strip()[: len(w)] for s, w in zip(statements[len(FIRST[backend]) :], words, strict=True)] == words
+    assert [
+        s.strip()[: len(w)] for s, w in zip(statements[len(FIRST[backend]) :], words, strict=True)
+    ] == words
     carry(ledger, 1, a=frame(1), b=frame(10))
     before = everything(ledger)
     for after in range(1, len(statements) + 1):
         interrupted_at(monkeypatch, after, lambda: carry(ledger, 2, a=frame(2)))
         assert everything(ledger) == before
-        assert {name: f["n"].to_list() for name, f in ledger.state("visits").items()} == {"a": [1], "b": [10]}
+        assert {name: f["n"].to_list() for name, f in ledger.state("visits").items()} == {
+            "a": [1],
+            "b": [10],
+        }
     carry(ledger, 2, a=frame(2))
     assert {name: f["n"].to_list() for name, f in ledger.state("visits").items()} == {"a": [2]}
 
 
-def test_without_a_transaction_a_replacement_would_be_lost(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broken twin of the test above: without a transaction an interruption loses what was carried."""
+def test_without_a_transaction_a_replacement_would_be_lost(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broken twin of the test above: without a transaction an interruption loses what was
+    carried.
+    """
     carry(ledger, 1, a=frame(1))
     with monkeypatch.context() as patched:
         patched.setattr(Store, "transaction", lambda *_: nullcontext())
@@ -313,15 +441,22 @@ def test_without_a_transaction_a_replacement_would_be_lost(ledger: Ledger, monke
     assert ledger._store.run("SELECT count(*) FROM segments WHERE name = 'carried/a'") == [(0,)]
 
 
-def test_a_reader_sees_one_release(ledger: Ledger, url: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever reads what is carried while the next release replaces it gets all of one or all of the other; without a snapshot, the twin, a false alarm."""
+def test_a_reader_sees_one_release(
+    ledger: Ledger, url: str, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever reads what is carried while the next release replaces it gets all of one or all of
+    the other; without a snapshot, the twin, a false alarm.
+    """
     carry(ledger, 1, a=frame(1))
     real = Rows.segment
     monkeypatch.setattr(sqlite, "busy_milliseconds", 50)
 
     def meanwhile(self: Rows, series: str, number: int, name: str) -> bytes:
         monkeypatch.setattr(Rows, "segment", real)
-        with Ledger.open(url) as other, suppress(LedgerError) if backend == "sqlite" else nullcontext():  # SQLite's writer waits for the reader instead
+        with (
+            Ledger.open(url) as other,
+            suppress(LedgerError) if backend == "sqlite" else nullcontext(),
+        ):  # SQLite's writer waits for the reader instead
             carry(other, number + 1, a=frame(number + 1))
         return real(self, series, number, name)
 
@@ -336,13 +471,17 @@ def test_a_reader_sees_one_release(ledger: Ledger, url: str, backend: str, monke
 
 
 def test_commits_under_way_are_waited_for(ledger: Ledger, url: str, backend: str) -> None:
-    """A publisher that died leaves its commit to the server; whoever asks for the releases waits until that is decided, and does not take the staging folder away."""
+    """A publisher that died leaves its commit to the server; whoever asks for the releases waits
+    until that is decided, and does not take the staging folder away.
+    """
     with Ledger.open(url) as dying, ThreadPoolExecutor(1) as pool:
         with dying._store.transaction("visits"):
             dying._rows.insert_series("visits", "{}", "2026-01-31", Head.of("{}", ["0" * 64], 0))
             dying._rows.insert_release("visits", "{}", entry_of(1), [])
             if backend == "sqlite":
-                assert ledger.releases("visits") == []  # nothing outlives a publisher there: its journal is rolled back by the next one
+                assert (
+                    ledger.releases("visits") == []
+                )  # nothing outlives a publisher there: its journal is rolled back by the next one
                 return
             assert ledger._rows.entries("visits") == [], "the twin, which does not wait"
             asked = pool.submit(ledger.releases, "visits")
@@ -353,9 +492,16 @@ def test_commits_under_way_are_waited_for(ledger: Ledger, url: str, backend: str
 
 def flip(ledger: Ledger, name: str, place: int, number: int = 1) -> None:
     where = "WHERE series = 'visits' AND name = $1 AND number = $2"
-    sealed = bytearray(ledger._store.run(f"SELECT sealed FROM segments {where}", name, number)[0][0])
+    sealed = bytearray(
+        ledger._store.run(f"SELECT sealed FROM segments {where}", name, number)[0][0]
+    )
     sealed[place] ^= 1
-    ledger._store.run("UPDATE segments SET sealed = $1 WHERE series = 'visits' AND name = $2 AND number = $3", bytes(sealed), name, number)
+    ledger._store.run(
+        "UPDATE segments SET sealed = $1 WHERE series = 'visits' AND name = $2 AND number = $3",
+        bytes(sealed),
+        name,
+        number,
+    )
 
 
 def swap(ledger: Ledger, first: tuple[str, int, str], second: tuple[str, int, str]) -> None:
@@ -370,7 +516,11 @@ def statement(text: str, *parameters: Any) -> Callable[[Ledger], None]:
     """Somebody who may write, and knows how to get around the rules between tables."""
 
     def tamper(ledger: Ledger) -> None:
-        ledger._store.run("PRAGMA foreign_keys = OFF" if isinstance(ledger._store, Sqlite) else "SET session_replication_role = replica")
+        ledger._store.run(
+            "PRAGMA foreign_keys = OFF"
+            if isinstance(ledger._store, Sqlite)
+            else "SET session_replication_role = replica"
+        )
         ledger._store.run(text, *parameters)
 
     return tamper
@@ -381,37 +531,81 @@ TAMPERING: dict[str, Callable[[Ledger], None]] = {
     "last byte of a tag": lambda ledger: flip(ledger, "memory/t", -1),
     "a byte in the middle": lambda ledger: flip(ledger, "memory/t", 100),
     "a byte of the groups": lambda ledger: flip(ledger, "groups", 100),
-    "two releases swapped": lambda ledger: swap(ledger, ("visits", 1, "memory/t"), ("visits", 2, "memory/t")),
-    "two tables swapped": lambda ledger: swap(ledger, ("visits", 1, "memory/t"), ("visits", 1, "memory/u")),
-    "memory and groups swapped": lambda ledger: swap(ledger, ("visits", 1, "memory/t"), ("visits", 1, "groups")),
-    "two series swapped": lambda ledger: swap(ledger, ("visits", 1, "memory/t"), ("other", 1, "memory/t")),
+    "two releases swapped": lambda ledger: swap(
+        ledger, ("visits", 1, "memory/t"), ("visits", 2, "memory/t")
+    ),
+    "two tables swapped": lambda ledger: swap(
+        ledger, ("visits", 1, "memory/t"), ("visits", 1, "memory/u")
+    ),
+    "memory and groups swapped": lambda ledger: swap(
+        ledger, ("visits", 1, "memory/t"), ("visits", 1, "groups")
+    ),
+    "two series swapped": lambda ledger: swap(
+        ledger, ("visits", 1, "memory/t"), ("other", 1, "memory/t")
+    ),
     "a byte of what is carried": lambda ledger: flip(ledger, "carried/c", 50, number=2),
-    "carried and remembered swapped": lambda ledger: swap(ledger, ("visits", 2, "memory/t"), ("visits", 2, "carried/c")),
-    "what is carried swapped with another series'": lambda ledger: swap(ledger, ("visits", 2, "carried/c"), ("other", 2, "carried/c")),
-    "what is carried removed": statement("DELETE FROM segments WHERE series = 'visits' AND name = 'carried/c'"),
-    "what is carried put back at release 1": statement("INSERT INTO segments SELECT series, 1, name, sealed FROM segments WHERE name = 'carried/c'"),
+    "carried and remembered swapped": lambda ledger: swap(
+        ledger, ("visits", 2, "memory/t"), ("visits", 2, "carried/c")
+    ),
+    "what is carried swapped with another series'": lambda ledger: swap(
+        ledger, ("visits", 2, "carried/c"), ("other", 2, "carried/c")
+    ),
+    "what is carried removed": statement(
+        "DELETE FROM segments WHERE series = 'visits' AND name = 'carried/c'"
+    ),
+    "what is carried put back at release 1": statement(
+        "INSERT INTO segments SELECT series, 1, name, sealed FROM segments WHERE name = 'carried/c'"
+    ),
     "a segment emptied": statement("UPDATE segments SET sealed = $1 WHERE series = 'visits'", b""),
-    "a segment removed": statement("DELETE FROM segments WHERE series = 'visits' AND number = 2 AND name = 'memory/t'"),
-    "a segment renamed": statement("UPDATE segments SET name = 'memory/z' WHERE series = 'visits' AND number = 2 AND name = 'memory/t'"),
-    "a segment added": statement("INSERT INTO segments VALUES ('visits', 1, 'memory/v', $1)", b"\0"),
-    "a digest changed": statement("UPDATE releases SET digest = 'f' WHERE series = 'visits' AND number = 1"),
-    "a summary changed": statement("""UPDATE releases SET summary = '{"rows": 9}' WHERE series = 'visits' AND number = 1"""),
-    "a summary broken": statement("UPDATE releases SET summary = '{' WHERE series = 'visits' AND number = 1"),
-    "a folder changed": statement("UPDATE releases SET folder = 'elsewhere' WHERE series = 'visits' AND number = 2"),
-    "a promise changed": statement("""UPDATE series SET promise = '{"m": 1}' WHERE name = 'visits'"""),
+    "a segment removed": statement(
+        "DELETE FROM segments WHERE series = 'visits' AND number = 2 AND name = 'memory/t'"
+    ),
+    "a segment renamed": statement(
+        "UPDATE segments SET name = 'memory/z' WHERE series = 'visits' AND number = 2 AND name ="
+        " 'memory/t'"
+    ),
+    "a segment added": statement(
+        "INSERT INTO segments VALUES ('visits', 1, 'memory/v', $1)", b"\0"
+    ),
+    "a digest changed": statement(
+        "UPDATE releases SET digest = 'f' WHERE series = 'visits' AND number = 1"
+    ),
+    "a summary changed": statement(
+        """UPDATE releases SET summary = '{"rows": 9}' WHERE series = 'visits' AND number = 1"""
+    ),
+    "a summary broken": statement(
+        "UPDATE releases SET summary = '{' WHERE series = 'visits' AND number = 1"
+    ),
+    "a folder changed": statement(
+        "UPDATE releases SET folder = 'elsewhere' WHERE series = 'visits' AND number = 2"
+    ),
+    "a promise changed": statement(
+        """UPDATE series SET promise = '{"m": 1}' WHERE name = 'visits'"""
+    ),
     "a release removed": statement("DELETE FROM releases WHERE series = 'visits' AND number = 1"),
-    "two releases renumbered": statement("UPDATE releases SET number = number + 10 WHERE series = 'visits'"),
+    "two releases renumbered": statement(
+        "UPDATE releases SET number = number + 10 WHERE series = 'visits'"
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", TAMPERING)
 def test_a_change_by_others_is_noticed(ledger: Ledger, kind: str) -> None:
-    """Whoever writes into the ledger without its key is found out when the series is read, in a sentence that names release and series."""
+    """Whoever writes into the ledger without its key is found out when the series is read, in a
+    sentence that names release and series.
+    """
     for series in ("visits", "other"):
         for number in (1, 2):
             tables = {"t": pl.DataFrame({"n": [number]}), "u": pl.DataFrame({"n": [number]})}
             persons = mapping_of(ledger, series, [3, 1, 2])
-            ledger.commit(series, entry_of(number), promise=PROMISE, remember=tables, groups=persons, state={"c": pl.DataFrame({"n": [number]})})
+            ledger.commit(
+                series,
+                entry_of(number),
+                promise=PROMISE,
+                remember=tables,
+                groups=persons,
+                state={"c": pl.DataFrame({"n": [number]})},
+            )
 
     def read() -> None:
         ledger.state("visits")
@@ -420,5 +614,7 @@ def test_a_change_by_others_is_noticed(ledger: Ledger, kind: str) -> None:
 
     read()
     TAMPERING[kind](ledger)
-    with pytest.raises(LedgerError, match=r"changed by others than Phalanx at release \d of series 'visits'"):
+    with pytest.raises(
+        LedgerError, match=r"changed by others than Phalanx at release \d of series 'visits'"
+    ):
         read()

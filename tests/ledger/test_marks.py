@@ -1,4 +1,6 @@
-"""A ledger that went back in time is refused, whichever entry it lost, and says what was published since; a mark that is behind is made good."""
+"""A ledger that went back in time is refused, whichever entry it lost, and says what was published
+since; a mark that is behind is made good.
+"""
 
 import json
 import os
@@ -21,12 +23,26 @@ TABLES = ("segments", "releases", "series")
 
 def entry_of(number: int, day: str = "2026-01-31", digest: str = "") -> ReleaseEntry:
     digest = digest or f"{number:x}" * 64
-    return ReleaseEntry(number=number, folder=f"/out/visits-{number}", staging=f".{number}", digest=digest, summary={"rows": number}, day=day)
+    return ReleaseEntry(
+        number=number,
+        folder=f"/out/visits-{number}",
+        staging=f".{number}",
+        digest=digest,
+        summary={"rows": number},
+        day=day,
+    )
 
 
 def put(ledger: Ledger, number: int, series: str = "visits", **how: Any) -> None:
     table = pl.DataFrame({"n": [number]})
-    ledger.commit(series, entry_of(number, **how), promise=PROMISE, remember={"t": table}, groups=None, state={"c": table})
+    ledger.commit(
+        series,
+        entry_of(number, **how),
+        promise=PROMISE,
+        remember={"t": table},
+        groups=None,
+        state={"c": table},
+    )
 
 
 def mark_of(ledger: Ledger) -> Mark:
@@ -35,7 +51,11 @@ def mark_of(ledger: Ledger) -> Mark:
 
 def without_rules(ledger: Ledger) -> None:
     """Get around the rules between tables, as whoever may write can."""
-    ledger._store.run("PRAGMA foreign_keys = OFF" if isinstance(ledger._store, Sqlite) else "SET session_replication_role = replica")
+    ledger._store.run(
+        "PRAGMA foreign_keys = OFF"
+        if isinstance(ledger._store, Sqlite)
+        else "SET session_replication_role = replica"
+    )
 
 
 def copy_of(ledger: Ledger) -> dict[str, list[tuple[Any, ...]]]:
@@ -50,7 +70,11 @@ def put_back(ledger: Ledger, copy: dict[str, list[tuple[Any, ...]]]) -> None:
         ledger._store.run(f"DELETE FROM {table}")
     for table, rows in copy.items():
         for row in rows:
-            ledger._store.run(f"INSERT INTO {table} VALUES ({', '.join(f'${i}' for i in range(1, len(row) + 1))})", *row)
+            ledger._store.run(
+                f"INSERT INTO {table} VALUES"
+                f" ({', '.join(f'${i}' for i in range(1, len(row) + 1))})",
+                *row,
+            )
 
 
 DOORS: dict[str, Callable[[Ledger], object]] = {
@@ -61,14 +85,18 @@ DOORS: dict[str, Callable[[Ledger], object]] = {
     "goes on": lambda ledger: ledger.check_goes_on("visits"),
     "commit": lambda ledger: put(ledger, 3),
     "next commit": lambda ledger: put(ledger, 4),
-    "export": lambda ledger: ledger.export_series("visits", Path(os.environ["XDG_CONFIG_HOME"]).parent / "visits.series", copy=True),
+    "export": lambda ledger: ledger.export_series(
+        "visits", Path(os.environ["XDG_CONFIG_HOME"]).parent / "visits.series", copy=True
+    ),
     "rotate": lambda ledger: ledger.rotate_key(),
 }
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_an_old_copy_is_refused_by_every_door(ledger: Ledger, door: str) -> None:
-    """A ledger that is put back says what was published since, by date and digest, and changes nothing."""
+    """A ledger that is put back says what was published since, by date and digest, and changes
+    nothing.
+    """
     put(ledger, 1)
     put(ledger, 2, day="2026-02-28")
     copy = copy_of(ledger)
@@ -76,17 +104,28 @@ def test_an_old_copy_is_refused_by_every_door(ledger: Ledger, door: str) -> None
     put(ledger, 4, day="2026-04-30")
     put_back(ledger, copy)
     before = copy_of(ledger)
-    with pytest.raises(LedgerError, match="is older than what was published of series 'visits'") as told:
+    with pytest.raises(
+        LedgerError, match="is older than what was published of series 'visits'"
+    ) as told:
         DOORS[door](ledger)
-    for said in ("knows 2 release(s)", "release 3 of 2026-03-31, digest 333333333333", "release 4 of 2026-04-30, digest 444444444444", "series reconcile"):
+    for said in (
+        "knows 2 release(s)",
+        "release 3 of 2026-03-31, digest 333333333333",
+        "release 4 of 2026-04-30, digest 444444444444",
+        "series reconcile",
+    ):
         assert said in str(told.value)
     assert "away" not in str(told.value)
     assert copy_of(ledger) == before
     assert len(mark_of(ledger).read()["visits"].releases) == 4
 
 
-def test_without_a_mark_an_old_copy_would_pass(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broken twin of the test above: a ledger that looks at no mark publishes release 2 a second time."""
+def test_without_a_mark_an_old_copy_would_pass(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broken twin of the test above: a ledger that looks at no mark publishes release 2 a
+    second time.
+    """
     put(ledger, 1)
     copy = copy_of(ledger)
     put(ledger, 2)
@@ -100,7 +139,9 @@ def test_without_a_mark_an_old_copy_would_pass(ledger: Ledger, monkeypatch: pyte
 @pytest.mark.parametrize("marked", [True, False])
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_every_single_entry_is_missed(ledger: Ledger, number: int, *, marked: bool) -> None:
-    """Whichever entry is removed, with all that belongs to it, the ledger is refused; the newest by its head alone, too, where the mark is gone."""
+    """Whichever entry is removed, with all that belongs to it, the ledger is refused; the newest by
+    its head alone, too, where the mark is gone.
+    """
     for n in (1, 2, 3):
         put(ledger, n)
     without_rules(ledger)
@@ -109,12 +150,17 @@ def test_every_single_entry_is_missed(ledger: Ledger, number: int, *, marked: bo
     if not marked:
         mark_of(ledger).file.unlink()
     for door in ("releases", "commit", "next commit"):
-        with pytest.raises(LedgerError, match=r"older than what was published|was changed by others than Phalanx at release"):
+        with pytest.raises(
+            LedgerError,
+            match=r"older than what was published|was changed by others than Phalanx at release",
+        ):
             DOORS[door](ledger)
 
 
 def test_the_newest_entry_and_its_head(ledger: Ledger) -> None:
-    """Whoever removes the newest entry and puts the head of before back is found out by the mark; so is whoever removes the series."""
+    """Whoever removes the newest entry and puts the head of before back is found out by the mark;
+    so is whoever removes the series.
+    """
     put(ledger, 1)
     head = ledger._store.run("SELECT head FROM series")
     put(ledger, 2)
@@ -122,7 +168,10 @@ def test_the_newest_entry_and_its_head(ledger: Ledger) -> None:
     for table in TABLES[:2]:
         ledger._store.run(f"DELETE FROM {table} WHERE number = 2")
     ledger._store.run("UPDATE series SET head = $1", head[0][0])
-    with pytest.raises(LedgerError, match=r"older than what was published|was changed by others than Phalanx at release 1"):
+    with pytest.raises(
+        LedgerError,
+        match=r"older than what was published|was changed by others than Phalanx at release 1",
+    ):
         ledger.releases("visits")
     for table in TABLES:
         ledger._store.run(f"DELETE FROM {table}")
@@ -144,7 +193,9 @@ def test_a_head_of_another_series(ledger: Ledger) -> None:
 
 
 def test_another_history_is_refused(ledger: Ledger) -> None:
-    """A ledger in which another release 2 was published, from an old copy elsewhere, is not the one that the mark has."""
+    """A ledger in which another release 2 was published, from an old copy elsewhere, is not the one
+    that the mark has.
+    """
     put(ledger, 1)
     mark = mark_of(ledger)
     before, copy = mark.file.read_bytes(), copy_of(ledger)
@@ -154,12 +205,20 @@ def test_another_history_is_refused(ledger: Ledger) -> None:
     mark.file.write_bytes(before)
     put(ledger, 2, digest="f" * 64)
     mark.file.write_bytes(published)
-    with pytest.raises(LedgerError, match=r"another release 2 of series 'visits' than the one that was published .*digest eeeeeeeeeeee"):
+    with pytest.raises(
+        LedgerError,
+        match=(
+            r"another release 2 of series 'visits' than the one that was published .*digest"
+            r" eeeeeeeeeeee"
+        ),
+    ):
         ledger.releases("visits")
 
 
 def test_a_mark_that_is_behind_is_made_good(ledger: Ledger) -> None:
-    """A crash between ledger and mark leaves a mark that is behind: no alarm, and whoever goes on brings it up before anything is named."""
+    """A crash between ledger and mark leaves a mark that is behind: no alarm, and whoever goes on
+    brings it up before anything is named.
+    """
     put(ledger, 1)
     mark = mark_of(ledger)
     before = mark.file.read_bytes()
@@ -174,11 +233,21 @@ def test_a_mark_that_is_behind_is_made_good(ledger: Ledger) -> None:
     assert len(mark.read()["visits"].releases) == 3
 
 
-def test_a_first_release_whose_mark_was_interrupted(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A crash between the first release and its mark is no alarm either: the mark of a series is there before anything is recorded."""
+def test_a_first_release_whose_mark_was_interrupted(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crash between the first release and its mark is no alarm either: the mark of a series is
+    there before anything is recorded.
+    """
     real = Mark.advance
     with monkeypatch.context() as patched:
-        patched.setattr(Mark, "advance", lambda self, series, to, **how: real(self, series, to, **how) if not to.releases else None)
+        patched.setattr(
+            Mark,
+            "advance",
+            lambda self, series, to, **how: (
+                real(self, series, to, **how) if not to.releases else None
+            ),
+        )
         put(ledger, 1)
     assert mark_of(ledger).read() == {"visits": Marked()}
     assert len(ledger.releases("visits", marked=True)) == 1
@@ -186,12 +255,16 @@ def test_a_first_release_whose_mark_was_interrupted(ledger: Ledger, monkeypatch:
 
 
 def test_no_mark_is_no_leave(ledger: Ledger) -> None:
-    """Where no mark says whether there were more, nobody publishes; the ledger may be read, and a series that begins needs no mark."""
+    """Where no mark says whether there were more, nobody publishes; the ledger may be read, and a
+    series that begins needs no mark.
+    """
     put(ledger, 1)
     mark_of(ledger).file.unlink()
     assert len(ledger.releases("visits")) == 1
     for use in (lambda: put(ledger, 2), lambda: ledger.releases("visits", marked=True)):
-        with pytest.raises(LedgerError, match=r"may be an old one: it knows 1 .* and no mark at .*series reconcile"):
+        with pytest.raises(
+            LedgerError, match=r"may be an old one: it knows 1 .* and no mark at .*series reconcile"
+        ):
             use()
     put(ledger, 1, "other")
     with pytest.raises(LedgerError, match="may be an old one"):
@@ -204,27 +277,55 @@ def test_a_damaged_mark(ledger: Ledger, how: str) -> None:
     put(ledger, 1)
     file = mark_of(ledger).file
     content = file.read_bytes()
-    spoiled = {"cut": content[:-9], "byte": content.replace(b"1111", b"1121", 1), "empty": b"", "text": b"\xff\xfe" * 50, "format": b"[]\n", "shape": b"{}\n"}[
-        how
-    ]
+    spoiled = {
+        "cut": content[:-9],
+        "byte": content.replace(b"1111", b"1121", 1),
+        "empty": b"",
+        "text": b"\xff\xfe" * 50,
+        "format": b"[]\n",
+        "shape": b"{}\n",
+    }[how]
     file.write_bytes(spoiled)
     for use in (lambda: put(ledger, 2), lambda: ledger.releases("visits")):
-        with pytest.raises(LedgerError, match="is damaged; put a copy of it back, or make it anew by 'phalanx series reconcile'"):
+        with pytest.raises(
+            LedgerError,
+            match=(
+                "is damaged; put a copy of it back, or make it anew by 'phalanx series reconcile'"
+            ),
+        ):
             use()
     assert file.read_bytes() == spoiled
 
 
 def test_a_mark_that_cannot_be_written(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it is seen before, nothing is recorded; where it fails after the commit, it is said that the release is recorded, and the next one makes it good."""
+    """Where it is seen before, nothing is recorded; where it fails after the commit, it is said
+    that the release is recorded, and the next one makes it good.
+    """
     put(ledger, 1)
     with monkeypatch.context() as patched:
         patched.setattr(os, "access", lambda *_: False)
-        with pytest.raises(LedgerError, match=r"cannot be written .permission denied.; make its folder writable, and publish again"):
+        with pytest.raises(
+            LedgerError,
+            match=(
+                r"cannot be written .permission denied.; make its folder writable, and publish"
+                r" again"
+            ),
+        ):
             put(ledger, 2)
     assert len(ledger.releases("visits")) == 1
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-        with pytest.raises(LedgerError, match=r"release 2 of series 'visits' is recorded, and not handed out: the mark .* cannot be written"):
+        patched.setattr(
+            Path,
+            "replace",
+            lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
+        )
+        with pytest.raises(
+            LedgerError,
+            match=(
+                r"release 2 of series 'visits' is recorded, and not handed out: the mark .* cannot"
+                r" be written"
+            ),
+        ):
             put(ledger, 2)
     mark = mark_of(ledger)
     assert sorted(mark.file.parent.glob("*.new")) == []
@@ -244,17 +345,26 @@ def test_a_mark_is_private_and_says_nothing_of_persons(ledger: Ledger) -> None:
     file = mark_of(ledger).file
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     said = json.loads(file.read_text().rstrip("\n").rpartition("\n")[0])
-    assert said == {"format": "phalanx-mark-1", "series": {"visits": {"moves": 0, "releases": [["2026-01-31", "1" * 64]]}}}
+    assert said == {
+        "format": "phalanx-mark-1",
+        "series": {"visits": {"moves": 0, "releases": [["2026-01-31", "1" * 64]]}},
+    }
 
 
 def test_a_mark_only_grows(tmp_path: Path) -> None:
-    """Whoever comes late with less changes nothing, and a new file that an interrupted one left is taken over."""
+    """Whoever comes late with less changes nothing, and a new file that an interrupted one left is
+    taken over.
+    """
     mark = Mark(tmp_path / "x.mark")
     three = Marked(releases=[("d", str(n)) for n in range(3)], moves=1)
     (tmp_path / "x.mark.new").write_text("half a mark")
     mark.advance("s", three)
     content = mark.file.read_bytes()
-    for less in (Marked(releases=three.releases[:2], moves=1), Marked(releases=three.releases, moves=0), Marked()):
+    for less in (
+        Marked(releases=three.releases[:2], moves=1),
+        Marked(releases=three.releases, moves=0),
+        Marked(),
+    ):
         mark.advance("s", less)
         assert mark.file.read_bytes() == content
     mark.advance("t", three)
@@ -263,8 +373,12 @@ def test_a_mark_only_grows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", ["postgresql"])
-def test_two_stewards(url: str, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each steward of a shared ledger has a key and a mark of their own: one that is behind is fine, one that is ahead is refused, on either machine."""
+def test_two_stewards(
+    url: str, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each steward of a shared ledger has a key and a mark of their own: one that is behind is
+    fine, one that is ahead is refused, on either machine.
+    """
     places = {name: tmp_path / name for name in ("ann", "bob")}
 
     def at(name: str) -> Ledger:
@@ -288,18 +402,26 @@ def test_two_stewards(url: str, key_file: Path, tmp_path: Path, monkeypatch: pyt
         put_back(ledger, copy)
         with pytest.raises(LedgerError, match=r"knows 2 release\(s\), and its mark .* 4 "):
             put(ledger, 3)
-    with at("bob") as ledger, pytest.raises(LedgerError, match=r"knows 2 release\(s\), and its mark .* 3 "):
+    with (
+        at("bob") as ledger,
+        pytest.raises(LedgerError, match=r"knows 2 release\(s\), and its mark .* 3 "),
+    ):
         put(ledger, 3)
 
 
 def test_a_move_is_not_undone_by_an_old_copy(ledger: Ledger, tmp_path: Path) -> None:
-    """A copy of before the series was moved is refused; coming back is no alarm, and an old copy of that neither passes."""
+    """A copy of before the series was moved is refused; coming back is no alarm, and an old copy of
+    that neither passes.
+    """
     put(ledger, 1)
     copy = copy_of(ledger)
     ledger.export_series("visits", tmp_path / "out.series")
     moved = copy_of(ledger)
     put_back(ledger, copy)
-    with pytest.raises(LedgerError, match="does not know that series 'visits' was moved, so it is older than its mark"):
+    with pytest.raises(
+        LedgerError,
+        match="does not know that series 'visits' was moved, so it is older than its mark",
+    ):
         put(ledger, 2)
     put_back(ledger, moved)
     ledger.import_series(tmp_path / "out.series")

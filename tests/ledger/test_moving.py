@@ -1,4 +1,6 @@
-"""A series goes from one ledger to another whole, with its persons, or stays where it is; between every two kinds of databases."""
+"""A series goes from one ledger to another whole, with its persons, or stays where it is; between
+every two kinds of databases.
+"""
 
 import errno
 import os
@@ -24,7 +26,9 @@ KINDS = list(product(("sqlite", "postgresql"), repeat=2))
 
 @dataclass
 class Move:
-    """A ledger with a series ``visits`` of two releases, an empty ledger, and the file on its way between them."""
+    """A ledger with a series ``visits`` of two releases, an empty ledger, and the file on its way
+    between them.
+    """
 
     source: Ledger
     target: Ledger
@@ -55,9 +59,17 @@ def move(kinds: tuple[str, str], new_url: Callable[[str], str], tmp_path: Path) 
 
 @pytest.mark.parametrize("kinds", KINDS)
 def test_a_series_arrives_whole(move: Move) -> None:
-    """Promise, entries, memory, what is carried, groups, the day it began and the persons are the same in the new ledger, and other series stay behind."""
+    """Promise, entries, memory, what is carried, groups, the day it began and the persons are the
+    same in the new ledger, and other series stay behind.
+    """
     said = move.source.export_series("visits", move.file)
-    assert (said.series, said.releases, said.copy, said.file, said.key.name) == ("visits", 2, False, move.file, "visits.series.key")
+    assert (said.series, said.releases, said.copy, said.file, said.key.name) == (
+        "visits",
+        2,
+        False,
+        move.file,
+        "visits.series.key",
+    )
     assert said.folders == ["/there/visits-1", "/there/visits-2"]
     move.take()
     assert same(move.source, move.target)
@@ -68,7 +80,9 @@ def test_a_series_arrives_whole(move: Move) -> None:
 
 @pytest.mark.parametrize("kinds", KINDS)
 def test_it_goes_on_with_the_same_persons(move: Move) -> None:
-    """A release in the new ledger knows everybody by the key of before, and replaces what the last release of the old one carried."""
+    """A release in the new ledger knows everybody by the key of before, and replaces what the last
+    release of the old one carried.
+    """
     move.export()
     move.take()
     publish(move.target, 3)
@@ -78,8 +92,12 @@ def test_it_goes_on_with_the_same_persons(move: Move) -> None:
     assert move.target.state("visits")["c"]["number"].unique().to_list() == [3]
 
 
-def test_without_its_key_the_persons_would_be_forgotten(move: Move, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The broken twin of the test above: under a key that the new ledger derives, everybody is somebody else."""
+def test_without_its_key_the_persons_would_be_forgotten(
+    move: Move, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broken twin of the test above: under a key that the new ledger derives, everybody is
+    somebody else.
+    """
     move.export()
     move.take()
     monkeypatch.setattr(Rows, "person_key", lambda self, series, _: self.keys.person(series))
@@ -89,12 +107,20 @@ def test_without_its_key_the_persons_would_be_forgotten(move: Move, monkeypatch:
 
 @pytest.mark.parametrize("kinds", [("sqlite", "sqlite"), ("postgresql", "sqlite")])
 def test_the_old_ledger_reads_and_refuses(move: Move) -> None:
-    """After the move the old ledger knows everything and publishes nothing, whichever way the day is asked for."""
+    """After the move the old ledger knows everything and publishes nothing, whichever way the day
+    is asked for.
+    """
     move.export()
     before = everything(move.source)
     day = move.source.moved("visits")
     assert len(day) == len("2026-01-31")
-    with pytest.raises(LedgerError, match=rf"^series 'visits' was moved to another ledger on {day} and goes on there; name that ledger") as told:
+    with pytest.raises(
+        LedgerError,
+        match=(
+            rf"^series 'visits' was moved to another ledger on {day} and goes on there; name that"
+            r" ledger"
+        ),
+    ) as told:
         publish(move.source, 3)
     assert str(told.value).count(".") == 1
     with pytest.raises(LedgerError, match="was moved to another ledger on"):
@@ -106,7 +132,9 @@ def test_the_old_ledger_reads_and_refuses(move: Move) -> None:
 
 
 def test_a_copy_leaves_the_series_here(move: Move) -> None:
-    """A copy changes nothing in the ledger, which publishes on; also what is left of a moved series can be copied."""
+    """A copy changes nothing in the ledger, which publishes on; also what is left of a moved series
+    can be copied.
+    """
     before = everything(move.source)
     move.export(copy=True)
     assert everything(move.source) == before
@@ -119,7 +147,9 @@ def test_a_copy_leaves_the_series_here(move: Move) -> None:
 
 @pytest.mark.parametrize("kinds", KINDS)
 def test_there_and_back(move: Move) -> None:
-    """A series that was moved away comes back with the releases that were made elsewhere, and is published here again."""
+    """A series that was moved away comes back with the releases that were made elsewhere, and is
+    published here again.
+    """
     move.export()
     move.take()
     publish(move.target, 3)
@@ -129,7 +159,10 @@ def test_there_and_back(move: Move) -> None:
     assert same(move.source, move.target)
     publish(move.source, 4)
     assert move.source.remembered("visits")["t"]["person"].n_unique() == 50
-    assert [(s.name, s.releases, s.moved) for s in move.source.series()] == [("other", 1, False), ("visits", 4, False)]
+    assert [(s.name, s.releases, s.moved) for s in move.source.series()] == [
+        ("other", 1, False),
+        ("visits", 4, False),
+    ]
 
 
 def test_a_move_is_undone(move: Move) -> None:
@@ -141,7 +174,9 @@ def test_a_move_is_undone(move: Move) -> None:
 
 
 def test_only_its_own_continuation_comes_back(move: Move) -> None:
-    """Another series of the same name, or an older state of this one, does not take the place of the one that was moved away."""
+    """Another series of the same name, or an older state of this one, does not take the place of
+    the one that was moved away.
+    """
     older = move.file.with_name("older")
     move.source.export_series("visits", older, copy=True)
     publish(move.source, 3)
@@ -151,14 +186,19 @@ def test_only_its_own_continuation_comes_back(move: Move) -> None:
     move.target.export_series("visits", foreign)
     before = everything(move.source)
     for file in (older, foreign):
-        with pytest.raises(LedgerError, match="had another series 'visits', which was moved away; nothing was imported"):
+        with pytest.raises(
+            LedgerError,
+            match="had another series 'visits', which was moved away; nothing was imported",
+        ):
             move.source.import_series(file)
     assert everything(move.source) == before
 
 
 @pytest.mark.parametrize("kinds", [("sqlite", "sqlite"), ("sqlite", "postgresql")])
 def test_a_name_that_is_taken(move: Move) -> None:
-    """A ledger that has a series of the name keeps it and takes nothing; the same file is not taken twice."""
+    """A ledger that has a series of the name keeps it and takes nothing; the same file is not taken
+    twice.
+    """
     move.export()
     publish(move.target, 1)
     before = everything(move.target)
@@ -179,20 +219,35 @@ def test_three_ledgers(move: Move, new_url: Callable[[str], str]) -> None:
 
 
 def test_folders_elsewhere(move: Move, tmp_path: Path) -> None:
-    """With a folder given, every release is looked for there under its own name, and the entries hold."""
+    """With a folder given, every release is looked for there under its own name, and the entries
+    hold.
+    """
     move.export()
-    assert move.target.import_series(move.file, folder=tmp_path).folders == [f"{tmp_path}/visits-1", f"{tmp_path}/visits-2"]
-    assert [e.folder for e in move.target.releases("visits")] == [f"{tmp_path}/visits-1", f"{tmp_path}/visits-2"]
+    assert move.target.import_series(move.file, folder=tmp_path).folders == [
+        f"{tmp_path}/visits-1",
+        f"{tmp_path}/visits-2",
+    ]
+    assert [e.folder for e in move.target.releases("visits")] == [
+        f"{tmp_path}/visits-1",
+        f"{tmp_path}/visits-2",
+    ]
 
 
 @pytest.mark.parametrize("kinds", [("sqlite", "sqlite"), ("sqlite", "postgresql")])
 def test_a_changed_file_is_refused(move: Move) -> None:
-    """A file that was changed anywhere, cut short or prolonged brings nothing into the ledger; as it was, it is taken."""
+    """A file that was changed anywhere, cut short or prolonged brings nothing into the ledger; as
+    it was, it is taken.
+    """
     move.export()
     content, before = move.file.read_bytes(), everything(move.target)
     for how in SPOILED:
         move.file.write_bytes(spoiled(content, how))
-        with pytest.raises(LedgerError, match=r"is not as it was exported .changed or cut short on its way.; nothing was imported"):
+        with pytest.raises(
+            LedgerError,
+            match=(
+                r"is not as it was exported .changed or cut short on its way.; nothing was imported"
+            ),
+        ):
             move.take()
         assert everything(move.target) == before, how
     move.file.write_bytes(content)
@@ -200,12 +255,21 @@ def test_a_changed_file_is_refused(move: Move) -> None:
 
 
 def test_files_of_another_kind(move: Move, tmp_path: Path) -> None:
-    """What is no exported series, or is one of a later version, is refused by its first bytes, and a file that is not there by its name."""
+    """What is no exported series, or is one of a later version, is refused by its first bytes, and
+    a file that is not there by its name.
+    """
     move.export()
     content = move.file.read_bytes()
-    for other in (b"", b"phalanx", b"PK\x03\x04" * 99, content.replace(b"phalanx-series-2", b"phalanx-series-3")):
+    for other in (
+        b"",
+        b"phalanx",
+        b"PK\x03\x04" * 99,
+        content.replace(b"phalanx-series-2", b"phalanx-series-3"),
+    ):
         move.file.write_bytes(other)
-        with pytest.raises(LedgerError, match="is not a series that this version of Phalanx exported"):
+        with pytest.raises(
+            LedgerError, match="is not a series that this version of Phalanx exported"
+        ):
             move.take()
     for absent in (tmp_path / "none", tmp_path):
         with pytest.raises(LedgerError, match=r"cannot be read .(No such file|Is a directory)"):
@@ -213,12 +277,18 @@ def test_files_of_another_kind(move: Move, tmp_path: Path) -> None:
 
 
 def test_keys_that_do_not_fit(move: Move, tmp_path: Path) -> None:
-    """The key of another file, no key, half a key and a key that others can read are one sentence each, and the right one is taken from wherever it is."""
+    """The key of another file, no key, half a key and a key that others can read are one sentence
+    each, and the right one is taken from wherever it is.
+    """
     move.export()
     key = move.file.with_name("visits.series.key")
     right = key.read_text()
     assert len(bytes.fromhex(right)) == 32
-    for content, words in (("0" * 64, "does not hold the key of"), ("", "does not hold a key"), (right[:40], "does not hold a key")):
+    for content, words in (
+        ("0" * 64, "does not hold the key of"),
+        ("", "does not hold a key"),
+        (right[:40], "does not hold a key"),
+    ):
         key.write_text(content)
         with pytest.raises(LedgerError, match=words):
             move.take()
@@ -228,7 +298,12 @@ def test_keys_that_do_not_fit(move: Move, tmp_path: Path) -> None:
         move.take()
     key.chmod(0o600)
     key.rename(tmp_path / "elsewhere")
-    with pytest.raises(LedgerError, match=r"is missing, and nothing in .*visits.series can be read without it; have it sent too"):
+    with pytest.raises(
+        LedgerError,
+        match=(
+            r"is missing, and nothing in .*visits.series can be read without it; have it sent too"
+        ),
+    ):
         move.take()
     with pytest.raises(LedgerError, match="it is a folder"):
         move.take(key=tmp_path)
@@ -237,8 +312,15 @@ def test_keys_that_do_not_fit(move: Move, tmp_path: Path) -> None:
 
 
 def test_nobody_reads_the_file(move: Move) -> None:
-    """File and key are for their owner only whatever the umask, and no name, value, person key or root key is in either; a table as it is would be seen."""
-    markers = [b"MARKER", b"visits", *move.source.person_key("visits").hash(PERSONS).to_list(), move.source.person_key("visits").key]
+    """File and key are for their owner only whatever the umask, and no name, value, person key or
+    root key is in either; a table as it is would be seen.
+    """
+    markers = [
+        b"MARKER",
+        b"visits",
+        *move.source.person_key("visits").hash(PERSONS).to_list(),
+        move.source.person_key("visits").key,
+    ]
     markers += [move.source._store.key_file.read_bytes().strip(), b"m-invariance"]
     before = os.umask(0)
     try:
@@ -248,8 +330,13 @@ def test_nobody_reads_the_file(move: Move) -> None:
     for path in sorted(move.file.parent.iterdir()):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert not [m for m in markers if m in path.read_bytes()]
-    assert sorted(p.name for p in move.file.parent.iterdir()) == ["visits.series", "visits.series.key"]
-    assert markers[0] in move.source._rows.segment("visits", 2, "carried/c"), "the look itself must find what is not sealed"
+    assert sorted(p.name for p in move.file.parent.iterdir()) == [
+        "visits.series",
+        "visits.series.key",
+    ]
+    assert markers[0] in move.source._rows.segment("visits", 2, "carried/c"), (
+        "the look itself must find what is not sealed"
+    )
 
 
 def test_two_exports_have_two_keys(move: Move) -> None:
@@ -272,16 +359,22 @@ def test_nothing_is_overwritten(move: Move, taken: str) -> None:
 
 
 def test_places_that_cannot_be_written(move: Move, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No folder and a full disk are one sentence each; no file is left, and the series is not moved."""
+    """No folder and a full disk are one sentence each; no file is left, and the series is not
+    moved.
+    """
 
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with pytest.raises(LedgerError, match=r"cannot be written .No such file or directory.; nothing was exported"):
+    with pytest.raises(
+        LedgerError, match=r"cannot be written .No such file or directory.; nothing was exported"
+    ):
         move.source.export_series("visits", move.file / "none")
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        with pytest.raises(LedgerError, match=r"cannot be written .No space left on device.; nothing was exported"):
+        with pytest.raises(
+            LedgerError, match=r"cannot be written .No space left on device.; nothing was exported"
+        ):
             move.export()
     assert list(move.file.parent.iterdir()) == []
     publish(move.source, 3)
@@ -294,8 +387,12 @@ def test_an_unknown_series(move: Move) -> None:
     assert list(move.file.parent.iterdir()) == []
 
 
-def interrupted_at(monkeypatch: pytest.MonkeyPatch, store: Store, after: int, act: Callable[[], None]) -> bool:
-    """Whether an action was interrupted instead of running its n-th statement in one of the databases; False where it has fewer."""
+def interrupted_at(
+    monkeypatch: pytest.MonkeyPatch, store: Store, after: int, act: Callable[[], None]
+) -> bool:
+    """Whether an action was interrupted instead of running its n-th statement in one of the
+    databases; False where it has fewer.
+    """
     real, count = Store.run, 0
 
     def failing(self: Store, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -316,7 +413,9 @@ def interrupted_at(monkeypatch: pytest.MonkeyPatch, store: Store, after: int, ac
 
 @pytest.mark.parametrize("kinds", [("sqlite", "sqlite"), ("postgresql", "postgresql")])
 def test_interrupted_anywhere(move: Move, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An export or import that is interrupted at any statement leaves both ledgers as they were, and no file; then it can be done again."""
+    """An export or import that is interrupted at any statement leaves both ledgers as they were,
+    and no file; then it can be done again.
+    """
     source, after = everything(move.source), 1
     while interrupted_at(monkeypatch, move.source._store, after, move.export):
         assert everything(move.source) == source
@@ -332,7 +431,9 @@ def test_interrupted_anywhere(move: Move, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_file_is_there_before_the_mark(move: Move, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the ledger commits that a series is moved, file and key are complete, so that no power failure moves a series into nothing."""
+    """When the ledger commits that a series is moved, file and key are complete, so that no power
+    failure moves a series into nothing.
+    """
     real, seen = Store.run, []
 
     def looking(self: Store, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -354,7 +455,9 @@ REMOVED = {
 
 @pytest.mark.parametrize("what", REMOVED)
 def test_what_a_move_leaves_cannot_be_taken_away(move: Move, what: str) -> None:
-    """Whoever removes the mark of a move, or the key that a series brought, is found out before anything is published or anybody forgotten."""
+    """Whoever removes the mark of a move, or the key that a series brought, is found out before
+    anything is published or anybody forgotten.
+    """
     move.export()
     move.take()
     ledger = move.source if "mark" in what else move.target
@@ -366,21 +469,29 @@ def test_what_a_move_leaves_cannot_be_taken_away(move: Move, what: str) -> None:
 
 def test_an_altered_source_is_not_exported(move: Move) -> None:
     """A ledger that others changed gives no file."""
-    move.source._store.run("UPDATE segments SET sealed = $1 WHERE series = 'visits' AND name = 'groups'", b"x" * 99)
+    move.source._store.run(
+        "UPDATE segments SET sealed = $1 WHERE series = 'visits' AND name = 'groups'", b"x" * 99
+    )
     with pytest.raises(LedgerError, match="changed by others than Phalanx"):
         move.export()
     assert list(move.file.parent.iterdir()) == []
 
 
-def test_nobody_publishes_while_a_series_leaves(move: Move, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the first table that is read to the mark of the move nobody else gets a release in, which would be lost."""
+def test_nobody_publishes_while_a_series_leaves(
+    move: Move, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the first table that is read to the mark of the move nobody else gets a release in,
+    which would be lost.
+    """
     monkeypatch.setattr("phalanx.ledger.sqlite.busy_milliseconds", 50)
     real, tried = Rows.segment, []
 
     def meanwhile(self: Rows, *place: Any) -> bytes:
         if not tried:
             monkeypatch.setattr(Rows, "segment", real)
-            with closing(Sqlite.open(f"sqlite:///{move.source._store.where}", create=False)) as store:
+            with closing(
+                Sqlite.open(f"sqlite:///{move.source._store.where}", create=False)
+            ) as store:
                 other = Ledger(store, move.source._rows.keys)
                 with pytest.raises(LedgerError, match="locked by another publisher") as told:
                     publish(other, 3)

@@ -1,4 +1,6 @@
-"""The ledger in PostgreSQL says in one sentence what went wrong, shows no password and no value, and leaves nothing readable on the server."""
+"""The ledger in PostgreSQL says in one sentence what went wrong, shows no password and no value,
+and leaves nothing readable on the server.
+"""
 
 import os
 import signal
@@ -57,8 +59,14 @@ STATES = {
 
 @pytest.mark.parametrize("state", STATES)
 def test_every_state_has_its_sentence(ledger: Ledger, state: str) -> None:
-    """What the server refuses is told by its number, and its words, which may quote values, are not repeated."""
-    error = dbapi.Error(f'ERROR: DETAIL: Key (name)=(MARKER) SQLSTATE: {state}\nQuery was: "MARKER"', status_code=AdbcStatusCode.IO, sqlstate=state)
+    """What the server refuses is told by its number, and its words, which may quote values, are not
+    repeated.
+    """
+    error = dbapi.Error(
+        f'ERROR: DETAIL: Key (name)=(MARKER) SQLSTATE: {state}\nQuery was: "MARKER"',
+        status_code=AdbcStatusCode.IO,
+        sqlstate=state,
+    )
     for statement in ("INSERT", "COMMIT"):
         told = ledger._store.explain(error, statement)
         assert STATES[state] in told
@@ -71,14 +79,22 @@ def test_every_state_has_its_sentence(ledger: Ledger, state: str) -> None:
 @pytest.mark.parametrize("state", [None, "08006", "57P01", "25P03"])
 def test_a_server_that_goes_away(ledger: Ledger, state: str | None) -> None:
     """Before COMMIT nothing was changed; during COMMIT nobody knows, and the sentence says so."""
-    error = dbapi.Error("IO: server closed the connection", status_code=AdbcStatusCode.IO, sqlstate=state)
-    assert "lost its server; nothing was changed, so publish again" in ledger._store.explain(error, "INSERT")
+    error = dbapi.Error(
+        "IO: server closed the connection", status_code=AdbcStatusCode.IO, sqlstate=state
+    )
+    assert "lost its server; nothing was changed, so publish again" in ledger._store.explain(
+        error, "INSERT"
+    )
     assert "whether this was recorded is not known" in ledger._store.explain(error, "COMMIT")
 
 
 @pytest.mark.parametrize("moment", ["INSERT INTO releases", "COMMIT"])
-def test_a_connection_that_is_cut(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
-    """A connection that is really cut in the middle of a commit or at its end gives that sentence; nothing is left, and a new one publishes."""
+def test_a_connection_that_is_cut(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """A connection that is really cut in the middle of a commit or at its end gives that sentence;
+    nothing is left, and a new one publishes.
+    """
     real = Store.run
     ((backend,),) = ledger._store.run("SELECT pg_backend_pid()")
 
@@ -86,12 +102,17 @@ def test_a_connection_that_is_cut(ledger: Ledger, monkeypatch: pytest.MonkeyPatc
         if self is ledger._store and statement.startswith(moment):
             with administrator() as server:
                 real(server, "SELECT pg_terminate_backend($1::int)", backend)
-                while real(server, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1::int", backend) != [(0,)]:
+                while real(
+                    server, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1::int", backend
+                ) != [(0,)]:
                     time.sleep(0.01)
         return real(self, statement, *parameters)
 
     monkeypatch.setattr(Store, "run", cutting)
-    with pytest.raises(LedgerError, match="not known" if moment == "COMMIT" else "lost its server; nothing was changed"):
+    with pytest.raises(
+        LedgerError,
+        match="not known" if moment == "COMMIT" else "lost its server; nothing was changed",
+    ):
         put_rows(ledger, 1)
     monkeypatch.setattr(Store, "run", real)
     with pytest.raises(LedgerError, match="lost its server"):
@@ -112,7 +133,9 @@ def test_after_a_cut_a_new_connection_goes_on(ledger: Ledger, url: str) -> None:
 
 
 def test_a_vanished_publisher_frees_the_series(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A publisher that says nothing more in the middle of a commit is given up by the server after a time, and the series is free."""
+    """A publisher that says nothing more in the middle of a commit is given up by the server after
+    a time, and the series is free.
+    """
     monkeypatch.setattr(postgresql, "_IDLE_MILLISECONDS", 200)
     with Ledger.open(url) as vanished, Ledger.open(url) as other:
         vanished._store.run(vanished._store.begin)
@@ -123,13 +146,21 @@ def test_a_vanished_publisher_frees_the_series(url: str, monkeypatch: pytest.Mon
 
 
 def test_the_same_series_is_locked(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever waits too long for another publisher of the series is told so, and reading what is remembered goes on; other series are free."""
+    """Whoever waits too long for another publisher of the series is told so, and reading what is
+    remembered goes on; other series are free.
+    """
     with Ledger.open(url) as ledger:
         put_rows(ledger, 1)
         monkeypatch.setattr(postgresql, "lock_milliseconds", 50)
         with Ledger.open(url) as other, ledger._store.transaction("visits"):
             for use in (lambda: put_rows(other, 2), lambda: other.releases("visits")):
-                with pytest.raises(LedgerError, match="is locked by another publisher of this series; try again when it has finished"):
+                with pytest.raises(
+                    LedgerError,
+                    match=(
+                        "is locked by another publisher of this series; try again when it has"
+                        " finished"
+                    ),
+                ):
                     use()
             assert other.remembered("visits")["t"].height == 1
             assert other.releases("other") == []
@@ -139,12 +170,18 @@ def test_the_same_series_is_locked(url: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_two_schemas_do_not_lock_each_other(new_url, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two ledgers in one database with a series of the same name do not wait for each other."""
     monkeypatch.setattr(postgresql, "lock_milliseconds", 50)
-    with Ledger.open(new_url("postgresql")) as one, Ledger.open(new_url("postgresql")) as two, one._store.transaction("visits"):
+    with (
+        Ledger.open(new_url("postgresql")) as one,
+        Ledger.open(new_url("postgresql")) as two,
+        one._store.transaction("visits"),
+    ):
         put_rows(two, 1)
 
 
 def test_without_the_lock_the_constraint_decides(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even where nobody takes the lock, the second of two equal releases is refused in one sentence that quotes nobody."""
+    """Even where nobody takes the lock, the second of two equal releases is refused in one sentence
+    that quotes nobody.
+    """
     monkeypatch.setattr(Postgresql, "exclude", lambda *_: None)
     with Ledger.open(url) as ledger, Ledger.open(url) as other:
         real = ledger._rows.insert_series
@@ -154,7 +191,9 @@ def test_without_the_lock_the_constraint_decides(url: str, monkeypatch: pytest.M
             real(*said)
 
         monkeypatch.setattr(ledger._rows, "insert_series", late)
-        with pytest.raises(LedgerError, match="somebody else was faster; nothing was changed, so publish again") as told:
+        with pytest.raises(
+            LedgerError, match="somebody else was faster; nothing was changed, so publish again"
+        ) as told:
             put_rows(ledger, 1)
         assert "visits" not in str(told.value)
         assert len(ledger.releases("visits")) == 1
@@ -162,21 +201,39 @@ def test_without_the_lock_the_constraint_decides(url: str, monkeypatch: pytest.M
 
 def test_settings(ledger: Ledger) -> None:
     """What the ledger relies on is on in its session, whatever the server's default."""
-    names = ("synchronous_commit", "lock_timeout", "idle_in_transaction_session_timeout", "search_path")
+    names = (
+        "synchronous_commit",
+        "lock_timeout",
+        "idle_in_transaction_session_timeout",
+        "search_path",
+    )
     found = {name: ledger._store.run("SELECT current_setting($1)", name)[0][0] for name in names}
-    assert found == found | {"synchronous_commit": "on", "lock_timeout": "30s", "idle_in_transaction_session_timeout": "5min"}
+    assert found == found | {
+        "synchronous_commit": "on",
+        "lock_timeout": "30s",
+        "idle_in_transaction_session_timeout": "5min",
+    }
     assert found["search_path"].startswith("ledger")
 
 
-@pytest.mark.parametrize(("default", "ours"), [("off", "on"), ("local", "on"), ("remote_write", "on"), ("remote_apply", "remote_apply")])
+@pytest.mark.parametrize(
+    ("default", "ours"),
+    [("off", "on"), ("local", "on"), ("remote_write", "on"), ("remote_apply", "remote_apply")],
+)
 def test_commits_are_durable(url: str, default: str, ours: str) -> None:
-    """A default that would lose a commit with the power is overruled, and a stricter one is kept."""
-    with Ledger.open(url.replace("&options=", f"&options=-csynchronous_commit%3D{default}%20")) as ledger:
+    """A default that would lose a commit with the power is overruled, and a stricter one is
+    kept.
+    """
+    with Ledger.open(
+        url.replace("&options=", f"&options=-csynchronous_commit%3D{default}%20")
+    ) as ledger:
         assert ledger._store.run("SELECT current_setting('synchronous_commit')") == [(ours,)]
 
 
 def test_a_later_schema_does_not_hide_the_ledger(url: str) -> None:
-    """A schema that somebody makes while a ledger is open, and that comes first in the search path, changes nothing for it."""
+    """A schema that somebody makes while a ledger is open, and that comes first in the search path,
+    changes nothing for it.
+    """
     first, second = f"{schema_of(url)}_first", schema_of(url)
     with Ledger.open(url.replace(second, f"{first},{second}")) as ledger:
         with administrator() as server:
@@ -201,8 +258,12 @@ def test_another_encoding(new_url) -> None:
 
 
 def test_tables_of_others(url: str) -> None:
-    """Among somebody's tables no ledger is made, and an empty schema is none unless one may be made; no key is left either way."""
-    with pytest.raises(LedgerError, match=r"there is no ledger at postgresql://.* \(the database is empty\)"):
+    """Among somebody's tables no ledger is made, and an empty schema is none unless one may be
+    made; no key is left either way.
+    """
+    with pytest.raises(
+        LedgerError, match=r"there is no ledger at postgresql://.* \(the database is empty\)"
+    ):
         Ledger.open(url, create=False)
     with administrator() as server:
         server.run(f"CREATE TABLE {schema_of(url)}.patients (name TEXT)")
@@ -212,7 +273,9 @@ def test_tables_of_others(url: str) -> None:
 
 
 def test_permissions(url: str, ann: str, key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without rights a user is told whom to ask for which; with rights to read they read; with all that the sentence names they publish."""
+    """Without rights a user is told whom to ask for which; with rights to read they read; with all
+    that the sentence names they publish.
+    """
     schema = schema_of(url)
     with Ledger.open(url) as ledger:
         put_rows(ledger, 1)
@@ -238,16 +301,25 @@ def test_a_user_who_may_not_make_tables(url: str, ann: str) -> None:
     """Where there is no ledger yet, a user without the right to make one is told."""
     with administrator() as server:
         server.run(f"GRANT USAGE ON SCHEMA {schema_of(url)} TO ann")
-    with pytest.raises(LedgerError, match="does not give you the permission; ask its owner for USAGE and CREATE"):
+    with pytest.raises(
+        LedgerError, match="does not give you the permission; ask its owner for USAGE and CREATE"
+    ):
         Ledger.open(ann)
 
 
-def test_members_of_a_role_share_a_ledger(url: str, ann: str, key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way that the documentation shows: a role owns the tables, and its members name it in the url."""
+def test_members_of_a_role_share_a_ledger(
+    url: str, ann: str, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The way that the documentation shows: a role owns the tables, and its members name it in the
+    url.
+    """
     schema = schema_of(url)
     with administrator() as server:
         server.run(f"CREATE ROLE stewards_{schema}")
-        for statement in (f"GRANT stewards_{schema} TO ann", f"GRANT CREATE, USAGE ON SCHEMA {schema} TO stewards_{schema}"):
+        for statement in (
+            f"GRANT stewards_{schema} TO ann",
+            f"GRANT CREATE, USAGE ON SCHEMA {schema} TO stewards_{schema}",
+        ):
             server.run(statement)
 
         def member(user_url: str) -> str:
@@ -265,9 +337,13 @@ def test_read_only(url: str) -> None:
     """On a server that takes no changes reading goes on, and a commit says why it does not."""
     with Ledger.open(url) as ledger:
         put_rows(ledger, 1)
-    with Ledger.open(url.replace("&options=", "&options=-cdefault_transaction_read_only%3Don%20")) as ledger:
+    with Ledger.open(
+        url.replace("&options=", "&options=-cdefault_transaction_read_only%3Don%20")
+    ) as ledger:
         assert len(ledger.releases("visits")) == 1
-        with pytest.raises(LedgerError, match=r"may only be read here .the server is a standby, or was told so."):
+        with pytest.raises(
+            LedgerError, match=r"may only be read here .the server is a standby, or was told so."
+        ):
             put_rows(ledger, 2)
 
 
@@ -276,14 +352,20 @@ def test_a_time_limit(url: str) -> None:
     with Ledger.open(url) as ledger:
         put_rows(ledger, 1)
         ledger._store.run("SET statement_timeout = 50")
-        with Ledger.open(url) as other, other._store.transaction("visits"), pytest.raises(LedgerError, match="statement_timeout"):
+        with (
+            Ledger.open(url) as other,
+            other._store.transaction("visits"),
+            pytest.raises(LedgerError, match="statement_timeout"),
+        ):
             put_rows(ledger, 2)
         ledger._store.run("SET statement_timeout = 0")
         put_rows(ledger, 2)
 
 
 def test_an_interrupted_wait(url: str) -> None:
-    """Ctrl-C while the ledger waits for its server ends the wait at once, in one sentence, with nothing changed."""
+    """Ctrl-C while the ledger waits for its server ends the wait at once, in one sentence, with
+    nothing changed.
+    """
     with Ledger.open(url) as ledger, Ledger.open(url) as other:
         with other._store.transaction("visits"):
             keys = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
@@ -296,7 +378,9 @@ def test_an_interrupted_wait(url: str) -> None:
 
 
 def test_a_stricter_default_is_not_in_the_way(url: str) -> None:
-    """Where all transactions of a user are serializable, a publisher who waited still sees the release that was faster, and says so."""
+    """Where all transactions of a user are serializable, a publisher who waited still sees the
+    release that was faster, and says so.
+    """
     strict = url.replace("&options=", "&options=-cdefault_transaction_isolation%3Dserializable%20")
     with Ledger.open(strict) as ledger, Ledger.open(strict) as other:
         put_rows(other, 1)
@@ -306,7 +390,9 @@ def test_a_stricter_default_is_not_in_the_way(url: str) -> None:
 
 
 def test_a_large_table(ledger: Ledger) -> None:
-    """Sixty million bytes in one sealed table go in and come back; the limit itself, 900 million, was tried by hand."""
+    """Sixty million bytes in one sealed table go in and come back; the limit itself, 900 million,
+    was tried by hand.
+    """
     rows = 7_500_000
     put_rows(ledger, 1, rows)
     found = ledger.remembered("visits")["t"]["n"]
@@ -314,12 +400,20 @@ def test_a_large_table(ledger: Ledger) -> None:
 
 
 def test_nothing_about_persons_is_on_the_server(ledger: Ledger, url: str) -> None:
-    """No identifier, value or person key is in any file of the server: tables, write-ahead log, a log of all statements with their parameters; nor in its statistics."""
+    """No identifier, value or person key is in any file of the server: tables, write-ahead log, a
+    log of all statements with their parameters; nor in its statistics.
+    """
     names = [f"MARKERPERSON{i}" for i in range(300)]
     persons = ledger.person_key("visits").hash(pl.Series(names))
     memory = pl.DataFrame({"who": names, "person": persons, "value": ["MARKERVALUE"] * 300})
     groups = pl.DataFrame({"person": persons, "group": pl.Series([7] * 300, dtype=pl.Int64)})
-    markers = [b"MARKER", b"MARKER".hex().encode(), persons[7], persons[7].hex().encode(), "MARKER".encode("utf-16-le")]
+    markers = [
+        b"MARKER",
+        b"MARKER".hex().encode(),
+        persons[7],
+        persons[7].hex().encode(),
+        "MARKER".encode("utf-16-le"),
+    ]
 
     def seen() -> set[bytes]:
         with administrator() as server:
@@ -330,12 +424,26 @@ def test_nothing_about_persons_is_on_the_server(ledger: Ledger, url: str) -> Non
 
     folder = Path(url.partition("host=")[2].partition("&")[0])
     ledger._store.run("SET log_statement = 'all'")
-    ledger._store.run("ALTER TABLE meta ALTER COLUMN value SET STORAGE EXTERNAL")  # compressed, the twin would hide
+    ledger._store.run(
+        "ALTER TABLE meta ALTER COLUMN value SET STORAGE EXTERNAL"
+    )  # compressed, the twin would hide
     for number in (1, 2):
-        entry = ReleaseEntry(number=number, folder="f", staging="s", digest="d", summary={"rows": 300})
-        ledger.commit("visits", entry, promise={"m": 2}, remember={"t": memory}, groups=groups, state={"c": memory})
+        entry = ReleaseEntry(
+            number=number, folder="f", staging="s", digest="d", summary={"rows": 300}
+        )
+        ledger.commit(
+            "visits",
+            entry,
+            promise={"m": 2},
+            remember={"t": memory},
+            groups=groups,
+            state={"c": memory},
+        )
     ledger._store.run("ANALYZE")
-    statistics = ledger._store.run("SELECT tablename::text, attname::text, most_common_vals::text FROM pg_stats WHERE schemaname = current_schema()")
+    statistics = ledger._store.run(
+        "SELECT tablename::text, attname::text, most_common_vals::text FROM pg_stats WHERE"
+        " schemaname = current_schema()"
+    )
     assert {table for table, _, _ in statistics} == {"meta", "series", "releases", "segments"}
     assert "MARKER" not in str(statistics)
     assert seen() == set()
@@ -344,9 +452,15 @@ def test_nothing_about_persons_is_on_the_server(ledger: Ledger, url: str) -> Non
 
 
 def test_a_server_that_is_stopped(new_url) -> None:
-    """A server that is shut down in the middle of a commit gives one sentence, and after its start the ledger is as before."""
+    """A server that is shut down in the middle of a commit gives one sentence, and after its start
+    the ledger is as before.
+    """
     new_url("postgresql")  # skips where there is no server
-    with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder, postgresql_server.server(folder) as url, Ledger.open(url) as ledger:
+    with (
+        tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder,
+        postgresql_server.server(folder) as url,
+        Ledger.open(url) as ledger,
+    ):
         put_rows(ledger, 1)
         pid = Path(folder) / "data" / "postmaster.pid"
 
@@ -367,13 +481,18 @@ def test_a_server_that_is_stopped(new_url) -> None:
 
 
 def test_passwords(url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No password and a wrong one are a sentence each, which shows none; the right one may stand in a password file."""
+    """No password and a wrong one are a sentence each, which shows none; the right one may stand in
+    a password file.
+    """
     monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pgpass"))
     with administrator() as server:
         server.run("CREATE ROLE careful LOGIN PASSWORD 'hunter2'")
         server.run(f"GRANT USAGE, CREATE ON SCHEMA {schema_of(url)} TO careful")
     try:
-        for user, words in (("careful", "asks for a password and none is given"), ("careful:hunter3", "refuses the user or the password")):
+        for user, words in (
+            ("careful", "asks for a password and none is given"),
+            ("careful:hunter3", "refuses the user or the password"),
+        ):
             with pytest.raises(LedgerError, match=words) as told:
                 Ledger.open(as_user(url, user))
             assert "hunter" not in str(told.value)

@@ -1,4 +1,6 @@
-"""What is added to the url of a PostgreSQL ledger, and what is not since somebody has decided it; needs no server."""
+"""What is added to the url of a PostgreSQL ledger, and what is not since somebody has decided it;
+needs no server.
+"""
 
 import pytest
 
@@ -25,23 +27,34 @@ def added(url: str) -> dict[str, str]:
     return dict(pair.split("=") for pair in rest[1:].split("&"))
 
 
-@pytest.mark.parametrize("url", ["postgresql://h/d", "postgresql://h/d?sslmode=require", "postgresql:///d?host=/run&port=1"])
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://h/d", "postgresql://h/d?sslmode=require", "postgresql:///d?host=/run&port=1"],
+)
 def test_a_plain_url_gets_all(url: str) -> None:
-    """A time limit, signs of life and a name are added, after ``?`` or ``&`` as the url has options already or not."""
+    """A time limit, signs of life and a name are added, after ``?`` or ``&`` as the url has options
+    already or not.
+    """
     assert added(url) == OWN
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_what_the_url_says_stays(name: str) -> None:
     """An option in the url is not said again, and the other two are."""
-    assert added(f"postgresql://h/d?{name}=7") == {other: value for other, value in OWN.items() if other != name}
+    assert added(f"postgresql://h/d?{name}=7") == {
+        other: value for other, value in OWN.items() if other != name
+    }
 
 
 @pytest.mark.parametrize("name", VARIABLES)
 def test_what_the_environment_says_stays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An option that libpq takes from the environment is not overridden, whatever the url says of others."""
+    """An option that libpq takes from the environment is not overridden, whatever the url says of
+    others.
+    """
     monkeypatch.setenv(VARIABLES[name], "7")
-    assert added("postgresql://h/d") == {other: value for other, value in OWN.items() if other != name}
+    assert added("postgresql://h/d") == {
+        other: value for other, value in OWN.items() if other != name
+    }
 
 
 def test_nothing_is_added_where_all_is_decided() -> None:

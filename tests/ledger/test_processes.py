@@ -1,4 +1,6 @@
-"""Several publishers at once, and publishers that are killed: the ledger holds whole releases, each of them once."""
+"""Several publishers at once, and publishers that are killed: the ledger holds whole releases, each
+of them once.
+"""
 
 import os
 import select
@@ -13,7 +15,8 @@ import pytest
 from phalanx.ledger import Ledger
 from phalanx.ledger.sqlite import Sqlite
 
-# Run by every process. Arguments: url, series, how many releases, the word it signs with, the statement before which it kills itself (0: none).
+# Run by every process. Arguments: url, series, how many releases, the word it signs with, the
+# statement before which it kills itself (0: none).
 PUBLISHER = """
 import os, signal, sys
 import polars as pl
@@ -60,20 +63,30 @@ def start(*processes: subprocess.Popen[str]) -> None:
 
 def finish(process: subprocess.Popen[str]) -> list[str]:
     process.stdin.close()
-    said = process.stdout.read()  # not communicate, which would lose what a readline before it took into its buffer
+    said = (
+        process.stdout.read()
+    )  # not communicate, which would lose what a readline before it took into its buffer
     process.stdout.close()
     process.wait(timeout=60)
     return said.splitlines()
 
 
 def check_whole(url: str, series: str, at_least: int) -> int:
-    """Every release that was said to be committed is there with all that belongs to it, and at most one more; returns how many there are."""
+    """Every release that was said to be committed is there with all that belongs to it, and at most
+    one more; returns how many there are.
+    """
     with Ledger.open(url) as ledger:
         releases = ledger.releases(series)
-        assert [e.number for e in releases] == [e.summary["number"] for e in releases] == list(range(1, len(releases) + 1))
+        assert (
+            [e.number for e in releases]
+            == [e.summary["number"] for e in releases]
+            == list(range(1, len(releases) + 1))
+        )
         assert at_least <= len(releases) <= at_least + 1
         if releases:
-            assert ledger.remembered(series)["t"]["number"].to_list() == [n for n in range(1, len(releases) + 1) for _ in range(5000)]
+            assert ledger.remembered(series)["t"]["number"].to_list() == [
+                n for n in range(1, len(releases) + 1) for _ in range(5000)
+            ]
             assert ledger.groups(series, len(releases)).height == 5000
         if isinstance(ledger._store, Sqlite):
             assert ledger._store.run("PRAGMA integrity_check") == [("ok",)]
@@ -82,21 +95,32 @@ def check_whole(url: str, series: str, at_least: int) -> int:
 
 
 def test_two_publishers_of_one_release(url: str) -> None:
-    """Two processes begin the same ledger and commit the same release at once: one wins, the other is told so in one sentence."""
+    """Two processes begin the same ledger and commit the same release at once: one wins, the other
+    is told so in one sentence.
+    """
     two = [publisher(url, "visits", 1, word) for word in ("a", "b")]
     start(*two)
     said = dict(zip("ab", map(finish, two), strict=True))
     winners = [word for word, lines in said.items() if lines == ["committed 1"]]
     losers = [lines for lines in said.values() if lines != ["committed 1"]]
     assert len(winners) == 1, said
-    assert losers == [["release 1 of series 'visits' was published by somebody else meanwhile; publish again to make release 2."]]
+    assert losers == [
+        [
+            (
+                "release 1 of series 'visits' was published by somebody else meanwhile; publish again"
+                " to make release 2."
+            )
+        ]
+    ]
     assert check_whole(url, "visits", 1) == 1
     with Ledger.open(url) as ledger:
         assert ledger.releases("visits")[0].folder == winners[0]
 
 
 def test_publishers_of_different_series(url: str) -> None:
-    """Processes that publish different series into one ledger wait for each other and all get through."""
+    """Processes that publish different series into one ledger wait for each other and all get
+    through.
+    """
     two = [publisher(url, series, 10, "w") for series in ("a", "b")]
     start(*two)
     expected = [f"committed {n}" for n in range(1, 11)]
@@ -119,7 +143,9 @@ def kill_while_committing(url: str, delay: float, before: int) -> int:
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL elsewhere")
 def test_a_killed_publisher(url: str) -> None:
-    """A publisher killed at any moment leaves every release that it reported, and no part of another; the next one goes on."""
+    """A publisher killed at any moment leaves every release that it reported, and no part of
+    another; the next one goes on.
+    """
     count = 0
     for delay in (0.0, 0.0137, 0.0411):
         count = kill_while_committing(url, delay, count)
@@ -134,14 +160,27 @@ def test_many_killed_publishers(url: str) -> None:
         count = kill_while_committing(url, 0.0074 * i, count)
 
 
-LAST = {"sqlite": 10, "postgresql": 13}  # PostgreSQL has three statements more: the lock, and two waits, for others' commits and for a change of the key
+LAST = {
+    "sqlite": 10,
+    "postgresql": 13,
+    # PostgreSQL has three statements more: the lock, and two waits, for others' commits and for a
+    # change of the key
+}
 MOMENTS = [(backend, n) for backend, last in LAST.items() for n in range(2, last + 1)]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL elsewhere")
-@pytest.mark.parametrize(("backend", "last"), [pytest.param(*m, marks=[pytest.mark.slow] if m[1] not in (6, LAST[m[0]]) else []) for m in MOMENTS])
+@pytest.mark.parametrize(
+    ("backend", "last"),
+    [
+        pytest.param(*m, marks=[pytest.mark.slow] if m[1] not in (6, LAST[m[0]]) else [])
+        for m in MOMENTS
+    ],
+)
 def test_killed_before_a_statement(url: str, backend: str, file: Path, last: int) -> None:
-    """Killed before BEGIN, COMMIT or anything between, a publisher leaves the release before; SQLite's journal is private, and gone after the next commit."""
+    """Killed before BEGIN, COMMIT or anything between, a publisher leaves the release before;
+    SQLite's journal is private, and gone after the next commit.
+    """
     process = publisher(url, "visits", 1, "w")
     start(process)
     assert finish(process) == ["committed 1"]
@@ -157,11 +196,17 @@ def test_killed_before_a_statement(url: str, backend: str, file: Path, last: int
     assert finish(process) == ["committed 2", "committed 3"]
     assert check_whole(url, "visits", 3) == 3
     if backend == "sqlite":
-        assert sorted(p.name for p in file.parent.iterdir()) == ["ledger.db", "ledger.db.key", "ledger.db.mark"]
+        assert sorted(p.name for p in file.parent.iterdir()) == [
+            "ledger.db",
+            "ledger.db.key",
+            "ledger.db.mark",
+        ]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL elsewhere")
-@pytest.mark.parametrize(("backend", "last"), [(backend, last + 1) for backend, last in LAST.items()])
+@pytest.mark.parametrize(
+    ("backend", "last"), [(backend, last + 1) for backend, last in LAST.items()]
+)
 def test_the_moments_are_all_there_are(url: str, last: int) -> None:
     """The test above tries every statement: after the last one, the release is in the ledger."""
     process = publisher(url, "visits", 1, "w")
@@ -173,7 +218,9 @@ def test_the_moments_are_all_there_are(url: str, last: int) -> None:
 
 
 def test_series_do_not_wait_for_each_other(url: str, backend: str) -> None:
-    """While somebody is in the middle of publishing a series, PostgreSQL lets others publish another one; the same series waits (the test's power)."""
+    """While somebody is in the middle of publishing a series, PostgreSQL lets others publish
+    another one; the same series waits (the test's power).
+    """
     with Ledger.open(url) as ledger:
         other, same = publisher(url, "b", 2, "w"), publisher(url, "a", 2, "w")
         with ledger._store.transaction("a"):

@@ -1,4 +1,6 @@
-"""The key of a ledger is its own, also where one key is set for several; it can be changed, whole or not at all, and everybody stays recognised."""
+"""The key of a ledger is its own, also where one key is set for several; it can be changed, whole
+or not at all, and everybody stays recognised.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,9 +23,19 @@ PERSONS = pl.Series([f"p{i}" for i in range(20)])
 def put(ledger: Ledger, number: int, series: str = "visits") -> None:
     persons = ledger.person_key(series).hash(PERSONS)
     memory = pl.DataFrame({"person": persons, "number": [number] * 20})
-    groups = pl.DataFrame({"person": persons, "group": pl.Series([i % 3 for i in range(20)], dtype=pl.Int64)})
-    entry = ReleaseEntry(number=number, folder=f"f{number}", staging=f"s{number}", digest=f"{number}" * 64, summary={"rows": 20})
-    ledger.commit(series, entry, promise={"m": 2}, remember={"t": memory}, groups=groups, state={"c": memory})
+    groups = pl.DataFrame(
+        {"person": persons, "group": pl.Series([i % 3 for i in range(20)], dtype=pl.Int64)}
+    )
+    entry = ReleaseEntry(
+        number=number,
+        folder=f"f{number}",
+        staging=f"s{number}",
+        digest=f"{number}" * 64,
+        summary={"rows": 20},
+    )
+    ledger.commit(
+        series, entry, promise={"m": 2}, remember={"t": memory}, groups=groups, state={"c": memory}
+    )
 
 
 def knows(ledger: Ledger) -> tuple[Any, ...]:
@@ -37,13 +49,19 @@ def knows(ledger: Ledger) -> tuple[Any, ...]:
     )
 
 
-def test_one_key_for_two_ledgers_is_two_keys(backend: str, new_url: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one key in the environment, persons of one ledger are noise in another, and a segment does not open there."""
+def test_one_key_for_two_ledgers_is_two_keys(
+    backend: str, new_url: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one key in the environment, persons of one ledger are noise in another, and a segment
+    does not open there.
+    """
     monkeypatch.setenv(VARIABLE, "ab" * 32)
     with Ledger.open(new_url(backend)) as one, Ledger.open(new_url(backend)) as other:
         for ledger in (one, other):
             put(ledger, 1)
-        assert not set(one.person_key("visits").hash(PERSONS)) & set(other.person_key("visits").hash(PERSONS))
+        assert not set(one.person_key("visits").hash(PERSONS)) & set(
+            other.person_key("visits").hash(PERSONS)
+        )
         ((sealed,),) = one._store.run("SELECT sealed FROM segments WHERE name = 'memory/t'")
         other._store.run("UPDATE segments SET sealed = $1 WHERE name = 'memory/t'", sealed)
         with pytest.raises(LedgerError, match="changed by others"):
@@ -51,7 +69,9 @@ def test_one_key_for_two_ledgers_is_two_keys(backend: str, new_url: Callable[[st
 
 
 def test_a_key_is_changed(url: str, key_file: Path) -> None:
-    """Everything is as it was, under another key; the old one opens nothing, and the series goes on with the same persons."""
+    """Everything is as it was, under another key; the old one opens nothing, and the series goes on
+    with the same persons.
+    """
     with Ledger.open(url) as ledger:
         put(ledger, 1)
         put(ledger, 1, "other")
@@ -80,13 +100,20 @@ def test_a_publisher_under_the_old_key_is_told(url: str) -> None:
         with Ledger.open(url) as other:
             other.rotate_key()
             before = knows(other)
-            with pytest.raises(LedgerError, match=r"the key of the ledger .* was changed meanwhile; nothing was recorded"):
+            with pytest.raises(
+                LedgerError,
+                match=r"the key of the ledger .* was changed meanwhile; nothing was recorded",
+            ):
                 put(slow, 2)
             assert knows(other) == before
 
 
-def test_an_interrupted_change_is_whole_or_nothing(url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped at any statement the old key stands, after the last one the new one does, and the next who opens the ledger puts it in its place."""
+def test_an_interrupted_change_is_whole_or_nothing(
+    url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped at any statement the old key stands, after the last one the new one does, and the
+    next who opens the ledger puts it in its place.
+    """
     with Ledger.open(url) as ledger:
         put(ledger, 1)
         before = knows(ledger)
@@ -94,7 +121,9 @@ def test_an_interrupted_change_is_whole_or_nothing(url: str, key_file: Path, mon
     for last in range(1, 60):
         count = 0
 
-        def dying(self: Store, statement: str, *parameters: Any, last: int = last) -> list[tuple[Any, ...]]:
+        def dying(
+            self: Store, statement: str, *parameters: Any, last: int = last
+        ) -> list[tuple[Any, ...]]:
             nonlocal count
             count += 1
             if count == last and statement != "ROLLBACK":
@@ -103,7 +132,10 @@ def test_an_interrupted_change_is_whole_or_nothing(url: str, key_file: Path, mon
 
         with Ledger.open(url) as ledger, monkeypatch.context() as patched:
             patched.setattr(Store, "run", dying)
-            patched.setattr("phalanx.ledger.rotation._put_in_place", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+            patched.setattr(
+                "phalanx.ledger.rotation._put_in_place",
+                lambda _: (_ for _ in ()).throw(KeyboardInterrupt),
+            )
             with pytest.raises(KeyboardInterrupt):
                 ledger.rotate_key()
         assert key_file.read_text() == old
@@ -119,7 +151,9 @@ def test_an_interrupted_change_is_whole_or_nothing(url: str, key_file: Path, mon
     assert list(key_file.parent.glob("*.next*")) == []
 
 
-def test_a_key_of_the_environment(url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_the_environment(
+    url: str, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The new key comes from the environment, too, and no file is made."""
     monkeypatch.setenv(VARIABLE, "ab" * 32)
     with Ledger.open(url) as ledger:
@@ -138,7 +172,9 @@ def test_a_key_of_the_environment(url: str, key_file: Path, monkeypatch: pytest.
 
 
 def test_a_backup(url: str, new_url: Callable[[str], str], backend: str, tmp_path: Path) -> None:
-    """Every series that goes on here, in files that another ledger takes; nobody publishes from there until a steward says what left since."""
+    """Every series that goes on here, in files that another ledger takes; nobody publishes from
+    there until a steward says what left since.
+    """
     with Ledger.open(url) as ledger:
         for series in ("visits", "other/Köln", "gone"):
             put(ledger, 1, series)
@@ -174,15 +210,23 @@ def test_a_backup_that_fails_leaves_nothing(ledger: Ledger, tmp_path: Path) -> N
 
 
 def test_what_a_killed_backup_left_is_removed(ledger: Ledger, tmp_path: Path) -> None:
-    """The next backup into the same folder removes it; what one who is at work has made, and anything else, stays."""
+    """The next backup into the same folder removes it; what one who is at work has made, and
+    anything else, stays.
+    """
     put(ledger, 1)
-    killed, working, other = (tmp_path / "to" / name for name in (".phalanx-backup.0a", ".phalanx-backup.0b", ".other"))
+    killed, working, other = (
+        tmp_path / "to" / name for name in (".phalanx-backup.0a", ".phalanx-backup.0b", ".other")
+    )
     for folder in (killed, working, other):
         folder.mkdir(parents=True)
         (folder / "visits.series").write_bytes(b"half")
     with _locked(working):
         ledger.backup(tmp_path / "to" / "backup")
-        assert {path.name for path in (tmp_path / "to").iterdir()} == {"backup", working.name, other.name}
+        assert {path.name for path in (tmp_path / "to").iterdir()} == {
+            "backup",
+            working.name,
+            other.name,
+        }
         with pytest.raises(BlockingIOError), _locked(tmp_path / "to" / working.name):
             pytest.fail("two locks on one folder")
     ledger.backup(tmp_path / "to" / "again")
@@ -202,5 +246,8 @@ def test_a_change_that_fails_leaves_no_key(ledger: Ledger, key_file: Path) -> No
 def test_keys_of_ledgers_differ() -> None:
     """Derived keys differ by ledger, from the root, and by purpose."""
     root = Keyring(b"r" * 32, "a test")
-    derived = [root.of_ledger(bytes([n]) * 16).sealing("s") for n in range(5)] + [root.sealing("s"), root.of_ledger(b"\0" * 16).check()]
+    derived = [root.of_ledger(bytes([n]) * 16).sealing("s") for n in range(5)] + [
+        root.sealing("s"),
+        root.of_ledger(b"\0" * 16).check(),
+    ]
     assert len(set(derived)) == len(derived)

@@ -83,12 +83,16 @@ def rows_of(n: int) -> pl.DataFrame:
 def markers_in(content: bytes) -> int:
     """How many of the rows outside the slice can be read in the bytes."""
     number = [(0x4D41524B4D41524B + i).to_bytes(8, "little") for i in (0, 1, 2, 5, 6, 7)]
-    text = [b"nb-%05d" % i for i in (0, 1, 2, 5, 6, 7)] + [b"NEIGHBOUR%011d" % i for i in (0, 1, 2, 5, 6, 7)]
+    text = [b"nb-%05d" % i for i in (0, 1, 2, 5, 6, 7)] + [
+        b"NEIGHBOUR%011d" % i for i in (0, 1, 2, 5, 6, 7)
+    ]
     return sum(marker in content for marker in number + text)
 
 
 def test_a_slice_takes_no_neighbour_along() -> None:
-    """Rows outside a slice are not in the packed bytes; Arrow's plain writer, the broken twin, takes some along."""
+    """Rows outside a slice are not in the packed bytes; Arrow's plain writer, the broken twin,
+    takes some along.
+    """
     assert markers_in(pack(rows_of(20).slice(3, 2))) == 0
     sink = pa.BufferOutputStream()
     table = rows_of(20).to_arrow().slice(3, 2)
@@ -100,7 +104,9 @@ def test_a_slice_takes_no_neighbour_along() -> None:
 def test_a_sliced_mapping_takes_no_neighbour_along() -> None:
     """The same for the person-to-group mapping, which is packed by another way."""
     persons = [b"NEIGHBOUR%07d" % i for i in range(20)]
-    frame = pl.DataFrame({"person": persons, "group": range(900_000_000_000_000, 900_000_000_000_020)}).slice(3, 2)
+    frame = pl.DataFrame(
+        {"person": persons, "group": range(900_000_000_000_000, 900_000_000_000_020)}
+    ).slice(3, 2)
     content = pack_groups(frame)
     assert_frame_equal(unpack_groups(content), frame)
     assert sum(p in content for p in persons) == 2
@@ -110,7 +116,13 @@ def test_a_sliced_mapping_takes_no_neighbour_along() -> None:
 def test_nothing_stands_under_a_null() -> None:
     """The value that a mask hides is not packed."""
     marker = 0x4D41524B4D41524B
-    hidden = pl.DataFrame({"n": pl.from_arrow(pa.array(np.array([1, marker, 3]), mask=np.array([False, True, False])))})
+    hidden = pl.DataFrame(
+        {
+            "n": pl.from_arrow(
+                pa.array(np.array([1, marker, 3]), mask=np.array([False, True, False]))
+            )
+        }
+    )
     assert marker.to_bytes(8, "little") not in pack(hidden)
     assert unpack(pack(hidden))["n"].to_list() == [1, None, 3]
 
@@ -119,9 +131,17 @@ CLOSE = [bytes(16), b"\xff" * 16, bytes(15) + b"\x01", b"\x80" + bytes(15), b"\x
 
 
 @settings(deadline=None)  # a machine that is busy with other tests proves nothing
-@given(st.lists(st.tuples(st.sampled_from(CLOSE) | st.binary(min_size=16, max_size=16), st.integers(0, 2**62))))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(CLOSE) | st.binary(min_size=16, max_size=16), st.integers(0, 2**62)
+        )
+    )
+)
 def test_mappings_are_sorted_by_bytes(rows: list[tuple[bytes, int]]) -> None:
-    """The order of the mapping is the order of the bytes, also where the first halves are equal, and no row is lost."""
+    """The order of the mapping is the order of the bytes, also where the first halves are equal,
+    and no row is lost.
+    """
     frame = pl.DataFrame(rows, schema={"person": pl.Binary, "group": pl.Int64}, orient="row")
     back = unpack_groups(pack_groups(frame))
     assert back["person"].to_list() == sorted(p for p, _ in rows)
@@ -130,14 +150,32 @@ def test_mappings_are_sorted_by_bytes(rows: list[tuple[bytes, int]]) -> None:
     assert sorted(unpack_groups(pack_groups(doubled)).rows()) == sorted(rows + rows)
 
 
-@pytest.mark.parametrize("backend", ["sqlite"])  # PostgreSQL's files are looked at in test_postgresql.py
-def test_nothing_about_persons_is_in_the_files(ledger: Ledger, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No identifier, sensitive value or person key is in any byte of the ledger, its journal or its key, after any statement of a commit."""
+@pytest.mark.parametrize(
+    "backend", ["sqlite"]
+)  # PostgreSQL's files are looked at in test_postgresql.py
+def test_nothing_about_persons_is_in_the_files(
+    ledger: Ledger, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No identifier, sensitive value or person key is in any byte of the ledger, its journal or its
+    key, after any statement of a commit.
+    """
     real, journals = Store.run, 0
     names = [f"MARKERPERSON{i}" for i in range(300)]
     keys = ledger.person_key("visits").hash(pl.Series(names))
-    memory = pl.DataFrame({"who": names, "person": keys, "value": ["MARKERVALUE"] * 300, "list": [["MARKERLIST"]] * 300})
-    markers = [b"MARKER", "MARKER".encode("utf-16-le"), *(k for k in keys.to_list()), *(k.hex().encode() for k in keys.to_list())]
+    memory = pl.DataFrame(
+        {
+            "who": names,
+            "person": keys,
+            "value": ["MARKERVALUE"] * 300,
+            "list": [["MARKERLIST"]] * 300,
+        }
+    )
+    markers = [
+        b"MARKER",
+        "MARKER".encode("utf-16-le"),
+        *(k for k in keys.to_list()),
+        *(k.hex().encode() for k in keys.to_list()),
+    ]
 
     def looking(self: Store, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         nonlocal journals
@@ -150,7 +188,9 @@ def test_nothing_about_persons_is_in_the_files(ledger: Ledger, file: Path, monke
 
     monkeypatch.setattr(Store, "run", looking)
     for number in (1, 2):
-        entry = ReleaseEntry(number=number, folder="f", staging="s", digest="d", summary={"rows": 300})
+        entry = ReleaseEntry(
+            number=number, folder="f", staging="s", digest="d", summary={"rows": 300}
+        )
         groups = pl.DataFrame({"person": keys, "group": pl.Series([7] * 300, dtype=pl.Int64)})
         ledger.commit("visits", entry, promise={"m": 2}, remember={"t": memory}, groups=groups)
     assert journals > 0

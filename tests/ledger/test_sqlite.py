@@ -28,13 +28,21 @@ def wide_umask() -> Iterator[None]:
 
 def put_rows(ledger: Ledger, number: int, rows: int = 1) -> None:
     entry = ReleaseEntry(number=number, folder="f", staging="s", digest="d", summary={})
-    ledger.commit("visits", entry, promise={"m": 2}, remember={"t": pl.DataFrame({"n": range(rows)})}, groups=None)
+    ledger.commit(
+        "visits",
+        entry,
+        promise={"m": 2},
+        remember={"t": pl.DataFrame({"n": range(rows)})},
+        groups=None,
+    )
 
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
 @pytest.mark.usefixtures("wide_umask")
 def test_files_are_private_whatever_the_umask(ledger: Ledger, file: Path) -> None:
-    """Ledger, key and journal are readable by their owner only, even with umask 0 and while a commit runs."""
+    """Ledger, key and journal are readable by their owner only, even with umask 0 and while a
+    commit runs.
+    """
     with ledger._store.transaction():
         ledger._store.run("INSERT INTO meta (name, value) VALUES ($1, $2)", "x", b"x")
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in file.parent.iterdir()}
@@ -53,16 +61,31 @@ def test_a_strict_umask_does_not_lock_the_owner_out(url: str, file: Path) -> Non
 
 
 def test_at_rest_there_is_one_file(url: str, file: Path) -> None:
-    """Between commits nothing stands beside ledger, key and mark, so that a copy of the ledger and its key is whole."""
+    """Between commits nothing stands beside ledger, key and mark, so that a copy of the ledger and
+    its key is whole.
+    """
     with Ledger.open(url) as ledger:
         put_rows(ledger, 1)
-        assert sorted(p.name for p in file.parent.iterdir()) == ["ledger.db", "ledger.db.key", "ledger.db.mark"]
+        assert sorted(p.name for p in file.parent.iterdir()) == [
+            "ledger.db",
+            "ledger.db.key",
+            "ledger.db.mark",
+        ]
 
 
 def test_settings(ledger: Ledger) -> None:
     """What the ledger relies on is really on in the SQLite that ADBC carries."""
-    settings = {name: ledger._store.run(f"PRAGMA {name}")[0][0] for name in ("secure_delete", "synchronous", "journal_mode", "foreign_keys", "busy_timeout")}
-    assert settings == {"secure_delete": 1, "synchronous": 3, "journal_mode": "delete", "foreign_keys": 1, "busy_timeout": 5000}
+    settings = {
+        name: ledger._store.run(f"PRAGMA {name}")[0][0]
+        for name in ("secure_delete", "synchronous", "journal_mode", "foreign_keys", "busy_timeout")
+    }
+    assert settings == {
+        "secure_delete": 1,
+        "synchronous": 3,
+        "journal_mode": "delete",
+        "foreign_keys": 1,
+        "busy_timeout": 5000,
+    }
 
 
 @pytest.mark.parametrize("secure", [True, False])
@@ -70,7 +93,9 @@ def test_deleted_is_deleted(ledger: Ledger, file: Path, *, secure: bool) -> None
     """Deleted bytes are overwritten; without secure_delete, the broken twin, they stay."""
     if not secure:
         ledger._store.run("PRAGMA secure_delete = OFF")
-    ledger._store.run("INSERT INTO meta (name, value) VALUES ($1, $2)", "x", b"DELETED-MARKER" * 1000)
+    ledger._store.run(
+        "INSERT INTO meta (name, value) VALUES ($1, $2)", "x", b"DELETED-MARKER" * 1000
+    )
     assert b"DELETED-MARKER" in file.read_bytes()
     ledger._store.run("DELETE FROM meta WHERE name = $1", "x")
     assert (b"DELETED-MARKER" in file.read_bytes()) is not secure
@@ -83,12 +108,18 @@ def test_a_write_ahead_log_is_taken_back(url: str, file: Path) -> None:
         put_rows(ledger, 1)
     with Ledger.open(url) as ledger:
         put_rows(ledger, 2)
-        assert sorted(p.name for p in file.parent.iterdir()) == ["ledger.db", "ledger.db.key", "ledger.db.mark"]
+        assert sorted(p.name for p in file.parent.iterdir()) == [
+            "ledger.db",
+            "ledger.db.key",
+            "ledger.db.mark",
+        ]
         assert len(ledger.releases("visits")) == 2
 
 
 def test_a_locked_ledger(url: str, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While somebody else publishes, a commit waits and then says so; nothing is changed, and reading goes on."""
+    """While somebody else publishes, a commit waits and then says so; nothing is changed, and
+    reading goes on.
+    """
     monkeypatch.setattr(sqlite, "busy_milliseconds", 50)
     with Ledger.open(url) as ledger, Ledger.open(url) as other:
         put_rows(ledger, 1)
@@ -97,7 +128,10 @@ def test_a_locked_ledger(url: str, file: Path, monkeypatch: pytest.MonkeyPatch) 
             with pytest.raises(LedgerError) as told:
                 put_rows(ledger, 2)
             assert len(ledger.releases("visits")) == 1
-        assert str(told.value) == f"the ledger {file} is locked by another publisher; try again when it has finished."
+        assert (
+            str(told.value)
+            == f"the ledger {file} is locked by another publisher; try again when it has finished."
+        )
         put_rows(ledger, 2)
         other._store.run("BEGIN EXCLUSIVE")
         for use in (ledger.series, lambda: ledger.remembered("visits"), lambda: Ledger.open(url)):
@@ -108,7 +142,9 @@ def test_a_locked_ledger(url: str, file: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_reader_at_commit(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A commit that a reader holds up at the last moment leaves nothing, and no transaction open."""
+    """A commit that a reader holds up at the last moment leaves nothing, and no transaction
+    open.
+    """
     monkeypatch.setattr(sqlite, "busy_milliseconds", 50)
     with Ledger.open(url) as ledger, Ledger.open(url) as other:
         other._store.run("BEGIN")
@@ -121,7 +157,9 @@ def test_a_reader_at_commit(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_full_disk(url: str) -> None:
-    """A commit that does not fit leaves the ledger as it was, and goes through when there is room."""
+    """A commit that does not fit leaves the ledger as it was, and goes through when there is
+    room.
+    """
     with Ledger.open(url) as ledger:
         put_rows(ledger, 1)
         (pages,) = ledger._store.run("PRAGMA page_count")[0]
@@ -135,7 +173,9 @@ def test_a_full_disk(url: str) -> None:
 
 
 def test_no_file(tmp_path: Path) -> None:
-    """Without ``create`` nothing is made: neither for a name that is not there nor in an empty file."""
+    """Without ``create`` nothing is made: neither for a name that is not there nor in an empty
+    file.
+    """
     with pytest.raises(LedgerError, match="there is no ledger at"):
         Ledger.open(f"sqlite:///{tmp_path}/none.db", create=False)
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +187,9 @@ def test_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("create", [True, False])
 def test_files_that_are_no_ledger(tmp_path: Path, *, create: bool) -> None:
-    """Text, a damaged ledger, somebody's database and a later format are refused and left as they are, and get no key."""
+    """Text, a damaged ledger, somebody's database and a later format are refused and left as they
+    are, and get no key.
+    """
     (tmp_path / "text.db").write_text("a plain file\n" * 100)
     foreign = Sqlite.open(f"sqlite:///{tmp_path}/foreign.db", create=True)
     foreign.run("CREATE TABLE patients (name TEXT)")
@@ -160,7 +202,12 @@ def test_files_that_are_no_ledger(tmp_path: Path, *, create: bool) -> None:
     with Ledger.open(f"sqlite:///{tmp_path}/later.db") as later:
         later._store.run("UPDATE meta SET value = $1 WHERE name = 'format'", b"phalanx-ledger-3")
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
-    expected = {"text": "some other file", "foreign": "is a database and not a ledger", "meta": "of this version", "later": "of this version"}
+    expected = {
+        "text": "some other file",
+        "foreign": "is a database and not a ledger",
+        "meta": "of this version",
+        "later": "of this version",
+    }
     for name, words in expected.items():
         with pytest.raises(LedgerError, match=words):
             Ledger.open(f"sqlite:///{tmp_path}/{name}.db", create=create)
@@ -168,21 +215,32 @@ def test_files_that_are_no_ledger(tmp_path: Path, *, create: bool) -> None:
 
 
 def test_damage(url: str, file: Path) -> None:
-    """A ledger with overwritten pages is called damaged, or changed, never read as if it were whole."""
+    """A ledger with overwritten pages is called damaged, or changed, never read as if it were
+    whole.
+    """
     with Ledger.open(url) as ledger:
         put_rows(ledger, 1, rows=10_000)
     content = bytearray(file.read_bytes())
     for page in range(4096, len(content), 4096):
         content[page : page + 4096] = b"\xa5" * 4096
     file.write_bytes(bytes(content[: len(content) // 4096 * 4096]))
-    with pytest.raises(LedgerError, match=r"damaged|changed|not a ledger"), Ledger.open(url) as ledger:
+    with (
+        pytest.raises(LedgerError, match=r"damaged|changed|not a ledger"),
+        Ledger.open(url) as ledger,
+    ):
         ledger.remembered("visits")
 
 
 def test_folders_that_cannot_be_written(tmp_path: Path) -> None:
-    """A folder that is not there, a path through a file, and a folder in the ledger's place are one sentence each."""
+    """A folder that is not there, a path through a file, and a folder in the ledger's place are one
+    sentence each.
+    """
     (tmp_path / "file").touch()
-    for name, words in (("none/l.db", "cannot be made .No such file"), ("file/l.db", "cannot be made .Not a directory"), ("", "is a folder")):
+    for name, words in (
+        ("none/l.db", "cannot be made .No such file"),
+        ("file/l.db", "cannot be made .Not a directory"),
+        ("", "is a folder"),
+    ):
         with pytest.raises(LedgerError, match=words):
             Ledger.open(f"sqlite:///{tmp_path}/{name}")
 
@@ -213,12 +271,26 @@ def test_a_ledger_that_may_only_be_read(url: str) -> None:
     [
         ("IO: failed to open '/x': failed to allocate memory", "cannot be opened"),
         ("IO: Failed to step query: disk I/O error", "the disk reports an error"),
-        ("INVALID_ARGUMENT: [SQLite] Failed to prepare query: unable to open database file\nquery: SELECT 'MARKER'", "cannot be opened"),
-        ("INVALID_ARGUMENT: [SQLite] Failed to prepare query: something new\nquery: SELECT 'MARKER'", "SQLite calls 'something new'"),
+        (
+            (
+                "INVALID_ARGUMENT: [SQLite] Failed to prepare query: unable to open database"
+                " file\nquery: SELECT 'MARKER'"
+            ),
+            "cannot be opened",
+        ),
+        (
+            (
+                "INVALID_ARGUMENT: [SQLite] Failed to prepare query: something new\nquery: SELECT"
+                " 'MARKER'"
+            ),
+            "SQLite calls 'something new'",
+        ),
     ],
 )
 def test_the_drivers_words_are_translated(ledger: Ledger, words: str, sentence: str) -> None:
-    """Every failure of the driver becomes one sentence that names the ledger and quotes no statement."""
+    """Every failure of the driver becomes one sentence that names the ledger and quotes no
+    statement.
+    """
     told = ledger._store.explain(dbapi.Error(words, status_code=AdbcStatusCode.IO), "")
     assert sentence in told
     assert told.startswith("the ledger /")
@@ -239,14 +311,18 @@ def test_the_drivers_words_are_translated(ledger: Ledger, words: str, sentence: 
     ],
 )
 def test_other_urls(url: str, words: str) -> None:
-    """A url that names no SQLite file is refused with one that would do; a password in it is not shown."""
+    """A url that names no SQLite file is refused with one that would do; a password in it is not
+    shown.
+    """
     with pytest.raises(LedgerError, match=words) as told:
         Ledger.open(url)
     assert "hunter2" not in str(told.value)
 
 
 def test_relative_files_and_odd_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three slashes are relative to the working folder, and a file name is taken as it is, even where SQLite would see options in it."""
+    """Three slashes are relative to the working folder, and a file name is taken as it is, even
+    where SQLite would see options in it.
+    """
     monkeypatch.chdir(tmp_path)
     for name in ("plain.db", "file:odd?mode=memory", ":memory:", "ä %20 '.db"):
         with Ledger.open(f"sqlite:///{name}") as ledger:
@@ -262,4 +338,9 @@ def test_a_link_leads_to_the_same_key(tmp_path: Path) -> None:
     (tmp_path / "link.db").symlink_to(tmp_path / "real.db")
     with Ledger.open(f"sqlite:///{tmp_path}/link.db") as ledger:
         assert len(ledger.releases("visits")) == 1
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["link.db", "real.db", "real.db.key", "real.db.mark"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "link.db",
+        "real.db",
+        "real.db.key",
+        "real.db.mark",
+    ]

@@ -1,4 +1,6 @@
-"""Values that a plan names are in the table, or said to be expected later: a typing error must not leave a value unprotected."""
+"""Values that a plan names are in the table, or said to be expected later: a typing error must not
+leave a value unprotected.
+"""
 
 import polars as pl
 import pytest
@@ -19,23 +21,50 @@ def table(values=("hiv", "flu", "flu", "gout"), rows=40):
 
 def series(folder, **settings):
     method = GlobalGuarantee(**{"l": 2} | settings)
-    return Series("s", schema=SCHEMA, method=method, to=folder / "out", ledger=f"sqlite:///{folder}/l.db", report=False)
+    return Series(
+        "s",
+        schema=SCHEMA,
+        method=method,
+        to=folder / "out",
+        ledger=f"sqlite:///{folder}/l.db",
+        report=False,
+    )
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"protect": ["HIV"]}, "[method] protect names 'HIV', which no row has; did you mean 'hiv'? Correct it, or list it in expected_later too"),
-        ({"protect": ["hiv", "hiv "]}, "[method] protect names 'hiv ', which no row has; did you mean 'hiv'?"),
-        ({"protect": ["hiv", "smallpox"]}, "[method] protect names 'smallpox', which no row has. Correct it"),
-        ({"protect": ["hiv"], "permanent": ["Hiv"]}, "[method] permanent names 'Hiv', which no row has; did you mean 'hiv'?"),
+        (
+            {"protect": ["HIV"]},
+            (
+                "[method] protect names 'HIV', which no row has; did you mean 'hiv'? Correct it, or"
+                " list it in expected_later too"
+            ),
+        ),
+        (
+            {"protect": ["hiv", "hiv "]},
+            "[method] protect names 'hiv ', which no row has; did you mean 'hiv'?",
+        ),
+        (
+            {"protect": ["hiv", "smallpox"]},
+            "[method] protect names 'smallpox', which no row has. Correct it",
+        ),
+        (
+            {"protect": ["hiv"], "permanent": ["Hiv"]},
+            "[method] permanent names 'Hiv', which no row has; did you mean 'hiv'?",
+        ),
         ({"permanent": ["smallpox"]}, "[method] permanent names 'smallpox', which no row has."),
         ({"protect": ["hiv", 7]}, "[method] protect names 7, which no row has."),
-        ({"protect": ["hiv", "smallpox", "HIV"], "expected_later": ["smallpox"]}, "[method] protect names 'HIV', which no row has"),
+        (
+            {"protect": ["hiv", "smallpox", "HIV"], "expected_later": ["smallpox"]},
+            "[method] protect names 'HIV', which no row has",
+        ),
     ],
 )
 def test_a_value_that_no_row_has_is_refused(tmp_path, settings, said):
-    """It is named, with the value that may have been meant, and nothing is published, remembered or left behind."""
+    """It is named, with the value that may have been meant, and nothing is published, remembered or
+    left behind.
+    """
     with pytest.raises(PlanError) as refused:
         series(tmp_path, **settings).publish(table())
     assert said in str(refused.value)
@@ -52,11 +81,18 @@ def test_without_the_check_the_true_value_would_be_unprotected(tmp_path, monkeyp
 
 
 def test_what_is_expected_later_is_protected_when_it_comes(tmp_path):
-    """A value that is listed need not be there at first; the manifest does not tell that it was not."""
+    """A value that is listed need not be there at first; the manifest does not tell that it was
+    not.
+    """
     publishing = series(tmp_path, protect=["hiv", "smallpox"], expected_later=["smallpox"])
     first = publishing.publish(table())
     assert "expected_later" not in first.manifest.model_dump_json()
-    assert publishing.publish(table(("smallpox", "flu", "hiv", "gout", "flu", "flu", "flu"), 80)).number == 2
+    assert (
+        publishing.publish(
+            table(("smallpox", "flu", "hiv", "gout", "flu", "flu", "flu"), 80)
+        ).number
+        == 2
+    )
 
 
 def test_a_value_may_go_again(tmp_path):
@@ -68,7 +104,9 @@ def test_a_value_may_go_again(tmp_path):
 
 def test_numbers_and_sets_are_found_as_they_are_protected(tmp_path):
     """A number of a plan is a number of the table, and a value of a set is one of its members."""
-    numbers = table().with_columns(ill=pl.col("ill").replace_strict({"hiv": 7, "flu": 1, "gout": 2}, return_dtype=pl.Int64))
+    numbers = table().with_columns(
+        ill=pl.col("ill").replace_strict({"hiv": 7, "flu": 1, "gout": 2}, return_dtype=pl.Int64)
+    )
     series(tmp_path / "numbers", protect=[7]).publish(numbers)
     sets = table().with_columns(ill=pl.concat_list("ill", pl.lit("cough")))
     series(tmp_path / "sets", protect=["hiv"]).publish(sets)
@@ -79,8 +117,14 @@ def test_numbers_and_sets_are_found_as_they_are_protected(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"protect": ["hiv"], "expected_later": ["smallpox"]}, "expected_later lists 'smallpox', which neither protect nor permanent names"),
-        ({"expected_later": ["hiv"]}, "expected_later lists 'hiv', which neither protect nor permanent names"),
+        (
+            {"protect": ["hiv"], "expected_later": ["smallpox"]},
+            "expected_later lists 'smallpox', which neither protect nor permanent names",
+        ),
+        (
+            {"expected_later": ["hiv"]},
+            "expected_later lists 'hiv', which neither protect nor permanent names",
+        ),
         ({"protect": ["hiv"], "expected_later": "hiv"}, "expected_later must be a list of values"),
         ({"protect": ["hiv"], "permanent": "hiv"}, "permanent must be a list of values"),
     ],

@@ -1,8 +1,11 @@
-"""Mutation testing of what must not be wrong: ``make mutants``, or ``PYTHONPATH=tests python -m mutants [N] [--seed S] [--only TEXT] [--tests PATH …] [--json]``.
+"""Mutation testing of what must not be wrong: ``make mutants``, or ``PYTHONPATH=tests python -m
+mutants [N] [--seed S] [--only TEXT] [--tests PATH …] [--json]``.
 
-It makes N random small changes (``mutations``), one at a time, in a copy of the source, and runs the tests that run the changed line until one fails. A mutant
-that no test notices must stand in ``survivors.toml`` with the reason why that is so. Which test runs which line is found first, once for each state of the
-tree. It ends with 1 where a survivor is not listed or fewer than 90 % are noticed.
+It makes N random small changes (``mutations``), one at a time, in a copy of the source, and runs
+the tests that run the changed line until one fails. A mutant that no test notices must stand in
+``survivors.toml`` with the reason why that is so. Which test runs which line is found first, once
+for each state of the tree. It ends with 1 where a survivor is not listed or fewer than 90 % are
+noticed.
 """
 
 import argparse
@@ -37,7 +40,9 @@ class Outcome:
     mutation: Mutation
     noticed: bool
     by: str
-    """The test that noticed it, or how else; for a survivor the reason that is listed, if there is one."""
+    """The test that noticed it, or how else; for a survivor the reason that is listed, if there is
+    one.
+    """
     seconds: float
 
 
@@ -51,23 +56,47 @@ def sources() -> Iterator[tuple[str, str]]:
 def survivors() -> dict[tuple[str, str, str], str]:
     """The reasons that are listed, by the mutant's key."""
     with (Path(__file__).parent / "survivors.toml").open("rb") as file:
-        return {(entry["file"], entry["before"], entry["after"]): entry["why"] for entry in tomllib.load(file).get("survivor", [])}
+        return {
+            (entry["file"], entry["before"], entry["after"]): entry["why"]
+            for entry in tomllib.load(file).get("survivor", [])
+        }
 
 
 def files_of(places: Sequence[str]) -> list[Path]:
     """The files of tests at these places."""
-    return [path for place in places for path in ([ROOT / place] if (ROOT / place).is_file() else (ROOT / place).rglob("test_*.py"))]
+    return [
+        path
+        for place in places
+        for path in (
+            [ROOT / place] if (ROOT / place).is_file() else (ROOT / place).rglob("test_*.py")
+        )
+    ]
 
 
 def recorded(copies: Sequence[Copy], files: Sequence[Path]) -> Tests:
-    """Which test runs what: for each file of tests from an earlier run on this very source and file, or found now."""
+    """Which test runs what: for each file of tests from an earlier run on this very source and
+    file, or found now.
+    """
     source = hashlib.sha256(b"\0".join(text.encode() for _, text in sources())).digest()
     keep = Path(tempfile.gettempdir()) / "phalanx-mutants"
     keep.mkdir(mode=0o700, exist_ok=True)
-    notes = {str(path.relative_to(ROOT)): keep / f"{path.stem}-{hashlib.sha256(source + path.read_bytes()).hexdigest()[:16]}.json" for path in files}
-    new = sorted((name for name, note in notes.items() if not note.exists()), key=lambda name: (ROOT / name).stat().st_size)
-    said(f"finding out which lines the tests of {len(new)} files run; of {len(notes) - len(new)} it is known")
-    for name, answer, _ in forks(copies, new, lambda copy, name: lambda: trials.record(copy.source, [name]), 1800):
+    notes = {
+        str(path.relative_to(ROOT)): (
+            keep / f"{path.stem}-{hashlib.sha256(source + path.read_bytes()).hexdigest()[:16]}.json"
+        )
+        for path in files
+    }
+    new = sorted(
+        (name for name, note in notes.items() if not note.exists()),
+        key=lambda name: (ROOT / name).stat().st_size,
+    )
+    said(
+        f"finding out which lines the tests of {len(new)} files run; of {len(notes) - len(new)} it"
+        " is known"
+    )
+    for name, answer, _ in forks(
+        copies, new, lambda copy, name: lambda: trials.record(copy.source, [name]), 1800
+    ):
         if answer is None:
             raise RuntimeError(f"{name} does not come to an end")
         for test in answer["failed"]:
@@ -82,7 +111,9 @@ def recorded(copies: Sequence[Copy], files: Sequence[Path]) -> Tests:
 
 
 def forks(copies, jobs, work, seconds):
-    """Jobs done in forks, one for each copy at a time; each with its answer and how long it took, as they end."""
+    """Jobs done in forks, one for each copy at a time; each with its answer and how long it took,
+    as they end.
+    """
     waiting, running = list(reversed(jobs)), {}
     try:
         while waiting or running:
@@ -90,7 +121,11 @@ def forks(copies, jobs, work, seconds):
                 if copy.folder not in running and waiting:
                     job = waiting.pop()
                     limit = seconds(job) if callable(seconds) else seconds
-                    running[copy.folder] = job, Fork.start(work(copy, job), copy.folder / "answer.json", limit), time.monotonic()
+                    running[copy.folder] = (
+                        job,
+                        Fork.start(work(copy, job), copy.folder / "answer.json", limit),
+                        time.monotonic(),
+                    )
             for folder, (job, fork, began) in list(running.items()):
                 if fork.ended():
                     del running[folder]
@@ -108,11 +143,15 @@ def outcome(mutation: Mutation, answer: dict | None, seconds: float, reasons: di
         return Outcome(mutation, noticed=True, by="(it hangs or dies)", seconds=seconds)
     if answer["code"] in {0, trials.NO_TEST}:
         return Outcome(mutation, noticed=False, by=reasons.get(mutation.key, ""), seconds=seconds)
-    return Outcome(mutation, noticed=True, by=answer["test"] or "(it cannot be imported)", seconds=seconds)
+    return Outcome(
+        mutation, noticed=True, by=answer["test"] or "(it cannot be imported)", seconds=seconds
+    )
 
 
 def tried(copies: Sequence[Copy], chosen: Sequence[Mutation], tests: Tests) -> Iterator[Outcome]:
-    """Each mutant before its first tests, and then, where these notice nothing, before the others."""
+    """Each mutant before its first tests, and then, where these notice nothing, before the
+    others.
+    """
     reasons, last = survivors(), {copy.folder: None for copy in copies}
 
     def work(copy: Copy, job: tuple[Mutation, list[str]]):
@@ -130,7 +169,9 @@ def tried(copies: Sequence[Copy], chosen: Sequence[Mutation], tests: Tests) -> I
     others = []
     for (mutation, order), answer, seconds in forks(copies, first, work, limit):
         result = outcome(mutation, answer, seconds, reasons)
-        if rest := [] if result.noticed else within(tests.of(mutation)[len(order) :], tests.seconds):
+        if rest := (
+            [] if result.noticed else within(tests.of(mutation)[len(order) :], tests.seconds)
+        ):
             others.append((mutation, rest))
         else:
             yield result
@@ -157,28 +198,60 @@ def said(text: str) -> None:
 
 def shown(outcomes: Sequence[Outcome]) -> str:
     """The table by kind of change, and the survivors."""
-    total, killed = Counter(o.mutation.operator for o in outcomes), Counter(o.mutation.operator for o in outcomes if o.noticed)
+    total, killed = (
+        Counter(o.mutation.operator for o in outcomes),
+        Counter(o.mutation.operator for o in outcomes if o.noticed),
+    )
     lines = [f"{'change':<24}{'mutants':>8}{'noticed':>8}"]
-    lines += [f"{operator:<24}{total[operator]:>8}{killed[operator]:>8}" for operator in sorted(total)]
-    lines += [f"{'all':<24}{len(outcomes):>8}{sum(killed.values()):>8}  {100 * sum(killed.values()) / max(1, len(outcomes)):.1f} %", ""]
+    lines += [
+        f"{operator:<24}{total[operator]:>8}{killed[operator]:>8}" for operator in sorted(total)
+    ]
+    lines += [
+        (
+            f"{'all':<24}{len(outcomes):>8}{sum(killed.values()):>8} "
+            f" {100 * sum(killed.values()) / max(1, len(outcomes)):.1f} %"
+        ),
+        "",
+    ]
     for o in (o for o in outcomes if not o.noticed):
         m = o.mutation
-        lines += [f"{m.file}:{m.first} ({m.operator})", f"  - {m.before}", f"  + {m.after}", f"  {'listed: ' + o.by if o.by else 'NOT LISTED'}"]
+        lines += [
+            f"{m.file}:{m.first} ({m.operator})",
+            f"  - {m.before}",
+            f"  + {m.after}",
+            f"  {'listed: ' + o.by if o.by else 'NOT LISTED'}",
+        ]
     return "\n".join(lines)
 
 
 def main(words: Sequence[str]) -> int:
     """Choose, try, print."""
-    parser = argparse.ArgumentParser(prog="mutants", description="Random small changes of the source, and whether a test notices each.")
+    parser = argparse.ArgumentParser(
+        prog="mutants",
+        description="Random small changes of the source, and whether a test notices each.",
+    )
     parser.add_argument("number", nargs="?", type=int, default=300)
     parser.add_argument("--seed", type=int, default=14)
-    parser.add_argument("--only", default="", help="mutants whose 'file:line before -> after' holds this (a regular expression)")
-    parser.add_argument("--tests", nargs="+", default=trials.TESTS, help="files and folders of tests, relative to the checkout")
+    parser.add_argument(
+        "--only",
+        default="",
+        help="mutants whose 'file:line before -> after' holds this (a regular expression)",
+    )
+    parser.add_argument(
+        "--tests",
+        nargs="+",
+        default=trials.TESTS,
+        help="files and folders of tests, relative to the checkout",
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(words)
 
     everything = [mutation for file, text in sources() for mutation in mutations(file, text)]
-    able = [m for m in everything if re.search(options.only, f"{m.file}:{m.first} {m.before} -> {m.after}")]
+    able = [
+        m
+        for m in everything
+        if re.search(options.only, f"{m.file}:{m.first} {m.before} -> {m.after}")
+    ]
     random.Random(options.seed).shuffle(able)
     chosen = able[: options.number]
     said(f"{len(chosen)} of {len(able)} mutants of {', '.join(PACKAGES)}; seed {options.seed}")
@@ -186,7 +259,9 @@ def main(words: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is stopped
     trials.warm()
     files = files_of(options.tests)
-    if any(path.parent.name == "ledger" for path in files) and not postgresql_server.missing():  # one for all forks
+    if (
+        any(path.parent.name == "ledger" for path in files) and not postgresql_server.missing()
+    ):  # one for all forks
         postgresql_server.running()
     with tempfile.TemporaryDirectory(prefix="phalanx-mutants-") as folder:
         copies = [Copy(Path(folder) / str(i)) for i in range(PROCESSES)]
@@ -199,10 +274,15 @@ def main(words: Sequence[str]) -> int:
             outcomes.append(result)
             m = result.mutation
             said(
-                f"{len(outcomes):>4} {'noticed ' if result.noticed else 'SURVIVED'} {result.seconds:5.1f} s  {m.file}:{m.first}  {m.before}  ->  {m.after}  {result.by}"
+                f"{len(outcomes):>4} {'noticed ' if result.noticed else 'SURVIVED'}"
+                f" {result.seconds:5.1f} s  {m.file}:{m.first}  {m.before}  ->  {m.after} "
+                f" {result.by}"
             )
     if options.json:
-        out = json.dumps({"seed": options.seed, "of": len(able), "outcomes": [asdict(o) for o in outcomes]}, indent=1)
+        out = json.dumps(
+            {"seed": options.seed, "of": len(able), "outcomes": [asdict(o) for o in outcomes]},
+            indent=1,
+        )
     else:
         out = shown(outcomes)
     sys.stdout.write(f"{out}\n")

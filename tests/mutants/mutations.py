@@ -1,4 +1,5 @@
-"""Small changes to a source file, each of which a test should notice: where they are, what they say, and the file with one of them made.
+"""Small changes to a source file, each of which a test should notice: where they are, what they
+say, and the file with one of them made.
 
 Words are left alone: annotations, decorators, f-strings and the sentences of errors.
 """
@@ -9,7 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-OPERATORS = ("comparison flipped", "constant moved", "not removed", "and/or swapped", "raise removed", "arguments swapped", "return value dropped")
+OPERATORS = (
+    "comparison flipped",
+    "constant moved",
+    "not removed",
+    "and/or swapped",
+    "raise removed",
+    "arguments swapped",
+    "return value dropped",
+)
 
 _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -24,7 +33,9 @@ _COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.IsNot: (ast.Is,),
 }
 _NOT_SWAPPED = {"min", "max", "minimum", "maximum", "gcd", "array_equal", "isinstance"}
-"""Calls whose arguments may be swapped without a difference; and one where swapping them is too easy to notice."""
+"""Calls whose arguments may be swapped without a difference; and one where swapping them is too
+easy to notice.
+"""
 _WORDS = {"annotation", "returns", "decorator_list", "type_params"}
 _LONGEST = 150
 
@@ -41,7 +52,9 @@ class Mutation:
     """Which one of its file, in the order of ``changes``."""
     operator: str
     before: str
-    """What stands there, as Python writes it: the statement, or as much of a long one as makes sense."""
+    """What stands there, as Python writes it: the statement, or as much of a long one as makes
+    sense.
+    """
     after: str
     first: int
     last: int
@@ -59,14 +72,22 @@ def mutations(file: str, source: str) -> list[Mutation]:
     """All changes of a file."""
     found = []
     for number, (_, operator, trail, old) in enumerate(_changed(source)):
-        new, statement = _held(trail[-1]), max(i for i, slot in enumerate(trail) if isinstance(_held(slot), ast.stmt))
-        inside = any(isinstance(_held(slot), ast.FunctionDef | ast.Lambda) for slot in trail[: statement + 1])
+        new, statement = (
+            _held(trail[-1]),
+            max(i for i, slot in enumerate(trail) if isinstance(_held(slot), ast.stmt)),
+        )
+        inside = any(
+            isinstance(_held(slot), ast.FunctionDef | ast.Lambda) for slot in trail[: statement + 1]
+        )
         after = _said(_held(trail[statement]))
         _put(trail[-1], old)
         first, last = _lines(_held(trail[statement]))
         shown, before = trail[statement], _said(_held(trail[statement]))
         if len(before) > _LONGEST:
-            shown = next((slot for slot in trail[statement:] if len(_said(_held(slot))) <= _LONGEST), trail[-1])
+            shown = next(
+                (slot for slot in trail[statement:] if len(_said(_held(slot))) <= _LONGEST),
+                trail[-1],
+            )
             before = _said(_held(shown))
             _put(trail[-1], new)
             after = _said(_held(shown))
@@ -83,7 +104,9 @@ def mutated(source: str, number: int) -> str:
 
 
 def _changed(source: str) -> Iterator[tuple[ast.Module, str, list[Slot], ast.AST]]:
-    """The tree with one change after the other, each taken back before the next: the operator, the way to what was changed, and what stood there."""
+    """The tree with one change after the other, each taken back before the next: the operator, the
+    way to what was changed, and what stood there.
+    """
     tree = ast.parse(source)
     for trail in list(_trails(tree, [])):
         node = _held(trail[-1])
@@ -111,7 +134,10 @@ def _replacements(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         case ast.Compare(ops=ops):
             for at, op in enumerate(ops):
                 for other in _COMPARED[type(op)]:
-                    yield "comparison flipped", _with(node, ops=[*ops[:at], other(), *ops[at + 1 :]])
+                    yield (
+                        "comparison flipped",
+                        _with(node, ops=[*ops[:at], other(), *ops[at + 1 :]]),
+                    )
         case ast.Constant(value=bool(value)):
             yield "constant moved", ast.Constant(not value)
         case ast.Constant(value=int(value) | float(value)):
@@ -120,14 +146,24 @@ def _replacements(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield "not removed", operand
         case ast.BoolOp(op=op):
-            yield "and/or swapped", _with(node, op=ast.Or() if isinstance(op, ast.And) else ast.And())
+            yield (
+                "and/or swapped",
+                _with(node, op=ast.Or() if isinstance(op, ast.And) else ast.And()),
+            )
         case ast.Raise():
             yield "raise removed", ast.Pass()
-        case ast.Call(args=args) if _last_word(node.func) not in _NOT_SWAPPED and not any(isinstance(a, ast.Starred) for a in args):
+        case ast.Call(args=args) if _last_word(node.func) not in _NOT_SWAPPED and not any(
+            isinstance(a, ast.Starred) for a in args
+        ):
             for at, (left, right) in enumerate(pairwise(args)):
                 if ast.dump(left) != ast.dump(right):
-                    yield "arguments swapped", _with(node, args=[*args[:at], right, left, *args[at + 2 :]])
-        case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and not value.value):
+                    yield (
+                        "arguments swapped",
+                        _with(node, args=[*args[:at], right, left, *args[at + 2 :]]),
+                    )
+        case ast.Return(value=ast.expr() as value) if not (
+            isinstance(value, ast.Constant) and not value.value
+        ):
             yield "return value dropped", ast.Return(ast.Constant(None))
 
 
@@ -153,7 +189,9 @@ def _put(slot: Slot, node: ast.AST) -> None:
 
 
 def _lines(statement: ast.AST) -> tuple[int, int]:
-    inner = [child.lineno for child in getattr(statement, "body", []) if isinstance(child, ast.stmt)]
+    inner = [
+        child.lineno for child in getattr(statement, "body", []) if isinstance(child, ast.stmt)
+    ]
     last = statement.end_lineno if not inner else max(statement.lineno, inner[0] - 1)
     return statement.lineno, last
 
@@ -161,11 +199,25 @@ def _lines(statement: ast.AST) -> tuple[int, int]:
 def _said(node: ast.AST) -> str:
     """A node on one line; of a statement with others in it, its head."""
     if isinstance(node, ast.stmt) and hasattr(node, "body"):
-        emptied = {name: [] for name in ("body", "orelse", "handlers", "finalbody", "cases", "decorator_list") if hasattr(node, name)}
-        text = ast.unparse(ast.fix_missing_locations(_with(node, **emptied | {"body": [ast.Expr(ast.Constant(...))]})))
+        emptied = {
+            name: []
+            for name in ("body", "orelse", "handlers", "finalbody", "cases", "decorator_list")
+            if hasattr(node, name)
+        }
+        text = ast.unparse(
+            ast.fix_missing_locations(
+                _with(node, **emptied | {"body": [ast.Expr(ast.Constant(...))]})
+            )
+        )
         return " ".join(text.split()).removesuffix(" ...")
     return " ".join(ast.unparse(node).split())
 
 
 def _last_word(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return (
+        node.attr
+        if isinstance(node, ast.Attribute)
+        else node.id
+        if isinstance(node, ast.Name)
+        else ""
+    )

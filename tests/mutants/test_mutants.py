@@ -1,4 +1,6 @@
-"""The changes are those that are said, and a mutant that a test notices is told from one that none does."""
+"""The changes are those that are said, and a mutant that a test notices is told from one that none
+does.
+"""
 
 import ast
 import json
@@ -36,11 +38,15 @@ CHANGES = {
 @pytest.mark.parametrize("source", CHANGES)
 def test_the_changes_are_those_that_are_said(source: str) -> None:
     """Each kind of change in a few lines, and nothing else; words are left alone."""
-    assert {mutated(source, m.number) for m in mutations("f.py", source)} == {ast.unparse(ast.parse(text)) for text in CHANGES[source]}
+    assert {mutated(source, m.number) for m in mutations("f.py", source)} == {
+        ast.unparse(ast.parse(text)) for text in CHANGES[source]
+    }
 
 
 def test_what_is_listed_is_what_is_done() -> None:
-    """Of every file every kind of change is found, each is one of the file, and the text that is shown before it is in the file."""
+    """Of every file every kind of change is found, each is one of the file, and the text that is
+    shown before it is in the file.
+    """
     kinds = set()
     for file, text in sources():
         if Path(file).name in {"groups.py", "best.py", "marks.py"}:
@@ -52,9 +58,16 @@ def test_what_is_listed_is_what_is_done() -> None:
     assert kinds == set(OPERATORS)
 
 
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="survivors.toml holds lines as Python 3.11 writes a syntax tree; later ones quote otherwise")
+@pytest.mark.skipif(
+    sys.version_info[:2] != (3, 11),
+    reason=(
+        "survivors.toml holds lines as Python 3.11 writes a syntax tree; later ones quote otherwise"
+    ),
+)
 def test_listed_survivors_are_there() -> None:
-    """An entry whose line was changed or removed since is taken out of the list, and a reason is more than a word."""
+    """An entry whose line was changed or removed since is taken out of the list, and a reason is
+    more than a word.
+    """
     listed = survivors()
     files = {file for file, _, _ in listed}
     there = {m.key for file, text in sources() if file in files for m in mutations(file, text)}
@@ -95,7 +108,12 @@ def test_larger():
 
 def tried(folder: Path, test: str, *words: str, listed: str = "") -> tuple[int, dict]:
     """What becomes of all mutants of the toy."""
-    for name in ("src/phalanx/guarantees", "src/phalanx/ledger", "src/phalanx/accounting", "tests/guarantees"):
+    for name in (
+        "src/phalanx/guarantees",
+        "src/phalanx/ledger",
+        "src/phalanx/accounting",
+        "tests/guarantees",
+    ):
         (folder / name).mkdir(parents=True)
     for package in (folder / "src/phalanx", *(folder / "src/phalanx").iterdir()):
         (package / "__init__.py").touch()
@@ -106,14 +124,26 @@ def tried(folder: Path, test: str, *words: str, listed: str = "") -> tuple[int, 
     (folder / "tests/mutants/survivors.toml").write_text(listed)
     where = {"PYTHONPATH": str(folder / "tests"), "TMPDIR": str(folder)}
     command = [sys.executable, "-m", "mutants", "--json", *words]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env={**os.environ, **where})
+    ran = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env={**os.environ, **where},
+    )
     assert ran.stdout, ran.stderr
-    return ran.returncode, {(o["mutation"]["before"], o["mutation"]["after"]): o for o in json.loads(ran.stdout)["outcomes"]}
+    return ran.returncode, {
+        (o["mutation"]["before"], o["mutation"]["after"]): o
+        for o in json.loads(ran.stdout)["outcomes"]
+    }
 
 
 @pytest.mark.slow
 def test_a_change_that_a_test_notices_is_told_from_one_that_none_does(tmp_path: Path) -> None:
-    """A good test notices all changes but those that change nothing; one that asks nothing notices none, and lines that it does not run neither."""
+    """A good test notices all changes but those that change nothing; one that asks nothing notices
+    none, and lines that it does not run neither.
+    """
     code, found = tried(tmp_path / "good", GOOD)
     survived = {key for key, outcome in found.items() if not outcome["noticed"]}
     assert survived == {("if a > b:", "if a >= b:")}
@@ -121,7 +151,10 @@ def test_a_change_that_a_test_notices_is_told_from_one_that_none_does(tmp_path: 
     assert found["return a", "return None"]["by"] == "tests/guarantees/test_toy.py::test_larger"
     assert code == 1, "nobody has listed the survivor"
 
-    reason = '[[survivor]]\nfile = "guarantees/toy.py"\nbefore = "if a > b:"\nafter = "if a >= b:"\nwhy = "equal numbers are the same, whichever is given"\n'
+    reason = (
+        '[[survivor]]\nfile = "guarantees/toy.py"\nbefore = "if a > b:"\nafter = "if a >= b:"\nwhy'
+        ' = "equal numbers are the same, whichever is given"\n'
+    )
     code, found = tried(tmp_path / "listed", GOOD, "--only", "if a > b", listed=reason)
     assert {outcome["noticed"] for outcome in found.values()} == {True, False}
     assert code == 1, "one of two is less than nine of ten"

@@ -1,4 +1,5 @@
-"""Tests run in forks of one warm process, each on a copy of the source; which lines each test runs, and whether a mutant is noticed.
+"""Tests run in forks of one warm process, each on a copy of the source; which lines each test runs,
+and whether a mutant is noticed.
 
 The process that forks has imported the libraries and nothing of Phalanx, and started no thread.
 """
@@ -27,7 +28,11 @@ from mutants.mutations import Mutation, mutated
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("guarantees", "ledger", "accounting")
-TESTS = (*(f"tests/{name}" for name in PACKAGES), "tests/test_verification.py", "tests/series/test_reconciling.py")
+TESTS = (
+    *(f"tests/{name}" for name in PACKAGES),
+    "tests/test_verification.py",
+    "tests/series/test_reconciling.py",
+)
 """Where tests are that may notice a mutant."""
 WARM = (
     "numpy",
@@ -42,7 +47,9 @@ WARM = (
     "typer",
 )
 _CLOCK = re.compile(r"process_time|perf_counter|monotonic\(")
-"""A test that looks at the clock says nothing about a mutant on a machine that is busy with others."""
+"""A test that looks at the clock says nothing about a mutant on a machine that is busy with
+others.
+"""
 NO_TEST = 5
 """Pytest's word for having had nothing to run."""
 _LONGEST = 30.0
@@ -58,24 +65,38 @@ class Tests:
     """By test and file."""
 
     def of(self, mutation: Mutation) -> list[str]:
-        """The tests that run a mutant, those that mirror its file first, then the quick ones first."""
+        """The tests that run a mutant, those that mirror its file first, then the quick ones
+        first.
+        """
         statement = range(mutation.first, mutation.last + 1)
         found = [
-            test for test, files in self.lines.items() if mutation.file in files and (not mutation.inside or any(i in statement for i in files[mutation.file]))
+            test
+            for test, files in self.lines.items()
+            if mutation.file in files
+            and (not mutation.inside or any(i in statement for i in files[mutation.file]))
         ]
         mirror = f"test_{Path(mutation.file).stem}"
-        return sorted(found, key=lambda test: (self.seconds[test] > 1, mirror not in test, self.seconds[test]))
+        return sorted(
+            found, key=lambda test: (self.seconds[test] > 1, mirror not in test, self.seconds[test])
+        )
 
 
 class _Recorder:
-    """A plugin that notes the lines of ``source`` that each test runs, and how long it takes; and stops at no failure."""
+    """A plugin that notes the lines of ``source`` that each test runs, and how long it takes; and
+    stops at no failure.
+    """
 
     def __init__(self, source: Path) -> None:
         self.source, self.tests, self.failed = str(source) + "/", Tests(), set[str]()
         self._lines: dict[str, set[int]] = defaultdict(set)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = [item for item in items if item.get_closest_marker("slow") is None and not _CLOCK.search(inspect.getsource(item.function))]  # type: ignore[attr-defined]
+        items[:] = [
+            item
+            for item in items
+            if item.get_closest_marker("slow") is None
+            and not _CLOCK.search(inspect.getsource(item.function))
+        ]  # type: ignore[attr-defined]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
@@ -88,7 +109,9 @@ class _Recorder:
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
             self.tests.seconds[item.nodeid] = time.monotonic() - began
-            self.tests.lines[item.nodeid] = {name.removeprefix(self.source): sorted(lines) for name, lines in self._lines.items()}
+            self.tests.lines[item.nodeid] = {
+                name.removeprefix(self.source): sorted(lines) for name, lines in self._lines.items()
+            }
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if not report.passed:
@@ -96,7 +119,10 @@ class _Recorder:
 
     def _trace(self, frame: Any, *_: Any) -> Any:
         name = frame.f_code.co_filename
-        if not name.startswith(self.source) or name[len(self.source) :].split("/")[0] not in PACKAGES:
+        if (
+            not name.startswith(self.source)
+            or name[len(self.source) :].split("/")[0] not in PACKAGES
+        ):
             return None
         lines = self._lines[name]
 
@@ -108,7 +134,11 @@ class _Recorder:
 
     def answer(self) -> dict[str, Any]:
         """What was noted, of the tests that pass and are not too long."""
-        good = [test for test, seconds in self.tests.seconds.items() if test not in self.failed and seconds < _LONGEST]
+        good = [
+            test
+            for test, seconds in self.tests.seconds.items()
+            if test not in self.failed and seconds < _LONGEST
+        ]
         return {
             "seconds": {test: self.tests.seconds[test] for test in good},
             "lines": {test: self.tests.lines[test] for test in good},
@@ -123,7 +153,10 @@ class _Chosen:
         self.place, self.failed = {test: i for i, test in enumerate(order)}, ""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted((item for item in items if item.nodeid in self.place), key=lambda item: self.place[item.nodeid])
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.place),
+            key=lambda item: self.place[item.nodeid],
+        )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self.failed:
@@ -138,11 +171,15 @@ class _Same:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self) -> None:
-        hypothesis.settings.register_profile("mutants", deadline=None, derandomize=True, database=None, max_examples=self.examples)
+        hypothesis.settings.register_profile(
+            "mutants", deadline=None, derandomize=True, database=None, max_examples=self.examples
+        )
         hypothesis.settings.load_profile("mutants")
 
 
-def pytest_on(source: Path, files: Sequence[str], plugin: Any, *words: str, examples: int = 100) -> int:
+def pytest_on(
+    source: Path, files: Sequence[str], plugin: Any, *words: str, examples: int = 100
+) -> int:
     """Pytest's answer about a copy of the source, in this process, which must be a fork."""
     for name in list(sys.modules):
         if name == "phalanx" or name.startswith("phalanx."):
@@ -150,7 +187,12 @@ def pytest_on(source: Path, files: Sequence[str], plugin: Any, *words: str, exam
     sys.path.insert(0, str(source.parent))
     os.environ["PYTHONPATH"] = os.pathsep.join([str(source.parent), str(ROOT / "tests")])
     os.chdir(ROOT)
-    return int(pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", *words, *files], plugins=[plugin, _Same(examples)]))
+    return int(
+        pytest.main(
+            ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", *words, *files],
+            plugins=[plugin, _Same(examples)],
+        )
+    )
 
 
 @dataclass
@@ -169,7 +211,9 @@ class Copy:
         shutil.copytree(ROOT / "src" / "phalanx", self.source, dirs_exist_ok=True)
 
     def write(self, file: str, text: str) -> None:
-        """With a time of change that no earlier text of the file had, so that no compiled file of another text is taken for it."""
+        """With a time of change that no earlier text of the file had, so that no compiled file of
+        another text is taken for it.
+        """
         path = self.source / file
         path.write_text(text)
         self._changes += 1
@@ -227,7 +271,12 @@ class Fork:
 
 def warm() -> None:
     """Import what every fork would import; one thread for each, as there are two of them."""
-    for name in ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    for name in (
+        "POLARS_MAX_THREADS",
+        "NUMBA_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "OMP_NUM_THREADS",
+    ):
         os.environ.setdefault(name, "1")
     for name in WARM:
         importlib.import_module(name)
@@ -236,7 +285,9 @@ def warm() -> None:
 def record(source: Path, files: Sequence[str]) -> dict[str, Any]:
     """Run the tests of some files and note what each runs."""
     recorder = _Recorder(source)
-    code = pytest_on(source, files, recorder, examples=20)  # that is enough to see which lines a test runs
+    code = pytest_on(
+        source, files, recorder, examples=20
+    )  # that is enough to see which lines a test runs
     if code not in {0, 1, NO_TEST}:
         raise RuntimeError(f"tests that cannot be collected: {', '.join(files)}")
     return recorder.answer()
@@ -254,7 +305,10 @@ def noticed(source: Path, order: Sequence[str]) -> dict[str, Any]:
 
 def apply(copy: Copy, mutation: Mutation) -> None:
     """Make the change in the copy."""
-    copy.write(mutation.file, mutated((ROOT / "src" / "phalanx" / mutation.file).read_text(), mutation.number))
+    copy.write(
+        mutation.file,
+        mutated((ROOT / "src" / "phalanx" / mutation.file).read_text(), mutation.number),
+    )
 
 
 def restore(copy: Copy, mutation: Mutation) -> None:

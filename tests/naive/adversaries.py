@@ -2,7 +2,8 @@
 
 
 def candidates(point, groups):
-    """Lemma 1: the values of every group whose box contains the point; ``groups``: [(box, values)], box = [(low, high)].
+    """Lemma 1: the values of every group whose box contains the point; ``groups``: [(box, values)],
+    box = [(low, high)].
 
     A low end of None contains the missing value; both ends None contain nothing else.
     """
@@ -22,7 +23,9 @@ def candidates(point, groups):
 
 
 def intersection(releases, view):
-    """What is left for each person; ``releases``: [(persons: {name: (point, group id)}, groups: {id: (box, values)})]."""
+    """What is left for each person; ``releases``: [(persons: {name: (point, group id)}, groups:
+    {id: (box, values)})].
+    """
     left = {}
     for persons, groups in releases:
         for name, (point, own) in persons.items():

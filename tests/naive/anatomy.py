@@ -1,13 +1,18 @@
 """The slow, obvious anatomy: lists, sorted anew for every group. Shares no code with the kernel.
 
-``values[row]`` is a row's sensitive value, ``shuffled`` the rows in random order, ``pick(bound)`` a random whole number below a bound.
+``values[row]`` is a row's sensitive value, ``shuffled`` the rows in random order, ``pick(bound)`` a
+random whole number below a bound.
 """
 
 from collections.abc import Callable, Sequence
 
 
-def groups_of(values: Sequence[int], shuffled: Sequence[int], size: int, pick: Callable[[int], int]) -> list[list[int]]:
-    """The groups as lists of row numbers, in the order in which they are formed; residue rows come last in theirs."""
+def groups_of(
+    values: Sequence[int], shuffled: Sequence[int], size: int, pick: Callable[[int], int]
+) -> list[list[int]]:
+    """The groups as lists of row numbers, in the order in which they are formed; residue rows come
+    last in theirs.
+    """
     waiting: dict[int, list[int]] = {}
     for row in shuffled:
         waiting.setdefault(values[row], []).append(row)

@@ -1,7 +1,9 @@
 """The slow, obvious balanced cuts: lists, sorting, recursion. Shares no code with the kernel.
 
-A row is a tuple of places; a node is a list of blocks, each a list of row numbers. ``holds(part, size, node)`` says whether the rows of a part keep what a group
-of ``size`` rows must. The ``broken`` ones cut as one might who has not thought of the adversary; tests that enumerate worlds must reject them.
+A row is a tuple of places; a node is a list of blocks, each a list of row numbers. ``holds(part,
+size, node)`` says whether the rows of a part keep what a group of ``size`` rows must. The
+``broken`` ones cut as one might who has not thought of the adversary; tests that enumerate worlds
+must reject them.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +18,17 @@ def flat(blocks: Sequence[list[int]]) -> list[int]:
     return [i for block in blocks for i in block]
 
 
-def groups_of(rows: Sequence[tuple[float, ...]], present: Sequence[int], unit: int, least: int, holds: Holds, broken: Broken = "") -> list[list[int]]:
-    """The groups of the ``present`` rows, as sorted lists of row numbers; rows that are equal on all attributes fall in the order of their numbers."""
+def groups_of(
+    rows: Sequence[tuple[float, ...]],
+    present: Sequence[int],
+    unit: int,
+    least: int,
+    holds: Holds,
+    broken: Broken = "",
+) -> list[list[int]]:
+    """The groups of the ``present`` rows, as sorted lists of row numbers; rows that are equal on
+    all attributes fall in the order of their numbers.
+    """
     attributes = range(len(rows[0]))
 
     def width(part: list[int], q: int) -> float:
@@ -44,15 +55,29 @@ def groups_of(rows: Sequence[tuple[float, ...]], present: Sequence[int], unit: i
         return 3 if each % 3 == 0 else 0
 
     def cuts(node: list[int], blocks: list[list[int]], parts: int) -> list[list[list[list[int]]]]:
-        """All cuts, the one that narrows most first; a cut is a list of parts, a part a list of blocks."""
+        """All cuts, the one that narrows most first; a cut is a list of parts, a part a list of
+        blocks.
+        """
         found = []
         for q in attributes:
             if width(node, q) > 0 or not any(width(node, other) > 0 for other in attributes):
-                by = [q, *sorted((other for other in attributes if other != q), key=lambda other: -width(node, other))]
+                by = [
+                    q,
+                    *sorted(
+                        (other for other in attributes if other != q),
+                        key=lambda other: -width(node, other),
+                    ),
+                ]
                 divided = [share(block, by, parts, turn) for turn, block in enumerate(blocks)]
                 cut = [[pieces[x] for pieces in divided] for x in range(parts)]
                 if all(piece for part in cut for piece in part):
-                    found.append((sum(width(flat(part), other) for part in cut for other in attributes), q, cut))
+                    found.append(
+                        (
+                            sum(width(flat(part), other) for part in cut for other in attributes),
+                            q,
+                            cut,
+                        )
+                    )
         return [cut for _, _, cut in sorted(found, key=lambda each: each[:2])]
 
     def grow(blocks: list[list[int]]) -> list[list[int]]:
@@ -69,7 +94,8 @@ def groups_of(rows: Sequence[tuple[float, ...]], present: Sequence[int], unit: i
             for cut in possible:
                 sizes = [len(flat(part)) for part in cut]
                 if min(sizes) >= least and all(
-                    holds(flat(part), size if broken == "own size" else min(sizes), node) for part, size in zip(cut, sizes, strict=True)
+                    holds(flat(part), size if broken == "own size" else min(sizes), node)
+                    for part, size in zip(cut, sizes, strict=True)
                 ):
                     return [group for part in cut for group in grow(part)]
             if broken == "forgets" or (len(node) % parts and broken != "free"):

@@ -1,4 +1,6 @@
-"""The slow, obvious correlation of two attributes: the paper's formula cell by cell, in fractions. Shares no code with the source."""
+"""The slow, obvious correlation of two attributes: the paper's formula cell by cell, in fractions.
+Shares no code with the source.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -6,7 +8,9 @@ from typing import Any
 
 
 def phi2(one: Sequence[Any], other: Sequence[Any]) -> Fraction | None:
-    """The mean-square contingency coefficient as the paper writes it; None where it is undefined."""
+    """The mean-square contingency coefficient as the paper writes it; None where it is
+    undefined.
+    """
     n, first, second = len(one), sorted(set(one), key=repr), sorted(set(other), key=repr)
     if min(len(first), len(second)) < 2:
         return None
@@ -21,7 +25,9 @@ def phi2(one: Sequence[Any], other: Sequence[Any]) -> Fraction | None:
 
 
 def intervals(values: Sequence[Any], bins: int) -> list[Any]:
-    """Every number in its interval of equal width, missing ones by themselves; as they are where there are no more values than intervals."""
+    """Every number in its interval of equal width, missing ones by themselves; as they are where
+    there are no more values than intervals.
+    """
     present = {Fraction(v) for v in values if v is not None}
     if len(present) <= bins:
         return list(values)

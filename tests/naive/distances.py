@@ -1,4 +1,6 @@
-"""Distances between values, slow and obvious: paths up a tree, places on a line. Shares no code with the makers."""
+"""Distances between values, slow and obvious: paths up a tree, places on a line. Shares no code
+with the makers.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -10,6 +12,10 @@ def on_a_line(places: Sequence[float], i: int, j: int) -> float:
 
 
 def up_the_tree(paths: Sequence[Sequence[str]], i: int, j: int) -> Fraction:
-    """How far up, from the leaves, the paths of two leaves meet, over the height of the tree; a path goes from the leaf to the root."""
+    """How far up, from the leaves, the paths of two leaves meet, over the height of the tree; a
+    path goes from the leaf to the root.
+    """
     height = len(paths[i]) - 1
-    return Fraction(next(level for level in range(height + 1) if paths[i][level:] == paths[j][level:]), height)
+    return Fraction(
+        next(level for level in range(height + 1) if paths[i][level:] == paths[j][level:]), height
+    )

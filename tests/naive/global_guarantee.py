@@ -1,4 +1,6 @@
-"""The slow twin of the check of the global guarantee: dictionaries, sets and fractions, nothing shared with the source."""
+"""The slow twin of the check of the global guarantee: dictionaries, sets and fractions, nothing
+shared with the source.
+"""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -6,7 +8,9 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class Shown:
-    """One release: ``rows`` group -> sets of values, one for each row; ``groups`` person -> group; counts of counterfeits and of registered persons."""
+    """One release: ``rows`` group -> sets of values, one for each row; ``groups`` person -> group;
+    counts of counterfeits and of registered persons.
+    """
 
     rows: dict
     groups: dict
@@ -27,10 +31,16 @@ class Shown:
 
 
 def ever_linked(series, *, without=(), permanent=(), of_sets=False):
-    """(person, value) -> Lemma 4's probability, for all values but those ``without``; in groups of cohorts of sets, shares are added up."""
+    """(person, value) -> Lemma 4's probability, for all values but those ``without``; in groups of
+    cohorts of sets, shares are added up.
+    """
     found = {}
     for person in {p for shown in series for p in shown.groups}:
-        for value in {v for shown in series for rows in shown.rows.values() for row in rows for v in row} - set(without) - set(permanent):
+        for value in (
+            {v for shown in series for rows in shown.rows.values() for row in rows for v in row}
+            - set(without)
+            - set(permanent)
+        ):
             survival, more, linked = Fraction(1), Fraction(0), False
             for shown in series:
                 group = shown.groups.get(person)
@@ -67,7 +77,11 @@ def cohorts_are_kept(series, permanent):
         for group in shown.rows:
             if not shown.holds_any(group, permanent):
                 continue
-            people, size, invented = shown.people(group), len(shown.rows[group]), shown.counterfeits.get(group, 0)
+            people, size, invented = (
+                shown.people(group),
+                len(shown.rows[group]),
+                shown.counterfeits.get(group, 0),
+            )
             if shown.registered.get(group, 0):
                 return False
             mine = [c for c in cohorts if c[0] & people]
@@ -79,7 +93,11 @@ def cohorts_are_kept(series, permanent):
             if len(mine) > 1 or not people <= mine[0][0] or mine[0] in met:
                 return False
             founders, carriers = mine[0]
-            if size != len(founders) or invented != size - len(people) or (founders & set(shown.groups)) != people:
+            if (
+                size != len(founders)
+                or invented != size - len(people)
+                or (founders & set(shown.groups)) != people
+            ):
                 return False
             for v in permanent:
                 now = shown.holding(group, v)
@@ -87,7 +105,10 @@ def cohorts_are_kept(series, permanent):
                     return False
                 carriers[v] = now
             met.append(mine[0])
-        if any(founders & set(shown.groups) and (founders, carriers) not in met for founders, carriers in cohorts):
+        if any(
+            founders & set(shown.groups) and (founders, carriers) not in met
+            for founders, carriers in cohorts
+        ):
             return False
         cohorts += new
     return True

@@ -1,4 +1,6 @@
-"""The checks once more, slowly and obviously: lists, dictionaries and fractions, nothing shared with the source."""
+"""The checks once more, slowly and obviously: lists, dictionaries and fractions, nothing shared
+with the source.
+"""
 
 from collections import Counter
 from fractions import Fraction
@@ -17,7 +19,9 @@ def k(groups):
 
 
 def largest_share(groups, values):
-    return max(Fraction(max(c.values()), sum(c.values())) for c in counts_by_group(groups, values).values())
+    return max(
+        Fraction(max(c.values()), sum(c.values())) for c in counts_by_group(groups, values).values()
+    )
 
 
 def distinct(groups, values):
@@ -68,7 +72,9 @@ def distance_ordered(groups, values, domain):
 
 
 def distance_hierarchical(groups, values, paths):
-    """The paper's own formula: at every inner node, what its children can settle among themselves costs the node's height."""
+    """The paper's own formula: at every inner node, what its children can settle among themselves
+    costs the node's height.
+    """
     rows, table = len(values), Counter(values)
     height = len(next(iter(paths.values()))) - 1
     far = Fraction(0)
@@ -81,7 +87,9 @@ def distance_hierarchical(groups, values, paths):
                 children = {}
                 for v, p in paths.items():
                     if tuple(p[level:]) == node:
-                        children[tuple(p[level - 1 :])] = children.get(tuple(p[level - 1 :]), Fraction(0)) + extra[v]
+                        children[tuple(p[level - 1 :])] = (
+                            children.get(tuple(p[level - 1 :]), Fraction(0)) + extra[v]
+                        )
                 positive = sum(e for e in children.values() if e > 0)
                 negative = -sum(e for e in children.values() if e < 0)
                 total += Fraction(level, height) * min(positive, negative)
@@ -90,7 +98,10 @@ def distance_hierarchical(groups, values, paths):
 
 
 def m_unique(groups, values, m):
-    return all(sum(c.values()) >= m and max(c.values()) == 1 for c in counts_by_group(groups, values).values())
+    return all(
+        sum(c.values()) >= m and max(c.values()) == 1
+        for c in counts_by_group(groups, values).values()
+    )
 
 
 def in_interval(x, low, high):

@@ -1,19 +1,31 @@
-"""The slow posterior adversary: the law and what can be learned, one person, one group and one value at a time. Shares no code with the source."""
+"""The slow posterior adversary: the law and what can be learned, one person, one group and one
+value at a time. Shares no code with the source.
+"""
 
 from math import exp, log
 
 
 def law(hosts, groups):
-    """Each person's (group, value) -> probability; ``hosts``: each person's group -> share, ``groups``: group -> value -> count."""
+    """Each person's (group, value) -> probability; ``hosts``: each person's group -> share,
+    ``groups``: group -> value -> count.
+    """
     found = []
     for shares in hosts:
         total = sum(shares.values())
-        found.append({(g, s): share / total * n / sum(groups[g].values()) for g, share in shares.items() for s, n in groups[g].items()})
+        found.append(
+            {
+                (g, s): share / total * n / sum(groups[g].values())
+                for g, share in shares.items()
+                for s, n in groups[g].items()
+            }
+        )
     return found
 
 
 def learned(people, hosts, groups, rounds=10, settled=0.005, sweeps=5, weight=10):
-    """The same after learning; ``people``: each one's attribute values, in which numbers are as they are learned."""
+    """The same after learning; ``people``: each one's attribute values, in which numbers are as
+    they are learned.
+    """
     before = law(hosts, groups)
     believed = [dict(p) for p in before]
     values = sorted({s for p in before for _, s in p}, key=str)
@@ -30,8 +42,15 @@ def learned(people, hosts, groups, rounds=10, settled=0.005, sweeps=5, weight=10
                 for s in values:
                     with_s = sum(x for (_, s_), x in held.items() if s_ == s)
                     if everywhere:
-                        of_person[s] += log((held.get((person[i], s), 0.0) + weight * everywhere) / (with_s + weight) / everywhere)
-        now = [{(g, s): x * exp(of_person[s]) for (g, s), x in p.items()} for p, of_person in zip(before, likelihood, strict=True)]
+                        of_person[s] += log(
+                            (held.get((person[i], s), 0.0) + weight * everywhere)
+                            / (with_s + weight)
+                            / everywhere
+                        )
+        now = [
+            {(g, s): x * exp(of_person[s]) for (g, s), x in p.items()}
+            for p, of_person in zip(before, likelihood, strict=True)
+        ]
         scale(now)
         for _ in range(sweeps):
             for g, counts in groups.items():
@@ -41,7 +60,9 @@ def learned(people, hosts, groups, rounds=10, settled=0.005, sweeps=5, weight=10
                         if (g, s) in p and there:
                             p[g, s] *= n / there
             scale(now)
-        moved = sum(abs(x - old[key]) for p, old in zip(now, believed, strict=True) for key, x in p.items())
+        moved = sum(
+            abs(x - old[key]) for p, old in zip(now, believed, strict=True) for key, x in p.items()
+        )
         believed = now
         if moved < 2 * settled * sum(1 for p in now if p):
             break

@@ -9,7 +9,9 @@ def eligible(counts, m):
 
 
 def balancing(buckets, left, m):
-    """Fill one missing tuple at a time; ``buckets``: list of {value: owned}; ``left``: Counter, changed in place. Returns (filled, invented) per bucket."""
+    """Fill one missing tuple at a time; ``buckets``: list of {value: owned}; ``left``: Counter,
+    changed in place. Returns (filled, invented) per bucket.
+    """
     filled, invented = [], []
     for bucket in buckets:
         most = max(bucket.values())
@@ -18,7 +20,8 @@ def balancing(buckets, left, m):
             for _ in range(most - bucket[value]):
                 trial = Counter(left)
                 trial[value] -= 1
-                # once a removal is refused, later removals of the same value are refused too, as in the paper's "as long as"
+                # once a removal is refused, later removals of the same value are refused too, as in
+                # the paper's "as long as"
                 if left[value] > 0 and not made[value] and eligible(+trial, m):
                     left[value] -= 1
                     took[value] += 1
@@ -30,7 +33,9 @@ def balancing(buckets, left, m):
 
 
 def entering(signatures, members, left, m):
-    """Let one whole set enter at a time, the largest signature first; ``signatures``: lists of values; ``left``: Counter, changed in place."""
+    """Let one whole set enter at a time, the largest signature first; ``signatures``: lists of
+    values; ``left``: Counter, changed in place.
+    """
     sets = [0] * len(signatures)
     for i in sorted(range(len(signatures)), key=lambda i: (-members[i], i)):
         while all(left[v] > 0 for v in signatures[i]):
@@ -52,7 +57,12 @@ def assignment(counts, m):
         n = [counts[v] for v in ranked] + [0]
         gamma = sum(n)
         for beta in range(m, len(ranked) + 1):
-            fits = [alpha for alpha in range(1, n[beta - 1] + 1) if m * (n[0] - alpha) <= gamma - alpha * beta and m * n[beta] <= gamma - alpha * beta]
+            fits = [
+                alpha
+                for alpha in range(1, n[beta - 1] + 1)
+                if m * (n[0] - alpha) <= gamma - alpha * beta
+                and m * n[beta] <= gamma - alpha * beta
+            ]
             if fits:
                 break
         alpha = max(fits)
@@ -78,9 +88,14 @@ def best_scheme(lists, positions, dimensions):
     length = len(lists[0])
     best = None
     for a in range(dimensions):
-        ordered = [sorted(column, key=lambda slot: -1.0 if positions[slot] is None else positions[slot][a]) for column in lists]
+        ordered = [
+            sorted(column, key=lambda slot: -1.0 if positions[slot] is None else positions[slot][a])
+            for column in lists
+        ]
         for x in range(1, length):
-            cost = perimeter([c[:x] for c in ordered], positions) + perimeter([c[x:] for c in ordered], positions)
+            cost = perimeter([c[:x] for c in ordered], positions) + perimeter(
+                [c[x:] for c in ordered], positions
+            )
             best = cost if best is None else min(best, cost)
     return best
 

@@ -1,7 +1,7 @@
 """The slow, obvious Mondrian: lists, fractions, recursion. Shares no code with the kernel.
 
-A row is a tuple of codes; ``places[a][code]`` is where a code lies in [0, 1]; a principle says of a list of sensitive values whether they may stand
-together as a group.
+A row is a tuple of codes; ``places[a][code]`` is where a code lies in [0, 1]; a principle says of a
+list of sensitive values whether they may stand together as a group.
 """
 
 from collections import Counter
@@ -42,15 +42,23 @@ def groups_of(
         if relaxed and least is None:
             return [even]
         return [
-            ([i for i in ordered if rows[i][a] <= median], [i for i in ordered if rows[i][a] > median]),
-            ([i for i in ordered if rows[i][a] < median], [i for i in ordered if rows[i][a] >= median]),
+            (
+                [i for i in ordered if rows[i][a] <= median],
+                [i for i in ordered if rows[i][a] > median],
+            ),
+            (
+                [i for i in ordered if rows[i][a] < median],
+                [i for i in ordered if rows[i][a] >= median],
+            ),
             *([even] if relaxed else []),
         ]
 
     def cost(part: list[int]) -> float:
         """Its size, which counts the less the more attributes there are, times its width."""
         width = sum(
-            max(place[row[a]] for row in mine) - min(place[row[a]] for row in mine) for mine in [[rows[i] for i in part]] for a, place in enumerate(places)
+            max(place[row[a]] for row in mine) - min(place[row[a]] for row in mine)
+            for mine in [[rows[i] for i in part]]
+            for a, place in enumerate(places)
         )
         return float(width * np.power(np.array([len(part)]), 1 - 1 / (2 * len(places)))[0])
 
@@ -64,7 +72,9 @@ def groups_of(
             offered = []
             for i in range(least, len(node) - least + 1):
                 left, right = ordered[:i], ordered[i:]
-                if rows[left[-1]][a] < rows[right[0]][a] or (relaxed and rows[left[0]][a] < rows[right[-1]][a]):
+                if rows[left[-1]][a] < rows[right[0]][a] or (
+                    relaxed and rows[left[0]][a] < rows[right[-1]][a]
+                ):
                     offered.append((cost(left) + cost(right), a, i, left, right))
             if offered:
                 found.append(min(offered))
@@ -101,8 +111,12 @@ def distinct(l: Fraction) -> Principle:
 
 
 def entropy(l: Fraction) -> Principle:
-    """-sum (r/n) ln(r/n) >= ln l, raised to the n-th power: l^n * prod r^r <= n^n, in whole numbers."""
-    return lambda group: l ** len(group) * prod(r**r for r in Counter(group).values()) <= len(group) ** len(group)
+    """-sum (r/n) ln(r/n) >= ln l, raised to the n-th power: l^n * prod r^r <= n^n, in whole
+    numbers.
+    """
+    return lambda group: (
+        l ** len(group) * prod(r**r for r in Counter(group).values()) <= len(group) ** len(group)
+    )
 
 
 def recursive(c: Fraction, l: int) -> Principle:
@@ -113,13 +127,19 @@ def recursive(c: Fraction, l: int) -> Principle:
     return holds
 
 
-def closeness(t: Fraction, table: Sequence[int], distance: str, paths: Sequence[Sequence[str]] = ()) -> Principle:
+def closeness(
+    t: Fraction, table: Sequence[int], distance: str, paths: Sequence[Sequence[str]] = ()
+) -> Principle:
     """``paths[value]``: its nodes from the leaf to the root, for the hierarchical distance."""
     return lambda group: apart(group, table, distance, paths) <= t
 
 
-def apart(group: Sequence[int], table: Sequence[int], distance: str, paths: Sequence[Sequence[str]] = ()) -> Fraction:
-    """The distance between the sensitive distributions of a group and the table; with ``paths``, all their leaves are values, used or not."""
+def apart(
+    group: Sequence[int], table: Sequence[int], distance: str, paths: Sequence[Sequence[str]] = ()
+) -> Fraction:
+    """The distance between the sensitive distributions of a group and the table; with ``paths``,
+    all their leaves are values, used or not.
+    """
     values = list(range(len(paths))) if paths else sorted(set(table))
     p = [Fraction(list(group).count(v), len(group)) for v in values]
     q = [Fraction(list(table).count(v), len(table)) for v in values]
@@ -128,17 +148,30 @@ def apart(group: Sequence[int], table: Sequence[int], distance: str, paths: Sequ
     if distance == "ordered":
         if len(values) == 1:
             return Fraction(0)
-        return sum((abs(sum(p[: i + 1], Fraction(0)) - sum(q[: i + 1], Fraction(0))) for i in range(len(values))), Fraction(0)) / (len(values) - 1)
+        return sum(
+            (
+                abs(sum(p[: i + 1], Fraction(0)) - sum(q[: i + 1], Fraction(0)))
+                for i in range(len(values))
+            ),
+            Fraction(0),
+        ) / (len(values) - 1)
     return _moved([a - b for a, b in zip(p, q, strict=True)], [paths[v] for v in values])
 
 
 def _moved(extra: list[Fraction], paths: list[Sequence[str]]) -> Fraction:
-    """t-Closeness paper, section 4.2.2: at each inner node, what its children must exchange, times the node's height over the tree's."""
+    """t-Closeness paper, section 4.2.2: at each inner node, what its children must exchange, times
+    the node's height over the tree's.
+    """
     height = len(paths[0]) - 1
     cost = Fraction(0)
     for level in range(1, height + 1):
         for node in {path[level] for path in paths}:
             below = [i for i, path in enumerate(paths) if path[level] == node]
-            children = [sum(extra[i] for i in below if paths[i][level - 1] == child) for child in {paths[i][level - 1] for i in below}]
-            cost += Fraction(level, height) * min(sum(x for x in children if x > 0), -sum(x for x in children if x < 0))
+            children = [
+                sum(extra[i] for i in below if paths[i][level - 1] == child)
+                for child in {paths[i][level - 1] for i in below}
+            ]
+            cost += Fraction(level, height) * min(
+                sum(x for x in children if x > 0), -sum(x for x in children if x < 0)
+            )
     return cost

@@ -1,7 +1,9 @@
-"""How rows of mutual cover are drawn, by following every way it can go; whole fractions, no arrays. Shares no code with the makers or the checks.
+"""How rows of mutual cover are drawn, by following every way it can go; whole fractions, no arrays.
+Shares no code with the makers or the checks.
 
-A table is a list of rows of whole units, ``tables[a][i][j]``: what a tuple whose value on attribute a is the i-th gives to the j-th, out of ``whole``. A
-tuple is the list of its classes, one per attribute.
+A table is a list of rows of whole units, ``tables[a][i][j]``: what a tuple whose value on attribute
+a is the i-th gives to the j-th, out of ``whole``. A tuple is the list of its classes, one per
+attribute.
 """
 
 from collections import Counter
@@ -13,8 +15,12 @@ Outcome = tuple[int, ...]
 Tables = Sequence[Sequence[Sequence[int]]]
 
 
-def by_paper(tables: Tables, whole: int, own: Outcome, weights: Sequence[int], changes: int) -> Counter[Outcome]:
-    """With which probability each row comes out: every attribute by itself, and a row that came out unchanged is changed afterwards."""
+def by_paper(
+    tables: Tables, whole: int, own: Outcome, weights: Sequence[int], changes: int
+) -> Counter[Outcome]:
+    """With which probability each row comes out: every attribute by itself, and a row that came out
+    unchanged is changed afterwards.
+    """
     found: Counter[Outcome] = Counter()
     for outcome in product(*(range(len(table)) for table in tables)):
         probability = Fraction(1)
@@ -28,7 +34,14 @@ def by_paper(tables: Tables, whole: int, own: Outcome, weights: Sequence[int], c
     return Counter({outcome: probability for outcome, probability in found.items() if probability})
 
 
-def _changed(tables: Tables, own: Outcome, weights: Sequence[int], changes: int, now: Outcome, done: frozenset[int]) -> Iterator[tuple[Outcome, Fraction]]:
+def _changed(
+    tables: Tables,
+    own: Outcome,
+    weights: Sequence[int],
+    changes: int,
+    now: Outcome,
+    done: frozenset[int],
+) -> Iterator[tuple[Outcome, Fraction]]:
     """What becomes of a row of which the attributes in ``done`` were changed already."""
     may = [a for a in range(len(own)) if a not in done and len(tables[a]) > 1 and weights[a] > 0]
     if not may or len(done) == changes:
@@ -38,12 +51,16 @@ def _changed(tables: Tables, own: Outcome, weights: Sequence[int], changes: int,
         for j in range(len(tables[a])):
             if j != own[a]:
                 step = Fraction(weights[a], sum(weights[b] for b in may)) / (len(tables[a]) - 1)
-                for then, how_likely in _changed(tables, own, weights, changes, (*now[:a], j, *now[a + 1 :]), done | {a}):
+                for then, how_likely in _changed(
+                    tables, own, weights, changes, (*now[:a], j, *now[a + 1 :]), done | {a}
+                ):
                     yield then, step * how_likely
 
 
 def coupled(tables: Tables, whole: int, own: Outcome, order: Sequence[int]) -> Counter[Outcome]:
-    """With which probability each row comes out where one point of a line says which attributes change."""
+    """With which probability each row comes out where one point of a line says which attributes
+    change.
+    """
     found: Counter[Outcome] = Counter()
     for point in range(whole):
         ways: list[list[tuple[int, Fraction]]] = [[] for _ in own]
@@ -51,7 +68,11 @@ def coupled(tables: Tables, whole: int, own: Outcome, order: Sequence[int]) -> C
         for a in order:
             leave = whole - tables[a][own[a]][own[a]]
             if any(begin <= point + z * whole < begin + leave for z in range(len(own) + 1)):
-                ways[a] = [(j, Fraction(units, leave)) for j, units in enumerate(tables[a][own[a]]) if j != own[a] and units]
+                ways[a] = [
+                    (j, Fraction(units, leave))
+                    for j, units in enumerate(tables[a][own[a]])
+                    if j != own[a] and units
+                ]
             else:
                 ways[a] = [(own[a], Fraction(1))]
             begin += leave
@@ -65,15 +86,25 @@ def coupled(tables: Tables, whole: int, own: Outcome, order: Sequence[int]) -> C
 
 def marginal(outcomes: Mapping[Outcome, Fraction], a: int, k: int) -> list[Fraction]:
     """With which probability each value of one attribute comes out."""
-    return [sum((p for outcome, p in outcomes.items() if outcome[a] == j), Fraction(0)) for j in range(k)]
+    return [
+        sum((p for outcome, p in outcomes.items() if outcome[a] == j), Fraction(0))
+        for j in range(k)
+    ]
 
 
 def largest_share(marginals: Sequence[Sequence[Fraction]]) -> Fraction:
-    """The largest share of one tuple in a value that a group publishes, from each tuple's probabilities; values that nobody publishes are none."""
+    """The largest share of one tuple in a value that a group publishes, from each tuple's
+    probabilities; values that nobody publishes are none.
+    """
     columns = list(zip(*marginals, strict=True))
     return max(max(column) / sum(column) for column in columns if sum(column))
 
 
 def fewest_unchanged(original: Sequence[Outcome], published: Sequence[Outcome]) -> int:
-    """How many rows are as they were, over all ways in which the rows may belong to the tuples, at least."""
-    return min(sum(row == own for row, own in zip(way, original, strict=True)) for way in permutations(published))
+    """How many rows are as they were, over all ways in which the rows may belong to the tuples, at
+    least.
+    """
+    return min(
+        sum(row == own for row, own in zip(way, original, strict=True))
+        for way in permutations(published)
+    )

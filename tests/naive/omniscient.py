@@ -1,11 +1,15 @@
-"""Rows drawn from random output tables, and whose they are: every outcome, every order of changes, every assignment, in fractions."""
+"""Rows drawn from random output tables, and whose they are: every outcome, every order of changes,
+every assignment, in fractions.
+"""
 
 from fractions import Fraction
 from itertools import product
 
 
 def outcomes(own, tables, denominator, order):
-    """Classes shown -> probability, of a tuple with classes ``own``; ``tables[a][i][j]`` in units; attributes drawn together along a line, point by point."""
+    """Classes shown -> probability, of a tuple with classes ``own``; ``tables[a][i][j]`` in units;
+    attributes drawn together along a line, point by point.
+    """
     leave = [denominator - tables[a][i][i] for a, i in enumerate(own)]
     found = {}
     for point in range(denominator):
@@ -14,7 +18,12 @@ def outcomes(own, tables, denominator, order):
             if any(at <= point + z * denominator < at + leave[a] for z in range(len(own) + 1)):
                 changed.append(a)
             at += leave[a]
-        choices = [[(j, Fraction(n, leave[a])) for j, n in enumerate(tables[a][i]) if j != i] if a in changed else [(i, 1)] for a, i in enumerate(own)]
+        choices = [
+            [(j, Fraction(n, leave[a])) for j, n in enumerate(tables[a][i]) if j != i]
+            if a in changed
+            else [(i, 1)]
+            for a, i in enumerate(own)
+        ]
         for choice in product(*choices):
             probability = Fraction(1, denominator)
             for _, share in choice:
@@ -25,7 +34,9 @@ def outcomes(own, tables, denominator, order):
 
 
 def repaired_outcomes(own, tables, denominator, weights, changes):
-    """The same where every attribute is drawn by itself, and a row that came out as it was is changed afterwards."""
+    """The same where every attribute is drawn by itself, and a row that came out as it was is
+    changed afterwards.
+    """
     found = {}
 
     def add(shown, probability):
@@ -33,7 +44,9 @@ def repaired_outcomes(own, tables, denominator, weights, changes):
             found[shown] = found.get(shown, 0) + probability
 
     def change(shown, times, probability):
-        open_to = [a for a in range(len(own)) if len(tables[a]) > 1 and shown[a] == own[a] and weights[a]]
+        open_to = [
+            a for a in range(len(own)) if len(tables[a]) > 1 and shown[a] == own[a] and weights[a]
+        ]
         if not times or not open_to:
             add(shown, probability)
             return
@@ -55,7 +68,9 @@ def repaired_outcomes(own, tables, denominator, weights, changes):
 
 
 def posterior(likelihood):
-    """``[t][r]``: how probable it is that row r is of person t, by all assignments; ``likelihood[t][r]``: that t publishes r."""
+    """``[t][r]``: how probable it is that row r is of person t, by all assignments;
+    ``likelihood[t][r]``: that t publishes r.
+    """
     m = len(likelihood)
     found = [[Fraction(0)] * m for _ in range(m)]
 

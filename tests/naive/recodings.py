@@ -1,11 +1,15 @@
-"""How single values are recoded, written out value by value with fractions. Shares no code with the source."""
+"""How single values are recoded, written out value by value with fractions. Shares no code with the
+source.
+"""
 
 from fractions import Fraction
 from math import floor
 
 
 def range_cell(low, high, widths, level, x):
-    """The cell of a number or a day in a range: values beyond are in the end cells, and nothing is in the whole range, or nowhere below the top."""
+    """The cell of a number or a day in a range: values beyond are in the end cells, and nothing is
+    in the whole range, or nowhere below the top.
+    """
     low, high, widths = Fraction(str(low)), Fraction(str(high)), [Fraction(str(w)) for w in widths]
     if level == len(widths):
         return plain(low), plain(high)
@@ -28,7 +32,9 @@ def band(widths, level, x):
 
 
 def leaf_node(paths, level, x):
-    """The node above a leaf, whose path from itself to the root is ``paths[x]``; a missing value has none but the root."""
+    """The node above a leaf, whose path from itself to the root is ``paths[x]``; a missing value
+    has none but the root.
+    """
     top = max(len(path) for path in paths.values()) - 1
     if level == top:
         return ("*",)

@@ -1,4 +1,6 @@
-"""Slow, obvious twins of the accounting: all numbers of rows up to some bound, all outputs, in fractions."""
+"""Slow, obvious twins of the accounting: all numbers of rows up to some bound, all outputs, in
+fractions.
+"""
 
 from fractions import Fraction
 from functools import cache
@@ -8,7 +10,9 @@ from math import ceil, comb
 
 @cache
 def power_of_e(epsilon):
-    """Two fractions with e^epsilon between them, for epsilon of at least 0, by the series and its remainder."""
+    """Two fractions with e^epsilon between them, for epsilon of at least 0, by the series and its
+    remainder.
+    """
     total = term = Fraction(1)
     i = 0
     while term > Fraction(1, 10**60) or i <= 2 * epsilon:
@@ -30,7 +34,9 @@ def pmf(n, beta):
 
 
 def gamma(beta, epsilon):
-    """(e^epsilon - 1 + beta) / e^epsilon, so near that no threshold of this file depends on the rest."""
+    """(e^epsilon - 1 + beta) / e^epsilon, so near that no threshold of this file depends on the
+    rest.
+    """
     low, high = (1 - (1 - beta) / x for x in e_to(epsilon))
     assert high - low < Fraction(1, 10**40)
     return low
@@ -54,7 +60,9 @@ def theorem_deltas(ks, beta, epsilon, upto):
 
 
 def shown(counts, k):
-    """What is published of a cell whose sampled rows are counted so: all counts below k look alike. {output: probability}."""
+    """What is published of a cell whose sampled rows are counted so: all counts below k look alike.
+    {output: probability}.
+    """
     return {"suppressed": sum(counts[:k]), **{j: p for j, p in enumerate(counts) if j >= k}}
 
 
@@ -64,10 +72,15 @@ def hockey_stick(first, second, x):
 
 
 def tight_of(n, k, beta, epsilon):
-    """The divergences of a cell of n rows and n + 1: (row added, row removed), each two fractions with the true one between them."""
+    """The divergences of a cell of n rows and n + 1: (row added, row removed), each two fractions
+    with the true one between them.
+    """
     p, q = shown(pmf(n, beta), k), shown(pmf(n + 1, beta), k)
     low, high = e_to(epsilon)
-    return (hockey_stick(q, p, high), hockey_stick(q, p, low)), (hockey_stick(p, q, high), hockey_stick(p, q, low))
+    return (hockey_stick(q, p, high), hockey_stick(q, p, low)), (
+        hockey_stick(p, q, high),
+        hockey_stick(p, q, low),
+    )
 
 
 def tight_delta(k, beta, epsilon, upto):
@@ -77,7 +90,9 @@ def tight_delta(k, beta, epsilon, upto):
 
 
 def together(cells, k, beta, epsilon):
-    """The divergence of several releases at once, whose cells have ``cells`` rows or one more: all combinations of outputs. (added, removed)."""
+    """The divergence of several releases at once, whose cells have ``cells`` rows or one more: all
+    combinations of outputs. (added, removed).
+    """
     without = [shown(pmf(n, beta), k) for n in cells]
     with_row = [shown(pmf(n + 1, beta), k) for n in cells]
 

@@ -1,4 +1,5 @@
-"""Adversaries who follow persons through releases, the slow way: one person, one release, one group and one value at a time. Shares no code with the source.
+"""Adversaries who follow persons through releases, the slow way: one person, one release, one group
+and one value at a time. Shares no code with the source.
 
 A release is (hosts, groups): person -> group -> share of being there, and group -> value -> count.
 """
@@ -19,7 +20,9 @@ def laws(release):
 
 
 def together(releases, persons, everywhere):
-    """Each person's value -> probability by the releases multiplied; ``everywhere``: how frequent each value is. Empty where they contradict each other."""
+    """Each person's value -> probability by the releases multiplied; ``everywhere``: how frequent
+    each value is. Empty where they contradict each other.
+    """
     found = {}
     for person in persons:
         p = dict(everywhere)
@@ -32,7 +35,9 @@ def together(releases, persons, everywhere):
 
 
 def learned(people, releases, everywhere, rounds=10, settled=0.005, sweeps=5, weight=10):
-    """The same after learning from all releases; ``people``: person -> attribute values, in which numbers are as they are learned."""
+    """The same after learning from all releases; ``people``: person -> attribute values, in which
+    numbers are as they are learned.
+    """
     start = together(releases, people, everywhere)
     for law in map(laws, releases):
         for person, p in law.items():
@@ -53,14 +58,22 @@ def learned(people, releases, everywhere, rounds=10, settled=0.005, sweeps=5, we
             for person, features in people.items():
                 share = sum(held.get((features[i], v), 0.0) for v in values) / sum(held.values())
                 for v in values:
-                    score[person][v] += log((held.get((features[i], v), 0.0) + weight * share) / (with_v[v] + weight) / share)
+                    score[person][v] += log(
+                        (held.get((features[i], v), 0.0) + weight * share)
+                        / (with_v[v] + weight)
+                        / share
+                    )
         now = {}
         for person, p in start.items():
             most = max(score[person][v] for v in p)
             raw = {v: x * exp(score[person][v] - most) for v, x in p.items()}
             now[person] = {v: x / sum(raw.values()) for v, x in raw.items()}
         fit(now, releases, sweeps)
-        moved = sum(abs(now[person].get(v, 0.0) - believed[person].get(v, 0.0)) for person in people for v in values)
+        moved = sum(
+            abs(now[person].get(v, 0.0) - believed[person].get(v, 0.0))
+            for person in people
+            for v in values
+        )
         believed = now
         if moved < 2 * settled * len(people):
             break
@@ -68,9 +81,16 @@ def learned(people, releases, everywhere, rounds=10, settled=0.005, sweeps=5, we
 
 
 def fit(now, releases, sweeps):
-    """Beliefs scaled in turns until every group of every release holds as much of each value as it should."""
+    """Beliefs scaled in turns until every group of every release holds as much of each value as it
+    should.
+    """
     begun = [
-        {(p, g, v): share * n / sum(groups[g].values()) for p, shares in hosts.items() for g, share in shares.items() for v, n in groups[g].items()}
+        {
+            (p, g, v): share * n / sum(groups[g].values())
+            for p, shares in hosts.items()
+            for g, share in shares.items()
+            for v, n in groups[g].items()
+        }
         for hosts, groups in releases
     ]
     masses = [dict(mass) for mass in begun]

@@ -1,7 +1,9 @@
-"""The slow, obvious tuple partition of slicing: lists, dictionaries, fractions. Shares no code with the kernels.
+"""The slow, obvious tuple partition of slicing: lists, dictionaries, fractions. Shares no code with
+the kernels.
 
-A row is a tuple of attributes' codes; ``values[i]`` is what row i has in each column (of the sensitive column, in the last place, its quasi-identifiers
-only) and ``sensitive[i]`` its sensitive value. A bucket is a list of row numbers.
+A row is a tuple of attributes' codes; ``values[i]`` is what row i has in each column (of the
+sensitive column, in the last place, its quasi-identifiers only) and ``sensitive[i]`` its sensitive
+value. A bucket is a list of row numbers.
 """
 
 from collections import Counter, defaultdict
@@ -10,8 +12,13 @@ from math import prod
 
 
 def degree(t, bucket, values):
-    """f(t, B): the product over columns of the share of the bucket's rows that have the tuple's value there."""
-    return prod((Fraction(sum(values[i][j] == v for i in bucket), len(bucket)) for j, v in enumerate(t)), start=Fraction(1))
+    """f(t, B): the product over columns of the share of the bucket's rows that have the tuple's
+    value there.
+    """
+    return prod(
+        (Fraction(sum(values[i][j] == v for i in bucket), len(bucket)) for j, v in enumerate(t)),
+        start=Fraction(1),
+    )
 
 
 def matching(t, buckets, values):
@@ -21,14 +28,20 @@ def matching(t, buckets, values):
 
 
 def beside(t, bucket, values, sensitive):
-    """D(t, B): sensitive value -> its share among the bucket's rows with the tuple's quasi-identifiers of the sensitive column."""
+    """D(t, B): sensitive value -> its share among the bucket's rows with the tuple's
+    quasi-identifiers of the sensitive column.
+    """
     alike = [sensitive[i] for i in bucket if values[i][-1] == t[-1]]
     return {s: Fraction(times, len(alike)) for s, times in Counter(alike).items()}
 
 
 def posterior(t, buckets, values, sensitive, by="shares"):
-    """Sensitive value -> p(t, s), over all buckets that the tuple matches, weighed by shares or by rows."""
-    degrees = [degree(t, bucket, values) * (len(bucket) if by == "rows" else 1) for bucket in buckets]
+    """Sensitive value -> p(t, s), over all buckets that the tuple matches, weighed by shares or by
+    rows.
+    """
+    degrees = [
+        degree(t, bucket, values) * (len(bucket) if by == "rows" else 1) for bucket in buckets
+    ]
     found = defaultdict(Fraction)
     for f, bucket in zip(degrees, buckets, strict=True):
         if f:
@@ -38,7 +51,9 @@ def posterior(t, buckets, values, sensitive, by="shares"):
 
 
 def locally(principle, least=1):
-    """For a list of (q, s): whether it is long enough and the sensitive values beside each q keep the principle."""
+    """For a list of (q, s): whether it is long enough and the sensitive values beside each q keep
+    the principle.
+    """
 
     def holds(pairs):
         among = defaultdict(list)
@@ -50,14 +65,22 @@ def locally(principle, least=1):
 
 
 def over_all_buckets(t, buckets, values, sensitive, l, ways=("shares", "rows")):
-    """Whether p(t, s) <= 1/l, by shares and by rows; on the bound itself only where none of the matching buckets is above it, as the kernel says of itself."""
-    return in_each_bucket(t, buckets, values, sensitive, l) or all(p * l < 1 for by in ways for p in posterior(t, buckets, values, sensitive, by).values())
+    """Whether p(t, s) <= 1/l, by shares and by rows; on the bound itself only where none of the
+    matching buckets is above it, as the kernel says of itself.
+    """
+    return in_each_bucket(t, buckets, values, sensitive, l) or all(
+        p * l < 1 for by in ways for p in posterior(t, buckets, values, sensitive, by).values()
+    )
 
 
 def in_each_bucket(t, buckets, values, sensitive, l):
-    """Whether no value has more than 1/l beside the tuple's quasi-identifiers in any bucket that it matches."""
+    """Whether no value has more than 1/l beside the tuple's quasi-identifiers in any bucket that it
+    matches.
+    """
     met = [bucket for bucket in buckets if degree(t, bucket, values)]
-    return all(share * l <= 1 for bucket in met for share in beside(t, bucket, values, sensitive).values())
+    return all(
+        share * l <= 1 for bucket in met for share in beside(t, bucket, values, sensitive).values()
+    )
 
 
 def by_shares_alone(t, buckets, values, sensitive, l):
@@ -84,13 +107,20 @@ def halves(bucket, rows, places, relaxed):
             yield ordered[: len(bucket) // 2], ordered[len(bucket) // 2 :]
             continue
         median = rows[ordered[(len(bucket) - 1) // 2]][a]
-        below, equal = [i for i in bucket if rows[i][a] < median], [i for i in bucket if rows[i][a] == median]
+        below, equal = (
+            [i for i in bucket if rows[i][a] < median],
+            [i for i in bucket if rows[i][a] == median],
+        )
         for left in (below + equal, below):
             yield [i for i in bucket if i in left], [i for i in bucket if i not in left]
 
 
-def exact_cuts(rows, places, values, sensitive, l, *, least=1, relaxed=False, keeps=over_all_buckets):
-    """The buckets before the first cut and after every one that is kept; the smaller half is cut before the larger, of equal halves the right one."""
+def exact_cuts(
+    rows, places, values, sensitive, l, *, least=1, relaxed=False, keeps=over_all_buckets
+):
+    """The buckets before the first cut and after every one that is kept; the smaller half is cut
+    before the larger, of equal halves the right one.
+    """
     tuples = sorted(set(values))
     buckets = [list(range(len(rows)))]
     history, waiting = [buckets], [buckets[0]]
@@ -98,7 +128,9 @@ def exact_cuts(rows, places, values, sensitive, l, *, least=1, relaxed=False, ke
         bucket = waiting.pop()
         for left, right in halves(bucket, rows, places, relaxed):
             after = [b for b in buckets if b is not bucket] + [left, right]
-            if min(len(left), len(right)) >= least and all(keeps(t, after, values, sensitive, l) for t in tuples):
+            if min(len(left), len(right)) >= least and all(
+                keeps(t, after, values, sensitive, l) for t in tuples
+            ):
                 buckets = after
                 history.append(buckets)
                 waiting += [right, left] if len(left) < len(right) else [left, right]

@@ -8,9 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phalanx.methods.global_guarantee.ratios import Adaptive, ConstantRatio, Geometric, constant_ratio, nlow, ratio_of, shares
+from phalanx.methods.global_guarantee.ratios import (
+    Adaptive,
+    ConstantRatio,
+    Geometric,
+    constant_ratio,
+    nlow,
+    ratio_of,
+    shares,
+)
 
-LS = st.sampled_from([Fraction(2), Fraction(3), Fraction(5), Fraction(7), Fraction(5, 2), Fraction(10)])
+LS = st.sampled_from(
+    [Fraction(2), Fraction(3), Fraction(5), Fraction(7), Fraction(5, 2), Fraction(10)]
+)
 RATIOS = st.fractions(min_value=1, max_value=40, max_denominator=60).filter(lambda r: r > 1)
 
 
@@ -41,7 +51,9 @@ def exact_nlow(survival, l):
     ],
 )
 def test_the_constant_ratio_to_six_digits(l, exposures, figure):
-    """n_c for the eight pairs of the paper's Table 1 (which rounds): k' exposures at it spend the promise to the last bit, and one more is too many."""
+    """n_c for the eight pairs of the paper's Table 1 (which rounds): k' exposures at it spend the
+    promise to the last bit, and one more is too many.
+    """
     n_c = constant_ratio(Fraction(l), exposures)
     assert round(n_c, 6) == figure
     p = linked([Fraction(n_c)] * exposures)
@@ -50,7 +62,9 @@ def test_the_constant_ratio_to_six_digits(l, exposures, figure):
 
 
 def test_the_worked_example():
-    """Groups of 2 twice: 3/4; groups of 4 twice: 7/16, and then a third group needs a ratio of 9."""
+    """Groups of 2 twice: 3/4; groups of 4 twice: 7/16, and then a third group needs a ratio of
+    9.
+    """
     assert linked([Fraction(2)] * 2) == Fraction(3, 4)
     assert linked([Fraction(4)] * 2) == Fraction(7, 16)
     assert exact_nlow(Fraction(9, 16), 2) == 9
@@ -59,7 +73,9 @@ def test_the_worked_example():
 
 @given(LS, st.lists(RATIOS, max_size=4), RATIOS)
 def test_theorem_1(l, before, r):
-    """A release keeps the promise if and only if its ratio is at least nlow; nlow(1) = l; none keeps it once l P <= l - 1."""
+    """A release keeps the promise if and only if its ratio is at least nlow; nlow(1) = l; none
+    keeps it once l P <= l - 1.
+    """
     survival = 1 - linked(before)
     bound = exact_nlow(survival, l)
     assert (linked([*before, r]) <= 1 / l) == (bound is not None and r >= bound)
@@ -84,7 +100,9 @@ def test_theorem_3(before, a, b):
 
 @given(LS, st.lists(RATIOS, max_size=5))
 def test_nlow_is_never_too_small(l, before):
-    """What floating point says is at least the exact bound, and hardly more; infinite where there is none."""
+    """What floating point says is at least the exact bound, and hardly more; infinite where there
+    is none.
+    """
     survival = 1 - linked(before)
     bound, found = exact_nlow(survival, l), float(nlow([float(survival)], l)[0])
     if bound is None:
@@ -96,8 +114,15 @@ def test_nlow_is_never_too_small(l, before):
 
 @given(LS, st.integers(1, 30))
 def test_every_strategy_leaves_the_promise_kept(l, exposures):
-    """Demanded again and again of the same person, rounded up to whole groups, no strategy ever leads above 1/l."""
-    for strategy in (ConstantRatio(l, 10), Geometric(l, 2.0), Adaptive(l, (0.3, 0.5)), Adaptive(l, (1.0,) * 9 + (0.0,))):
+    """Demanded again and again of the same person, rounded up to whole groups, no strategy ever
+    leads above 1/l.
+    """
+    for strategy in (
+        ConstantRatio(l, 10),
+        Geometric(l, 2.0),
+        Adaptive(l, (0.3, 0.5)),
+        Adaptive(l, (1.0,) * 9 + (0.0,)),
+    ):
         survival = Fraction(1)
         for times in range(exposures):
             ratio = float(strategy.ratio(np.array([float(survival)]), np.array([times]))[0])
@@ -108,7 +133,9 @@ def test_every_strategy_leaves_the_promise_kept(l, exposures):
 
 
 def test_adaptive_is_constant_where_every_exposure_is_certain():
-    """With w_j = 1 for j <= k' the closed form is the constant ratio, at the first exposure and at each later one, in whole members."""
+    """With w_j = 1 for j <= k' the closed form is the constant ratio, at the first exposure and at
+    each later one, in whole members.
+    """
     l, k = Fraction(2), 10
     n_c, survival = constant_ratio(l, k), 1.0
     strategy = Adaptive(l, (1.0,) * (k - 1) + (0.0,))
@@ -120,7 +147,9 @@ def test_adaptive_is_constant_where_every_exposure_is_certain():
 
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=8), st.integers(2, 9))
 def test_the_closed_form_is_the_optimum(falls, l):
-    """It spends the budget, and no shift of budget between two exposures lowers the expected size; so neither paper strategy is below it."""
+    """It spends the budget, and no shift of budget between two exposures lowers the expected size;
+    so neither paper strategy is below it.
+    """
     weights = np.cumprod([1.0, *falls])
     budget = -log(1 - 1 / l)
     x = shares(budget, list(weights))
@@ -140,7 +169,9 @@ def test_the_closed_form_is_the_optimum(falls, l):
 
 
 def test_expected_size_is_below_both_paper_strategies():
-    """Where one person in three is exposed again, the adaptive strategy expects smaller groups than k' = 2, 5, 20 and than alpha = 1.2, 1.5, 2, 4."""
+    """Where one person in three is exposed again, the adaptive strategy expects smaller groups than
+    k' = 2, 5, 20 and than alpha = 1.2, 1.5, 2, 4.
+    """
     l, again = Fraction(2), 1 / 3
 
     def expected(strategy, rounds=25):
@@ -155,5 +186,8 @@ def test_expected_size_is_below_both_paper_strategies():
         return total
 
     ours = expected(Adaptive(l, (again,)))
-    for other in [*(ConstantRatio(l, k) for k in (2, 5, 20)), *(Geometric(l, a) for a in (1.2, 1.5, 2.0, 4.0))]:
+    for other in [
+        *(ConstantRatio(l, k) for k in (2, 5, 20)),
+        *(Geometric(l, a) for a in (1.2, 1.5, 2.0, 4.0)),
+    ]:
         assert ours < expected(other)

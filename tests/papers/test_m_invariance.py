@@ -37,17 +37,38 @@ T2 = [row for row in T1 if row[0] in STAY] + [
     ("Tom", 60, 44000, "gastritis"),
     ("Vince", 65, 36000, "flu"),
 ]
-GROUPS_1 = [["Bob", "Alice"], ["Andy", "David"], ["Gary", "Helen"], ["Jane", "Ken", "Linda"], ["Paul", "Steve"]]
-GROUPS_2 = [["Bob"], ["David", "Emily"], ["Jane", "Linda"], ["Gary", "Mary"], ["Ray", "Steve"], ["Tom", "Vince"]]
+GROUPS_1 = [
+    ["Bob", "Alice"],
+    ["Andy", "David"],
+    ["Gary", "Helen"],
+    ["Jane", "Ken", "Linda"],
+    ["Paul", "Steve"],
+]
+GROUPS_2 = [
+    ["Bob"],
+    ["David", "Emily"],
+    ["Jane", "Linda"],
+    ["Gary", "Mary"],
+    ["Ray", "Steve"],
+    ["Tom", "Vince"],
+]
 COUNTERFEITS_2 = {1: "bronchitis", 3: "flu"}
-DIVERSE_2 = [["Bob", "David"], ["Emily", "Jane", "Linda"], ["Gary", "Mary"], ["Ray", "Steve"], ["Tom", "Vince"]]
+DIVERSE_2 = [
+    ["Bob", "David"],
+    ["Emily", "Jane", "Linda"],
+    ["Gary", "Mary"],
+    ["Ray", "Steve"],
+    ["Tom", "Vince"],
+]
 
 SCHEMA = Schema(identifier="name", quasi=["age", "zip"], sensitive="disease")
 KEY = PersonKey(bytes(32))
 
 
 def microdata(table):
-    return Microdata.encode(pl.DataFrame(table, schema=["name", "age", "zip", "disease"], orient="row"), SCHEMA, KEY)
+    return Microdata.encode(
+        pl.DataFrame(table, schema=["name", "age", "zip", "disease"], orient="row"), SCHEMA, KEY
+    )
 
 
 def key(name):
@@ -65,12 +86,26 @@ def memory_of_release_1():
     disease = {name: d for name, _, _, d in T1}
     distinct = sorted(set(by_person.values()), key=sorted)
     entry_of = {(s, v): e for e, (s, v) in enumerate((s, v) for s in distinct for v in sorted(s))}
-    table = pl.DataFrame({"entry": list(entry_of.values()), "signature": [distinct.index(s) + 1 for s, _ in entry_of], "value": [v for _, v in entry_of]})
+    table = pl.DataFrame(
+        {
+            "entry": list(entry_of.values()),
+            "signature": [distinct.index(s) + 1 for s, _ in entry_of],
+            "value": [v for _, v in entry_of],
+        }
+    )
     persons = pl.DataFrame(
-        {"person": [key(n) for n in by_person], "entry": [entry_of[s, disease[n]] for n, s in by_person.items()]},
+        {
+            "person": [key(n) for n in by_person],
+            "entry": [entry_of[s, disease[n]] for n, s in by_person.items()],
+        },
         schema={"person": pl.Binary, "entry": pl.Int32},
     )
-    groups = pl.DataFrame({"person": [key(n) for g in GROUPS_1 for n in g], "group": [i for i, g in enumerate(GROUPS_1, 1) for _ in g]})
+    groups = pl.DataFrame(
+        {
+            "person": [key(n) for g in GROUPS_1 for n in g],
+            "group": [i for i, g in enumerate(GROUPS_1, 1) for _ in g],
+        }
+    )
     return Memory(1, {"persons": persons, "signatures": table}, groups)
 
 
@@ -94,22 +129,45 @@ def by_hand(number, table, groups, counterfeits=None):
     for g, names in enumerate(groups, 1):
         ages, zips = [row_of[n][1] for n in names], [row_of[n][2] for n in names]
         box = (min(ages), max(ages), min(zips), max(zips))
-        values = [row_of[n][3] for n in names] + ([counterfeits[g]] if counterfeits and g in counterfeits else [])
+        values = [row_of[n][3] for n in names] + (
+            [counterfeits[g]] if counterfeits and g in counterfeits else []
+        )
         rows += [(g, *box, v) for v in values]
         who += [(key(n), g) for n in names]
     attributes = (
-        PublishedAttribute(name="age", role="quasi", type="numeric", columns=["age_low", "age_high"]),
-        PublishedAttribute(name="zip", role="quasi", type="numeric", columns=["zip_low", "zip_high"]),
-        PublishedAttribute(name="disease", role="sensitive", type="categorical", columns=["disease"]),
+        PublishedAttribute(
+            name="age", role="quasi", type="numeric", columns=["age_low", "age_high"]
+        ),
+        PublishedAttribute(
+            name="zip", role="quasi", type="numeric", columns=["zip_low", "zip_high"]
+        ),
+        PublishedAttribute(
+            name="disease", role="sensitive", type="categorical", columns=["disease"]
+        ),
     )
-    table = pl.DataFrame(rows, schema=["group", "age_low", "age_high", "zip_low", "zip_high", "disease"], orient="row")
-    counts = None if counterfeits is None else pl.DataFrame({"group": list(counterfeits), "count": [1] * len(counterfeits)})
-    return ByHand(number, Generalized(table, attributes, counts), pl.DataFrame(who, schema={"person": pl.Binary, "group": pl.Int64}, orient="row"))
+    table = pl.DataFrame(
+        rows,
+        schema=["group", "age_low", "age_high", "zip_low", "zip_high", "disease"],
+        orient="row",
+    )
+    counts = (
+        None
+        if counterfeits is None
+        else pl.DataFrame({"group": list(counterfeits), "count": [1] * len(counterfeits)})
+    )
+    return ByHand(
+        number,
+        Generalized(table, attributes, counts),
+        pl.DataFrame(who, schema={"person": pl.Binary, "group": pl.Int64}, orient="row"),
+    )
 
 
 def attack(releases, view):
     tables = {1: T1, 2: T2}
-    evidence = Evidence(groups={r.number: r.groups for r in releases}, microdata={r.number: microdata(tables[r.number]) for r in releases})
+    evidence = Evidence(
+        groups={r.number: r.groups for r in releases},
+        microdata={r.number: microdata(tables[r.number]) for r in releases},
+    )
     found = Intersection(view=view).attack(releases, evidence)
     exposed = set(found.per_person.filter("exposed")["person"])
     return {name for name in {row[0] for row in T1 + T2} if key(name) in exposed}
@@ -117,8 +175,12 @@ def attack(releases, view):
 
 @pytest.mark.parametrize("attempt", range(20))
 def test_release_2_needs_exactly_two_counterfeits(attempt):
-    """Whatever the random choices: two counterfeits, m-unique groups, and everybody who stayed keeps the signature of T*(1)."""
-    draft = MInvariance(m=2, balancing="paper").publish(microdata(T2), memory_of_release_1(), Randomness.secure())
+    """Whatever the random choices: two counterfeits, m-unique groups, and everybody who stayed
+    keeps the signature of T*(1).
+    """
+    draft = MInvariance(m=2, balancing="paper").publish(
+        microdata(T2), memory_of_release_1(), Randomness.secure()
+    )
 
     assert draft.form.counterfeit_rows == 2, attempt
     values = dict(draft.form.table.group_by("group").agg("disease").iter_rows())
@@ -130,15 +192,22 @@ def test_release_2_needs_exactly_two_counterfeits(attempt):
 
 
 def test_never_filling_needs_one_for_every_value_that_is_short():
-    """Whoever arrives takes nobody's place: as many counterfeits as values are short among those who stayed, and these keep their signatures."""
+    """Whoever arrives takes nobody's place: as many counterfeits as values are short among those
+    who stayed, and these keep their signatures.
+    """
     draft = MInvariance(m=2).publish(microdata(T2), memory_of_release_1(), Randomness.secure())
 
     before = signatures(GROUPS_1, T1)
     values = dict(draft.form.table.group_by("group").agg("disease").iter_rows())
     now = {row[0]: frozenset(values[g]) for row, g in zip(T2, draft.groups.tolist(), strict=True)}
     assert all(now[name] == before[name] for name in STAY)
-    owned = {s: [sum(before[n] == s and d == v for n, _, _, d in T2 if n in STAY) for v in s] for s in {before[n] for n in STAY}}
-    assert draft.form.counterfeit_rows == sum(max(counts) * len(counts) - sum(counts) for counts in owned.values())
+    owned = {
+        s: [sum(before[n] == s and d == v for n, _, _, d in T2 if n in STAY) for v in s]
+        for s in {before[n] for n in STAY}
+    }
+    assert draft.form.counterfeit_rows == sum(
+        max(counts) * len(counts) - sum(counts) for counts in owned.values()
+    )
 
 
 @pytest.mark.parametrize("view", ["box", "person"])
@@ -150,7 +219,9 @@ def test_the_papers_releases_expose_nobody(view):
 
 
 def test_two_diverse_releases_expose_bob():
-    """Tables 1b and 2b: {dyspepsia, bronchitis} and {dyspepsia, gastritis} leave Bob's dyspepsia."""
+    """Tables 1b and 2b: {dyspepsia, bronchitis} and {dyspepsia, gastritis} leave Bob's
+    dyspepsia.
+    """
     releases = [by_hand(1, T1, GROUPS_1), by_hand(2, T2, DIVERSE_2)]
 
     assert "Bob" in attack(releases, "box")

@@ -24,7 +24,9 @@ HOSPITAL = pl.DataFrame(
         "age": [20 + i % 60 for i in range(N)],
         "zip": [f"{90000 + i % 150}" for i in range(N)],
         "shoe": [None if i % 10 == 0 else i % 7 for i in range(N)],
-        "notes": [f"MARKER {i} came in on a rainy day and told a rather long story" for i in range(N)],
+        "notes": [
+            f"MARKER {i} came in on a rainy day and told a rather long story" for i in range(N)
+        ],
         "diagnosis": [f"MARKER-D{i % 3}" for i in range(N)],
     }
 )
@@ -35,7 +37,9 @@ def roles(frame: pl.DataFrame) -> dict[str, str]:
 
 
 def test_roles_of_a_hospital():
-    """Person, attributes that others know, secret, names, free text and numbers are told apart; what is unknown is quasi."""
+    """Person, attributes that others know, secret, names, free text and numbers are told apart;
+    what is unknown is quasi.
+    """
     assert roles(HOSPITAL) == {
         "patient_nbr": "identifier",
         "visit_id": "drop",
@@ -50,7 +54,9 @@ def test_roles_of_a_hospital():
 
 def test_counts():
     """Distinct values, missing ones and uniqueness are what they are; NaN is missing."""
-    seen = {c.name: c for c in profile(HOSPITAL.with_columns(x=pl.Series([1.0, float("nan")] * 100)))}
+    seen = {
+        c.name: c for c in profile(HOSPITAL.with_columns(x=pl.Series([1.0, float("nan")] * 100)))
+    }
 
     assert (seen["age"].distinct, seen["age"].missing, seen["age"].uniqueness) == (60, 0, 0.3)
     assert (seen["shoe"].distinct, seen["shoe"].missing) == (7, 20)
@@ -58,7 +64,9 @@ def test_counts():
 
 
 def test_the_proposal_is_a_plan_without_values():
-    """What is proposed parses, has each column in one role, names counts, and holds no value of a row."""
+    """What is proposed parses, has each column in one role, names counts, and holds no value of a
+    row.
+    """
     text = propose_plan("discharges.csv", profile(HOSPITAL), "discharges")
     plan = Plan.parse(text, Path("plan.toml"))
     schema = plan.schema()
@@ -72,19 +80,43 @@ def test_the_proposal_is_a_plan_without_values():
     assert "60 distinct in 200 rows" in text
 
 
-@pytest.mark.parametrize(("counts", "m"), [([50, 50], 2), ([34, 33, 33], 2), ([33, 33, 34], 2), ([25] * 4, 4), ([10] * 10, 5), ([20] * 5, 5)])
+@pytest.mark.parametrize(
+    ("counts", "m"),
+    [
+        ([50, 50], 2),
+        ([34, 33, 33], 2),
+        ([33, 33, 34], 2),
+        ([25] * 4, 4),
+        ([10] * 10, 5),
+        ([20] * 5, 5),
+    ],
+)
 def test_m_is_what_the_frequencies_allow(counts, m):
     """The largest m up to 5 of which the most frequent value has at most 1/m."""
     rows = sum(counts)
-    frame = pl.DataFrame({"id": range(rows), "age": [i % 9 for i in range(rows)], "disease": [f"d{i}" for i, n in enumerate(counts) for _ in range(n)]})
+    frame = pl.DataFrame(
+        {
+            "id": range(rows),
+            "age": [i % 9 for i in range(rows)],
+            "disease": [f"d{i}" for i, n in enumerate(counts) for _ in range(n)],
+        }
+    )
     method = tomllib.loads(propose_plan("x.csv", profile(frame), "x"))["method"]
 
     assert method == {"name": "m-invariance", "m": m}
 
 
 def test_a_value_of_most_rows_is_no_secret_to_cover():
-    """Where one value has more than half the rows no m is possible, and k-anonymity alone is proposed, saying so."""
-    frame = pl.DataFrame({"id": range(100), "age": [i % 9 for i in range(100)], "disease": ["flu"] * 51 + ["cold"] * 49})
+    """Where one value has more than half the rows no m is possible, and k-anonymity alone is
+    proposed, saying so.
+    """
+    frame = pl.DataFrame(
+        {
+            "id": range(100),
+            "age": [i % 9 for i in range(100)],
+            "disease": ["flu"] * 51 + ["cold"] * 49,
+        }
+    )
     text = propose_plan("x.csv", profile(frame), "x")
 
     assert tomllib.loads(text)["method"] == {"name": "mondrian", "k": 5}
@@ -93,21 +125,41 @@ def test_a_value_of_most_rows_is_no_secret_to_cover():
 
 def test_without_an_identifier_one_release_is_protected():
     """Where nobody can be recognised again, a method for one release is proposed."""
-    frame = pl.DataFrame({"age": [i % 9 for i in range(100)], "disease": [f"d{i % 4}" for i in range(100)]})
+    frame = pl.DataFrame(
+        {"age": [i % 9 for i in range(100)], "disease": [f"d{i % 4}" for i in range(100)]}
+    )
 
-    assert tomllib.loads(propose_plan("x.csv", profile(frame), "x"))["method"] == {"name": "mondrian", "k": 4, "l": 4}
+    assert tomllib.loads(propose_plan("x.csv", profile(frame), "x"))["method"] == {
+        "name": "mondrian",
+        "k": 4,
+        "l": 4,
+    }
 
 
 def test_persons_who_recur_are_still_persons():
     """A patient number beside a unique visit number is the identifier."""
-    frame = pl.DataFrame({"visit_id": range(300), "patient": [i // 3 for i in range(300)], "age": [i % 9 for i in range(300)]})
+    frame = pl.DataFrame(
+        {
+            "visit_id": range(300),
+            "patient": [i // 3 for i in range(300)],
+            "age": [i % 9 for i in range(300)],
+        }
+    )
 
     assert roles(frame) == {"visit_id": "drop", "patient": "identifier", "age": "quasi"}
 
 
 def test_a_near_unique_quasi_identifier_is_vouched_for():
-    """A number that others know and that tells nearly everybody apart gets its type declared, as encoding asks for."""
-    frame = pl.DataFrame({"id": range(100), "birth": [19000000 + 7 * i for i in range(100)], "s": [i % 4 for i in range(100)]})
+    """A number that others know and that tells nearly everybody apart gets its type declared, as
+    encoding asks for.
+    """
+    frame = pl.DataFrame(
+        {
+            "id": range(100),
+            "birth": [19000000 + 7 * i for i in range(100)],
+            "s": [i % 4 for i in range(100)],
+        }
+    )
     schema = Plan.parse(propose_plan("x.csv", profile(frame), "x"), Path("p.toml")).schema()
 
     assert schema.role("birth") == "quasi"
@@ -115,16 +167,39 @@ def test_a_near_unique_quasi_identifier_is_vouched_for():
 
 
 names = st.text(min_size=1, max_size=12).filter(
-    lambda t: max(t) < "\ud800" and "\0" not in t and t[0] != "\ufeff" and t != "*" and not (t[0] == "^" and t[-1] == "$")
+    lambda t: (
+        max(t) < "\ud800"
+        and "\0" not in t
+        and t[0] != "\ufeff"
+        and t != "*"
+        and not (t[0] == "^" and t[-1] == "$")
+    )
 )
-STRANGE = ['say "hi"', "it's", "back\\slash", "new\nline\r", "]\n[method]\nname = 1", "🙂", "x; DROP TABLE t", "\x01\x7f\x1b", "#", "a.b", "\u2028", "true"]
+STRANGE = [
+    'say "hi"',
+    "it's",
+    "back\\slash",
+    "new\nline\r",
+    "]\n[method]\nname = 1",
+    "🙂",
+    "x; DROP TABLE t",
+    "\x01\x7f\x1b",
+    "#",
+    "a.b",
+    "\u2028",
+    "true",
+]
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(names, st.sampled_from(STRANGE)), min_size=2, max_size=6, unique=True))
 def test_any_column_names_make_a_plan(columns):
-    """Quotes, line breaks, control characters, emoji and TOML in column names are escaped: each name comes back in one role."""
-    frame = pl.DataFrame({name: [(i * (k + 2)) % 11 for i in range(60)] for k, name in enumerate(columns)})
+    """Quotes, line breaks, control characters, emoji and TOML in column names are escaped: each
+    name comes back in one role.
+    """
+    frame = pl.DataFrame(
+        {name: [(i * (k + 2)) % 11 for i in range(60)] for k, name in enumerate(columns)}
+    )
     seen = profile(frame)
     if not {c.role for c in seen} & {"quasi", "sensitive"}:
         return
@@ -134,7 +209,15 @@ def test_any_column_names_make_a_plan(columns):
 
 
 @pytest.mark.parametrize(
-    ("name", "made"), [("a b/c", "a-b-c"), ("..", "series"), ("🙂", "series"), ("x" * 200, "x" * 100), (".hid", "hid"), ("ok_1.2-b", "ok_1.2-b")]
+    ("name", "made"),
+    [
+        ("a b/c", "a-b-c"),
+        ("..", "series"),
+        ("🙂", "series"),
+        ("x" * 200, "x" * 100),
+        (".hid", "hid"),
+        ("ok_1.2-b", "ok_1.2-b"),
+    ],
 )
 def test_slugs(name, made):
     """Any name becomes one that may name a folder."""
@@ -142,14 +225,27 @@ def test_slugs(name, made):
 
 
 def test_odd_tables():
-    """No rows or columns are refused; one row, constant, nested, time and empty columns are profiled."""
+    """No rows or columns are refused; one row, constant, nested, time and empty columns are
+    profiled.
+    """
     with pytest.raises(SourceError, match="no rows"):
         profile(pl.DataFrame({"a": []}))
     with pytest.raises(SourceError, match="no rows"):
         profile(pl.DataFrame())
     with pytest.raises(SourceError, match="no column of the table could be"):
         propose_plan("x.csv", profile(pl.DataFrame({"id": range(100)})), "x")
-    seen = profile(pl.DataFrame({"a": [1], "l": [[1]], "t": [dt.time(1)], "e": pl.Series([None], dtype=pl.String), "b": [True], "d": [dt.date(2026, 1, 1)]}))
+    seen = profile(
+        pl.DataFrame(
+            {
+                "a": [1],
+                "l": [[1]],
+                "t": [dt.time(1)],
+                "e": pl.Series([None], dtype=pl.String),
+                "b": [True],
+                "d": [dt.date(2026, 1, 1)],
+            }
+        )
+    )
     assert {c.name: (c.role, c.type) for c in seen} == {
         "a": ("quasi", "numeric"),
         "l": ("drop", "set"),
@@ -166,14 +262,23 @@ REACTIONS = [[f"MARKER-R{j}" for j in range(30) if (i * j + i) % 11 == 0] for i 
 @pytest.mark.parametrize("name", ["reactions", "anything"])
 @pytest.mark.parametrize("kind", ["lists", "texts"])
 def test_sets_of_values_are_recognised(name, kind):
-    """Lists, and texts with semicolons, are proposed as a sensitive attribute of type set, in a plan that encodes the table and holds none of its values."""
+    """Lists, and texts with semicolons, are proposed as a sensitive attribute of type set, in a
+    plan that encodes the table and holds none of its values.
+    """
     lists = pl.Series(name, REACTIONS)
-    frame = HOSPITAL.drop("diagnosis").with_columns(lists if kind == "lists" else lists.list.join(";") + ";")
+    frame = HOSPITAL.drop("diagnosis").with_columns(
+        lists if kind == "lists" else lists.list.join(";") + ";"
+    )
     (seen,) = [c for c in profile(frame) if c.name == name]
     text = propose_plan("x.parquet", profile(frame), "x")
     plan = Plan.parse(text, Path("p.toml"))
 
-    assert (seen.role, seen.type, seen.distinct, seen.near_unique) == ("sensitive", "set", len({tuple(r) for r in REACTIONS}), False)
+    assert (seen.role, seen.type, seen.distinct, seen.near_unique) == (
+        "sensitive",
+        "set",
+        len({tuple(r) for r in REACTIONS}),
+        False,
+    )
     assert plan.schema().types == {name: "set"}
     assert plan.method().parameters()["name"] == "mondrian"
     assert "MARKER" not in text
@@ -181,19 +286,46 @@ def test_sets_of_values_are_recognised(name, kind):
 
 
 def test_prose_with_semicolons_is_no_set():
-    """Parts that never come again are no values of a set; lists of them tell people apart, and are dropped."""
+    """Parts that never come again are no values of a set; lists of them tell people apart, and are
+    dropped.
+    """
     texts = pl.Series("anything", [f"came at {i}; left at {i + N}" for i in range(N)])
-    seen = {c.name: c for c in profile(HOSPITAL.select("patient_nbr", "age").with_columns(texts, texts.str.split("; ").alias("lists")))}
+    seen = {
+        c.name: c
+        for c in profile(
+            HOSPITAL.select("patient_nbr", "age").with_columns(
+                texts, texts.str.split("; ").alias("lists")
+            )
+        )
+    }
 
     assert (seen["anything"].role, seen["anything"].type) == ("drop", "categorical")
-    assert (seen["lists"].role, seen["lists"].type, seen["lists"].near_unique) == ("drop", "set", True)
+    assert (seen["lists"].role, seen["lists"].type, seen["lists"].near_unique) == (
+        "drop",
+        "set",
+        True,
+    )
 
 
 def test_one_set_is_sensitive_and_others_are_dropped():
-    """A set cannot be a quasi-identifier, so those that are not taken for sensitive are left out; with nothing else there is no plan."""
-    two = pl.DataFrame({"age": [i % 9 for i in range(N)], "reactions": REACTIONS, "drugs": REACTIONS[::-1], "broken": [[""]] * N})
+    """A set cannot be a quasi-identifier, so those that are not taken for sensitive are left out;
+    with nothing else there is no plan.
+    """
+    two = pl.DataFrame(
+        {
+            "age": [i % 9 for i in range(N)],
+            "reactions": REACTIONS,
+            "drugs": REACTIONS[::-1],
+            "broken": [[""]] * N,
+        }
+    )
 
-    assert roles(two) == {"age": "quasi", "reactions": "sensitive", "drugs": "drop", "broken": "drop"}
+    assert roles(two) == {
+        "age": "quasi",
+        "reactions": "sensitive",
+        "drugs": "drop",
+        "broken": "drop",
+    }
     with pytest.raises(SourceError, match="no column of the table could be"):
         propose_plan("x.parquet", profile(two.select("reactions")), "x")
 
@@ -225,47 +357,105 @@ CREDIT = pl.DataFrame({
 
 
 def test_a_bank_survey():
-    """What others know is proposed and money is sensitive; what nothing is known of, and what is missing in most rows, does not widen all intervals."""
+    """What others know is proposed and money is sensitive; what nothing is known of, and what is
+    missing in most rows, does not widen all intervals.
+    """
     assert roles(BANK) == {
         "age": "quasi", "job": "drop", "marital": "quasi", "education": "quasi", "balance": "sensitive", "month": "drop", "duration": "drop", "poutcome": "drop"
     }  # fmt: skip
     text = propose_plan("bank.csv", profile(BANK), "bank")
-    assert '"balance" has 117 different values: near ones count as different' in text and "make it coarser at the source" in text
+    assert (
+        '"balance" has 117 different values: near ones count as different' in text
+        and "make it coarser at the source" in text
+    )
     assert "MARKER" not in text
 
 
 def test_a_credit_file():
-    """An account's state names nobody, a share of income is no income, and German attributes are known."""
+    """An account's state names nobody, a share of income is no income, and German attributes are
+    known.
+    """
     assert roles(CREDIT) == {
         "account_status": "quasi", "installment_rate_percent_of_income": "quasi", "telephone": "quasi", "income": "sensitive", "alter": "quasi"
     }  # fmt: skip
-    names = pl.DataFrame({"age": [i % 9 for i in range(200)], "telephone": [f"MARKER {i % 90}" for i in range(200)]})
+    names = pl.DataFrame(
+        {"age": [i % 9 for i in range(200)], "telephone": [f"MARKER {i % 90}" for i in range(200)]}
+    )
     assert roles(names)["telephone"] == "drop"
 
 
 def test_a_panel():
-    """Persons recur, and the column in which nobody is twice is the wave: of no row, but of a release; a column in which somebody is twice is none."""
-    panel = pl.DataFrame({"idcode": [i // 5 for i in range(500)], "year": [68 + i % 5 for i in range(500)], "age": [20 + i % 40 for i in range(500)]})
+    """Persons recur, and the column in which nobody is twice is the wave: of no row, but of a
+    release; a column in which somebody is twice is none.
+    """
+    panel = pl.DataFrame(
+        {
+            "idcode": [i // 5 for i in range(500)],
+            "year": [68 + i % 5 for i in range(500)],
+            "age": [20 + i % 40 for i in range(500)],
+        }
+    )
     seen = {c.name: c for c in profile(panel)}
     assert (seen["idcode"].role, seen["year"].role) == ("identifier", "drop")
-    assert "each wave is a release of its own" in seen["year"].reason and "each wave is a release" in propose_plan("p.csv", profile(panel), "p")
+    assert "each wave is a release of its own" in seen[
+        "year"
+    ].reason and "each wave is a release" in propose_plan("p.csv", profile(panel), "p")
     assert roles(panel.with_columns(year=pl.col("year") // 2))["year"] == "quasi"
 
 
 @pytest.mark.parametrize("spelled", [str.lower, str.title, str.upper])
 def test_words_are_published_in_their_own_order(spelled):
-    """Months and degrees get a hierarchy in their order, in their own spelling, so that no interval goes from June to May; other words get none."""
-    frame = BANK.select("age", "marital", "balance", region=pl.col("month").map_elements(spelled, return_dtype=pl.String))
+    """Months and degrees get a hierarchy in their order, in their own spelling, so that no interval
+    goes from June to May; other words get none.
+    """
+    frame = BANK.select(
+        "age",
+        "marital",
+        "balance",
+        region=pl.col("month").map_elements(spelled, return_dtype=pl.String),
+    )
     plan = Plan.parse(propose_plan("x.csv", profile(frame), "x"), Path("p.toml"))
-    months = [spelled(month) for month in ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]]
+    months = [
+        spelled(month)
+        for month in [
+            "jan",
+            "feb",
+            "mar",
+            "apr",
+            "may",
+            "jun",
+            "jul",
+            "aug",
+            "sep",
+            "oct",
+            "nov",
+            "dec",
+        ]
+    ]
     domain = Microdata.encode(frame, plan.schema()).columns["region"].domain
     assert [value for value in domain.values.to_list() if value in months] == months
-    assert "region" not in Plan.parse(propose_plan("x.csv", profile(frame.with_columns(region=pl.lit("Bonn"))), "x"), Path("p.toml")).schema().hierarchies
+    assert (
+        "region"
+        not in Plan.parse(
+            propose_plan("x.csv", profile(frame.with_columns(region=pl.lit("Bonn"))), "x"),
+            Path("p.toml"),
+        )
+        .schema()
+        .hierarchies
+    )
 
 
 def test_single_values_are_never_guessed_to_be_sensitive():
-    """In a small table too, a column in which every row differs may name the persons; published as it is, it would."""
-    frame = pl.DataFrame({"who": ["ann", "bob", "cleo", "dan", "eve", "finn"], "age": [20, 20, 30, 30, 40, 40], "kind": ["a", "b", "c", "a", "b", "c"]})
+    """In a small table too, a column in which every row differs may name the persons; published as
+    it is, it would.
+    """
+    frame = pl.DataFrame(
+        {
+            "who": ["ann", "bob", "cleo", "dan", "eve", "finn"],
+            "age": [20, 20, 30, 30, 40, 40],
+            "kind": ["a", "b", "c", "a", "b", "c"],
+        }
+    )
 
     roles = {c.name: c.role for c in profile(frame)}
 

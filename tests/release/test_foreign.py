@@ -12,7 +12,9 @@ from phalanx.release.foreign import Foreign
 
 
 def test_csv_keeps_missing_kinds_apart(tmp_path):
-    """An empty cell, a quoted empty cell, NaN, nan, null and NA are six groups; 1 and 1.0 are two."""
+    """An empty cell, a quoted empty cell, NaN, nan, null and NA are six groups; 1 and 1.0 are
+    two.
+    """
     path = tmp_path / "t.csv"
     path.write_text('q,s\n,a\n"",a\nNaN,a\nnan,a\nnull,a\nNA,a\n1,a\n1.0,a\n,b\n')
     table = Foreign.read(path, quasi=["q"], sensitive="s")
@@ -29,24 +31,44 @@ def test_frames_of_every_kind():
 
 
 def test_types_in_frames():
-    """NaN and null differ in Polars; -0.0 and 0.0 differ as text; categories, dates and bytes are read as text; pandas has one missing number."""
+    """NaN and null differ in Polars; -0.0 and 0.0 differ as text; categories, dates and bytes are
+    read as text; pandas has one missing number.
+    """
     nan = float("nan")
-    assert Foreign.read(pl.DataFrame({"q": [nan, None, nan, 0.0, -0.0]}), quasi=["q"]).groups.to_list() == [1, 2, 1, 3, 4]
-    assert Foreign.read(pd.DataFrame({"q": [nan, None, 1.0]}), quasi=["q"]).groups.to_list() == [1, 1, 2]
-    frame = pl.DataFrame({"c": pl.Series(["x", "y", "x"], dtype=pl.Categorical), "d": pl.Series([1, 2, 1]).cast(pl.Date), "b": [b"\xff", b"", b"\xff"]})
+    assert Foreign.read(
+        pl.DataFrame({"q": [nan, None, nan, 0.0, -0.0]}), quasi=["q"]
+    ).groups.to_list() == [1, 2, 1, 3, 4]
+    assert Foreign.read(pd.DataFrame({"q": [nan, None, 1.0]}), quasi=["q"]).groups.to_list() == [
+        1,
+        1,
+        2,
+    ]
+    frame = pl.DataFrame(
+        {
+            "c": pl.Series(["x", "y", "x"], dtype=pl.Categorical),
+            "d": pl.Series([1, 2, 1]).cast(pl.Date),
+            "b": [b"\xff", b"", b"\xff"],
+        }
+    )
     assert Foreign.read(frame, quasi=["c", "d", "b"]).groups.to_list() == [1, 2, 1]
 
 
 def test_parquet(tmp_path):
     """A Parquet file is read with its types."""
     pl.DataFrame({"q": [1, 1, None], "s": [3, 1, 2]}).write_parquet(tmp_path / "t.parquet")
-    assert levels(Foreign.read(tmp_path / "t.parquet", quasi=["q"], sensitive="s"))["distinct_l"] == 1
+    assert (
+        levels(Foreign.read(tmp_path / "t.parquet", quasi=["q"], sensitive="s"))["distinct_l"] == 1
+    )
 
 
 def test_sensitive_numbers_have_an_order(tmp_path):
-    """Text that is numbers throughout is ordered as numbers, unless two texts would become one value."""
+    """Text that is numbers throughout is ordered as numbers, unless two texts would become one
+    value.
+    """
     (tmp_path / "t.csv").write_text("q,s,u\n1,10,1\n1,9,1.0\n2,2,2\n")
-    numbers, texts = (Foreign.read(tmp_path / "t.csv", quasi=["q"], sensitive=name) for name in "su")
+    numbers, texts = (
+        Foreign.read(tmp_path / "t.csv", quasi=["q"], sensitive=name) for name in "su"
+    )
     assert list(numbers.values) == [10.0, 9.0, 2.0]
     assert list(texts.values) == ["1", "1.0", "2"]
 
@@ -61,7 +83,9 @@ def test_a_group_column():
 def test_group_sizes_add_up():
     """No row is dropped, whatever is missing."""
     rng = np.random.default_rng(3)
-    frame = pl.DataFrame({c: [[None, "", "NaN", "x"][i] for i in rng.integers(0, 4, 200)] for c in "abs"})
+    frame = pl.DataFrame(
+        {c: [[None, "", "NaN", "x"][i] for i in rng.integers(0, 4, 200)] for c in "abs"}
+    )
     assert levels(Foreign.read(frame, quasi=["a", "b"], sensitive="s"))["rows"] == 200
 
 
@@ -86,7 +110,9 @@ def test_bad_csv(tmp_path, content, what):
 
 
 def test_other_refusals(tmp_path):
-    """No file, no table, no quasi-identifier, more than a value in a cell, a Parquet file that is none."""
+    """No file, no table, no quasi-identifier, more than a value in a cell, a Parquet file that is
+    none.
+    """
     with pytest.raises(ReleaseError, match="there is no file"):
         Foreign.read(tmp_path / "none.csv", quasi=["a"])
     with pytest.raises(ReleaseError, match="is not a table"):

@@ -1,4 +1,6 @@
-"""The page of a sliced or bucketized release speaks of buckets and columns, of what is published as it is, and shows released figures only."""
+"""The page of a sliced or bucketized release speaks of buckets and columns, of what is published as
+it is, and shows released figures only.
+"""
 
 import re
 from collections import Counter
@@ -44,7 +46,9 @@ def people(n=40):
 
 def encoded(table, *, sensitive="ill"):
     quasi = [name for name in table.columns if name not in (sensitive, "who", "notes")]
-    return Microdata.encode(table, Schema(identifier="who", quasi=quasi, sensitive=sensitive, drop=["notes"]))
+    return Microdata.encode(
+        table, Schema(identifier="who", quasi=quasi, sensitive=sensitive, drop=["notes"])
+    )
 
 
 def written(path, form, *, number=1, boxes="exact", formats=("parquet",), promise=None):
@@ -64,9 +68,13 @@ def written(path, form, *, number=1, boxes="exact", formats=("parquet",), promis
     return Release.read(path)
 
 
-def sliced(path, columns=TWO, *, table=None, sensitive="ill", boxes=None, compact=False, number=1, **said):
+def sliced(
+    path, columns=TWO, *, table=None, sensitive="ill", boxes=None, compact=False, number=1, **said
+):
     microdata = encoded(people() if table is None else table, sensitive=sensitive)
-    form, _ = slice_into(microdata, columns, BUCKETS, Randomness.seeded(1).stream("x"), boxes=boxes, compact=compact)
+    form, _ = slice_into(
+        microdata, columns, BUCKETS, Randomness.seeded(1).stream("x"), boxes=boxes, compact=compact
+    )
     return written(path, form, number=number, boxes="tight" if boxes else "exact", **said)
 
 
@@ -77,65 +85,123 @@ def bucketized(path):
 
 def page_of(releases, verdicts=(), **summary):
     path = releases[-1].path.parent / "page.html"
-    write_report(path, releases, verdicts or [Verdict(name="truth", bound=0, worst=0, holds=True)], summary=summary)
+    write_report(
+        path,
+        releases,
+        verdicts or [Verdict(name="truth", bound=0, worst=0, holds=True)],
+        summary=summary,
+    )
     text = path.read_text(encoding="utf-8")
     return Page(text), text
 
 
 @pytest.mark.parametrize("make", [sliced, bucketized])
 def test_it_speaks_of_buckets(tmp_path, make):
-    """There are no groups, intervals, counterfeits or information loss in a release of exact values in buckets; values are published as they are."""
+    """There are no groups, intervals, counterfeits or information loss in a release of exact values
+    in buckets; values are published as they are.
+    """
     page, _ = page_of([make(tmp_path / "clinic-1")])
 
     assert not re.search(
-        "group|interval|counterfeit|information loss|mean width", page.text.replace("10 intervals of equal width", "").replace("they are intervals", "")
+        "group|interval|counterfeit|information loss|mean width",
+        page.text.replace("10 intervals of equal width", "").replace("they are intervals", ""),
     )
     assert "5 buckets of 8 rows" in page.text and "Buckets by their number of rows" in page.text
-    assert "Quasi-identifiers, published as they are: age, sex, town. Sensitive attribute: ill." in page.text
-    assert page.text.index("One release at a time") < page.text.index("can be seen") < page.text.index("What is promised")
+    assert (
+        "Quasi-identifiers, published as they are: age, sex, town. Sensitive attribute: ill."
+        in page.text
+    )
+    assert (
+        page.text.index("One release at a time")
+        < page.text.index("can be seen")
+        < page.text.index("What is promised")
+    )
 
 
 @pytest.mark.parametrize("make", [sliced, bucketized])
 def test_the_page_stands_alone(tmp_path, make):
-    """No script and nothing to load; every element is closed in order; the only styles in the text are shades of the matrix."""
+    """No script and nothing to load; every element is closed in order; the only styles in the text
+    are shades of the matrix.
+    """
     page, text = page_of([make(tmp_path / "clinic-1")])
 
-    assert "script" not in page.tags and not any(name in ("src", "href", "srcset", "action", "data") or name.startswith("on") for name, _ in page.attributes)
-    assert "http" not in text.replace("http-equiv", "") and "url(" not in text and "@import" not in text
+    assert "script" not in page.tags and not any(
+        name in ("src", "href", "srcset", "action", "data") or name.startswith("on")
+        for name, _ in page.attributes
+    )
+    assert (
+        "http" not in text.replace("http-equiv", "")
+        and "url(" not in text
+        and "@import" not in text
+    )
     assert page.open == []
-    assert all(re.fullmatch(r"--shade: \d{1,3}", value) for name, value in page.attributes if name == "style")
+    assert all(
+        re.fullmatch(r"--shade: \d{1,3}", value)
+        for name, value in page.attributes
+        if name == "style"
+    )
     ids = [value for name, value in page.attributes if name == "id"]
     assert len(ids) == len(set(ids))
 
 
 def test_columns_are_told_in_words(tmp_path):
-    """Which attributes stand together, how the files are to be read, and which attributes stand more than once."""
+    """Which attributes stand together, how the files are to be read, and which attributes stand
+    more than once.
+    """
     page, _ = page_of([sliced(tmp_path / "a" / "clinic-1")])
     assert "age and sex town and ill A row of the file data is not a person" in page.text
-    page, _ = page_of([sliced(tmp_path / "b" / "clinic-1", [("age",), ("sex", "town", "ill")], compact=True)])
-    assert "age sex, town and ill The files column-1 to column-2 say which values each bucket holds" in page.text
+    page, _ = page_of(
+        [sliced(tmp_path / "b" / "clinic-1", [("age",), ("sex", "town", "ill")], compact=True)]
+    )
+    assert (
+        "age sex, town and ill The files column-1 to column-2 say which values each bucket holds"
+        in page.text
+    )
     assert "random order" not in page.text and "not a person" not in page.text
-    page, _ = page_of([sliced(tmp_path / "c" / "clinic-1", [("age", "sex", "town"), ("sex", "ill")])])
-    assert "sex stands in more than one column; the number of the column is added to the later names, as in sex_in_2 ." in page.text
-    page, _ = page_of([sliced(tmp_path / "d" / "clinic-1", [("age", "sex", "town"), ("sex", "town", "ill")])])
+    page, _ = page_of(
+        [sliced(tmp_path / "c" / "clinic-1", [("age", "sex", "town"), ("sex", "ill")])]
+    )
+    assert (
+        "sex stands in more than one column; the number of the column is added to the later names,"
+        " as in sex_in_2 ." in page.text
+    )
+    page, _ = page_of(
+        [sliced(tmp_path / "d" / "clinic-1", [("age", "sex", "town"), ("sex", "town", "ill")])]
+    )
     assert "sex and town stand in more than one column" in page.text
     page, _ = page_of([sliced(tmp_path / "e" / "clinic-1", [("age", "sex", "town", "ill")])])
     assert "All attributes stand in one column" in page.text and "Not framed" not in page.text
     page, _ = page_of([bucketized(tmp_path / "f" / "clinic-1")])
-    assert "the file sensitive says which values of ill each bucket holds" in page.text and "Columns" not in page.text
+    assert (
+        "the file sensitive says which values of ill each bucket holds" in page.text
+        and "Columns" not in page.text
+    )
 
 
 def test_without_a_sensitive_attribute_every_column_is_promised_about(tmp_path):
-    """The sentence is another one, and nothing is said of a sensitive attribute that is not published."""
+    """The sentence is another one, and nothing is said of a sensitive attribute that is not
+    published.
+    """
     page, _ = page_of([sliced(tmp_path / "clinic-1", sensitive=None)])
 
-    assert "every column is treated as if it were: in no bucket do more than 1/2 of the persons" in page.text
-    assert "No attribute is named as sensitive." in page.text and "Sensitive attribute:" not in page.text
+    assert (
+        "every column is treated as if it were: in no bucket do more than 1/2 of the persons"
+        in page.text
+    )
+    assert (
+        "No attribute is named as sensitive." in page.text
+        and "Sensitive attribute:" not in page.text
+    )
 
 
 def test_generalized_columns_have_intervals(tmp_path):
-    """Attributes that are intervals and those that are not are told apart; widths are shown of the former, and their share is a mean over all."""
-    ends = {"age": (np.array([0, 20]), np.array([19, 39])), "sex": (np.array([0, 0]), np.array([1, 1]))}
+    """Attributes that are intervals and those that are not are told apart; widths are shown of the
+    former, and their share is a mean over all.
+    """
+    ends = {
+        "age": (np.array([0, 20]), np.array([19, 39])),
+        "sex": (np.array([0, 0]), np.array([1, 1])),
+    }
     microdata = encoded(people())
     order = microdata.columns["age"].codes
     release = sliced(tmp_path / "clinic-1", boxes={0: Boxes((order > 19).astype(np.int64), ends)})
@@ -143,41 +209,66 @@ def test_generalized_columns_have_intervals(tmp_path):
     low, high = release.form.table["age_low"], release.form.table["age_high"]
     age = float(((high - low) / (high.max() - low.min())).mean())
 
-    assert "published as intervals: age, sex. Quasi-identifiers, published as they are: town. Sensitive" in page.text
+    assert (
+        "published as intervals: age, sex. Quasi-identifiers, published as they are: town."
+        " Sensitive" in page.text
+    )
     assert "Intervals are tight: their ends are values of persons in the table." in page.text
-    assert "those that are published as intervals, by their intervals" in page.text and "count by their low end" in page.text
+    assert (
+        "those that are published as intervals, by their intervals" in page.text
+        and "count by their low end" in page.text
+    )
     assert f"The mean of the quasi-identifiers is {(age + 1) / 3:.1%}." in page.text
     assert f"mean interval width {(age + 1) / 3:.1%}" in page.text
-    assert page.text.count("rows by interval width") >= 2 and "town rows by interval width" not in page.text
+    assert (
+        page.text.count("rows by interval width") >= 2
+        and "town rows by interval width" not in page.text
+    )
     assert "information loss" not in page.text
 
 
 @pytest.mark.parametrize("make", [sliced, bucketized])
 def test_the_matrix_shows_every_figure(tmp_path, make):
-    """A row and a column per attribute; figures are those computed from the release, and those within a column say so in words."""
+    """A row and a column per attribute; figures are those computed from the release, and those
+    within a column say so in words.
+    """
     release = make(tmp_path / "clinic-1")
     page, _ = page_of([release])
     found = Correlations.of(release.form)
     words = "in one row" if make is bucketized else "in one column"
 
     for x, name in enumerate(found.names):
-        shown = [f"{found.phi2[x, y]:.2f}" + (f" {words}" if found.together[x, y] else "") for y in range(4) if y != x]
+        shown = [
+            f"{found.phi2[x, y]:.2f}" + (f" {words}" if found.together[x, y] else "")
+            for y in range(4)
+            if y != x
+        ]
         assert f"{name} {' '.join(shown)} " in page.text
     a, b, share = found.strongest(together=False)
     assert f"Highest: {a} and {b}, {share:.2f}. Whoever learns" in page.text
-    shades = [int(value.removeprefix("--shade: ")) for name, value in page.attributes if name == "style"]
+    shades = [
+        int(value.removeprefix("--shade: ")) for name, value in page.attributes if name == "style"
+    ]
     off = found.phi2[~np.eye(4, dtype=bool)]
     assert sorted(shades) == sorted(s for s in (round(100 * x**0.5) for x in off) if s)
 
 
 def test_what_cannot_be_computed_is_a_dash(tmp_path):
-    """An attribute of one value tells nothing, and the page says what the dash means; more than fifteen attributes are counted."""
-    page, _ = page_of([sliced(tmp_path / "a" / "clinic-1", table=people().with_columns(sex=pl.lit("F")))])
+    """An attribute of one value tells nothing, and the page says what the dash means; more than
+    fifteen attributes are counted.
+    """
+    page, _ = page_of(
+        [sliced(tmp_path / "a" / "clinic-1", table=people().with_columns(sex=pl.lit("F")))]
+    )
     assert "sex – in one column – – " in page.text and "A dash stands where" in page.text
     page, _ = page_of([sliced(tmp_path / "b" / "clinic-1")])
     assert "A dash stands where" not in page.text and "not shown" not in page.text
     names = [f"a{i}" for i in range(17)]
-    wide = people().with_columns(pl.col("sex").alias(name) for name in names).select("who", "notes", *names, "ill")
+    wide = (
+        people()
+        .with_columns(pl.col("sex").alias(name) for name in names)
+        .select("who", "notes", *names, "ill")
+    )
     page, _ = page_of([sliced(tmp_path / "c" / "clinic-1", [tuple(names), ("ill",)], table=wide)])
     assert "3 more attributes not shown." in page.text
 
@@ -185,7 +276,9 @@ def test_what_cannot_be_computed_is_a_dash(tmp_path):
 def test_everything_is_escaped(tmp_path):
     """An attribute whose name is markup is shown as text wherever it is named."""
     table = people().rename({"town": EVIL})
-    page, text = page_of([sliced(tmp_path / "clinic-1", [("age", "sex", EVIL), (EVIL, "ill")], table=table)])
+    page, text = page_of(
+        [sliced(tmp_path / "clinic-1", [("age", "sex", EVIL), (EVIL, "ill")], table=table)]
+    )
 
     assert "img" not in page.tags and "<img" not in text
     assert page.text.count("onerror") >= 6
@@ -203,7 +296,13 @@ def test_a_series_is_shown_in_buckets(tmp_path):
 def test_it_says_where_the_original_was_looked_at(tmp_path):
     """A check that used the original table is not told as one of the files alone."""
     release = sliced(tmp_path / "clinic-1")
-    verdict = Verdict(name="l-diverse slicing", bound=1, worst=1, holds=True, note="p(t, s) was computed for the 3 different tuples of the original table")
+    verdict = Verdict(
+        name="l-diverse slicing",
+        bound=1,
+        worst=1,
+        holds=True,
+        note="p(t, s) was computed for the 3 different tuples of the original table",
+    )
     page, _ = page_of([release], [verdict])
     plain, _ = page_of([release])
 
@@ -222,9 +321,13 @@ def test_it_says_where_the_original_was_looked_at(tmp_path):
     ids=["two columns", "compact", "generalized", "anatomy"],
 )
 def test_only_released_values_are_shown(tmp_path, method):
-    """Identifiers, dropped columns, the source's and the ledger's places appear nowhere, and of values only the ends of what intervals span."""
+    """Identifiers, dropped columns, the source's and the ledger's places appear nowhere, and of
+    values only the ends of what intervals span.
+    """
     schema = Schema(identifier="who", quasi=["age", "sex", "town"], sensitive="ill", drop=["notes"])
-    published = Series("clinic", schema=schema, method=method, to=tmp_path / "out").publish(people())
+    published = Series("clinic", schema=schema, method=method, to=tmp_path / "out").publish(
+        people()
+    )
     text = published.page.read_text(encoding="utf-8")
     page, form = Page(text), published.form
 
@@ -233,11 +336,17 @@ def test_only_released_values_are_shown(tmp_path, method):
     assert not re.search("Aachen|Bonn|Celle|flu|gout|acne|ulcer", text) and "town" in text
     assert ("20 to 60" in page.text) == form.has_intervals
     sizes = Counter(Counter(form.table["bucket"].to_list()).values())
-    assert "; ".join(f"{size}: {sizes[size]} buckets" for size in range(min(sizes), max(sizes) + 1)) in page.text
+    assert (
+        "; ".join(f"{size}: {sizes[size]} buckets" for size in range(min(sizes), max(sizes) + 1))
+        in page.text
+    )
     assert all(in_words(g.parameters()) in page.text for g in method.guarantees)
 
 
 def test_csv_alone_gives_the_same_page(tmp_path):
     """The figures do not depend on the format that the release was written in."""
-    both = [page_of([sliced(tmp_path / name / "clinic-1", formats=(name,))])[0].text for name in ("csv", "parquet")]
+    both = [
+        page_of([sliced(tmp_path / name / "clinic-1", formats=(name,))])[0].text
+        for name in ("csv", "parquet")
+    ]
     assert both[0] == both[1]

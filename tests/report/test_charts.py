@@ -19,19 +19,30 @@ def chart(labels, values, *, title="Groups by size", unit="groups", **settings):
 
 
 def bars_of(tree):
-    return [(float(b.get("x")), float(b.get("y")), float(b.get("width")), float(b.get("height"))) for b in tree.iter("rect")]
+    return [
+        (float(b.get("x")), float(b.get("y")), float(b.get("width")), float(b.get("height")))
+        for b in tree.iter("rect")
+    ]
 
 
 def test_bars_are_as_tall_as_their_counts():
-    """Heights go with the counts, bars stand on the base line side by side, and the description says all figures."""
+    """Heights go with the counts, bars stand on the base line side by side, and the description
+    says all figures.
+    """
     tree = drawn(chart(["2", "3", "4"], [10, 5, 20]))
     found = bars_of(tree)
 
     assert [h / found[2][3] for *_, h in found] == pytest.approx([0.5, 0.25, 1.0], abs=0.01)
-    assert [y + h for _, y, _, h in found] == pytest.approx([found[0][1] + found[0][3]] * 3, abs=0.11)
+    assert [y + h for _, y, _, h in found] == pytest.approx(
+        [found[0][1] + found[0][3]] * 3, abs=0.11
+    )
     assert all(a[0] + a[2] <= b[0] for a, b in pairwise(found))
     said = ["2: 10 groups", "3: 5 groups", "4: 20 groups"]
-    assert (tree.get("role"), tree.findtext("title"), tree.findtext("desc")) == ("img", "Groups by size", "; ".join(said))
+    assert (tree.get("role"), tree.findtext("title"), tree.findtext("desc")) == (
+        "img",
+        "Groups by size",
+        "; ".join(said),
+    )
     assert [b.findtext("title") for b in tree.iter("rect")] == said
 
 
@@ -39,7 +50,11 @@ def test_a_screen_reader_finds_title_and_description():
     """The chart is labelled by its own title and description, whose ids are its key's."""
     tree = drawn(chart(["2"], [10]))
 
-    assert tree.get("aria-labelledby").split() == [tree.find("title").get("id"), tree.find("desc").get("id")] == ["sizes-title", "sizes-says"]
+    assert (
+        tree.get("aria-labelledby").split()
+        == [tree.find("title").get("id"), tree.find("desc").get("id")]
+        == ["sizes-title", "sizes-says"]
+    )
 
 
 def test_one_among_thousands_is_seen_and_none_is_not():
@@ -56,8 +71,13 @@ def test_shares_stand_between_their_edges():
     found = bars_of(tree)
     base = next(line for line in tree.iter("line") if line.get("class") == "axis")
 
-    assert tree.findtext("desc") == "0% to 25%: 3 rows; 25% to 50%: 0 rows; 50% to 75%: 0 rows; 75% to 100%: 1 rows"
-    assert float(base.get("x1")) <= found[0][0] < found[-1][0] + found[-1][2] <= float(base.get("x2"))
+    assert (
+        tree.findtext("desc")
+        == "0% to 25%: 3 rows; 25% to 50%: 0 rows; 50% to 75%: 0 rows; 75% to 100%: 1 rows"
+    )
+    assert (
+        float(base.get("x1")) <= found[0][0] < found[-1][0] + found[-1][2] <= float(base.get("x2"))
+    )
     assert [t.text for t in tree.iter("text")][-5:] == ["0%", "25%", "50%", "75%", "100%"]
 
 
@@ -66,7 +86,15 @@ def test_shares_are_percentages():
     tree = drawn(chart(["1", "2", "3"], [0.1, 0.2, 0.00001], title="Loss", unit="", percent=True))
 
     assert tree.findtext("desc") == "1: 10.0%; 2: 20.0%; 3: <0.1%"
-    assert [percent(x) for x in (0, 0.0004, 0.0006, 0.5, 0.9996, 1, 1.0)] == ["0%", "<0.1%", "0.1%", "50.0%", ">99.9%", "100%", "100%"]
+    assert [percent(x) for x in (0, 0.0004, 0.0006, 0.5, 0.9996, 1, 1.0)] == [
+        "0%",
+        "<0.1%",
+        "0.1%",
+        "50.0%",
+        ">99.9%",
+        "100%",
+        "100%",
+    ]
 
 
 @pytest.mark.parametrize("values", [[0, 0], [0.0, 0.0]])
@@ -80,9 +108,19 @@ def test_all_zero_is_drawn(values):
 @pytest.mark.parametrize("label", ["n{}", "n{0}000–{0}999"])
 @pytest.mark.parametrize("many", [5, 24, 100, 400])
 def test_labels_do_not_touch(label, many):
-    """However many and long they are, written labels keep a distance and stay in the picture; all are told."""
-    tree = drawn(chart([label.format(i) for i in range(many)], [i * 1000 for i in range(1, many + 1)], unit="rows"))
-    written = [(float(t.get("x")), len(t.text) * 7) for t in tree.iter("text") if t.text.startswith("n")]
+    """However many and long they are, written labels keep a distance and stay in the picture; all
+    are told.
+    """
+    tree = drawn(
+        chart(
+            [label.format(i) for i in range(many)],
+            [i * 1000 for i in range(1, many + 1)],
+            unit="rows",
+        )
+    )
+    written = [
+        (float(t.get("x")), len(t.text) * 7) for t in tree.iter("text") if t.text.startswith("n")
+    ]
 
     assert written
     assert all(a + wide / 2 <= b - other / 2 for (a, wide), (b, other) in pairwise(written))

@@ -22,18 +22,33 @@ def texts(tree: ET.Element) -> list[str | None]:
 
 def lines(tree: ET.Element) -> list[list[tuple[float, float]]]:
     """The corners of every line of the chart."""
-    paths = [path.get("d", "")[1:].split("L") for path in tree.iter(f"{SVG}path") if path.find(f"{SVG}title") is not None]
-    return [[(float(x), float(y)) for x, y in (corner.split() for corner in path)] for path in paths]
+    paths = [
+        path.get("d", "")[1:].split("L")
+        for path in tree.iter(f"{SVG}path")
+        if path.find(f"{SVG}title") is not None
+    ]
+    return [
+        [(float(x), float(y)) for x, y in (corner.split() for corner in path)] for path in paths
+    ]
 
 
-TWO = (Curve("delta 1e-3", "tight", [(0.1, 2), (0.2, 20), (0.4, 200)]), Curve("delta 1e-3", "theorem", [(0.1, 5), (0.2, 50)]))
+TWO = (
+    Curve("delta 1e-3", "tight", [(0.1, 2), (0.2, 20), (0.4, 200)]),
+    Curve("delta 1e-3", "theorem", [(0.1, 5), (0.2, 50)]),
+)
 
 
 def test_points_stand_where_the_axes_say() -> None:
     """Equal factors are equal heights, x begins at 0, and stairs end in every point."""
     first, second = lines(chart(*TWO))
-    assert [y for _, y in first] == pytest.approx([first[0][1], first[2][1], first[2][1], first[4][1], first[4][1]])
-    assert first[0][1] - first[2][1] == pytest.approx(first[2][1] - first[4][1], abs=0.11) == pytest.approx(second[0][1] - second[2][1], abs=0.11)
+    assert [y for _, y in first] == pytest.approx(
+        [first[0][1], first[2][1], first[2][1], first[4][1], first[4][1]]
+    )
+    assert (
+        first[0][1] - first[2][1]
+        == pytest.approx(first[2][1] - first[4][1], abs=0.11)
+        == pytest.approx(second[0][1] - second[2][1], abs=0.11)
+    )
     xs = [first[0][0], first[2][0], first[4][0]]
     zero = float(next(text.get("x") for text in chart(*TWO).iter(f"{SVG}text") if text.text == "0"))  # type: ignore[arg-type]
     assert [x - zero for x in xs] == pytest.approx([(xs[0] - zero) * f for f in (1, 2, 4)], abs=0.3)
@@ -42,18 +57,31 @@ def test_points_stand_where_the_axes_say() -> None:
 def test_axes_and_legend_are_written() -> None:
     """Round places on both axes, what they measure, and each colour and stroke once."""
     written = texts(chart(*TWO))
-    assert [text for text in written if text in {"2", "5", "10", "20", "50", "100", "200"}] == ["2", "5", "10", "20", "50", "100", "200"]
+    assert [text for text in written if text in {"2", "5", "10", "20", "50", "100", "200"}] == [
+        "2",
+        "5",
+        "10",
+        "20",
+        "50",
+        "100",
+        "200",
+    ]
     assert {"0", "0.1", "0.2", "0.3", "0.4", "beta", "k", "k by beta"} <= set(written)
     assert written[-3:] == ["delta 1e-3", "tight", "theorem"]
     assert "1,000,000" in texts(chart(Curve("a", "b", [(1, 1), (2, 900_000)])))
 
 
 def test_a_screen_reader_finds_title_and_description() -> None:
-    """The chart is an image with a title, and its description says where each line begins and ends."""
+    """The chart is an image with a title, and its description says where each line begins and
+    ends.
+    """
     tree = chart(*TWO)
     assert tree.get("role") == "img" and tree.get("aria-labelledby") == "title says"
     assert tree.findtext(f"{SVG}title") == "k by beta"
-    assert tree.findtext(f"{SVG}desc") == "delta 1e-3, tight: 2 at 0.1 to 200 at 0.4; delta 1e-3, theorem: 5 at 0.1 to 50 at 0.2"
+    assert (
+        tree.findtext(f"{SVG}desc")
+        == "delta 1e-3, tight: 2 at 0.1 to 200 at 0.4; delta 1e-3, theorem: 5 at 0.1 to 50 at 0.2"
+    )
 
 
 def test_a_single_point_is_drawn_and_none_is_refused() -> None:
@@ -69,7 +97,11 @@ def test_markup_is_text_and_nothing_is_loaded() -> None:
     tree = chart(Curve(EVIL, EVIL, [(1, 1)]), title=EVIL)
     assert EVIL in texts(tree) and not list(tree.iter("img"))
     text = Curves(title="t", x="x", y="y").drawn(TWO)
-    assert "http" not in text.replace('xmlns="http://www.w3.org/2000/svg"', "") and "script" not in text and "url(" not in text
+    assert (
+        "http" not in text.replace('xmlns="http://www.w3.org/2000/svg"', "")
+        and "script" not in text
+        and "url(" not in text
+    )
 
 
 def test_it_is_a_file_of_its_own(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Warnings are told where they hold and nowhere else; every sentence that a promise needs is there."""
+"""Warnings are told where they hold and nowhere else; every sentence that a promise needs is
+there.
+"""
 
 import pytest
 
@@ -36,19 +38,32 @@ def manifest(*guarantees, registered=0, values="categorical", form="generalized"
     ],
 )
 def test_a_warning_is_told_where_it_holds(promise, told, headlines):
-    """Unprotected values, values that stay and missing ones are spoken of in releases that they are about, and in no others."""
+    """Unprotected values, values that stay and missing ones are spoken of in releases that they are
+    about, and in no others.
+    """
     assert [headline for headline, _ in warnings(manifest(promise), **told)] == headlines
 
 
 def test_filling_as_in_the_paper_is_told_with_the_promise():
-    """The sentence says against whom it holds, of a series that remembers as of one that forgets; without filling it does not."""
+    """The sentence says against whom it holds, of a series that remembers as of one that forgets;
+    without filling it does not.
+    """
     for consecutive in (False, True):
-        said = [in_words(MInvariance(m=2, consecutive=consecutive, balancing=way).parameters()) for way in ("exact", "paper")]
-        assert said[1].startswith(said[0]) and "ignores the method" in said[1] and "ignores" not in said[0]
+        said = [
+            in_words(MInvariance(m=2, consecutive=consecutive, balancing=way).parameters())
+            for way in ("exact", "paper")
+        ]
+        assert (
+            said[1].startswith(said[0])
+            and "ignores the method" in said[1]
+            and "ignores" not in said[0]
+        )
 
 
 def test_a_registry_is_told_in_this_release_and_all_later_ones():
-    """Registered persons dilute what the series adds up to, also in a release that has none itself."""
+    """Registered persons dilute what the series adds up to, also in a release that has none
+    itself.
+    """
     without, listed = manifest(GlobalGuarantee(l=2)), manifest(GlobalGuarantee(l=2), registered=3)
 
     assert STRANGERS not in dict(warnings(without, [without]))
@@ -58,26 +73,51 @@ def test_a_registry_is_told_in_this_release_and_all_later_ones():
 
 
 def test_a_value_taken_out_of_a_set_leaves_no_trace():
-    """Where rows hold sets, an empty one is a set like any other, and nothing is told of missing values."""
-    assert MISSING not in dict(warnings(manifest(GlobalGuarantee(l=2), values="set"), suppressed_values=5))
+    """Where rows hold sets, an empty one is a set like any other, and nothing is told of missing
+    values.
+    """
+    assert MISSING not in dict(
+        warnings(manifest(GlobalGuarantee(l=2), values="set"), suppressed_values=5)
+    )
 
 
 def test_values_that_stay_are_named_or_not_covered():
-    """Without permanent values, one that stays is not covered; with them, the promise rests on counterfeits that look real."""
-    assert "chronic disease, is not covered" in dict(warnings(manifest(GlobalGuarantee(l=2))))[PASSING]
-    assert "tell one from a real row" in dict(warnings(manifest(GlobalGuarantee(l=2, permanent=["hiv"]))))[PASSING]
+    """Without permanent values, one that stays is not covered; with them, the promise rests on
+    counterfeits that look real.
+    """
+    assert (
+        "chronic disease, is not covered" in dict(warnings(manifest(GlobalGuarantee(l=2))))[PASSING]
+    )
+    assert (
+        "tell one from a real row"
+        in dict(warnings(manifest(GlobalGuarantee(l=2, permanent=["hiv"]))))[PASSING]
+    )
 
 
 @pytest.mark.parametrize(
     ("form", "headline", "sentence"),
     [
-        ("sliced", "Values can be seen, and combinations within a column", "a rare combination of values of one column, tells whoever knows whose it is"),
-        ("bucketized", "Who is in the table can be seen", "Only the link with the sensitive value is hidden."),
-        ("perturbed", "Values are real ones of other persons, and sensitive values are exact", "Whoever knows how the rows were made"),
+        (
+            "sliced",
+            "Values can be seen, and combinations within a column",
+            "a rare combination of values of one column, tells whoever knows whose it is",
+        ),
+        (
+            "bucketized",
+            "Who is in the table can be seen",
+            "Only the link with the sensitive value is hidden.",
+        ),
+        (
+            "perturbed",
+            "Values are real ones of other persons, and sensitive values are exact",
+            "Whoever knows how the rows were made",
+        ),
     ],
 )
 def test_what_buckets_do_not_hide_is_told(form, headline, sentence):
-    """Whatever the method is called, its promise is about one release, and what can be seen in it is said; groups with intervals have no such warning."""
+    """Whatever the method is called, its promise is about one release, and what can be seen in it
+    is said; groups with intervals have no such warning.
+    """
     told = dict(warnings(manifest(form=form)))
 
     assert list(told) == ["One release at a time", headline]
@@ -86,14 +126,25 @@ def test_what_buckets_do_not_hide_is_told(form, headline, sentence):
 
 
 def test_rows_that_were_changed_afterwards_are_warned_of():
-    """The paper's way to treat rows that came out unchanged is told to be outside of the promise; the coupling is not."""
-    told = [dict(warnings(manifest(MutualCover(delta="1/6", unchanged=way), form="perturbed"))) for way in ("paper", "coupled")]
-    assert ["What is published is not what the tables say" in headlines for headlines in told] == [True, False]
+    """The paper's way to treat rows that came out unchanged is told to be outside of the promise;
+    the coupling is not.
+    """
+    told = [
+        dict(warnings(manifest(MutualCover(delta="1/6", unchanged=way), form="perturbed")))
+        for way in ("paper", "coupled")
+    ]
+    assert ["What is published is not what the tables say" in headlines for headlines in told] == [
+        True,
+        False,
+    ]
 
 
 def test_lists_of_lists_can_be_told_apart():
     """Which attributes a plan puts into one column is seen in its settings."""
-    assert settings({"columns": [["age", "sex"], ["zip"]], "bins": 10}) == "columns = (age / sex) / (zip), bins = 10"
+    assert (
+        settings({"columns": [["age", "sex"], ["zip"]], "bins": 10})
+        == "columns = (age / sex) / (zip), bins = 10"
+    )
 
 
 def test_a_long_list_is_cut_short():
@@ -103,11 +154,27 @@ def test_a_long_list_is_cut_short():
 
 
 def test_what_the_method_states_is_told():
-    """Who knows the method, and suppressed rows, where no guarantee covers them: one sentence each, and none where nothing is stated or nothing is left out."""
-    known, suppressed = "Only against those who do not know the method", "Suppressed rows are not covered"
+    """Who knows the method, and suppressed rows, where no guarantee covers them: one sentence each,
+    and none where nothing is stated or nothing is left out.
+    """
+    known, suppressed = (
+        "Only against those who do not know the method",
+        "Suppressed rows are not covered",
+    )
     assert warnings(manifest(MInvariance(m=2), holds_if_method_known=True, may_suppress=[])) == []
-    found = dict(warnings(manifest(MInvariance(m=2), holds_if_method_known=False, may_suppress=["not eligible", "changed value"])))
+    found = dict(
+        warnings(
+            manifest(
+                MInvariance(m=2),
+                holds_if_method_known=False,
+                may_suppress=["not eligible", "changed value"],
+            )
+        )
+    )
     assert list(found) == [known, suppressed]
     assert "runs the method on every table" in found[known]
-    assert "likely to hold one of the most frequent; and those of persons whose value changed" in found[suppressed]
+    assert (
+        "likely to hold one of the most frequent; and those of persons whose value changed"
+        in found[suppressed]
+    )
     assert all(sentence.count(". ") == 0 for sentence in found.values())

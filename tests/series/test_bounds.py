@@ -1,4 +1,6 @@
-"""Adversaries before a release leaves: they are told side by side, and a plan's bounds on them are kept, or nothing is published."""
+"""Adversaries before a release leaves: they are told side by side, and a plan's bounds on them are
+kept, or nothing is published.
+"""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,36 +39,59 @@ def series(to: Path, method: Any, *, report: bool = False) -> Series:
 
 
 def test_three_adversaries_stand_side_by_side(tmp_path):
-    """Whoever publishes by mutual cover gets three figures, the one of least knowledge first, in Python, in JSON and in the report."""
+    """Whoever publishes by mutual cover gets three figures, the one of least knowledge first, in
+    Python, in JSON and in the report.
+    """
     published = series(tmp_path, MutualCover(delta="1/5"), report=True).publish(people())
     assert [found.adversary for found in published.attacks] == ["linkage", "informed", "omniscient"]
-    assert all(5 * published.attacks[0].identity < knows_more.identity for knows_more in published.attacks[1:])  # which of those two does better is chance here
-    assert [found["adversary"] for found in published.to_json()["disclosed"]] == ["linkage", "informed", "omniscient"]
+    assert all(
+        5 * published.attacks[0].identity < knows_more.identity
+        for knows_more in published.attacks[1:]
+    )  # which of those two does better is chance here
+    assert [found["adversary"] for found in published.to_json()["disclosed"]] == [
+        "linkage",
+        "informed",
+        "omniscient",
+    ]
     assert published.page is not None
     page = published.page.read_text()
     assert all(name in page for name in ("linkage", "informed", "omniscient"))
 
 
 def test_nobody_attacks_where_nobody_asks(tmp_path):
-    """Without a report and without bounds publishing takes no time for adversaries; other forms are not attacked, either."""
+    """Without a report and without bounds publishing takes no time for adversaries; other forms are
+    not attacked, either.
+    """
     assert series(tmp_path, MutualCover(delta="1/5")).publish(people()).attacks == []
 
 
 @pytest.mark.parametrize("adversary", ["informed", "omniscient"])
 def test_a_bound_is_kept_by_wider_groups(tmp_path, adversary):
-    """The figure of the release that leaves is within the bound, which that of the plan as it stands is not; the promise is the plan's."""
+    """The figure of the release that leaves is within the bound, which that of the plan as it
+    stands is not; the promise is the plan's.
+    """
     free = series(tmp_path / "free", MutualCover(delta="1/3"), report=True).publish(people())
-    bounded = series(tmp_path / "bounded", MutualCover(delta="1/3", bounds={adversary: 0.15}), report=True).publish(people())
-    figure = {found.adversary: found.identity for found in free.attacks}, {found.adversary: found.identity for found in bounded.attacks}
+    bounded = series(
+        tmp_path / "bounded", MutualCover(delta="1/3", bounds={adversary: 0.15}), report=True
+    ).publish(people())
+    figure = (
+        {found.adversary: found.identity for found in free.attacks},
+        {found.adversary: found.identity for found in bounded.attacks},
+    )
     assert figure[0][adversary] > 0.15 >= figure[1][adversary]
     assert bounded.manifest.guarantees[0]["delta"] == "1/3"
     assert bounded.number == 1
 
 
 def test_a_bound_that_no_groups_keep_publishes_nothing(tmp_path):
-    """Where not even the widest groups keep it, one sentence says who still finds out how much, and neither folder nor ledger remember anything."""
+    """Where not even the widest groups keep it, one sentence says who still finds out how much, and
+    neither folder nor ledger remember anything.
+    """
     asked = series(tmp_path, MutualCover(delta="1/3", bounds={"omniscient": "1/1000"}))
-    with pytest.raises(MethodError, match=r"the omniscient adversary names .*% of the rows rightly, and the plan allows 1/1000"):
+    with pytest.raises(
+        MethodError,
+        match=r"the omniscient adversary names .*% of the rows rightly, and the plan allows 1/1000",
+    ):
         asked.publish(people(120))
     assert list((tmp_path / "out").iterdir()) == []
     with Ledger.open(f"sqlite:///{tmp_path}/people.db") as ledger:
@@ -75,21 +100,33 @@ def test_a_bound_that_no_groups_keep_publishes_nothing(tmp_path):
 
 def test_bounds_name_known_adversaries_and_shares():
     """A bound on nobody, or of more than everything, is refused with what can be bounded."""
-    with pytest.raises(PlanError, match="bounds names the adversary 'infromed'; did you mean 'informed'"):
+    with pytest.raises(
+        PlanError, match="bounds names the adversary 'infromed'; did you mean 'informed'"
+    ):
         MutualCover(delta="1/6", bounds={"infromed": 0.1})
     with pytest.raises(PlanError, match="bounds of 'informed'"):
         MutualCover(delta="1/6", bounds={"informed": 1.5})
 
 
 def test_wider_is_twice_the_group_and_half_of_delta():
-    """Each step doubles the least group and halves delta, until the table has no such groups; without bounds there is one step."""
+    """Each step doubles the least group and halves delta, until the table has no such groups;
+    without bounds there is one step.
+    """
     steps = list(strengthened(MutualCover(delta="1/6", bounds={"informed": 0.1}), 100))
-    assert [(m.k, str(m.delta)) for m in steps] == [(1, "1/6"), (12, "1/12"), (24, "1/24"), (48, "1/48"), (96, "1/96")]
+    assert [(m.k, str(m.delta)) for m in steps] == [
+        (1, "1/6"),
+        (12, "1/12"),
+        (24, "1/24"),
+        (48, "1/48"),
+        (96, "1/96"),
+    ]
     assert len(list(strengthened(MutualCover(delta="1/6"), 100))) == 1
 
 
 def test_a_drawn_figure_counts_with_its_interval(tmp_path):
-    """Where only some persons were attacked, the end of the interval decides, never the mean; where all were, the figure itself."""
+    """Where only some persons were attacked, the end of the interval decides, never the mean; where
+    all were, the figure itself.
+    """
     published = series(tmp_path, MutualCover(delta="1/5"), report=True).publish(people())
     informed = published.attacks[1]
     above = {"informed": informed.identity + 1e-6}

@@ -1,4 +1,6 @@
-"""The public door, as a data scientist opens it: a table in, a checked release out, and one sentence for what can be mistaken."""
+"""The public door, as a data scientist opens it: a table in, a checked release out, and one
+sentence for what can be mistaken.
+"""
 
 import copy
 import pickle
@@ -15,14 +17,28 @@ import pytest
 import phalanx as px
 from phalanx.series import series as publishing
 
-PEOPLE = pl.DataFrame({"age": [30 + i % 4 for i in range(40)], "zip": [i // 4 for i in range(40)], "ill": ["flu", "cold", "gout", "rash"] * 10})
+PEOPLE = pl.DataFrame(
+    {
+        "age": [30 + i % 4 for i in range(40)],
+        "zip": [i // 4 for i in range(40)],
+        "ill": ["flu", "cold", "gout", "rash"] * 10,
+    }
+)
 SCHEMA = px.Schema(quasi=["age", "zip"], sensitive="ill")
 METHODS = [
     px.Mondrian(k=4, l=2),
     px.Anatomy(l=3),
     px.Slicing(l=2, columns=[["age"], ["zip", "ill"]], cuts="strict"),
     px.MutualCover(delta="1/4"),
-    px.SafeSampling(epsilon=1, delta="1e-2", allow_empty=True, scheme={"age": {"low": 30, "high": 34, "width": 4}, "zip": {"low": 0, "high": 10, "width": 10}}),
+    px.SafeSampling(
+        epsilon=1,
+        delta="1e-2",
+        allow_empty=True,
+        scheme={
+            "age": {"low": 30, "high": 34, "width": 4},
+            "zip": {"low": 0, "high": 10, "width": 10},
+        },
+    ),
 ]
 
 
@@ -33,7 +49,9 @@ def release() -> px.Release:
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 def test_once_in_memory(method: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A method that remembers nothing publishes without a folder and a ledger; the release is checked again, and leaves nothing behind."""
+    """A method that remembers nothing publishes without a folder and a ledger; the release is
+    checked again, and leaves nothing behind.
+    """
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     made = px.publish(PEOPLE, SCHEMA, method)
@@ -43,8 +61,14 @@ def test_once_in_memory(method: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_adversaries_need_nothing_else(release: px.Release) -> None:
-    """What lies beside a release that was published here is evidence enough: by itself, in a list, or through the release."""
-    attacks = release.attack(px.Linkage()), px.Linkage().attack(release), px.Linkage().attack([release])
+    """What lies beside a release that was published here is evidence enough: by itself, in a list,
+    or through the release.
+    """
+    attacks = (
+        release.attack(px.Linkage()),
+        px.Linkage().attack(release),
+        px.Linkage().attack([release]),
+    )
     assert [attack.persons for attack in attacks] == [40, 40, 40]
     assert release.attack(px.Posterior()).exposed == 0
 
@@ -52,13 +76,22 @@ def test_adversaries_need_nothing_else(release: px.Release) -> None:
 @pytest.mark.parametrize("kind", [pd.DataFrame, pa.Table, pl.DataFrame, pl.LazyFrame])
 def test_the_kind_of_frame_that_came_in(kind: type) -> None:
     """Pandas gives pandas, Arrow Arrow, Polars Polars."""
-    given = {pd.DataFrame: PEOPLE.to_pandas(), pa.Table: PEOPLE.to_arrow(), pl.DataFrame: PEOPLE, pl.LazyFrame: PEOPLE.lazy()}[kind]
+    given = {
+        pd.DataFrame: PEOPLE.to_pandas(),
+        pa.Table: PEOPLE.to_arrow(),
+        pl.DataFrame: PEOPLE,
+        pl.LazyFrame: PEOPLE.lazy(),
+    }[kind]
     made = px.publish(given, SCHEMA, METHODS[0])
-    assert isinstance(made.table, kind) and all(isinstance(table, kind) for table in made.tables.values())
+    assert isinstance(made.table, kind) and all(
+        isinstance(table, kind) for table in made.tables.values()
+    )
 
 
 def test_a_file_is_a_table(tmp_path: Path) -> None:
-    """The path of a file stands for its table, here and in a series, which attacks and verifies with its own ledger."""
+    """The path of a file stands for its table, here and in a series, which attacks and verifies
+    with its own ledger.
+    """
     PEOPLE.with_row_index("who").write_csv(tmp_path / "p.csv")
     schema = px.Schema(identifier="who", quasi=["age", "zip"], sensitive="ill")
     assert px.publish(tmp_path / "p.csv", schema, METHODS[0]).rows == 40
@@ -71,9 +104,16 @@ def test_a_file_is_a_table(tmp_path: Path) -> None:
 
 
 def test_save_writes_what_was_checked(release: px.Release, tmp_path: Path) -> None:
-    """The saved folder is the checked one, byte for byte; it can be read, verified and attacked, and is never written over."""
+    """The saved folder is the checked one, byte for byte; it can be read, verified and attacked,
+    and is never written over.
+    """
     saved = release.save(tmp_path / "deep" / "r")
-    assert saved.digest == release.digest and px.verify(saved.path).holds and saved.verify().holds and px.verify([str(saved.path)]).holds
+    assert (
+        saved.digest == release.digest
+        and px.verify(saved.path).holds
+        and saved.verify().holds
+        and px.verify([str(saved.path)]).holds
+    )
     assert {file.name: file.read_bytes() for file in saved.path.iterdir()} == release.files
     assert px.Release.read(saved.path).rows == 40
     with pytest.raises(px.PhalanxError, match="never written over"):
@@ -95,7 +135,9 @@ def test_the_private_folder_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
     read = publishing.Drafting._checked
 
     def look(self: Any, draft: Any, checked: Any, bounds: Any) -> Any:
-        modes.extend(stat.S_IMODE(path.stat().st_mode) for path in (checked.path, checked.path.parent))
+        modes.extend(
+            stat.S_IMODE(path.stat().st_mode) for path in (checked.path, checked.path.parent)
+        )
         return read(self, draft, checked, bounds)
 
     monkeypatch.setattr(publishing.Drafting, "_checked", look)
@@ -104,7 +146,9 @@ def test_the_private_folder_is_private(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_private_is_carried_away(release: px.Release) -> None:
-    """A release has private evidence beside it, so it is neither pickled nor shown; its report and card hold released values only."""
+    """A release has private evidence beside it, so it is neither pickled nor shown; its report and
+    card hold released values only.
+    """
     for away in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError, match="private evidence"):
             away(release)
@@ -129,13 +173,17 @@ def test_one_text_is_one_column() -> None:
 
 
 def test_a_failed_check_is_no_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the check of the files does not hold, nothing is returned: the broken twin of the method keeps one row by itself."""
+    """Where the check of the files does not hold, nothing is returned: the broken twin of the
+    method keeps one row by itself.
+    """
     import numpy as np
 
     from phalanx.methods.mondrian import method as mondrian
 
     monkeypatch.setattr(mondrian, "partition", lambda *_, **__: np.arange(40, dtype=np.int64))
-    monkeypatch.setattr(mondrian, "balanced_partition", lambda *_, **__: np.arange(40, dtype=np.int64))
+    monkeypatch.setattr(
+        mondrian, "balanced_partition", lambda *_, **__: np.arange(40, dtype=np.int64)
+    )
     with pytest.raises(px.PhalanxError, match="check of the written files failed"):
         px.publish(PEOPLE, SCHEMA, METHODS[0])
 
@@ -150,8 +198,12 @@ BUDGETED = px.SafeSampling(
 
 
 def test_a_budget_needs_a_memory(tmp_path: Path) -> None:
-    """In memory every release would be the first, and the budget never spent; a series spends it, and without a budget nothing is said to be kept."""
-    with pytest.raises(px.PhalanxError, match="the budget of safe-sampling is kept by remembering what was spent"):
+    """In memory every release would be the first, and the budget never spent; a series spends it,
+    and without a budget nothing is said to be kept.
+    """
+    with pytest.raises(
+        px.PhalanxError, match="the budget of safe-sampling is kept by remembering what was spent"
+    ):
         px.publish(PEOPLE, SCHEMA, BUDGETED)
     series = px.Series("s", SCHEMA, BUDGETED, to=tmp_path / "out", report=False)
     assert [series.publish(PEOPLE).spent["releases"] for _ in range(2)] == [1, 2]  # type: ignore[index]
@@ -180,11 +232,17 @@ def test_mistakes_are_one_sentence(mistake: str) -> None:
     """Whatever is mistaken is refused by what it is and what to do, without a traceback's words."""
     with pytest.raises(px.PhalanxError) as told:
         MISTAKES[mistake]()
-    assert str(told.value).endswith(".") and str(told.value).count(". ") == 0 and len(str(told.value)) < 200
+    assert (
+        str(told.value).endswith(".")
+        and str(told.value).count(". ") == 0
+        and len(str(told.value)) < 200
+    )
 
 
 def test_public_names_for_everything() -> None:
-    """The calculator, the check of anybody's table, and the reading of a source have public names."""
+    """The calculator, the check of anybody's table, and the reading of a source have public
+    names.
+    """
     assert px.budget(epsilon=1, delta="1e-6").k == 74
     assert px.verify_table(PEOPLE, quasi=["age"], k=10).holds
     assert callable(px.read_source) and callable(px.together)

@@ -1,4 +1,6 @@
-"""An honest restore is possible: the releases that a ledger does not know are entered from their folders; what cannot be remembered stops the series."""
+"""An honest restore is possible: the releases that a ledger does not know are entered from their
+folders; what cannot be remembered stops the series.
+"""
 
 import os
 import shutil
@@ -45,9 +47,26 @@ class Scene:
 
     def publish(self) -> Release:
         n = 200
-        table = pl.DataFrame({"p": range(n), "age": [i * 7 % 64 for i in range(n)], "d": ["abcd"[i % 4] for i in range(n)]})
-        schema = Schema(identifier="p", quasi=["age"], sensitive="d") if self.name != "safe-sampling" else Schema(identifier="p", quasi=["age"], drop=["d"])
-        return Series("s", schema=schema, method=METHODS[self.name](), to=self.out, ledger=self.ledger, report=False).publish(table)
+        table = pl.DataFrame(
+            {
+                "p": range(n),
+                "age": [i * 7 % 64 for i in range(n)],
+                "d": ["abcd"[i % 4] for i in range(n)],
+            }
+        )
+        schema = (
+            Schema(identifier="p", quasi=["age"], sensitive="d")
+            if self.name != "safe-sampling"
+            else Schema(identifier="p", quasi=["age"], drop=["d"])
+        )
+        return Series(
+            "s",
+            schema=schema,
+            method=METHODS[self.name](),
+            to=self.out,
+            ledger=self.ledger,
+            report=False,
+        ).publish(table)
 
     def copies(self, releases: int) -> dict[int, bytes]:
         """The file of the ledger after so many releases."""
@@ -71,7 +90,9 @@ def scene(tmp_path: Path) -> Scene:
 
 
 def test_a_series_that_went_back_publishes_no_second_release(scene: Scene) -> None:
-    """The attack: a copy of the ledger put back, the later releases gone from the folder, or another folder; nothing leaves."""
+    """The attack: a copy of the ledger put back, the later releases gone from the folder, or
+    another folder; nothing leaves.
+    """
     kept = scene.copies(3)
     scene.file.write_bytes(kept[1])
     shutil.move(scene.out, scene.folder / "handed out")
@@ -84,7 +105,9 @@ def test_a_series_that_went_back_publishes_no_second_release(scene: Scene) -> No
 
 
 def test_a_budget_is_not_given_back(tmp_path: Path) -> None:
-    """Safe sampling: whatever copy is put back, what left counts; and what is entered again from its folder counts in the budget as it did."""
+    """Safe sampling: whatever copy is put back, what left counts; and what is entered again from
+    its folder counts in the budget as it did.
+    """
     scene = Scene(tmp_path, "safe-sampling")
     kept = scene.copies(4)
     with pytest.raises(MethodError, match="release 5 would cost"):
@@ -101,14 +124,18 @@ def test_a_budget_is_not_given_back(tmp_path: Path) -> None:
 
 
 def test_a_method_that_remembers_nothing_goes_on(scene: Scene) -> None:
-    """The folders are all that is missing: the entries are what they were, but for what only the publisher knew, and the next release follows."""
+    """The folders are all that is missing: the entries are what they were, but for what only the
+    publisher knew, and the next release follows.
+    """
     kept = scene.copies(3)
     with Ledger.open(scene.ledger) as ledger:
         before = ledger.releases("s")
     scene.file.write_bytes(kept[1])
     scene.reconcile(1, 2, 3)
     with Ledger.open(scene.ledger) as ledger:
-        assert [(e.number, e.digest, e.day, e.folder) for e in ledger.releases("s")] == [(e.number, e.digest, e.day, e.folder) for e in before]
+        assert [(e.number, e.digest, e.day, e.folder) for e in ledger.releases("s")] == [
+            (e.number, e.digest, e.day, e.folder) for e in before
+        ]
         assert [r.entered for r in ledger.reconciled("s")] == [[2, 3]]
     assert scene.publish().number == 4
     with pytest.raises(LedgerError, match="nothing to reconcile"):
@@ -116,14 +143,19 @@ def test_a_method_that_remembers_nothing_goes_on(scene: Scene) -> None:
 
 
 def test_a_method_that_remembers_persons_stops(tmp_path: Path) -> None:
-    """m-invariance: what is in no folder is not made up; the series stops, by every way, until the ledger that remembers is put back."""
+    """m-invariance: what is in no folder is not made up; the series stops, by every way, until the
+    ledger that remembers is put back.
+    """
     scene = Scene(tmp_path, "m-invariance")
     kept = scene.copies(3)
     scene.file.write_bytes(kept[1])
     assert scene.reconcile(2, 3).forgotten
     assert scene.numbers() == [1, 2, 3]
     for _ in range(2):
-        with pytest.raises(LedgerError, match=r"cannot go on: what release\(s\) 2, 3 remembered about persons is lost"):
+        with pytest.raises(
+            LedgerError,
+            match=r"cannot go on: what release\(s\) 2, 3 remembered about persons is lost",
+        ):
             scene.publish()
     with Ledger.open(scene.ledger) as ledger:
         ledger.export_series("s", tmp_path / "s.series", copy=True)
@@ -137,7 +169,9 @@ def test_a_method_that_remembers_persons_stops(tmp_path: Path) -> None:
 
 
 def test_a_copy_that_remembers_is_imported(tmp_path: Path) -> None:
-    """A ledger that went back takes the series from a copy that was exported later, and goes on with its memory."""
+    """A ledger that went back takes the series from a copy that was exported later, and goes on
+    with its memory.
+    """
     scene = Scene(tmp_path, "m-invariance")
     kept = scene.copies(2)
     with Ledger.open(scene.ledger) as ledger:
@@ -153,7 +187,9 @@ def spoil(path: Path) -> None:
 
 
 def test_what_is_not_what_was_published(scene: Scene, tmp_path: Path) -> None:
-    """A release that is missing, changed, of another series, given twice, or from another history is refused by name, and nothing is entered."""
+    """A release that is missing, changed, of another series, given twice, or from another history
+    is refused by name, and nothing is entered.
+    """
     kept = scene.copies(3)
     scene.file.write_bytes(kept[1])
     other = Scene(tmp_path / "other")
@@ -164,8 +200,14 @@ def test_what_is_not_what_was_published(scene: Scene, tmp_path: Path) -> None:
         ([], r"release 2 of series 's' was published on 2\d{3}-.* and is not given"),
         ([three], "release 2 of series 's' was published on"),
         ([two], "release 3 of series 's' was published on"),
-        ([other.out / "s-2", three], "s-2 is not the release 2 of series 's' that was published on"),
-        ([other.out / "s-1", two, three], "s-1 is not the release 1 of series 's' that the ledger recorded"),
+        (
+            [other.out / "s-2", three],
+            "s-2 is not the release 2 of series 's' that was published on",
+        ),
+        (
+            [other.out / "s-1", two, three],
+            "s-1 is not the release 1 of series 's' that the ledger recorded",
+        ),
         ([two, two, three], "does not follow release 2"),
         ([tmp_path], "is not a release folder"),
     ]
@@ -179,7 +221,9 @@ def test_what_is_not_what_was_published(scene: Scene, tmp_path: Path) -> None:
 
 
 def test_without_a_mark_a_steward_says(scene: Scene) -> None:
-    """A ledger on another machine, or restored with no mark: nothing is published until somebody says what was; a release that lies there is not passed over."""
+    """A ledger on another machine, or restored with no mark: nothing is published until somebody
+    says what was; a release that lies there is not passed over.
+    """
     kept = scene.copies(3)
     scene.mark.file.unlink()
     with pytest.raises(LedgerError, match="may be an old one"):
@@ -210,7 +254,9 @@ def test_a_damaged_mark_is_made_anew(scene: Scene) -> None:
 
 
 def test_ledger_and_mark_from_one_backup(scene: Scene) -> None:
-    """Where both are old, a release that lies in the folder is noticed; it is the last thing that can tell."""
+    """Where both are old, a release that lies in the folder is noticed; it is the last thing that
+    can tell.
+    """
     scene.publish()
     old = scene.file.read_bytes(), scene.mark.file.read_bytes()
     scene.publish()
@@ -218,7 +264,13 @@ def test_ledger_and_mark_from_one_backup(scene: Scene) -> None:
     scene.file.write_bytes(old[0])
     scene.mark.file.write_bytes(old[1])
     (scene.out / "s-2").rename(scene.folder / "s-2")
-    with pytest.raises(ReleaseError, match=r"s-3 exists and is not in the ledger, so the ledger may be older .* enter it by 'phalanx series reconcile'"):
+    with pytest.raises(
+        ReleaseError,
+        match=(
+            r"s-3 exists and is not in the ledger, so the ledger may be older .* enter it by"
+            r" 'phalanx series reconcile'"
+        ),
+    ):
         scene.publish()
     (scene.folder / "s-2").rename(scene.out / "s-2")
     scene.reconcile(2, 3)
@@ -229,14 +281,23 @@ STEPS = ["encode", "group", "write", "check", "record"]
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_an_old_copy_at_every_step_of_a_publish(scene: Scene, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put back while somebody publishes: whatever the moment, no second release of a number leaves, and the publishers after it are refused or go on."""
+def test_an_old_copy_at_every_step_of_a_publish(
+    scene: Scene, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Put back while somebody publishes: whatever the moment, no second release of a number leaves,
+    and the publishers after it are refused or go on.
+    """
     kept = scene.copies(2)
     digests = {n: (scene.out / f"s-{n}" / "release.json").read_bytes() for n in (1, 2)}
     real = Series.publish
 
     def publish(self: Series, table: Any, **how: Any) -> Release:
-        return real(self, table, **how, progress=lambda at: scene.file.write_bytes(kept[1]) if at == step else None)
+        return real(
+            self,
+            table,
+            **how,
+            progress=lambda at: scene.file.write_bytes(kept[1]) if at == step else None,
+        )
 
     with monkeypatch.context() as patched:
         patched.setattr(Series, "publish", publish)
@@ -248,14 +309,21 @@ def test_an_old_copy_at_every_step_of_a_publish(scene: Scene, step: str, monkeyp
         assert (scene.out / f"s-{n}" / "release.json").read_bytes() == content
     with pytest.raises(LedgerError, match="older than what was published"):
         scene.publish()
-    assert sorted(path.name for path in scene.out.iterdir() if not path.name.startswith(".")) == ["s-1", "s-2"]
+    assert sorted(path.name for path in scene.out.iterdir() if not path.name.startswith(".")) == [
+        "s-1",
+        "s-2",
+    ]
     scene.file.write_bytes(kept[2])
     assert scene.publish().number == 3
     assert sorted(path.name for path in scene.out.iterdir()) == ["s-1", "s-2", "s-3"]
 
 
-def test_an_interrupted_release_is_not_taken_away(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A release that is recorded and has no name yet outlives an old ledger: nobody removes its staging folder, and it is entered from there."""
+def test_an_interrupted_release_is_not_taken_away(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release that is recorded and has no name yet outlives an old ledger: nobody removes its
+    staging folder, and it is entered from there.
+    """
     kept = scene.copies(1)
 
     def dying(*_: Any) -> None:
@@ -277,7 +345,9 @@ def test_an_interrupted_release_is_not_taken_away(scene: Scene, monkeypatch: pyt
 
 @pytest.mark.skipif(os.name != "posix", reason="file modes are POSIX")
 def test_releases_are_not_writable_by_others(scene: Scene) -> None:
-    """With umask 0 a release, its tables, its report and the folder that gets it are writable by their owner, and ledger, key and mark private."""
+    """With umask 0 a release, its tables, its report and the folder that gets it are writable by
+    their owner, and ledger, key and mark private.
+    """
     before = os.umask(0)
     try:
         scene.publish()

@@ -1,4 +1,6 @@
-"""From a table to a release that was checked: what is handed out, what is said, what is refused, and a broken method that publishes nothing."""
+"""From a table to a release that was checked: what is handed out, what is said, what is refused,
+and a broken method that publishes nothing.
+"""
 
 import json
 from pathlib import Path
@@ -12,7 +14,16 @@ import pytest
 
 from phalanx import Ledger, MInvariance, Mondrian, Release, Schema, Series, verify
 from phalanx.data.microdata import Microdata
-from phalanx.errors import GuaranteeError, LedgerError, MethodError, NotEligible, PhalanxError, ReleaseError, SchemaError, SourceError
+from phalanx.errors import (
+    GuaranteeError,
+    LedgerError,
+    MethodError,
+    NotEligible,
+    PhalanxError,
+    ReleaseError,
+    SchemaError,
+    SourceError,
+)
 from phalanx.methods.base import Draft, Memory
 from phalanx.plan import Plan
 from phalanx.randomness import Randomness
@@ -25,15 +36,34 @@ SCHEMA = Schema(identifier="who", quasi=["age", "sex"], sensitive="ill")
 
 def table(n: int = 40, first: int = 0) -> pl.DataFrame:
     every = range(first, first + n)
-    return pl.DataFrame({"who": list(every), "age": [20 + i % 9 for i in every], "sex": ["fm"[i % 2] for i in every], "ill": ["abcde"[i % 5] for i in every]})
+    return pl.DataFrame(
+        {
+            "who": list(every),
+            "age": [20 + i % 9 for i in every],
+            "sex": ["fm"[i % 2] for i in every],
+            "ill": ["abcde"[i % 5] for i in every],
+        }
+    )
 
 
 def series_in(to: Path, method: Any = None, **said: Any) -> Series:
-    return Series("s", **{"schema": SCHEMA, "method": method or MInvariance(m=2), "to": to / "out", "ledger": f"sqlite:///{to}/l.db", "report": False} | said)
+    return Series(
+        "s",
+        **{
+            "schema": SCHEMA,
+            "method": method or MInvariance(m=2),
+            "to": to / "out",
+            "ledger": f"sqlite:///{to}/l.db",
+            "report": False,
+        }
+        | said,
+    )
 
 
 def nothing_published(to: Path, releases: int = 0) -> None:
-    """So many releases as before, in the ledger and in the folder, and nothing remembered of another."""
+    """So many releases as before, in the ledger and in the folder, and nothing remembered of
+    another.
+    """
     with Ledger.open(f"sqlite:///{to}/l.db") as ledger:
         assert len(ledger.releases("s")) == releases
         assert ledger.groups("s", releases + 1) is None
@@ -42,10 +72,19 @@ def nothing_published(to: Path, releases: int = 0) -> None:
 
 
 def test_what_publish_says(tmp_path: Path) -> None:
-    """The release, its numbers, the checks it passed, the steps on the way, and the same as JSON with stable keys."""
+    """The release, its numbers, the checks it passed, the steps on the way, and the same as JSON
+    with stable keys.
+    """
     steps: list[str] = []
     made = series_in(tmp_path).publish(table(), progress=steps.append)
-    assert (made.number, made.rows, made.groups, made.counterfeits, made.suppressed, made.page) == (1, 40, made.form.groups, 0, 0, None)
+    assert (made.number, made.rows, made.groups, made.counterfeits, made.suppressed, made.page) == (
+        1,
+        40,
+        made.form.groups,
+        0,
+        0,
+        None,
+    )
     assert made.path == tmp_path / "out" / "s-1"
     assert steps == [step for step in STEPS if step in steps]
     assert "check" in steps
@@ -54,7 +93,10 @@ def test_what_publish_says(tmp_path: Path) -> None:
         "release", "number", "rows", "groups", "counterfeits", "registered", "suppressed", "suppressed_rows", "suppressed_values", "spent", "seconds", "report", "checks",
         "disclosed",
     ]  # fmt: skip
-    assert all(set(check) == {"name", "bound", "worst", "holds", "note"} and check["holds"] for check in said["checks"])
+    assert all(
+        set(check) == {"name", "bound", "worst", "holds", "note"} and check["holds"]
+        for check in said["checks"]
+    )
     assert made.seconds > 0
     assert Release.read(made.path).digest == made.digest
 
@@ -62,26 +104,60 @@ def test_what_publish_says(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas", "pyarrow"])
 def test_the_same_kind_of_table_comes_out(tmp_path: Path, kind: str) -> None:
     """A published table is the kind of frame that came in."""
-    given: Any = {"polars": table(), "lazy": table().lazy(), "pandas": table().to_pandas(), "pyarrow": table().to_arrow()}[kind]
+    given: Any = {
+        "polars": table(),
+        "lazy": table().lazy(),
+        "pandas": table().to_pandas(),
+        "pyarrow": table().to_arrow(),
+    }[kind]
     out = series_in(tmp_path).publish(given).table
-    assert type(out) is {"polars": pl.DataFrame, "lazy": pl.LazyFrame, "pandas": pd.DataFrame, "pyarrow": pa.Table}[kind]
-    assert list(out.collect_schema() if kind == "lazy" else out.column_names if kind == "pyarrow" else out.columns)[:2] == ["group", "age_low"]
+    assert (
+        type(out)
+        is {
+            "polars": pl.DataFrame,
+            "lazy": pl.LazyFrame,
+            "pandas": pd.DataFrame,
+            "pyarrow": pa.Table,
+        }[kind]
+    )
+    assert list(
+        out.collect_schema()
+        if kind == "lazy"
+        else out.column_names
+        if kind == "pyarrow"
+        else out.columns
+    )[:2] == ["group", "age_low"]
 
 
 def test_what_the_manifest_says(tmp_path: Path) -> None:
-    """Each release names its predecessor, whether its boxes are tight, whom the promise covers, and that no seed was used."""
+    """Each release names its predecessor, whether its boxes are tight, whom the promise covers, and
+    that no seed was used.
+    """
     series = series_in(tmp_path, MInvariance(m=2, min_width={"age": 4}, changed="new-record"))
     first, second = series.publish(table()), series.publish(table(50))
     said = second.manifest
-    assert (said.number, said.previous, said.boxes, said.privacy_unit, said.not_for_publication) == (2, first.digest, "widened", "record", False)
+    assert (
+        said.number,
+        said.previous,
+        said.boxes,
+        said.privacy_unit,
+        said.not_for_publication,
+    ) == (2, first.digest, "widened", "record", False)
     assert first.manifest.previous is None
     assert series_in(tmp_path / "b", Mondrian(k=2)).publish(table()).manifest.boxes == "tight"
 
 
 def test_the_formats(tmp_path: Path) -> None:
-    """The files are those of the formats, each once; none or an unknown one is refused before anything is read."""
-    assert {p.name for p in series_in(tmp_path, formats=("csv", "csv")).publish(table()).path.iterdir()} == {"data.csv", "counterfeits.csv", "release.json"}
-    for formats, what in (((), "no format is named"), (("csv", "xlsx"), "format 'xlsx' is not one of parquet, csv")):
+    """The files are those of the formats, each once; none or an unknown one is refused before
+    anything is read.
+    """
+    assert {
+        p.name for p in series_in(tmp_path, formats=("csv", "csv")).publish(table()).path.iterdir()
+    } == {"data.csv", "counterfeits.csv", "release.json"}
+    for formats, what in (
+        ((), "no format is named"),
+        (("csv", "xlsx"), "format 'xlsx' is not one of parquet, csv"),
+    ):
         with pytest.raises(SchemaError, match=what):
             series_in(tmp_path, formats=formats)
 
@@ -97,31 +173,74 @@ def test_names_that_are_no_folder(tmp_path: Path, name: str) -> None:
 def test_names_that_the_system_refuses(tmp_path: Path, name: str) -> None:
     """Names with NUL, too long, or that are no text: one sentence."""
     with pytest.raises(PhalanxError):
-        Series(name, schema=SCHEMA, method=MInvariance(m=2), to=tmp_path / "out", ledger=f"sqlite:///{tmp_path}/l.db", report=False).publish(table())
+        Series(
+            name,
+            schema=SCHEMA,
+            method=MInvariance(m=2),
+            to=tmp_path / "out",
+            ledger=f"sqlite:///{tmp_path}/l.db",
+            report=False,
+        ).publish(table())
 
 
 def test_m_invariance_needs_persons(tmp_path: Path) -> None:
     """A method that follows persons asks for an identifier before it reads anything."""
-    with pytest.raises(SchemaError, match="m-invariance follows persons through the releases and no identifier is declared"):
+    with pytest.raises(
+        SchemaError,
+        match="m-invariance follows persons through the releases and no identifier is declared",
+    ):
         series_in(tmp_path, schema=Schema(quasi=["age", "sex"], sensitive="ill", drop=["who"]))
-    assert series_in(tmp_path, Mondrian(k=2), schema=Schema(quasi=["age", "sex"], sensitive="ill", drop=["who"])).publish(table()).number == 1
+    assert (
+        series_in(
+            tmp_path,
+            Mondrian(k=2),
+            schema=Schema(quasi=["age", "sex"], sensitive="ill", drop=["who"]),
+        )
+        .publish(table())
+        .number
+        == 1
+    )
 
 
 BAD: dict[str, tuple[Any, type[PhalanxError], str]] = {
     "no rows": (table().clear(), SourceError, "the table has no rows"),
     "one row": (table(1, first=100), NotEligible, "share one value of .ill."),
-    "all rows equal": (table(first=100).with_columns(age=1, sex=pl.lit("f"), ill=pl.lit("a")), NotEligible, "share one value of 'ill'"),
-    "a person twice": (pl.concat([table(), table(1)]), SourceError, "1 row\\(s\\) repeat a person in identifier column 'who'"),
-    "a column missing": (table().drop("age"), SchemaError, "the quasi column 'age' is not in the table"),
-    "a column without a role": (table().with_columns(zip=1), SchemaError, "column\\(s\\) 'zip' have no role"),
-    "a missing value": (table().with_columns(age=pl.when(pl.col("who") > 3).then("age")), SourceError, "column 'age' is missing in 4 of 40 rows"),
+    "all rows equal": (
+        table(first=100).with_columns(age=1, sex=pl.lit("f"), ill=pl.lit("a")),
+        NotEligible,
+        "share one value of 'ill'",
+    ),
+    "a person twice": (
+        pl.concat([table(), table(1)]),
+        SourceError,
+        "1 row\\(s\\) repeat a person in identifier column 'who'",
+    ),
+    "a column missing": (
+        table().drop("age"),
+        SchemaError,
+        "the quasi column 'age' is not in the table",
+    ),
+    "a column without a role": (
+        table().with_columns(zip=1),
+        SchemaError,
+        "column\\(s\\) 'zip' have no role",
+    ),
+    "a missing value": (
+        table().with_columns(age=pl.when(pl.col("who") > 3).then("age")),
+        SourceError,
+        "column 'age' is missing in 4 of 40 rows",
+    ),
     "no table": ([1, 2], SourceError, "list is not a table"),
 }
 
 
 @pytest.mark.parametrize(("given", "error", "what"), BAD.values(), ids=BAD.keys())
-def test_tables_that_cannot_be_published(tmp_path: Path, given: Any, error: type[PhalanxError], what: str) -> None:
-    """One sentence, and neither folder nor ledger knows of it; the next publish goes on as if nothing had been."""
+def test_tables_that_cannot_be_published(
+    tmp_path: Path, given: Any, error: type[PhalanxError], what: str
+) -> None:
+    """One sentence, and neither folder nor ledger knows of it; the next publish goes on as if
+    nothing had been.
+    """
     series = series_in(tmp_path)
     series.publish(table())
     with pytest.raises(error, match=what):
@@ -133,8 +252,12 @@ def test_tables_that_cannot_be_published(tmp_path: Path, given: Any, error: type
 def test_values_that_changed(tmp_path: Path) -> None:
     """By default a changed value refuses the release, and says how many and what can be done."""
     series_in(tmp_path).publish(table())
-    with pytest.raises(MethodError, match=r'10 person.* come with another value of .* set changed = "suppress"'):
-        series_in(tmp_path).publish(table().with_columns(ill=pl.when(pl.col("who") < 10).then(pl.lit("z")).otherwise("ill")))
+    with pytest.raises(
+        MethodError, match=r'10 person.* come with another value of .* set changed = "suppress"'
+    ):
+        series_in(tmp_path).publish(
+            table().with_columns(ill=pl.when(pl.col("who") < 10).then(pl.lit("z")).otherwise("ill"))
+        )
     nothing_published(tmp_path, 1)
 
 
@@ -143,19 +266,40 @@ def changing(kind: str, form: Generalized) -> Generalized:
     rows, counts = form.table, form.counterfeits
     if kind == "signature":  # two groups' values exchanged
         values = {g: r["ill"].to_list() for (g,), r in rows.group_by("group", maintain_order=True)}
-        a, b = next((a, b) for a in values for b in values if a < b and len(values[a]) == len(values[b]) and not set(values[a]) & set(values[b]))
+        a, b = next(
+            (a, b)
+            for a in values
+            for b in values
+            if a < b and len(values[a]) == len(values[b]) and not set(values[a]) & set(values[b])
+        )
         values[a], values[b] = values[b], values[a]
-        return Generalized(rows.with_columns(pl.Series("ill", [v for g in sorted(values) for v in values[g]])), form.attributes, counts)
+        return Generalized(
+            rows.with_columns(pl.Series("ill", [v for g in sorted(values) for v in values[g]])),
+            form.attributes,
+            counts,
+        )
     if kind == "one value":
         first = rows.filter(pl.col("group") == 1)["ill"][0]
-        return Generalized(rows.with_columns(ill=pl.when(pl.col("group") == 1).then(pl.lit(first)).otherwise("ill")), form.attributes, counts)
+        return Generalized(
+            rows.with_columns(
+                ill=pl.when(pl.col("group") == 1).then(pl.lit(first)).otherwise("ill")
+            ),
+            form.attributes,
+            counts,
+        )
     if kind == "a row":
         return Generalized(rows[1:], form.attributes, counts)
     if kind == "a box":
-        return Generalized(rows.with_columns(age_low=pl.int_range(pl.len()) - 1000), form.attributes, counts)
+        return Generalized(
+            rows.with_columns(age_low=pl.int_range(pl.len()) - 1000), form.attributes, counts
+        )
     if kind == "a count":
         return Generalized(rows, form.attributes, pl.DataFrame({"group": [1], "count": [1]}))
-    return Generalized(rows.with_columns(pl.col("ill").cast(pl.Enum(["a", "b", "c", "d", "e", "UNUSED"]))), form.attributes, counts)
+    return Generalized(
+        rows.with_columns(pl.col("ill").cast(pl.Enum(["a", "b", "c", "d", "e", "UNUSED"]))),
+        form.attributes,
+        counts,
+    )
 
 
 WRONG = {
@@ -169,33 +313,52 @@ WRONG = {
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_broken_method_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """One wrong signature, value, row, box, count or dictionary: the check of the files refuses, nothing is published, nothing remembered."""
+def test_a_broken_method_publishes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """One wrong signature, value, row, box, count or dictionary: the check of the files refuses,
+    nothing is published, nothing remembered.
+    """
     series_in(tmp_path).publish(table())
     real = MInvariance.publish
 
     def broken(self: MInvariance, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         made = real(self, microdata, memory, rng)
         return Draft(
-            form=changing(kind, made.form), groups=made.groups, remember=made.remember, suppressed_rows=made.suppressed_rows, privacy_unit=made.privacy_unit
+            form=changing(kind, made.form),
+            groups=made.groups,
+            remember=made.remember,
+            suppressed_rows=made.suppressed_rows,
+            privacy_unit=made.privacy_unit,
         )
 
     with monkeypatch.context() as patch:
         patch.setattr(MInvariance, "publish", broken)
-        with pytest.raises(GuaranteeError, match=f"the check of the written files failed .*{WRONG[kind]}.*; nothing was published"):
+        with pytest.raises(
+            GuaranteeError,
+            match=f"the check of the written files failed .*{WRONG[kind]}.*; nothing was published",
+        ):
             series_in(tmp_path).publish(table(50))
     nothing_published(tmp_path, 1)
     assert series_in(tmp_path).publish(table(50)).number == 2
-    assert verify([tmp_path / "out" / f"s-{n}" for n in (1, 2)], ledger=f"sqlite:///{tmp_path}/l.db").holds
+    assert verify(
+        [tmp_path / "out" / f"s-{n}" for n in (1, 2)], ledger=f"sqlite:///{tmp_path}/l.db"
+    ).holds
 
 
 def test_the_mapping_of_a_broken_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A method that forgets whom it put where is caught as well, by the numbers of persons in the groups."""
+    """A method that forgets whom it put where is caught as well, by the numbers of persons in the
+    groups.
+    """
     real = MInvariance.publish
 
     def broken(self: MInvariance, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         made = real(self, microdata, memory, rng)
-        return Draft(form=made.form, groups=np.roll(np.where(np.arange(40) == 0, 0, made.groups), 0), remember=made.remember)
+        return Draft(
+            form=made.form,
+            groups=np.roll(np.where(np.arange(40) == 0, 0, made.groups), 0),
+            remember=made.remember,
+        )
 
     monkeypatch.setattr(MInvariance, "publish", broken)
     with pytest.raises(GuaranteeError, match="another number of persons in the mapping"):
@@ -208,7 +371,11 @@ def test_a_folder_that_the_ledger_does_not_know(tmp_path: Path) -> None:
     (tmp_path / "out" / "s-1").mkdir(parents=True)
     (tmp_path / "out" / "s-1" / "mine").write_text("x")
     with pytest.raises(
-        ReleaseError, match="s-1 exists and is not in the ledger, so the ledger may be older than what was published; use the ledger that knows it, or enter it"
+        ReleaseError,
+        match=(
+            "s-1 exists and is not in the ledger, so the ledger may be older than what was"
+            " published; use the ledger that knows it, or enter it"
+        ),
     ):
         series_in(tmp_path).publish(table())
     assert (tmp_path / "out" / "s-1" / "mine").read_text() == "x"
@@ -222,7 +389,10 @@ def test_a_past_that_was_changed(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match="s-1 is not a release folder"):
         series_in(tmp_path).publish(table())
     other.path.rename(made.path)
-    with pytest.raises(ReleaseError, match="is not what the ledger recorded as release 1 of 's'; put the published folder back"):
+    with pytest.raises(
+        ReleaseError,
+        match="is not what the ledger recorded as release 1 of 's'; put the published folder back",
+    ):
         series_in(tmp_path).publish(table())
     made.path.rename(tmp_path / "wrong")
     (tmp_path / "kept").rename(made.path)
@@ -237,7 +407,9 @@ def test_a_series_keeps_its_promise(tmp_path: Path) -> None:
             series_in(tmp_path, other).publish(table())
         nothing_published(tmp_path, 1)
     with pytest.raises((LedgerError, GuaranteeError)):
-        series_in(tmp_path, schema=Schema(identifier="who", quasi=["age"], sensitive="ill", drop=["sex"])).publish(table())
+        series_in(
+            tmp_path, schema=Schema(identifier="who", quasi=["age"], sensitive="ill", drop=["sex"])
+        ).publish(table())
     nothing_published(tmp_path, 1)
 
 
@@ -249,9 +421,13 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_seed_repeats_everything_and_is_marked(tmp_path: Path) -> None:
-    """The same seed gives the same bytes; the release says that it is not for publication, and releases of one series differ from each other."""
+    """The same seed gives the same bytes; the release says that it is not for publication, and
+    releases of one series differ from each other.
+    """
     paths = [series_in(tmp_path / name, seed=3).publish(table()).path for name in ("a", "b")]
-    assert [(paths[0] / n).read_bytes() for n in ("data.parquet", "release.json")] == [(paths[1] / n).read_bytes() for n in ("data.parquet", "release.json")]
+    assert [(paths[0] / n).read_bytes() for n in ("data.parquet", "release.json")] == [
+        (paths[1] / n).read_bytes() for n in ("data.parquet", "release.json")
+    ]
     assert Release.read(paths[0]).manifest.not_for_publication
     assert not verify([paths[0]]).holds
     fresh = [series_in(tmp_path / name).publish(table()).path for name in ("c", "d")]
@@ -260,7 +436,9 @@ def test_a_seed_repeats_everything_and_is_marked(tmp_path: Path) -> None:
         series_in(tmp_path / "e", seed=-5).publish(table())
 
 
-def test_the_operating_system_is_asked_once_per_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_operating_system_is_asked_once_per_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A release without a seed takes its randomness from the secure door."""
     asked: list[bool] = []
     real = Randomness.secure
@@ -273,8 +451,9 @@ def test_the_operating_system_is_asked_once_per_release(tmp_path: Path, monkeypa
 def test_a_plan_is_a_series(tmp_path: Path) -> None:
     """A plan's file describes the same series as the arguments."""
     (tmp_path / "plan.toml").write_text(
-        '[series]\nname = "s"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi = ["age", "sex"]\nsensitive = "ill"\n'
-        '[method]\nname = "m-invariance"\nm = 2\n[publish]\nto = "out"\nformats = ["csv"]\n'
+        '[series]\nname = "s"\n[source]\npath = "t.csv"\n[schema]\nidentifier = "who"\nquasi ='
+        ' ["age", "sex"]\nsensitive = "ill"\n[method]\nname = "m-invariance"\nm = 2\n[publish]\nto'
+        ' = "out"\nformats = ["csv"]\n'
     )
     series = Plan.read(tmp_path / "plan.toml").series()
     assert (series.name, series.schema) == ("s", SCHEMA)

@@ -1,4 +1,6 @@
-"""Mutual cover on the way of the data: what a broken method would publish is found by the check of the written files, and does not leave."""
+"""Mutual cover on the way of the data: what a broken method would publish is found by the check of
+the written files, and does not leave.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,14 +23,31 @@ from phalanx.release.forms.perturbed import Perturbed
 def table(n: int = 80) -> pl.DataFrame:
     rng = np.random.default_rng(5)
     return pl.DataFrame(
-        {"who": range(n), "age": rng.integers(20, 60, n), "sex": rng.choice(["f", "m"], n), "ill": [["a", "b", "c", "d"][i % 4] for i in range(n)]}
+        {
+            "who": range(n),
+            "age": rng.integers(20, 60, n),
+            "sex": rng.choice(["f", "m"], n),
+            "ill": [["a", "b", "c", "d"][i % 4] for i in range(n)],
+        }
     )
 
 
 def series_in(to: Path, *, persons: bool = True, unchanged: str = "coupled") -> Series:
-    schema = Schema(identifier="who" if persons else None, quasi=["age", "sex"], sensitive="ill", drop=[] if persons else ["who"])
+    schema = Schema(
+        identifier="who" if persons else None,
+        quasi=["age", "sex"],
+        sensitive="ill",
+        drop=[] if persons else ["who"],
+    )
     method = MutualCover(delta="1/4", unchanged=unchanged, keep_tables=True)  # type: ignore[arg-type]
-    return Series("s", schema=schema, method=method, to=to / "out", ledger=f"sqlite:///{to}/l.db", report=False)
+    return Series(
+        "s",
+        schema=schema,
+        method=method,
+        to=to / "out",
+        ledger=f"sqlite:///{to}/l.db",
+        report=False,
+    )
 
 
 Spoil = Callable[[Draft, Perturbed, OutputTables, Microdata], Draft]
@@ -36,16 +55,27 @@ Spoil = Callable[[Draft, Perturbed, OutputTables, Microdata], Draft]
 
 def as_it_was(draft: Draft, form: Perturbed, _: OutputTables, microdata: Microdata) -> Draft:
     """The row of the first person shows their own values."""
-    own = {name: column.domain.values[int(column.codes[0])] for name, column in microdata.columns.items()}
+    own = {
+        name: column.domain.values[int(column.codes[0])]
+        for name, column in microdata.columns.items()
+    }
     here = pl.int_range(pl.len()) == int(draft.groups[0]) - 1
-    columns = [pl.when(here).then(pl.lit(own[name], dtype=form.table[name].dtype)).otherwise(name).alias(name) for name in form.table.columns]
+    columns = [
+        pl.when(here)
+        .then(pl.lit(own[name], dtype=form.table[name].dtype))
+        .otherwise(name)
+        .alias(name)
+        for name in form.table.columns
+    ]
     return replace(draft, form=replace(form, table=form.table.with_columns(columns)))
 
 
 def more_than_delta(draft: Draft, _: Perturbed, outputs: OutputTables, __: Microdata) -> Draft:
     """The tuples of one class keep their value."""
     units = outputs.units.copy()
-    table = next(t for t in range(len(outputs.starts) - 1) if outputs.starts[t + 1] - outputs.starts[t] > 1)
+    table = next(
+        t for t in range(len(outputs.starts) - 1) if outputs.starts[t + 1] - outputs.starts[t] > 1
+    )
     k = int(outputs.starts[table + 1] - outputs.starts[table])
     units[outputs.cells[table] : outputs.cells[table] + k] = 0
     units[outputs.cells[table]] = outputs.denominator
@@ -63,12 +93,22 @@ def others_rows(draft: Draft, form: Perturbed, _: OutputTables, __: Microdata) -
 
 def invented(draft: Draft, form: Perturbed, _: OutputTables, __: Microdata) -> Draft:
     """One age is nobody's."""
-    return replace(draft, form=replace(form, table=form.table.with_columns(age=pl.when(pl.int_range(pl.len()) == 3).then(99).otherwise("age"))))
+    return replace(
+        draft,
+        form=replace(
+            form,
+            table=form.table.with_columns(
+                age=pl.when(pl.int_range(pl.len()) == 3).then(99).otherwise("age")
+            ),
+        ),
+    )
 
 
 def one_group(draft: Draft, _: Perturbed, outputs: OutputTables, __: Microdata) -> Draft:
     """All rows are said to be of one group, with its tables."""
-    return replace(draft, outputs=replace(outputs, group=np.zeros_like(outputs.group), of=outputs.of[:1]))
+    return replace(
+        draft, outputs=replace(outputs, group=np.zeros_like(outputs.group), of=outputs.of[:1])
+    )
 
 
 def a_value_exchanged(draft: Draft, form: Perturbed, _: OutputTables, __: Microdata) -> Draft:
@@ -76,7 +116,10 @@ def a_value_exchanged(draft: Draft, form: Perturbed, _: OutputTables, __: Microd
     other = int((form.table["ill"] != form.table["ill"][0]).arg_max() or 0)
     order = list(range(form.rows))
     order[0], order[other] = other, 0
-    return replace(draft, form=replace(form, table=form.table.with_columns(ill=form.table["ill"].gather(order))))
+    return replace(
+        draft,
+        form=replace(form, table=form.table.with_columns(ill=form.table["ill"].gather(order))),
+    )
 
 
 BROKEN: dict[str, tuple[Spoil, str]] = {
@@ -91,8 +134,12 @@ BROKEN: dict[str, tuple[Spoil, str]] = {
 
 @pytest.mark.parametrize("persons", [True, False])
 @pytest.mark.parametrize(("spoil", "part"), BROKEN.values(), ids=BROKEN.keys())
-def test_a_broken_method_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Spoil, part: str, persons: bool) -> None:
-    """Rows, tables or words that are not so are found, with and without persons; nothing is published or remembered, and the next release is number 1."""
+def test_a_broken_method_publishes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Spoil, part: str, persons: bool
+) -> None:
+    """Rows, tables or words that are not so are found, with and without persons; nothing is
+    published or remembered, and the next release is number 1.
+    """
     real = MutualCover.publish
 
     def broken(self: MutualCover, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
@@ -112,9 +159,19 @@ def test_a_broken_method_publishes_nothing(tmp_path: Path, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("unchanged", ["coupled", "paper"])
 @pytest.mark.parametrize("persons", [True, False])
-def test_everything_is_checked_when_it_is_published(tmp_path: Path, persons: bool, unchanged: str) -> None:
-    """With all that the method knows at hand, no part is left unchecked, whether persons are declared or not."""
+def test_everything_is_checked_when_it_is_published(
+    tmp_path: Path, persons: bool, unchanged: str
+) -> None:
+    """With all that the method knows at hand, no part is left unchecked, whether persons are
+    declared or not.
+    """
     made = series_in(tmp_path, persons=persons, unchanged=unchanged).publish(table())
     assert all(v.holds for v in made.checks)
     assert [v.name for v in made.checks if v.note.startswith("not checked")] == []
-    assert {v.name.split(": ")[-1] for v in made.checks} >= {"changed rows", "delta-probability", "tuples behind a value", "drawing", "truth"}
+    assert {v.name.split(": ")[-1] for v in made.checks} >= {
+        "changed rows",
+        "delta-probability",
+        "tuples behind a value",
+        "drawing",
+        "truth",
+    }

@@ -1,4 +1,6 @@
-"""Safe sampling on the way of the data: what leaves, what is remembered, what is refused, and that a broken method publishes nothing."""
+"""Safe sampling on the way of the data: what leaves, what is remembered, what is refused, and that
+a broken method publishes nothing.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,9 +37,26 @@ def table(rows: int = ROWS) -> pl.DataFrame:
     })  # fmt: skip
 
 
-def series_in(to: Path, *, persons: bool = True, seed: int | None = None, schema: dict[str, Any] | None = None, **parameters: Any) -> Series:
-    asked: dict[str, Any] = {"epsilon": 1, "delta": 1e-6, "scheme": {"age": AGE}, "expected_rows": 8000} | parameters
-    roles: dict[str, Any] = {"identifier": "who" if persons else None, "quasi": ["age", "sex"], "sensitive": "ill", "drop": [] if persons else ["who"]}
+def series_in(
+    to: Path,
+    *,
+    persons: bool = True,
+    seed: int | None = None,
+    schema: dict[str, Any] | None = None,
+    **parameters: Any,
+) -> Series:
+    asked: dict[str, Any] = {
+        "epsilon": 1,
+        "delta": 1e-6,
+        "scheme": {"age": AGE},
+        "expected_rows": 8000,
+    } | parameters
+    roles: dict[str, Any] = {
+        "identifier": "who" if persons else None,
+        "quasi": ["age", "sex"],
+        "sensitive": "ill",
+        "drop": [] if persons else ["who"],
+    }
     return Series(
         "s",
         schema=Schema(**roles | (schema or {})),
@@ -52,7 +71,9 @@ def series_in(to: Path, *, persons: bool = True, seed: int | None = None, schema
 
 @pytest.mark.parametrize("persons", [True, False])
 def test_a_release_holds_crowds_and_nothing_else(tmp_path: Path, persons: bool) -> None:
-    """Every published row is one of k alike, on the declared grid; the folder verifies, from either format."""
+    """Every published row is one of k alike, on the declared grid; the folder verifies, from either
+    format.
+    """
     made = series_in(tmp_path, persons=persons).publish(table())
     release = Release.read(made.path)
     k = release.manifest.method["k"]
@@ -64,19 +85,27 @@ def test_a_release_holds_crowds_and_nothing_else(tmp_path: Path, persons: bool) 
     assert release.form.table.equals(release.form.table.sort(pl.all()))
     assert verify([made.path]).holds
     (made.path / "data.parquet").unlink()
-    manifest = release.manifest.model_copy(update={"files": [f for f in release.manifest.files if f.name.endswith(".csv")]})
+    manifest = release.manifest.model_copy(
+        update={"files": [f for f in release.manifest.files if f.name.endswith(".csv")]}
+    )
     (made.path / "release.json").write_bytes(manifest.to_bytes())
     assert Release.read(made.path).form.table.equals(release.form.table)
 
 
 def test_what_the_proof_does_not_cover_is_told_nowhere(tmp_path: Path) -> None:
-    """How many rows the table has, how many were sampled and how many dropped is neither in the folder, nor in the report, the ledger, or what publish returns."""
+    """How many rows the table has, how many were sampled and how many dropped is neither in the
+    folder, nor in the report, the ledger, or what publish returns.
+    """
     series = series_in(tmp_path)
     series._is = replace(series._is, report=True)
     made = series.publish(table())
     assert made.suppressed_rows is None and made.suppressed is None
     assert made.to_json()["suppressed"] is None and made.to_json()["suppressed_rows"] is None
-    texts = [str(made.to_json()["checks"]), (made.path / "release.json").read_text(), (tmp_path / "out" / "s-1.html").read_text()]
+    texts = [
+        str(made.to_json()["checks"]),
+        (made.path / "release.json").read_text(),
+        (tmp_path / "out" / "s-1.html").read_text(),
+    ]
     with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
         (entry,) = ledger.releases("s")
         texts.append(str(entry.summary))
@@ -89,9 +118,17 @@ def test_what_the_proof_does_not_cover_is_told_nowhere(tmp_path: Path) -> None:
             assert told not in text.replace(published, "")
 
 
-def test_rows_that_were_not_sampled_and_rows_that_were_dropped_leave_no_trace(tmp_path: Path) -> None:
-    """A value that no crowd shares is in no byte of what is handed out, in no column (the strongest peer published both kinds of rows)."""
-    frame = table().with_columns(ill=pl.when(pl.col("who") % 1000 == 7).then(pl.lit("ZqMarker") + pl.col("who").cast(pl.String)).otherwise("ill"))
+def test_rows_that_were_not_sampled_and_rows_that_were_dropped_leave_no_trace(
+    tmp_path: Path,
+) -> None:
+    """A value that no crowd shares is in no byte of what is handed out, in no column (the strongest
+    peer published both kinds of rows).
+    """
+    frame = table().with_columns(
+        ill=pl.when(pl.col("who") % 1000 == 7)
+        .then(pl.lit("ZqMarker") + pl.col("who").cast(pl.String))
+        .otherwise("ill")
+    )
     made = series_in(tmp_path).publish(frame)
     assert made.rows < frame.height
     for file in [*made.path.iterdir(), tmp_path / "l.db"]:
@@ -101,7 +138,9 @@ def test_rows_that_were_not_sampled_and_rows_that_were_dropped_leave_no_trace(tm
 
 
 def test_an_empty_release_is_a_release(tmp_path: Path) -> None:
-    """Where no crowd is large enough an empty table is published, as refusing would tell something; it verifies, and no page calls it good."""
+    """Where no crowd is large enough an empty table is published, as refusing would tell something;
+    it verifies, and no page calls it good.
+    """
     series = series_in(tmp_path)
     series._is = replace(series._is, report=True)
     made = series.publish(table(30))
@@ -113,16 +152,24 @@ def test_an_empty_release_is_a_release(tmp_path: Path) -> None:
 
 
 def test_what_is_likely_to_be_empty_is_refused_before_it_is_paid_for(tmp_path: Path) -> None:
-    """By what the plan declares alone: the same sentence for a table that is large, and one that is small, and nothing is spent."""
+    """By what the plan declares alone: the same sentence for a table that is large, and one that is
+    small, and nothing is spent.
+    """
     told = set()
     for rows in (30, 20_000):
         for parameters in ({"expected_rows": 300}, {"expected_rows": None}):
             with pytest.raises(PlanError) as refused:
-                series_in(tmp_path, budget={"epsilon": 2, "delta": 2e-6}, **parameters).publish(table(rows))
+                series_in(tmp_path, budget={"epsilon": 2, "delta": 2e-6}, **parameters).publish(
+                    table(rows)
+                )
             told.add(str(refused.value))
             assert not list((tmp_path / "out").glob("s-*"))
     assert len(told) == 2
-    assert any("makes 5 or more cells, so that 300 expected rows are 60 a cell, and a cell is published from about" in said for said in told)
+    assert any(
+        "makes 5 or more cells, so that 300 expected rows are 60 a cell, and a cell is published"
+        " from about" in said
+        for said in told
+    )
     assert any("expected_rows is not declared" in said for said in told)
     with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
         assert not ledger.releases("s") and not ledger.remembered("s")
@@ -130,19 +177,34 @@ def test_what_is_likely_to_be_empty_is_refused_before_it_is_paid_for(tmp_path: P
 
 
 def test_cells_are_counted_by_what_is_declared(tmp_path: Path) -> None:
-    """Ranges, and trees, whose leaves are declared; where only the table tells how many values there are, nothing is counted."""
+    """Ranges, and trees, whose leaves are declared; where only the table tells how many values
+    there are, nothing is counted.
+    """
     tree = Tree.of_mapping({"young": ["f", "m"], "old": ["x"]})
     schema = {"hierarchies": {"sex": tree}}
-    for scheme, cells in (({"age": AGE, "sex": 0}, 15), ({"age": AGE, "sex": 1}, 10), ({"age": AGE, "sex": 2}, 5), ({"age": AGE | {"width": 7}}, 45)):
+    for scheme, cells in (
+        ({"age": AGE, "sex": 0}, 15),
+        ({"age": AGE, "sex": 1}, 10),
+        ({"age": AGE, "sex": 2}, 5),
+        ({"age": AGE | {"width": 7}}, 45),
+    ):
         with pytest.raises(PlanError, match=f"makes {cells} or more cells"):
             series_in(tmp_path, schema=schema, scheme=scheme, expected_rows=100).publish(table(10))
 
 
 def test_releases_of_a_series_spend_its_budget(tmp_path: Path) -> None:
-    """Two releases fit a budget of two, the third is refused and nothing of it is left; the ledger says what was spent."""
+    """Two releases fit a budget of two, the third is refused and nothing of it is left; the ledger
+    says what was spent.
+    """
     series = series_in(tmp_path, budget={"epsilon": 2, "delta": 2e-6}, accounting="theorem")
     assert [series.publish(table()).number for _ in range(2)] == [1, 2]
-    with pytest.raises(MethodError, match="release 3 would cost, with those before it, epsilon 3 at delta 3e-06, and the plan allows epsilon 2 at delta 2e-06"):
+    with pytest.raises(
+        MethodError,
+        match=(
+            "release 3 would cost, with those before it, epsilon 3 at delta 3e-06, and the plan"
+            " allows epsilon 2 at delta 2e-06"
+        ),
+    ):
         series.publish(table())
     with Ledger.open(f"sqlite:///{tmp_path}/l.db") as ledger:
         assert [e.summary["spent"] for e in ledger.releases("s")] == [
@@ -150,11 +212,15 @@ def test_releases_of_a_series_spend_its_budget(tmp_path: Path) -> None:
             {"epsilon": pytest.approx(2, rel=1e-5), "delta": 2e-6, "releases": 2},
         ]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["s-1", "s-2"]
-    assert verify([tmp_path / "out" / "s-1", tmp_path / "out" / "s-2"], ledger=f"sqlite:///{tmp_path}/l.db").holds
+    assert verify(
+        [tmp_path / "out" / "s-1", tmp_path / "out" / "s-2"], ledger=f"sqlite:///{tmp_path}/l.db"
+    ).holds
 
 
 def test_tight_accounting_lets_more_releases_into_a_budget(tmp_path: Path) -> None:
-    """Six releases whose epsilons add up to more than the budget are within it, by exact composition; the independent check agrees."""
+    """Six releases whose epsilons add up to more than the budget are within it, by exact
+    composition; the independent check agrees.
+    """
     budget = {"epsilon": 4, "delta": 1e-5}
     theorem = series_in(tmp_path / "theorem", accounting="theorem", budget=budget)
     for _ in range(4):
@@ -176,7 +242,9 @@ def test_without_a_budget_a_series_has_that_of_one_release(tmp_path: Path) -> No
 
 
 def test_one_sample_answers_once(tmp_path: Path) -> None:
-    """Randomness that was used before, as by another seed that comes to the same, is refused; the sample would answer a second time."""
+    """Randomness that was used before, as by another seed that comes to the same, is refused; the
+    sample would answer a second time.
+    """
     budget = {"epsilon": 5, "delta": 1e-5}
     series_in(tmp_path, seed=5, budget=budget).publish(table(200))
     with pytest.raises(MethodError, match="a sample answers once"):
@@ -192,15 +260,29 @@ def test_two_releases_draw_two_samples(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], type[PhalanxError], str]] = {
-    "a kept column": ({"schema": {"quasi": ["age"], "keep": ["sex"]}}, SchemaError, "every published column is covered"),
+    "a kept column": (
+        {"schema": {"quasi": ["age"], "keep": ["sex"]}},
+        SchemaError,
+        "every published column is covered",
+    ),
     "numbers without a range": ({"scheme": {}}, SchemaError, "declare its range"),
-    "a choice that chooses nothing": ({"epsilon_scheme": 0.1, "scheme": {"age": AGE, "sex": 0, "ill": 0}}, PlanError, "leaves none"),
-    "a column that is not published": ({"scheme": {"age": AGE, "who": 0}}, PlanError, "'who', which is not published"),
+    "a choice that chooses nothing": (
+        {"epsilon_scheme": 0.1, "scheme": {"age": AGE, "sex": 0, "ill": 0}},
+        PlanError,
+        "leaves none",
+    ),
+    "a column that is not published": (
+        {"scheme": {"age": AGE, "who": 0}},
+        PlanError,
+        "'who', which is not published",
+    ),
 }
 
 
 @pytest.mark.parametrize(("asked", "error", "says"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_would_not_be_covered_is_refused(tmp_path: Path, asked: dict[str, Any], error: type[PhalanxError], says: str) -> None:
+def test_what_would_not_be_covered_is_refused(
+    tmp_path: Path, asked: dict[str, Any], error: type[PhalanxError], says: str
+) -> None:
     """One sentence, and nothing is written or spent."""
     with pytest.raises(error, match=says):
         series_in(tmp_path, **asked).publish(table(200))
@@ -213,7 +295,9 @@ def test_what_would_not_be_covered_is_refused(tmp_path: Path, asked: dict[str, A
 def test_a_chosen_scheme_is_published_and_paid_for(tmp_path: Path, choose: str) -> None:
     """What the choice cost is a part of epsilon, and the check sees a scheme that fits the rows."""
     age = {"low": 0, "high": 100, "widths": [5, 10, 20]}
-    made = series_in(tmp_path, epsilon=2, epsilon_scheme=0.5, choose=choose, scheme={"age": age}, depth=4).publish(table())
+    made = series_in(
+        tmp_path, epsilon=2, epsilon_scheme=0.5, choose=choose, scheme={"age": age}, depth=4
+    ).publish(table())
     promised = made.manifest.guarantees[0]
     assert promised["epsilon"] == 2 and promised["epsilon_scheme"] == 0.5
     assert made.manifest.scheme is not None and made.manifest.scheme["chosen"] == choose
@@ -229,7 +313,9 @@ def less_than_a_crowd(draft: Draft, form: Recoded, _: Microdata) -> Draft:
     k = draft.guarantees[0].k  # type: ignore[index,attr-defined]
     first = form.table[:1]
     others = form.table.join(first, on=form.table.columns, how="anti", nulls_equal=True)
-    return replace(draft, form=replace(form, table=pl.concat([first[[0] * (k - 1)], others]).sort(pl.all())))
+    return replace(
+        draft, form=replace(form, table=pl.concat([first[[0] * (k - 1)], others]).sort(pl.all()))
+    )
 
 
 def stars(draft: Draft, form: Recoded, microdata: Microdata) -> Draft:
@@ -241,7 +327,12 @@ def stars(draft: Draft, form: Recoded, microdata: Microdata) -> Draft:
 
 def tight_boxes(draft: Draft, form: Recoded, _: Microdata) -> Draft:
     """A cell ends at the greatest age that was seen."""
-    return replace(draft, form=replace(form, table=form.table.with_columns(age_high=pl.col("age_high").replace(80, 79))))
+    return replace(
+        draft,
+        form=replace(
+            form, table=form.table.with_columns(age_high=pl.col("age_high").replace(80, 79))
+        ),
+    )
 
 
 def others_image(draft: Draft, _: Recoded, __: Microdata) -> Draft:
@@ -273,8 +364,12 @@ BROKEN: dict[str, tuple[Spoil, str]] = {
 
 
 @pytest.mark.parametrize(("spoil", "part"), BROKEN.values(), ids=BROKEN.keys())
-def test_a_broken_method_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Spoil, part: str) -> None:
-    """What is not so is found in the written files; nothing is published, remembered or spent, and the next release is number 1."""
+def test_a_broken_method_publishes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoil: Spoil, part: str
+) -> None:
+    """What is not so is found in the written files; nothing is published, remembered or spent, and
+    the next release is number 1.
+    """
     real = SafeSampling.publish
 
     def broken(self: SafeSampling, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
@@ -292,12 +387,19 @@ def test_a_broken_method_publishes_nothing(tmp_path: Path, monkeypatch: pytest.M
     assert series_in(tmp_path).publish(table()).number == 1
 
 
-def test_a_threshold_too_low_does_not_leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel that keeps images of k - 1 rows is caught by the check of the files, where such an image came up."""
+def test_a_threshold_too_low_does_not_leave(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel that keeps images of k - 1 rows is caught by the check of the files, where such an
+    image came up.
+    """
     from phalanx.methods.safe_sampling.kernels import images as kernel
 
     real = kernel.crowded
-    monkeypatch.setattr("phalanx.methods.safe_sampling.method.kernel.crowded", lambda image, counts, k: real(image, counts, k - 1))
+    monkeypatch.setattr(
+        "phalanx.methods.safe_sampling.method.kernel.crowded",
+        lambda image, counts, k: real(image, counts, k - 1),
+    )
 
     def many() -> None:
         for rows in range(700, 1300, 10):
@@ -307,7 +409,9 @@ def test_a_threshold_too_low_does_not_leave(tmp_path: Path, monkeypatch: pytest.
         many()
 
 
-def test_every_entry_point_asks_the_system_for_randomness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_entry_point_asks_the_system_for_randomness(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The sample is drawn under a fresh key of the operating system, once for each release."""
     import os
 
@@ -319,6 +423,10 @@ def test_every_entry_point_asks_the_system_for_randomness(tmp_path: Path, monkey
         asked.append(n)
         return os.urandom(n)
 
-    monkeypatch.setattr(randomness, "os", type("os", (), {"urandom": staticmethod(urandom), "getpid": staticmethod(os.getpid)}))
+    monkeypatch.setattr(
+        randomness,
+        "os",
+        type("os", (), {"urandom": staticmethod(urandom), "getpid": staticmethod(os.getpid)}),
+    )
     series_in(tmp_path).publish(table(200))
     assert asked.count(32) >= 2  # the staging folder's name, and the sample

@@ -1,4 +1,6 @@
-"""Interrupted at any point, a release is complete and in the ledger or absent from both; a publisher at work is left alone."""
+"""Interrupted at any point, a release is complete and in the ledger or absent from both; a
+publisher at work is left alone.
+"""
 
 import fcntl
 import os
@@ -23,7 +25,8 @@ from phalanx.series import drafting, staging
 
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
 
-# Run by a process of its own. Arguments: folder, series, the step before or after which it dies (or "none"), whether to wait for a line first.
+# Run by a process of its own. Arguments: folder, series, the step before or after which it dies (or
+# "none"), whether to wait for a line first.
 PUBLISHER = """
 import os, sys
 from pathlib import Path
@@ -60,22 +63,46 @@ except PhalanxError as error:
     print(error, flush=True)
 """
 
-STEPS = ["before write", "after write", "during check", "before commit", "after commit", "before rename", "after rename", "before report"]
+STEPS = [
+    "before write",
+    "after write",
+    "during check",
+    "before commit",
+    "after commit",
+    "before rename",
+    "after rename",
+    "before report",
+]
 KNOWN = {"after commit", "before rename", "after rename", "before report"}
 """At these steps the ledger knows the release already."""
 
 
-def publisher(to: Path, series: str = "s", step: str = "none", *, wait: bool = False) -> subprocess.Popen[str]:
+def publisher(
+    to: Path, series: str = "s", step: str = "none", *, wait: bool = False
+) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", PUBLISHER, str(to), series, step, "wait" if wait else "go"]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def table(n: int = 40) -> pl.DataFrame:
-    return pl.DataFrame({"who": range(n), "age": [20 + i % 9 for i in range(n)], "ill": ["abcde"[i % 5] for i in range(n)]})
+    return pl.DataFrame(
+        {
+            "who": range(n),
+            "age": [20 + i % 9 for i in range(n)],
+            "ill": ["abcde"[i % 5] for i in range(n)],
+        }
+    )
 
 
 def series_in(to: Path, name: str = "s", **said: Any) -> Series:
-    return Series(name, schema=SCHEMA, method=MInvariance(m=2), to=to, ledger=f"sqlite:///{to}/l.db", **{"report": False} | said)
+    return Series(
+        name,
+        schema=SCHEMA,
+        method=MInvariance(m=2),
+        to=to,
+        ledger=f"sqlite:///{to}/l.db",
+        **{"report": False} | said,
+    )
 
 
 def recorded(to: Path, name: str = "s") -> list[int]:
@@ -90,10 +117,14 @@ def staged(to: Path) -> list[str]:
 def check_whole(to: Path, releases: int, name: str = "s") -> None:
     """So many releases, in the ledger and as folders, and nothing else is left."""
     assert recorded(to, name) == list(range(1, releases + 1))
-    assert sorted(p.name for p in to.iterdir() if p.is_dir()) == [f"{name}-{n}" for n in range(1, releases + 1)]
+    assert sorted(p.name for p in to.iterdir() if p.is_dir()) == [
+        f"{name}-{n}" for n in range(1, releases + 1)
+    ]
     assert staged(to) == []
     if releases:
-        assert verify([to / f"{name}-{n}" for n in range(1, releases + 1)], ledger=f"sqlite:///{to}/l.db").holds
+        assert verify(
+            [to / f"{name}-{n}" for n in range(1, releases + 1)], ledger=f"sqlite:///{to}/l.db"
+        ).holds
 
 
 def die(to: Path, series: str = "s", *, step: str) -> None:
@@ -103,9 +134,19 @@ def die(to: Path, series: str = "s", *, step: str) -> None:
     assert process.returncode == 9
 
 
-@pytest.mark.parametrize("step", [pytest.param(step, marks=[] if step in {"after write", "before rename"} else [pytest.mark.slow]) for step in STEPS])
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(
+            step, marks=[] if step in {"after write", "before rename"} else [pytest.mark.slow]
+        )
+        for step in STEPS
+    ],
+)
 def test_a_process_that_dies(tmp_path: Path, step: str) -> None:
-    """Killed at any step of the second release: the next publish succeeds, numbers have no gap, no folder is left over."""
+    """Killed at any step of the second release: the next publish succeeds, numbers have no gap, no
+    folder is left over.
+    """
     series_in(tmp_path).publish(table())
     die(tmp_path, step=step)
     assert recorded(tmp_path) == ([1, 2] if step in KNOWN else [1])
@@ -127,8 +168,12 @@ OWNERS: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("first", [True, False], ids=["first", "second"])
 @pytest.mark.parametrize("step", STEPS)
-def test_a_publisher_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, first: bool) -> None:
-    """The same at every step of the first and of the second release, with all that would clean up switched off."""
+def test_a_publisher_that_dies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, first: bool
+) -> None:
+    """The same at every step of the first and of the second release, with all that would clean up
+    switched off.
+    """
     before = 0 if first else series_in(tmp_path).publish(table()).number
     owner, name = OWNERS[step]
     real, recover = getattr(owner, name), staging.recover
@@ -148,7 +193,9 @@ def test_a_publisher_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         with pytest.raises(Death):
             series_in(tmp_path, report=step == "before report").publish(table())
     assert len(recorded(tmp_path)) == before + (step in KNOWN)
-    assert len(staged(tmp_path)) == (step != "after rename")  # a report has a staging folder of its own
+    assert len(staged(tmp_path)) == (
+        step != "after rename"
+    )  # a report has a staging folder of its own
     made = series_in(tmp_path).publish(table())
     assert made.number == before + (step in KNOWN) + 1
     check_whole(tmp_path, made.number)
@@ -170,8 +217,12 @@ PLACES: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("place", PLACES)
-def test_a_publisher_that_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, when: str) -> None:
-    """Interrupted from the keyboard before or after any step, the publisher itself leaves all or nothing, at once."""
+def test_a_publisher_that_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, when: str
+) -> None:
+    """Interrupted from the keyboard before or after any step, the publisher itself leaves all or
+    nothing, at once.
+    """
     owner, name = PLACES[place]
     real = getattr(owner, name)
 
@@ -196,7 +247,9 @@ def raising(error: Exception) -> Callable[..., Any]:
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that is full while the files are flushed: one sentence, nothing left, nothing recorded."""
+    """A disk that is full while the files are flushed: one sentence, nothing left, nothing
+    recorded.
+    """
     with monkeypatch.context() as patch:
         patch.setattr(folder, "_flush_folder", raising(OSError(28, "No space left on device")))
         with pytest.raises(ReleaseError, match=r"no space left on device.*nothing was published"):
@@ -204,25 +257,46 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_whole(tmp_path, 0)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the size of files is limited by Linux' RLIMIT_FSIZE")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the size of files is limited by Linux' RLIMIT_FSIZE"
+)
 def test_a_disk_that_fills_up_while_writing(tmp_path: Path) -> None:
-    """Where the operating system refuses to let a file grow, the writer's error is one sentence and nothing is left."""
+    """Where the operating system refuses to let a file grow, the writer's error is one sentence and
+    nothing is left.
+    """
     limited = PUBLISHER.replace("import os, sys", "import os, sys, resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)").replace(
         "try:\n", "real = drafting.write_folder\ndef small(*a, **k):\n    resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))\n    real(*a, **k)\n"
         "drafting.write_folder = small\ntry:\n", 1
     )  # fmt: skip
     series_in(tmp_path).publish(table())
-    done = subprocess.run([sys.executable, "-c", limited, str(tmp_path), "s", "none", "go"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", limited, str(tmp_path), "s", "none", "go"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.stderr == ""
-    assert "cannot be written (data.parquet does not fit, or its disk fails); nothing was published" in done.stdout
+    assert (
+        "cannot be written (data.parquet does not fit, or its disk fails); nothing was published"
+        in done.stdout
+    )
     check_whole(tmp_path, 1)
 
 
 def test_a_rename_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the commit the truth is told: the release is recorded; it waits under its staging name and is named by the next publish."""
+    """After the commit the truth is told: the release is recorded; it waits under its staging name
+    and is named by the next publish.
+    """
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", raising(OSError(39, "Directory not empty")))
-        with pytest.raises(ReleaseError, match=r"release 1 is recorded and cannot be named .*s-1 \(directory not empty\); make room"):
+        with pytest.raises(
+            ReleaseError,
+            match=(
+                r"release 1 is recorded and cannot be named .*s-1 \(directory not empty\); make"
+                r" room"
+            ),
+        ):
             series_in(tmp_path).publish(table())
     assert recorded(tmp_path) == [1]
     assert len(staged(tmp_path)) == 1
@@ -231,7 +305,9 @@ def test_a_rename_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_name_that_is_taken(tmp_path: Path) -> None:
-    """Where somebody took the name of a committed release, the release is kept until the name is free again."""
+    """Where somebody took the name of a committed release, the release is kept until the name is
+    free again.
+    """
     die(tmp_path, step="after commit")
     (tmp_path / "s-1").mkdir()
     (tmp_path / "s-1" / "notes").write_text("mine")
@@ -244,15 +320,25 @@ def test_a_name_that_is_taken(tmp_path: Path) -> None:
 
 
 def test_a_report_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A report that cannot be written does not undo the release, and the error does not say that it did."""
+    """A report that cannot be written does not undo the release, and the error does not say that it
+    did.
+    """
     monkeypatch.setattr(Release, "report", raising(OSError(28, "No space left on device")))
-    with pytest.raises(ReleaseError, match=r"release 1 is published as .*s-1, but its report cannot be written \(no space left .*\); do not publish"):
+    with pytest.raises(
+        ReleaseError,
+        match=(
+            r"release 1 is published as .*s-1, but its report cannot be written \(no space left"
+            r" .*\); do not publish"
+        ),
+    ):
         series_in(tmp_path, report=True).publish(table())
     check_whole(tmp_path, 1)
 
 
 def test_the_staging_folder_of_a_live_publisher(tmp_path: Path) -> None:
-    """A locked folder is left alone, by publishing and by recovering; once its publisher is gone it is removed."""
+    """A locked folder is left alone, by publishing and by recovering; once its publisher is gone it
+    is removed.
+    """
     with staging.Folder.new(tmp_path, "s") as staging_folder:
         assert staging_folder.path.stat().st_mode & 0o777 == 0o700
         assert series_in(tmp_path).publish(table()).number == 1
@@ -264,7 +350,9 @@ def test_the_staging_folder_of_a_live_publisher(tmp_path: Path) -> None:
 
 
 def test_the_folders_of_another_series(tmp_path: Path) -> None:
-    """A series whose name begins with ours, or matches ours as a pattern, keeps its staging folders: here one that is committed and not yet named."""
+    """A series whose name begins with ours, or matches ours as a pattern, keeps its staging
+    folders: here one that is committed and not yet named.
+    """
     die(tmp_path, "a.b", step="after commit")
     assert len(staged(tmp_path)) == 1
     for name in ("a", "a.", "[a].b", "?.b"):
@@ -285,7 +373,9 @@ def left_over(to: Path) -> Path:
 
 
 def test_a_publisher_that_commits_and_dies_while_another_looks(tmp_path: Path) -> None:
-    """The ledger is asked only when the folders are locked, so a release committed a moment ago is renamed and not removed."""
+    """The ledger is asked only when the folders are locked, so a release committed a moment ago is
+    renamed and not removed.
+    """
     path = left_over(tmp_path)
     asked_while_locked = []
 
@@ -312,7 +402,9 @@ def test_the_ledger_is_not_asked_for_nothing(tmp_path: Path) -> None:
 
 
 def test_a_publisher_between_commit_and_rename_is_waited_for(tmp_path: Path) -> None:
-    """Whoever publishes next waits for the rename that is about to come, and does not find the release missing."""
+    """Whoever publishes next waits for the rename that is about to come, and does not find the
+    release missing.
+    """
     final = tmp_path / "s-1"
     with staging.Folder.new(tmp_path, "s") as staging_folder:
         found: list[bool] = []
@@ -331,8 +423,12 @@ def test_a_publisher_between_commit_and_rename_is_waited_for(tmp_path: Path) -> 
     assert found == [True]
 
 
-def test_a_folder_that_is_mended_away_while_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new folder that another publisher removes before it is locked is made again under another name."""
+def test_a_folder_that_is_mended_away_while_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new folder that another publisher removes before it is locked is made again under another
+    name.
+    """
     real, removed = os.open, []
 
     def opened(path: Any, *a: Any, **k: Any) -> int:
@@ -368,17 +464,27 @@ def start(*processes: subprocess.Popen[str]) -> None:
 
 
 def test_two_publishers_of_one_series(tmp_path: Path) -> None:
-    """At the same time: one publishes release 1; the other is told so in one sentence, or, being later, publishes release 2."""
+    """At the same time: one publishes release 1; the other is told so in one sentence, or, being
+    later, publishes release 2.
+    """
     two = [publisher(tmp_path, wait=True) for _ in range(2)]
     start(*two)
     said = sorted(process.communicate(timeout=60)[0].strip() for process in two)
     assert said[0] == "published 1"
-    assert said[1] in {"published 2", "release 1 of series 's' was published by somebody else meanwhile; publish again to make release 2."}
+    assert said[1] in {
+        "published 2",
+        (
+            "release 1 of series 's' was published by somebody else meanwhile; publish again to"
+            " make release 2."
+        ),
+    }
     check_whole(tmp_path, 2 if said[1] == "published 2" else 1)
 
 
 def test_somebody_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A publisher that is overtaken between its check and its commit publishes nothing and says why; the other's release stands."""
+    """A publisher that is overtaken between its check and its commit publishes nothing and says
+    why; the other's release stands.
+    """
     real, overtaken = drafting.verify, []
 
     def verify_slowly(*a: Any, **k: Any) -> Any:
@@ -388,7 +494,9 @@ def test_somebody_faster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         return real(*a, **k)
 
     monkeypatch.setattr(drafting, "verify", verify_slowly)
-    with pytest.raises(LedgerError, match="published by somebody else meanwhile; publish again to make release 2"):
+    with pytest.raises(
+        LedgerError, match="published by somebody else meanwhile; publish again to make release 2"
+    ):
         series_in(tmp_path).publish(table(40))
     check_whole(tmp_path, 1)
     assert Release.read(tmp_path / "s-1").form.rows >= 30
@@ -406,7 +514,9 @@ def test_two_publishers_of_two_series(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.0, 0.02, 0.05, 0.1])
 def test_killed_at_any_moment(tmp_path: Path, delay: float) -> None:
-    """Killed at a moment of the clock's choosing, whatever was under way is whole or gone after the next publish."""
+    """Killed at a moment of the clock's choosing, whatever was under way is whole or gone after the
+    next publish.
+    """
     process = publisher(tmp_path, wait=True)
     start(process)
     time.sleep(delay)

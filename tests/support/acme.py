@@ -1,4 +1,6 @@
-"""A package of somebody else, with a method, a guarantee, a form and an adversary, as text: it is installed in a folder, and no file of ours knows it."""
+"""A package of somebody else, with a method, a guarantee, a form and an adversary, as text: it is
+installed in a folder, and no file of ours knows it.
+"""
 
 FORM = '''
 """Rows of a group with equal values, counted."""

@@ -1,4 +1,6 @@
-"""A sliced and a bucketized release of each kind, issued into a folder, and what the check says of it."""
+"""A sliced and a bucketized release of each kind, issued into a folder, and what the check says of
+it.
+"""
 
 import json
 from collections.abc import Callable
@@ -35,7 +37,11 @@ FRAME = pl.DataFrame({
 
 
 SCHEMA = Schema(
-    identifier="who", quasi=["age", "born", "sex", "zip"], sensitive="ill", hierarchies={"age": Bands((10, 20)), "zip": Prefix((5, 3, 0))}, missing="value"
+    identifier="who",
+    quasi=["age", "born", "sex", "zip"],
+    sensitive="ill",
+    hierarchies={"age": Bands((10, 20)), "zip": Prefix((5, 3, 0))},
+    missing="value",
 )
 
 
@@ -59,26 +65,53 @@ def form_of(kind: str) -> tuple[Form, np.ndarray]:
     else:
         columns = SHARED if "shared" in kind else APART
         boxes = column_boxes(MICRODATA, columns, 2) if "boxes" in kind else None
-        form, ids = slice_into(MICRODATA, columns, OF_ROW, stream, boxes=boxes, compact="compact" in kind)
+        form, ids = slice_into(
+            MICRODATA, columns, OF_ROW, stream, boxes=boxes, compact="compact" in kind
+        )
     return form, ids[OF_ROW]
 
 
-KINDS = ["rows", "compact", "shared rows", "shared compact", "boxes rows", "boxes compact", "bucketized"]
+KINDS = [
+    "rows",
+    "compact",
+    "shared rows",
+    "shared compact",
+    "boxes rows",
+    "boxes compact",
+    "bucketized",
+]
 
 
 FORMATS = [("parquet", "csv"), ("parquet",), ("csv",)]
 
 
 def promise_of(form: Form) -> dict[str, Any]:
-    """One that the untouched form keeps; with a shared attribute, a person's value may be certain."""
+    """One that the untouched form keeps; with a shared attribute, a person's value may be
+    certain.
+    """
     if isinstance(form, Sliced) and len(form.columns) > 2:
         return {"name": "t-close slicing", "t": "99/100"}
-    return {"name": "anatomy's l-diversity" if form.kind == "bucketized" else "l-diverse slicing", "l": 2}
+    return {
+        "name": "anatomy's l-diversity" if form.kind == "bucketized" else "l-diverse slicing",
+        "l": 2,
+    }
 
 
-def issue(path: Path, form: Form, formats: tuple[str, ...] = ("parquet",), promise: dict[str, Any] | None = None) -> Path:
+def issue(
+    path: Path,
+    form: Form,
+    formats: tuple[str, ...] = ("parquet",),
+    promise: dict[str, Any] | None = None,
+) -> Path:
     path.mkdir()
-    said = {"series": "s", "number": 1, "method": {"name": "by hand"}, "boxes": "exact", "not_for_publication": False, "previous": None}
+    said = {
+        "series": "s",
+        "number": 1,
+        "method": {"name": "by hand"},
+        "boxes": "exact",
+        "not_for_publication": False,
+        "previous": None,
+    }
     write_folder(path, form, formats, guarantees=[promise or promise_of(form)], **said)
     return path
 
@@ -86,7 +119,9 @@ def issue(path: Path, form: Form, formats: tuple[str, ...] = ("parquet",), promi
 def refusal(path: Path, evidence: Evidence | None = None) -> str:
     """What is said against the folder; empty where it holds."""
     try:
-        return " | ".join(f"{v.name}: {v.note}" for v in verify([Release.read(path)], evidence) if not v.holds)
+        return " | ".join(
+            f"{v.name}: {v.note}" for v in verify([Release.read(path)], evidence) if not v.holds
+        )
     except ReleaseError as error:
         return str(error)
 

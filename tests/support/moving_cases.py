@@ -1,4 +1,6 @@
-"""Series to move: what is published in them, whether two ledgers know the same of one, and its file with one thing wrong."""
+"""Series to move: what is published in them, whether two ledgers know the same of one, and its file
+with one thing wrong.
+"""
 
 from typing import Any
 
@@ -17,16 +19,31 @@ def publish(ledger: Ledger, number: int, series: str = "visits", *, digest: str 
     """A release that remembers, carries and groups fifty persons."""
     persons = ledger.person_key(series).hash(PERSONS)
     entry = ReleaseEntry(
-        number=number, folder=f"/there/{series}-{number}", staging=f".{number}", digest=digest or f"{number}" * 64, summary={"rows": 50, "s": 0.1}
+        number=number,
+        folder=f"/there/{series}-{number}",
+        staging=f".{number}",
+        digest=digest or f"{number}" * 64,
+        summary={"rows": 50, "s": 0.1},
     )
-    memory = pl.DataFrame({"person": persons, "value": ["MARKERVALUE"] * 50, "number": [number] * 50})
-    groups = pl.DataFrame({"person": persons, "group": pl.Series([i % 7 for i in range(50)], dtype=pl.Int64)})
-    ledger.commit(series, entry, promise=PROMISE, remember={"t": memory}, groups=groups, state={"c": memory})
+    memory = pl.DataFrame(
+        {"person": persons, "value": ["MARKERVALUE"] * 50, "number": [number] * 50}
+    )
+    groups = pl.DataFrame(
+        {"person": persons, "group": pl.Series([i % 7 for i in range(50)], dtype=pl.Int64)}
+    )
+    ledger.commit(
+        series, entry, promise=PROMISE, remember={"t": memory}, groups=groups, state={"c": memory}
+    )
 
 
 def everything(ledger: Ledger) -> list[list[tuple[Any, ...]]]:
     """All rows of all tables."""
-    tables = ("meta ORDER BY name", "series ORDER BY name", "releases ORDER BY series, number", "segments ORDER BY series, number, name")
+    tables = (
+        "meta ORDER BY name",
+        "series ORDER BY name",
+        "releases ORDER BY series, number",
+        "segments ORDER BY series, number, name",
+    )
     return [ledger._store.run(f"SELECT * FROM {table}") for table in tables]
 
 
@@ -41,7 +58,14 @@ def same(a: Ledger, b: Ledger, series: str = "visits") -> bool:
         assert list(of_a) == list(of_b)
         for name, frame in of_a.items():
             assert_frame_equal(frame, of_b[name])
-    plain = [(l.promise(series), l.releases(series), next(s.created for s in l.series() if s.name == series)) for l in (a, b)]
+    plain = [
+        (
+            l.promise(series),
+            l.releases(series),
+            next(s.created for s in l.series() if s.name == series),
+        )
+        for l in (a, b)
+    ]
     return plain[0] == plain[1] and a.person_key(series).key == b.person_key(series).key
 
 
@@ -50,9 +74,18 @@ def spoiled(content: bytes, how: str) -> bytes:
     manifest = 33  # format and check stand before it
     first = manifest + 8 + int.from_bytes(content[manifest : manifest + 8], "big")
     second = first + 8 + int.from_bytes(content[first : first + 8], "big")
-    flipped = {"manifest": manifest + 20, "a length": first + 7, "a table": first + 100, "the last byte": len(content) - 1}
+    flipped = {
+        "manifest": manifest + 20,
+        "a length": first + 7,
+        "a table": first + 100,
+        "the last byte": len(content) - 1,
+    }
     if how in flipped:
-        return content[: flipped[how]] + bytes([content[flipped[how]] ^ 1]) + content[flipped[how] + 1 :]
+        return (
+            content[: flipped[how]]
+            + bytes([content[flipped[how]] ^ 1])
+            + content[flipped[how] + 1 :]
+        )
     third = second + 8 + int.from_bytes(content[second : second + 8], "big")
     return {
         "cut in a record": content[:-5],
@@ -61,12 +94,24 @@ def spoiled(content: bytes, how: str) -> bytes:
         "without its manifest": content[:manifest],
         "something behind": content + b"\0",
         "a record twice": content[:second] + content[first:second] + content[second:],
-        "two records swapped": content[:first] + content[second:third] + content[first:second] + content[third:],
+        "two records swapped": content[:first]
+        + content[second:third]
+        + content[first:second]
+        + content[third:],
         "an enormous length": content[:first] + b"\xff" * 8 + content[first + 8 :],
     }[how]
 
 
-SPOILED = ["manifest", "a length", "a table", "the last byte", "cut in a record", "cut after a record", "cut in a length", "without its manifest"]
+SPOILED = [
+    "manifest",
+    "a length",
+    "a table",
+    "the last byte",
+    "cut in a record",
+    "cut after a record",
+    "cut in a length",
+    "without its manifest",
+]
 
 
 SPOILED += ["something behind", "a record twice", "two records swapped", "an enormous length"]

@@ -1,4 +1,6 @@
-"""Small tables, their random output tables, and rows drawn from them by following the law, for tests of whatever checks mutual cover."""
+"""Small tables, their random output tables, and rows drawn from them by following the law, for
+tests of whatever checks mutual cover.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -49,7 +51,11 @@ class World:
 
     @cached_property
     def microdata(self) -> Microdata:
-        return Microdata.encode(self.frame, Schema(identifier="who", quasi=self.names, sensitive="ill", missing="value"), PersonKey(bytes(32)))
+        return Microdata.encode(
+            self.frame,
+            Schema(identifier="who", quasi=self.names, sensitive="ill", missing="value"),
+            PersonKey(bytes(32)),
+        )
 
     def outcomes(self, row: int) -> Counter[tuple[int, ...]]:
         """With which probability each row comes out, by every way that it can go."""
@@ -67,7 +73,10 @@ class World:
                 if published:
                     given = [naive.marginal(self.outcomes(i), a, len(table)) for i in rows]
                 else:
-                    given = [[Fraction(units, self.whole) for units in table[self.classes[i][a]]] for i in rows]
+                    given = [
+                        [Fraction(units, self.whole) for units in table[self.classes[i][a]]]
+                        for i in rows
+                    ]
                 found = max(found, naive.largest_share(given))
         return found
 
@@ -75,20 +84,40 @@ class World:
         """The release of what was drawn, with all the evidence."""
         microdata, names = self.microdata, self.names
         values = [_values(self, g) for g in range(len(self.tables))]
-        shown = [[values[g][a][j] for a, j in enumerate(row)] for g, row in zip(self.group, drawn or self.drawn, strict=True)]
-        codes = {n: np.array([row[a] for row in shown], dtype=np.int32) for a, n in enumerate(names)}
+        shown = [
+            [values[g][a][j] for a, j in enumerate(row)]
+            for g, row in zip(self.group, drawn or self.drawn, strict=True)
+        ]
+        codes = {
+            n: np.array([row[a] for row in shown], dtype=np.int32) for a, n in enumerate(names)
+        }
         form, rows = perturb(microdata, codes, Randomness.secure().stream("test"))
         group = np.empty(len(rows), np.int64)
         group[rows - 1] = self.group
         flat = [table for tables in self.tables for table in tables]
-        counts = [Counter(self.classes[i][a] for i, at in enumerate(self.group) if at == g) for g, tables in enumerate(self.tables) for a in range(len(tables))]
+        counts = [
+            Counter(self.classes[i][a] for i, at in enumerate(self.group) if at == g)
+            for g, tables in enumerate(self.tables)
+            for a in range(len(tables))
+        ]
         outputs = OutputTables(
             attributes=tuple(names),
             group=group,
             of=np.arange(len(flat), dtype=np.int64).reshape(len(self.tables), len(names)),
-            starts=np.concatenate([[0], np.cumsum([len(table) for table in flat])]).astype(np.int64),
-            counts=np.array([count[j] for count, table in zip(counts, flat, strict=True) for j in range(len(table))], dtype=np.int64),
-            units=np.array([units for table in flat for row in table for units in row], dtype=np.int64),
+            starts=np.concatenate([[0], np.cumsum([len(table) for table in flat])]).astype(
+                np.int64
+            ),
+            counts=np.array(
+                [
+                    count[j]
+                    for count, table in zip(counts, flat, strict=True)
+                    for j in range(len(table))
+                ],
+                dtype=np.int64,
+            ),
+            units=np.array(
+                [units for table in flat for row in table for units in row], dtype=np.int64
+            ),
             denominator=self.whole,
             changes=self.changes,
             order=self.order if self.weights is None else (),
@@ -114,11 +143,18 @@ class Published:
 
     @property
     def evidence(self) -> Evidence:
-        return Evidence(microdata={1: self.microdata}, rows={1: self.rows}, outputs={1: self.outputs})
+        return Evidence(
+            microdata={1: self.microdata}, rows={1: self.rows}, outputs={1: self.outputs}
+        )
 
     def verdicts(self, promise: MutualCover, evidence: Evidence | None = None) -> dict[str, object]:
         """What a promise finds, by part."""
-        return {v.name.split(": ")[-1]: v for v in promise.check(self.release, evidence=self.evidence if evidence is None else evidence)}
+        return {
+            v.name.split(": ")[-1]: v
+            for v in promise.check(
+                self.release, evidence=self.evidence if evidence is None else evidence
+            )
+        }
 
     def with_table(self, table: pl.DataFrame) -> "Published":
         """The same with another published table."""
@@ -127,19 +163,37 @@ class Published:
 
 def released(form: Perturbed, guarantees: Sequence[MutualCover] = ()) -> Release:
     """A form with a manifest and no folder."""
-    said = {"series": "s", "number": 1, "method": {"name": "by hand"}, "guarantees": [g.parameters() for g in guarantees], "boxes": "exact"}
-    manifest = Manifest(form="perturbed", attributes=list(form.attributes), rows=form.rows, groups=0, counterfeits=0, files=[], **said)
+    said = {
+        "series": "s",
+        "number": 1,
+        "method": {"name": "by hand"},
+        "guarantees": [g.parameters() for g in guarantees],
+        "boxes": "exact",
+    }
+    manifest = Manifest(
+        form="perturbed",
+        attributes=list(form.attributes),
+        rows=form.rows,
+        groups=0,
+        counterfeits=0,
+        files=[],
+        **said,
+    )
     return Release(manifest, form, Path("nowhere"))
 
 
 def _values(world: World, g: int) -> list[list[int]]:
     """By attribute: the codes of a group's values, ascending."""
     rows = [i for i, at in enumerate(world.group) if at == g]
-    return [sorted({int(world.microdata.columns[name].codes[i]) for i in rows}) for name in world.names]
+    return [
+        sorted({int(world.microdata.columns[name].codes[i]) for i in rows}) for name in world.names
+    ]
 
 
 def generated(seed: int, *, paper: bool = False, changes: int = 1, whole: int = 12) -> World:
-    """One to three groups of two to five people with two or three attributes; tables at random, with many cells of 0."""
+    """One to three groups of two to five people with two or three attributes; tables at random,
+    with many cells of 0.
+    """
     rng = np.random.default_rng([seed, paper, changes, whole])
     names = NAMES[: max(changes, int(rng.integers(2, 4)))]
     sizes = rng.integers(2, 6, int(rng.integers(1, 4)))
@@ -149,16 +203,29 @@ def generated(seed: int, *, paper: bool = False, changes: int = 1, whole: int = 
     values = {"age": [None, 30, 31, 40], "sex": ["F", "M"], "town": ["Aachen", "Bonn", None]}
     frame = pl.DataFrame(
         {"who": range(n)}
-        | {name: [values[name][rng.integers(len(values[name]))] for _ in range(n)] for name in names}
+        | {
+            name: [values[name][rng.integers(len(values[name]))] for _ in range(n)]
+            for name in names
+        }
         | {"ill": [["flu", "gout", "rash"][rng.integers(3)] for _ in range(n)]},
-        schema={"who": pl.Int64} | {name: pl.Int64 if name == "age" else pl.String for name in names} | {"ill": pl.String},
+        schema={"who": pl.Int64}
+        | {name: pl.Int64 if name == "age" else pl.String for name in names}
+        | {"ill": pl.String},
     )
-    microdata = Microdata.encode(frame, Schema(identifier="who", quasi=list(names), sensitive="ill", missing="value"), PersonKey(bytes(32)))
+    microdata = Microdata.encode(
+        frame,
+        Schema(identifier="who", quasi=list(names), sensitive="ill", missing="value"),
+        PersonKey(bytes(32)),
+    )
     codes = np.stack([microdata.columns[name].codes for name in names], axis=1)
     tables, classes = [], [()] * n
     for g in range(len(sizes)):
         own = [np.unique(codes[group == g, a], return_inverse=True) for a in range(len(names))]
-        for i, row in zip(np.flatnonzero(group == g), np.stack([at.ravel() for _, at in own], axis=1).tolist(), strict=True):
+        for i, row in zip(
+            np.flatnonzero(group == g),
+            np.stack([at.ravel() for _, at in own], axis=1).tolist(),
+            strict=True,
+        ):
             classes[i] = tuple(row)
         tables.append([[_row(rng, len(distinct), whole) for _ in distinct] for distinct, _ in own])
     weights = [[int(rng.integers(0, 5)) for _ in names] for _ in sizes] if paper else None

@@ -1,4 +1,6 @@
-"""The least method that takes a registry, for tests of the way of the data: rows are dealt to a few groups, registered persons to these or none."""
+"""The least method that takes a registry, for tests of the way of the data: rows are dealt to a few
+groups, registered persons to these or none.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -22,20 +24,31 @@ def rows(n: int = 12, first: int = 0) -> pl.DataFrame:
     """Persons of 20 to 31 years in two places."""
     every = range(first, first + n)
     return pl.DataFrame(
-        {"who": [f"p{i}" for i in every], "age": [20 + i % 12 for i in every], "zip": [f"{400 + i % 2}" for i in every], "ill": ["abcd"[i % 4] for i in every]}
+        {
+            "who": [f"p{i}" for i in every],
+            "age": [20 + i % 12 for i in every],
+            "zip": [f"{400 + i % 2}" for i in every],
+            "ill": ["abcd"[i % 4] for i in every],
+        }
     )
 
 
 def registry() -> pl.DataFrame:
-    """Five of the first twelve persons, and eight others, older and from elsewhere; with a column that is nobody's business."""
+    """Five of the first twelve persons, and eight others, older and from elsewhere; with a column
+    that is nobody's business.
+    """
     known = rows(5).drop("ill")
-    others = pl.DataFrame({"who": [f"v{i}" for i in range(8)], "age": [50 + i for i in range(8)], "zip": ["399"] * 8})
+    others = pl.DataFrame(
+        {"who": [f"v{i}" for i in range(8)], "age": [50 + i for i in range(8)], "zip": ["399"] * 8}
+    )
     return pl.concat([known, others]).with_columns(secret=pl.lit("MARKER"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneGroup:
-    """Deals rows to ``groups`` groups, and registered persons to none, the first, the second and so on; ``without`` takes the sensitive value out of the first so many rows."""
+    """Deals rows to ``groups`` groups, and registered persons to none, the first, the second and so
+    on; ``without`` takes the sensitive value out of the first so many rows.
+    """
 
     name: ClassVar[str] = "one-group"
     needs_persons: ClassVar[bool] = False
@@ -55,13 +68,22 @@ class OneGroup:
         return {"name": self.name, "groups": self.groups}
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
-        taken = {i: {microdata.sensitive.domain.values[int(microdata.sensitive.codes[i])]} for i in range(self.without)}
+        taken = {
+            i: {microdata.sensitive.domain.values[int(microdata.sensitive.codes[i])]}
+            for i in range(self.without)
+        }
         shown = suppress(microdata, taken, np.zeros(0, dtype=np.int64))
         listed = microdata.registry
         place = np.arange(microdata.rows) % self.groups
-        beside = None if listed is None else (listed, np.arange(listed.rows) % (self.groups + 1) - 1)
-        form, published_id = generalize(shown, np.arange(microdata.rows), place, rng.stream("generalize"), registry=beside)
-        registered = None if beside is None else np.where(beside[1] >= 0, published_id[beside[1]], 0)
+        beside = (
+            None if listed is None else (listed, np.arange(listed.rows) % (self.groups + 1) - 1)
+        )
+        form, published_id = generalize(
+            shown, np.arange(microdata.rows), place, rng.stream("generalize"), registry=beside
+        )
+        registered = (
+            None if beside is None else np.where(beside[1] >= 0, published_id[beside[1]], 0)
+        )
         return Draft(
             form=form,
             groups=published_id[place],

@@ -23,11 +23,19 @@ KINDS = {"a": pl.Int64, "b": pl.String, "c": pl.String, "s": pl.String}
 
 def people(rows, *, persons=False, **schema):
     """Rows (a, b, c, s) as microdata; with ``persons``, each is a person of its own."""
-    said = {"types": {"a": "numeric", "b": "categorical", "c": "categorical"}, "quasi": QUASI, "sensitive": "s"} | schema
+    said = {
+        "types": {"a": "numeric", "b": "categorical", "c": "categorical"},
+        "quasi": QUASI,
+        "sensitive": "s",
+    } | schema
     frame = pl.DataFrame(rows, schema=KINDS, orient="row")
     if persons:
         frame = frame.with_columns(who=pl.Series([f"p{i}" for i in range(len(rows))]))
-    return Microdata.encode(frame, Schema(identifier="who" if persons else None, missing="value", **said), PersonKey(bytes(32)))
+    return Microdata.encode(
+        frame,
+        Schema(identifier="who" if persons else None, missing="value", **said),
+        PersonKey(bytes(32)),
+    )
 
 
 def of_form(form, method=None):
@@ -40,7 +48,9 @@ def of_form(form, method=None):
 
 
 def perturbed(microdata, drawn, seed=1, **more):
-    """The microdata published with the drawn codes (n, d) of its quasi-identifiers: a release, and the evidence of who is in which row."""
+    """The microdata published with the drawn codes (n, d) of its quasi-identifiers: a release, and
+    the evidence of who is in which row.
+    """
     codes = np.asarray(drawn, dtype=np.int32).reshape(microdata.rows, -1)
     named = {name: codes[:, i] for i, name in enumerate(microdata.schema.quasi)}
     form, rows = perturb(microdata, named, Randomness.seeded(seed).stream("small"))
@@ -68,7 +78,13 @@ class Drawing:
     def own(self, microdata):
         """Everybody's classes, by the distinct codes of the group in their order."""
         codes, group = codes_of(microdata), np.asarray(self.group)
-        return [tuple(sorted(set(codes[group == g, a].tolist())).index(codes[t, a]) for a in range(codes.shape[1])) for t, g in enumerate(self.group)]
+        return [
+            tuple(
+                sorted(set(codes[group == g, a].tolist())).index(codes[t, a])
+                for a in range(codes.shape[1])
+            )
+            for t, g in enumerate(self.group)
+        ]
 
     def law(self, own, group):
         """Classes shown -> probability, of a tuple with these classes in a group."""
@@ -90,7 +106,10 @@ class Drawing:
         """The release in which everybody shows these classes, and all evidence about it."""
         codes, group = codes_of(microdata), np.asarray(self.group)
         d = codes.shape[1]
-        drawn = [[sorted(set(codes[group == g, a].tolist()))[shown[t][a]] for a in range(d)] for t, g in enumerate(self.group)]
+        drawn = [
+            [sorted(set(codes[group == g, a].tolist()))[shown[t][a]] for a in range(d)]
+            for t, g in enumerate(self.group)
+        ]
         release, evidence = perturbed(microdata, drawn, seed)
         return release, replace(evidence, outputs={1: self.outputs(microdata, evidence.rows[1])})
 
@@ -98,7 +117,11 @@ class Drawing:
         """The tables as evidence; none is shared."""
         codes, group = codes_of(microdata), np.asarray(self.group)
         d, g = codes.shape[1], int(group.max()) + 1
-        counts = [np.unique(codes[group == i, a], return_counts=True)[1] for i in range(g) for a in range(d)]
+        counts = [
+            np.unique(codes[group == i, a], return_counts=True)[1]
+            for i in range(g)
+            for a in range(d)
+        ]
         of_row = np.empty(len(group), dtype=np.int64)
         of_row[rows - 1] = group
         return OutputTables(
@@ -107,7 +130,9 @@ class Drawing:
             of=np.arange(g * d).reshape(g, d),
             starts=np.cumsum([0, *map(len, counts)]).astype(np.int64),
             counts=np.concatenate(counts).astype(np.int64),
-            units=np.concatenate([np.ravel(self.tables[i, a]) for i in range(g) for a in range(d)]).astype(np.int64),
+            units=np.concatenate(
+                [np.ravel(self.tables[i, a]) for i in range(g) for a in range(d)]
+            ).astype(np.int64),
             denominator=self.denominator,
             changes=self.changes,
             order=self.order,
@@ -122,7 +147,9 @@ def random_drawing(microdata, group, rng, *, repaired=False, denominator=12, cha
     for g in range(int(group.max()) + 1):
         for a in range(d):
             k = len(np.unique(codes[group == g, a]))
-            tables[g, a] = [rng.multinomial(denominator, _shares(rng, k)).tolist() for _ in range(k)]
+            tables[g, a] = [
+                rng.multinomial(denominator, _shares(rng, k)).tolist() for _ in range(k)
+            ]
     weights = rng.integers(0, 4, (int(group.max()) + 1, d)).tolist() if repaired else None
     order = () if repaired else tuple(rng.permutation(d).tolist())
     return Drawing(group.tolist(), tables, denominator, order, weights, changes)

@@ -13,7 +13,13 @@ from support import postgresql_server
 
 def put_rows(ledger: Ledger, number: int, rows: int = 1) -> None:
     entry = ReleaseEntry(number=number, folder="f", staging="s", digest="d", summary={})
-    ledger.commit("visits", entry, promise={"m": 2}, remember={"t": pl.DataFrame({"n": range(rows)})}, groups=None)
+    ledger.commit(
+        "visits",
+        entry,
+        promise={"m": 2},
+        remember={"t": pl.DataFrame({"n": range(rows)})},
+        groups=None,
+    )
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""Recoded releases by hand: a table about patients, how a row of it is recoded, and the folder of what a sample of it shows."""
+"""Recoded releases by hand: a table about patients, how a row of it is recoded, and the folder of
+what a sample of it shows.
+"""
 
 import datetime as dt
 from collections import Counter
@@ -18,7 +20,12 @@ from phalanx.release.folder import Release, write_folder
 from phalanx.release.forms.recoded import Recoded
 from phalanx.release.manifest import PublishedAttribute
 
-PATHS = {"judge": ["judge", "office", "*"], "clerk": ["clerk", "office", "*"], "farmer": ["farmer", "outside", "*"], "pilot": ["pilot", "*"]}
+PATHS = {
+    "judge": ["judge", "office", "*"],
+    "clerk": ["clerk", "office", "*"],
+    "farmer": ["farmer", "outside", "*"],
+    "pilot": ["pilot", "*"],
+}
 JOBS, ZIPS, INCOMES = Tree.of_paths(list(PATHS.values())), Prefix((4, 2, 0)), Bands((10000, 20000))
 AGES = {"low": 20, "high": 95, "widths": [10, 50]}
 DOSES = {"low": 0.5, "high": 8, "widths": [0.7]}
@@ -30,13 +37,24 @@ SCHEMA = Schema(
     hierarchies={"job": JOBS, "zip": ZIPS, "income": INCOMES},
     missing="value",
 )
-TYPES = {"age": pl.Int64, "dose": pl.Float64, "since": pl.Date, "job": pl.String, "zip": pl.String, "income": pl.Int64, "sex": pl.String, "ill": pl.Int64}
+TYPES = {
+    "age": pl.Int64,
+    "dose": pl.Float64,
+    "since": pl.Date,
+    "job": pl.String,
+    "zip": pl.String,
+    "income": pl.Int64,
+    "sex": pl.String,
+    "ill": pl.Int64,
+}
 LEVELS = {"age": 0, "dose": 0, "since": 1, "job": 1, "zip": 1, "income": 1, "sex": 0, "ill": 0}
 TOPS = {"age": 2, "dose": 1, "since": 2, "job": 2, "zip": 2, "income": 3, "sex": 1, "ill": 1}
 LOWEST = {"income": 1}
 ENTRIES = {"age": AGES, "dose": DOSES, "since": DAYS}
 PROMISE = DifferentialPrivacy(epsilon=2, delta="1/8", k=3, beta="1/2")
-"""True of crowds of three of every second row, and of no smaller delta: two rows show nothing, and three all of themselves with a probability of 1/8."""
+"""True of crowds of three of every second row, and of no smaller delta: two rows show nothing, and
+three all of themselves with a probability of 1/8.
+"""
 
 
 def people(n, seed=1):
@@ -50,7 +68,9 @@ def people(n, seed=1):
         {
             "age": some(rng.integers(10, 110, n).tolist()),
             "dose": some(np.round(rng.random(n) * 9, 1).tolist()),
-            "since": some([dt.date(1997, 6, 1) + dt.timedelta(days=int(d)) for d in rng.integers(0, 2500, n)]),
+            "since": some(
+                [dt.date(1997, 6, 1) + dt.timedelta(days=int(d)) for d in rng.integers(0, 2500, n)]
+            ),
             "job": some(rng.choice(list(PATHS), n).tolist()),
             "zip": some([f"{x:04d}" for x in rng.integers(0, 40, n) * 37]),
             "income": some(rng.integers(-9000, 45000, n).tolist()),
@@ -64,7 +84,9 @@ def people(n, seed=1):
 def image(row, levels):
     """What a row is published as, by the slow twin."""
     day = row["since"] and (row["since"] - dt.date(1970, 1, 1)).days
-    first, last = ((dt.date.fromisoformat(DAYS[end]) - dt.date(1970, 1, 1)).days for end in ("low", "high"))
+    first, last = (
+        (dt.date.fromisoformat(DAYS[end]) - dt.date(1970, 1, 1)).days for end in ("low", "high")
+    )
     since = naive.range_cell(first, last, DAYS["widths"], levels["since"], day)
     return (
         *naive.range_cell(*AGES.values(), levels["age"], row["age"]),
@@ -121,10 +143,18 @@ class Published:
 
     def with_rows(self, rows):
         """The same with other rows, in their order."""
-        return replace(self, form=replace(self.form, table=ordered(pl.DataFrame(rows, schema=self.form.table.schema, orient="row"))))
+        return replace(
+            self,
+            form=replace(
+                self.form,
+                table=ordered(pl.DataFrame(rows, schema=self.form.table.schema, orient="row")),
+            ),
+        )
 
     def with_scheme(self, chosen, entries):
-        return replace(self, form=replace(self.form, scheme={"chosen": chosen, "attributes": entries}))
+        return replace(
+            self, form=replace(self.form, scheme={"chosen": chosen, "attributes": entries})
+        )
 
 
 def ordered(table):
@@ -133,7 +163,9 @@ def ordered(table):
 
 
 def publish(frame, sample, levels, k, guarantees=()):
-    """What a sample shows at these levels: the release, and the number of the image of every row, 0 for those that are not published."""
+    """What a sample shows at these levels: the release, and the number of the image of every row, 0
+    for those that are not published.
+    """
     images = [image(row, levels) for row in frame.rows(named=True)]
     counted = Counter(images[i] for i in sample)
     shown = [images[i] for i in sample if counted[images[i]] >= k]
@@ -143,7 +175,13 @@ def publish(frame, sample, levels, k, guarantees=()):
     for i in sample:
         groups[i] = place.get(images[i], 0)
     entries = {name: ENTRIES.get(name, {}) | {"level": levels[name]} for name in TYPES}
-    return Published(Recoded(table, attributes(), {"chosen": "fixed", "attributes": entries}), list(guarantees)), groups
+    return (
+        Published(
+            Recoded(table, attributes(), {"chosen": "fixed", "attributes": entries}),
+            list(guarantees),
+        ),
+        groups,
+    )
 
 
 def encoded(frame):
@@ -152,7 +190,9 @@ def encoded(frame):
 
 def verdicts(release, evidence=None, earlier=()):
     """The verdicts on one release, by the last words of their names."""
-    return {v.name.split(": ")[-1]: v for v in verify([*earlier, release], evidence, only_last=True)}
+    return {
+        v.name.split(": ")[-1]: v for v in verify([*earlier, release], evidence, only_last=True)
+    }
 
 
 def beside(microdata):

@@ -1,4 +1,6 @@
-"""Tables, declarations and their slow twins for the tests of schemes that are chosen privately, and one audit of such choices."""
+"""Tables, declarations and their slow twins for the tests of schemes that are chosen privately, and
+one audit of such choices.
+"""
 
 from collections import Counter
 from fractions import Fraction
@@ -25,7 +27,12 @@ TREE = Tree.of_paths(
 )
 """A node with one child, which has two; one with two children, each with one; and a short path."""
 ZIPS = ["471", "472", "481", "900"]
-SCHEMA = Schema(quasi=["age", "job", "zip"], sensitive="ill", hierarchies={"job": TREE, "zip": Prefix((3, 2, 0))}, missing="value")
+SCHEMA = Schema(
+    quasi=["age", "job", "zip"],
+    sensitive="ill",
+    hierarchies={"job": TREE, "zip": Prefix((3, 2, 0))},
+    missing="value",
+)
 RANGE = {"low": 0, "high": 30, "widths": [4, 8]}
 TWINS = {
     "age": Grid(0, 30, [4, 8]),
@@ -50,20 +57,34 @@ def rows(*, missing_ages):
 def microdata(table, schema=SCHEMA):
     """A list of rows, encoded."""
     names = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
-    return Microdata.encode(pl.DataFrame(table, schema={name: TYPES[name] for name in names}, orient="row"), schema)
+    return Microdata.encode(
+        pl.DataFrame(table, schema={name: TYPES[name] for name in names}, orient="row"), schema
+    )
 
 
 def axes(fixed):
-    """The recodings of all four attributes, of which some have a level, in their order None for the others."""
-    declared = {name: level for name, level in zip(TYPES, fixed, strict=True) if level is not None and name != "age"}
-    return Axes.of(declared | {"age": RANGE | ({} if fixed[0] is None else {"level": fixed[0]})}, SCHEMA, choose=True)
+    """The recodings of all four attributes, of which some have a level, in their order None for the
+    others.
+    """
+    declared = {
+        name: level
+        for name, level in zip(TYPES, fixed, strict=True)
+        if level is not None and name != "age"
+    }
+    return Axes.of(
+        declared | {"age": RANGE | ({} if fixed[0] is None else {"level": fixed[0]})},
+        SCHEMA,
+        choose=True,
+    )
 
 
 def odds_keep(here: Counter, there: Counter, epsilon: Fraction, alarm: float = 1e-6) -> bool:
-    """Whether two neighbours' outcomes are those of an epsilon-differentially private choice, as far as so many draws can tell.
+    """Whether two neighbours' outcomes are those of an epsilon-differentially private choice, as
+    far as so many draws can tell.
 
-    Of each outcome, a lower confidence bound of the one probability is held against an upper bound of the other, by Clopper and Pearson; by Bonferroni, a
-    correct choice is rejected with probability ``alarm`` at most.
+    Of each outcome, a lower confidence bound of the one probability is held against an upper bound
+    of the other, by Clopper and Pearson; by Bonferroni, a correct choice is rejected with
+    probability ``alarm`` at most.
     """
     each = alarm / (4 * len(here | there))
 

@@ -1,4 +1,6 @@
-"""Releases that a middleman bends: every form, and tools that write a folder again with digests, counts and chain that fit."""
+"""Releases that a middleman bends: every form, and tools that write a folder again with digests,
+counts and chain that fit.
+"""
 
 import json
 import shutil
@@ -24,7 +26,18 @@ METHODS: Mapping[str, Any] = {
     "sliced": Slicing(l=2, columns=2, sensitive_column_size=1),
     "perturbed": MutualCover(delta="1/4"),
 }
-OWN = {"form", "sliced", "scheme", "attributes", "rows", "groups", "counterfeits", "registered", "files", "format"}
+OWN = {
+    "form",
+    "sliced",
+    "scheme",
+    "attributes",
+    "rows",
+    "groups",
+    "counterfeits",
+    "registered",
+    "files",
+    "format",
+}
 
 
 def people(n: int = 240, seed: int = 1, first: int = 0) -> pl.DataFrame:
@@ -38,8 +51,22 @@ def people(n: int = 240, seed: int = 1, first: int = 0) -> pl.DataFrame:
     })  # fmt: skip
 
 
-def issue(to: Path, method: Any, tables: Sequence[pl.DataFrame], *, formats: Sequence[str] = ("parquet", "csv")) -> list[Path]:
-    series = Series("s", schema=SCHEMA, method=method, to=to, ledger=f"sqlite:///{to}/s.db", formats=formats, report=False)
+def issue(
+    to: Path,
+    method: Any,
+    tables: Sequence[pl.DataFrame],
+    *,
+    formats: Sequence[str] = ("parquet", "csv"),
+) -> list[Path]:
+    series = Series(
+        "s",
+        schema=SCHEMA,
+        method=method,
+        to=to,
+        ledger=f"sqlite:///{to}/s.db",
+        formats=formats,
+        report=False,
+    )
     return [series.publish(table).path for table in tables]
 
 
@@ -62,7 +89,9 @@ def written(path: Path, change: Callable[[Form], Form], **manifest: Any) -> None
     formats = tuple(dict.fromkeys(f.name.rsplit(".", 1)[1] for f in old.manifest.files))
     shutil.rmtree(path)
     path.mkdir()
-    write_folder(path, change(old.form), formats, **(old.manifest.model_dump(exclude=OWN) | manifest))
+    write_folder(
+        path, change(old.form), formats, **(old.manifest.model_dump(exclude=OWN) | manifest)
+    )
 
 
 def stated(path: Path, **changes: Any) -> None:
@@ -77,7 +106,10 @@ def bytes_of(path: Path, name: str, content: bytes) -> None:
     """Put other bytes in a file, with the digest that fits."""
     (path / name).write_bytes(content)
     manifest = Manifest.from_bytes((path / NAME).read_bytes(), path)
-    files = [f.model_copy(update={"sha256": digest((path / f.name).read_bytes())}) for f in manifest.files]
+    files = [
+        f.model_copy(update={"sha256": digest((path / f.name).read_bytes())})
+        for f in manifest.files
+    ]
     (path / NAME).write_bytes(manifest.model_copy(update={"files": files}).to_bytes())
 
 

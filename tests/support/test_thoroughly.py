@@ -1,24 +1,38 @@
-"""What is left out today comes another day, no function is left out on any, and what is chosen keeps the limit."""
+"""What is left out today comes another day, no function is left out on any, and what is chosen
+keeps the limit.
+"""
 
 import pytest
 
 from support.thoroughly import chosen, function, part, some_of_each
 
-QUICK = [f"a.py::test_one[{i}]" for i in range(10)] + ["a.py::test_two"] + [f"b.py::test_three[{i}]" for i in range(3)]
+QUICK = (
+    [f"a.py::test_one[{i}]" for i in range(10)]
+    + ["a.py::test_two"]
+    + [f"b.py::test_three[{i}]" for i in range(3)]
+)
 
 
 @pytest.mark.parametrize("limit", [14, 7, 5, 3, 1])
 def test_every_quick_test_has_its_day(limit: int) -> None:
-    """Each day has a case of each function, in their order; in ten days each case of each function comes."""
+    """Each day has a case of each function, in their order; in ten days each case of each function
+    comes.
+    """
     days = [some_of_each(QUICK, lambda _: 1, limit, 739_000 + day) for day in range(10)]
     assert {test for day in days for test in day} == set(QUICK)
-    assert all({function(test) for test in day} == {function(test) for test in QUICK} for day in days)
-    assert all(len(day) <= max(limit, 3) and day == [test for test in QUICK if test in day] for day in days)
+    assert all(
+        {function(test) for test in day} == {function(test) for test in QUICK} for day in days
+    )
+    assert all(
+        len(day) <= max(limit, 3) and day == [test for test in QUICK if test in day] for day in days
+    )
 
 
 @pytest.mark.parametrize("limit", [1, 20, 60, 1000])
 def test_every_slow_test_has_its_day(limit: int) -> None:
-    """In as many days as there are parts each slow test comes once, and no part is much above the limit but by one test."""
+    """In as many days as there are parts each slow test comes once, and no part is much above the
+    limit but by one test.
+    """
     cost = {f"s.py::test_{i}": float(1 + i * i % 17) for i in range(30)}
     number = max(1, -int(-sum(cost.values()) // limit))
     days = [part(list(cost), cost.__getitem__, limit, 739_000 + day) for day in range(number)]
@@ -30,11 +44,17 @@ def test_a_choice_can_be_repeated() -> None:
     """The same turn chooses the same tests, and the next one others."""
     seconds = {"s.py::test_0": 5.0, "a.py::test_one": 0.9}
     slow = [f"s.py::test_{i}" for i in range(20)]
-    assert chosen(QUICK + slow, set(slow), seconds, 20, 5) == chosen(QUICK + slow, set(slow), seconds, 20, 5) != chosen(QUICK + slow, set(slow), seconds, 20, 6)
+    assert (
+        chosen(QUICK + slow, set(slow), seconds, 20, 5)
+        == chosen(QUICK + slow, set(slow), seconds, 20, 5)
+        != chosen(QUICK + slow, set(slow), seconds, 20, 6)
+    )
 
 
 def test_what_takes_long_comes_in_its_turn() -> None:
-    """A test that takes long is not run each time, marked or not, and comes first where it is; what a share leaves of the limit is for the others."""
+    """A test that takes long is not run each time, marked or not, and comes first where it is; what
+    a share leaves of the limit is for the others.
+    """
     seconds = {"a.py::test_two": 50.0, "b.py::test_three": 2.0}
     days = [chosen(QUICK, set(), seconds, 50, day) for day in range(6)]
     assert {test for day in days for test in day} == set(QUICK)

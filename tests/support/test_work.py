@@ -17,9 +17,14 @@ def over_rows(rows: int) -> int:
     return total
 
 
-@pytest.mark.parametrize("loop", [over_rows, lambda n: [v + 1 for v in range(n)], lambda n: all(v >= 0 for v in range(n))])
+@pytest.mark.parametrize(
+    "loop",
+    [over_rows, lambda n: [v + 1 for v in range(n)], lambda n: all(v >= 0 for v in range(n))],
+)
 def test_a_loop_over_rows_is_seen(loop: Callable[[int], object]) -> None:
-    """Ten times as many rows are ten times as many lines, in a loop, a comprehension and a generator."""
+    """Ten times as many rows are ten times as many lines, in a loop, a comprehension and a
+    generator.
+    """
     assert lines(lambda: loop(1000)) > 9 * lines(lambda: loop(100)) > 500
 
 
@@ -29,7 +34,9 @@ def test_an_array_is_one_thing() -> None:
 
 
 def test_what_has_no_end_is_ended() -> None:
-    """A loop without an end is left where it has run the lines that it may, and nothing traces the lines after it."""
+    """A loop without an end is left where it has run the lines that it may, and nothing traces the
+    lines after it.
+    """
     before = sys.gettrace()
 
     def for_ever() -> None:

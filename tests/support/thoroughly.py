@@ -1,7 +1,10 @@
-"""How much is tested: everything, or as much as takes so many seconds of a processor, other tests on other days.
+"""How much is tested: everything, or as much as takes so many seconds of a processor, other tests
+on other days.
 
-``BUDGET`` in the environment says how many seconds; without it, everything is tested (`make thorough`). ``SEED`` says which tests come, and is the number of
-the day by default: whoever names the one that a run has printed repeats its choice. What each test takes stands in seconds.json, as `make seconds` measured it.
+``BUDGET`` in the environment says how many seconds; without it, everything is tested (`make
+thorough`). ``SEED`` says which tests come, and is the number of the day by default: whoever names
+the one that a run has printed repeats its choice. What each test takes stands in seconds.json, as
+`make seconds` measured it.
 """
 
 import heapq
@@ -27,12 +30,16 @@ def budget() -> float | None:
 
 
 def seed() -> int:
-    """By which samples rotate; the day's number unless it is given, and the same in every process of a run."""
+    """By which samples rotate; the day's number unless it is given, and the same in every process
+    of a run.
+    """
     return int(os.environ.setdefault("SEED", str(datetime.now(UTC).toordinal())))
 
 
 def examples(number: int) -> int:
-    """That many examples, or an eighth of them, five at least, where there is a budget; they are others in each run."""
+    """That many examples, or an eighth of them, five at least, where there is a budget; they are
+    others in each run.
+    """
     return number if budget() is None else max(min(5, number), number // 8)
 
 
@@ -50,8 +57,12 @@ def known() -> dict[str, float]:
     return json.loads(SECONDS.read_text(encoding="utf-8"))
 
 
-def chosen(tests: Sequence[str], marked: set[str], seconds: Mapping[str, float], limit: float, turn: int) -> list[str]:
-    """The tests that are run within a limit: a share of those that are marked slow or take long, first, and some cases of each other function."""
+def chosen(
+    tests: Sequence[str], marked: set[str], seconds: Mapping[str, float], limit: float, turn: int
+) -> list[str]:
+    """The tests that are run within a limit: a share of those that are marked slow or take long,
+    first, and some cases of each other function.
+    """
 
     def cost(test: str) -> float:
         return seconds.get(function(test), UNKNOWN_SLOW if test in marked else UNKNOWN)
@@ -59,11 +70,16 @@ def chosen(tests: Sequence[str], marked: set[str], seconds: Mapping[str, float],
     slow = [test for test in tests if test in marked or cost(test) >= LONG]
     share = part(slow, cost, limit * SLOW_SHARE, turn)
     quick = set(tests) - set(slow)
-    return share + some_of_each([test for test in tests if test in quick], cost, limit - sum(map(cost, share)), turn)
+    return share + some_of_each(
+        [test for test in tests if test in quick], cost, limit - sum(map(cost, share)), turn
+    )
 
 
-def some_of_each(tests: Sequence[str], cost: Callable[[str], float], limit: float, turn: int) -> list[str]:
-    """Of each function every n-th case, one at least, with the least n that keeps the limit; in n turns every case comes.
+def some_of_each(
+    tests: Sequence[str], cost: Callable[[str], float], limit: float, turn: int
+) -> list[str]:
+    """Of each function every n-th case, one at least, with the least n that keeps the limit; in n
+    turns every case comes.
 
     Where even one case of each function is too much, it is that.
 
@@ -76,18 +92,32 @@ def some_of_each(tests: Sequence[str], cost: Callable[[str], float], limit: floa
     for test in tests:
         families[function(test)].append(test)
     most = max(map(len, families.values()), default=1)
-    every = next((n for n in range(1, most) if sum(-(-len(cases) // n) * cost(cases[0]) for cases in families.values()) <= limit), most)
-    here = {test for cases in families.values() for test in cases[turn % min(every, len(cases)) :: every]}
+    every = next(
+        (
+            n
+            for n in range(1, most)
+            if sum(-(-len(cases) // n) * cost(cases[0]) for cases in families.values()) <= limit
+        ),
+        most,
+    )
+    here = {
+        test
+        for cases in families.values()
+        for test in cases[turn % min(every, len(cases)) :: every]
+    }
     return [test for test in tests if test in here]
 
 
 def part(tests: Sequence[str], cost: Callable[[str], float], limit: float, turn: int) -> list[str]:
-    """One of the parts of about equal cost into which tests fall, as few as the limit allows: each comes once in so many turns. The longest first.
+    """One of the parts of about equal cost into which tests fall, as few as the limit allows: each
+    comes once in so many turns. The longest first.
 
     >>> [part(["a", "b", "c", "d"], {"a": 3, "b": 2, "c": 2, "d": 1}.get, 4, turn) for turn in (6, 7)]
     [['a', 'd'], ['b', 'c']]
     """
-    parts = [(0.0, place, list[str]()) for place in range(max(1, -int(-sum(map(cost, tests)) // limit)))]
+    parts = [
+        (0.0, place, list[str]()) for place in range(max(1, -int(-sum(map(cost, tests)) // limit)))
+    ]
     for test in sorted(tests, key=lambda test: (-cost(test), test)):
         sum_, place, here = heapq.heappop(parts)
         heapq.heappush(parts, (sum_ + cost(test), place, [*here, test]))

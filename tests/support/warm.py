@@ -1,4 +1,6 @@
-"""One process in which all is imported and every kernel compiled, so that its forks start at once; it runs nothing itself, so that it has one thread."""
+"""One process in which all is imported and every kernel compiled, so that its forks start at once;
+it runs nothing itself, so that it has one thread.
+"""
 
 import base64
 import importlib
@@ -28,12 +30,18 @@ ENVIRONMENT = {
 
 def begin_again(module: str) -> None:
     """Run a module anew where a library would have started threads."""
-    if not all(value in os.environ.get(name, "") for name, value in ENVIRONMENT.items()):  # Polars adds words of its own to one of them
-        os.execve(sys.executable, [sys.executable, "-m", module, *sys.argv[1:]], os.environ | ENVIRONMENT)  # noqa: S606 - this very script
+    if not all(
+        value in os.environ.get(name, "") for name, value in ENVIRONMENT.items()
+    ):  # Polars adds words of its own to one of them
+        os.execve(  # noqa: S606 - this very script
+            sys.executable, [sys.executable, "-m", module, *sys.argv[1:]], os.environ | ENVIRONMENT
+        )
 
 
 def warm_up(rehearse: Callable[[], object], seconds: float = 60) -> None:
-    """Import all that there is, and compile in this process all that a rehearsal in a fork compiles."""
+    """Import all that there is, and compile in this process all that a rehearsal in a fork
+    compiles.
+    """
     for found in pkgutil.walk_packages(phalanx.__path__, "phalanx."):
         if not found.name.endswith("__main__"):
             importlib.import_module(found.name)
@@ -49,8 +57,14 @@ def warm_up(rehearse: Callable[[], object], seconds: float = 60) -> None:
 
 
 def other_threads() -> list[str]:
-    """The threads beside the first, but for one of Polars that waits for spilled files, holds no lock, and is not missed in a fork."""
-    names = [(thread / "comm").read_text().strip() for thread in Path("/proc/self/task").iterdir() if int(thread.name) != os.getpid()]
+    """The threads beside the first, but for one of Polars that waits for spilled files, holds no
+    lock, and is not missed in a fork.
+    """
+    names = [
+        (thread / "comm").read_text().strip()
+        for thread in Path("/proc/self/task").iterdir()
+        if int(thread.name) != os.getpid()
+    ]
     return sorted(name for name in names if not name.startswith("polars-ooc"))
 
 
@@ -61,11 +75,16 @@ def compiled_kernels() -> list[list[str]]:
         if name.startswith("phalanx."):
             for attribute, kernel in vars(module).items():
                 if isinstance(kernel, Dispatcher) and kernel.__module__ == name:
-                    found += [[name, attribute, base64.b64encode(pickle.dumps(signature)).decode()] for signature in kernel.signatures]
+                    found += [
+                        [name, attribute, base64.b64encode(pickle.dumps(signature)).decode()]
+                        for signature in kernel.signatures
+                    ]
     return found
 
 
 def compile_kernels(kernels: list[list[str]]) -> None:
     """The same kernels in this process, from the disk, without running them."""
     for module, name, signature in kernels:
-        getattr(importlib.import_module(module), name).compile(pickle.loads(base64.b64decode(signature)))  # noqa: S301 - made by our own fork
+        getattr(importlib.import_module(module), name).compile(
+            pickle.loads(base64.b64decode(signature))  # noqa: S301 - made by our own fork
+        )

@@ -15,9 +15,11 @@ class Overworked(AssertionError):
 
 
 def lines(call: Callable[[], object], most: int = 10**7) -> int:
-    """The lines of Python that a call runs, those of all that it calls among them, each as often as it is run.
+    """The lines of Python that a call runs, those of all that it calls among them, each as often as
+    it is run.
 
-    A loop over rows counts each of them; what numpy, polars and compiled kernels do inside counts nothing. Overworked beyond ``most``.
+    A loop over rows counts each of them; what numpy, polars and compiled kernels do inside counts
+    nothing. Overworked beyond ``most``.
 
     >>> lines(lambda: [row for row in range(1000)]) > 1000 > lines(lambda: list(range(1000)))
     True
@@ -29,7 +31,9 @@ def lines(call: Callable[[], object], most: int = 10**7) -> int:
         if event == "line":
             count += 1
             if count > most:
-                raise Overworked(f"more than {most} lines, at {frame.f_code.co_filename}:{frame.f_lineno}")
+                raise Overworked(
+                    f"more than {most} lines, at {frame.f_code.co_filename}:{frame.f_lineno}"
+                )
         return trace
 
     sys.settrace(trace)
@@ -41,7 +45,9 @@ def lines(call: Callable[[], object], most: int = 10**7) -> int:
 
 
 def memory(call: Callable[[], object]) -> int:
-    """The most bytes that a call holds at a time in Python objects and numpy's arrays, beyond what was there before."""
+    """The most bytes that a call holds at a time in Python objects and numpy's arrays, beyond what
+    was there before.
+    """
     tracemalloc.start()
     try:
         call()

@@ -1,4 +1,6 @@
-"""Threat 10 and 11: within its group nothing tells a counterfeit from a person: not its place, its kept values, its formatting."""
+"""Threat 10 and 11: within its group nothing tells a counterfeit from a person: not its place, its
+kept values, its formatting.
+"""
 
 import math
 from datetime import date, timedelta
@@ -22,12 +24,21 @@ from phalanx.release.forms import generalized
 SURE = 5.2
 """So many standard errors off half is a false alarm once in ten million."""
 SERIES = 44
-SCHEMA = Schema(identifier="who", quasi=["age", "born"], sensitive="score", keep=["ward", "weight"], missing="value", types={"born": "date"})
+SCHEMA = Schema(
+    identifier="who",
+    quasi=["age", "born"],
+    sensitive="score",
+    keep=["ward", "weight"],
+    missing="value",
+    types={"born": "date"},
+)
 KEY = PersonKey(bytes(32))
 
 
 def people(rng: np.random.Generator, n: int) -> pl.DataFrame:
-    """Kept values that depend on the sensitive one, as real ones do; scores of several lengths when written."""
+    """Kept values that depend on the sensitive one, as real ones do; scores of several lengths when
+    written.
+    """
     kind = rng.integers(0, 6, n)
     score = np.array([0.5, 12.25, 100.0, 1e-3, 7.0, 33.3])[kind]
     days = rng.integers(0, 9000, n)
@@ -42,13 +53,25 @@ def people(rng: np.random.Generator, n: int) -> pl.DataFrame:
 
 
 def shrinking(rng: np.random.Generator) -> tuple[Draft, Draft]:
-    """A first release, and a second one from which a third of the people are gone, so that counterfeits take their places."""
+    """A first release, and a second one from which a third of the people are gone, so that
+    counterfeits take their places.
+    """
     first = people(rng, 60)
     method = MInvariance(m=3, not_eligible="suppress")
     made = method.publish(Microdata.encode(first, SCHEMA, KEY), Memory(), Randomness.secure())
-    gone = (first["score"] == first["score"].unique().sort()[int(rng.integers(6))]) | (pl.Series(rng.random(60)) < 0.2)
-    memory = Memory(1, made.remember, pl.DataFrame({"person": KEY.hash(first["who"]), "group": made.groups}).filter(pl.col("group") > 0))
-    return made, method.publish(Microdata.encode(first.filter(~gone), SCHEMA, KEY), memory, Randomness.secure())
+    gone = (first["score"] == first["score"].unique().sort()[int(rng.integers(6))]) | (
+        pl.Series(rng.random(60)) < 0.2
+    )
+    memory = Memory(
+        1,
+        made.remember,
+        pl.DataFrame({"person": KEY.hash(first["who"]), "group": made.groups}).filter(
+            pl.col("group") > 0
+        ),
+    )
+    return made, method.publish(
+        Microdata.encode(first.filter(~gone), SCHEMA, KEY), memory, Randomness.secure()
+    )
 
 
 class Overheard:
@@ -63,20 +86,31 @@ class Overheard:
 
 
 def borrowed(table: pl.DataFrame, microdata: Microdata, source: Any) -> pl.DataFrame:
-    """Kept values of everybody; a counterfeit's are those of the first row with its sensitive value."""
+    """Kept values of everybody; a counterfeit's are those of the first row with its sensitive
+    value.
+    """
     score, first = table["score"].to_list(), {}
     for row, value in zip(source.tolist(), score, strict=True):
         if row >= 0:
             first.setdefault(value, row)
-    donors = [row if row >= 0 else first.get(value, int(source.max())) for row, value in zip(source.tolist(), score, strict=True)]
-    return table.with_columns(microdata.kept[name].gather(donors).alias(name) for name in ("ward", "weight"))
+    donors = [
+        row if row >= 0 else first.get(value, int(source.max()))
+        for row, value in zip(source.tolist(), score, strict=True)
+    ]
+    return table.with_columns(
+        microdata.kept[name].gather(donors).alias(name) for name in ("ward", "weight")
+    )
 
 
-def marked(patch: pytest.MonkeyPatch, *, last: bool = False, blank: bool = False, borrow: bool = False) -> None:
-    """Let drafts say which rows are counterfeits; with ``last``, ``blank`` or ``borrow`` they are those of a broken twin that gives them away.
+def marked(
+    patch: pytest.MonkeyPatch, *, last: bool = False, blank: bool = False, borrow: bool = False
+) -> None:
+    """Let drafts say which rows are counterfeits; with ``last``, ``blank`` or ``borrow`` they are
+    those of a broken twin that gives them away.
 
-    ``generalize`` publishes tuples in an order that it draws, and that is where they are overheard. With ``borrow`` every group shows its kept values, and
-    a counterfeit those of a real row with its sensitive value.
+    ``generalize`` publishes tuples in an order that it draws, and that is where they are overheard.
+    With ``borrow`` every group shows its kept values, and a counterfeit those of a real row with
+    its sensitive value.
     """
     real = generalized.generalize
 
@@ -98,11 +132,18 @@ def marked(patch: pytest.MonkeyPatch, *, last: bool = False, blank: bool = False
 
 
 def groups_with_counterfeits(tables: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    return [rows for table in tables for _, rows in table.group_by("group", maintain_order=True) if 0 < rows["counterfeit"].sum() < rows.height]
+    return [
+        rows
+        for table in tables
+        for _, rows in table.group_by("group", maintain_order=True)
+        if 0 < rows["counterfeit"].sum() < rows.height
+    ]
 
 
 def auc(groups: list[pl.DataFrame], feature: Any) -> tuple[float, float]:
-    """How often a counterfeit's feature is above a real tuple's of its group (ties count half), and how many standard errors that is off half."""
+    """How often a counterfeit's feature is above a real tuple's of its group (ties count half), and
+    how many standard errors that is off half.
+    """
     wins, pairs = [], []
     for rows in groups:
         x, y = np.asarray(feature(rows), dtype=float), rows["counterfeit"].to_numpy()
@@ -110,12 +151,17 @@ def auc(groups: list[pl.DataFrame], feature: Any) -> tuple[float, float]:
         wins.append(above.sum())
         pairs.append(above.size)
     scores = np.array(wins)
-    error = math.sqrt(float((scores**2).sum())) or 1.0  # under no difference every group's score has mean 0
+    error = (
+        math.sqrt(float((scores**2).sum())) or 1.0
+    )  # under no difference every group's score has mean 0
     return 0.5 + float(scores.sum() / sum(pairs)) / 2, float(scores.sum()) / error
 
 
 def digits(column: str) -> Any:
-    return lambda rows: [len(line.split(",")[rows.columns.index(column)]) for line in rows.write_csv().splitlines()[1:]]
+    return lambda rows: [
+        len(line.split(",")[rows.columns.index(column)])
+        for line in rows.write_csv().splitlines()[1:]
+    ]
 
 
 def missing(column: str) -> Any:
@@ -130,17 +176,25 @@ FEATURES: dict[str, Any] = {
     "missing ward": missing("ward"),
     "missing weight": missing("weight"),
     "digits of weight": digits("weight"),
-    "length of the line": lambda rows: [len(line) for line in rows.drop("counterfeit", "score", "repeated").write_csv().splitlines()[1:]],
+    "length of the line": lambda rows: [
+        len(line)
+        for line in rows.drop("counterfeit", "score", "repeated").write_csv().splitlines()[1:]
+    ],
 }
 
 
 def made(**twin: bool) -> list[pl.DataFrame]:
-    """Second releases; ``repeated`` says whether another row of the release has the same kept and sensitive values."""
+    """Second releases; ``repeated`` says whether another row of the release has the same kept and
+    sensitive values.
+    """
     rng = np.random.default_rng(11)
     with pytest.MonkeyPatch.context() as patch:
         marked(patch, **twin)
         tables = [shrinking(rng)[1].form.table for _ in range(SERIES)]
-    return [t.with_columns(repeated=pl.struct("score", "ward", "weight").is_duplicated()) for t in tables]
+    return [
+        t.with_columns(repeated=pl.struct("score", "ward", "weight").is_duplicated())
+        for t in tables
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -153,12 +207,16 @@ def logistic(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> np.ndarray[Any
     weights = np.zeros(x.shape[1])
     for _ in range(12):
         p = 1 / (1 + np.exp(-x @ weights))
-        weights += np.linalg.solve((x.T * (p * (1 - p))) @ x + 1e-2 * np.eye(x.shape[1]), x.T @ (y - p) - 1e-2 * weights)
+        weights += np.linalg.solve(
+            (x.T * (p * (1 - p))) @ x + 1e-2 * np.eye(x.shape[1]), x.T @ (y - p) - 1e-2 * weights
+        )
     return weights
 
 
 def features(rows: pl.DataFrame) -> np.ndarray[Any, Any]:
-    """What a classifier sees: place, formatting, missing values; the kept values against what is usual for their sensitive value; centred in the group."""
+    """What a classifier sees: place, formatting, missing values; the kept values against what is
+    usual for their sensitive value; centred in the group.
+    """
     columns = [np.asarray(f(rows), dtype=float) for f in FEATURES.values()]
     columns.append(rows["residual"].abs().to_numpy())
     columns.append(rows["residual"].to_numpy())
@@ -167,20 +225,34 @@ def features(rows: pl.DataFrame) -> np.ndarray[Any, Any]:
 
 
 def with_residuals(tables: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    """The weight against its mean among all who have the same score: what a learner makes of the correlation of kept and sensitive values."""
-    return [t.with_columns(residual=(pl.col("weight") - pl.col("weight").mean().over("score")).fill_null(0.0)) for t in tables]
+    """The weight against its mean among all who have the same score: what a learner makes of the
+    correlation of kept and sensitive values.
+    """
+    return [
+        t.with_columns(
+            residual=(pl.col("weight") - pl.col("weight").mean().over("score")).fill_null(0.0)
+        )
+        for t in tables
+    ]
 
 
 def classified(tables: list[pl.DataFrame]) -> tuple[float, float]:
     """A classifier trained on half of the series and asked about the other half."""
     half = len(tables) // 2
-    train, test = (groups_with_counterfeits(with_residuals(part)) for part in (tables[:half], tables[half:]))
-    weights = logistic(np.concatenate([features(g) for g in train]), np.concatenate([g["counterfeit"].to_numpy() for g in train]).astype(float))
+    train, test = (
+        groups_with_counterfeits(with_residuals(part)) for part in (tables[:half], tables[half:])
+    )
+    weights = logistic(
+        np.concatenate([features(g) for g in train]),
+        np.concatenate([g["counterfeit"].to_numpy() for g in train]).astype(float),
+    )
     return auc(test, lambda rows: features(rows) @ weights)
 
 
 def test_there_is_something_to_tell(tables: list[pl.DataFrame]) -> None:
-    """The tests below look at enough counterfeits, in groups with real tuples, and their counts are those published."""
+    """The tests below look at enough counterfeits, in groups with real tuples, and their counts are
+    those published.
+    """
     groups = groups_with_counterfeits(tables)
     assert len(groups) > 100
     assert all(rows["score"].n_unique() == rows.height for rows in groups)
@@ -188,13 +260,17 @@ def test_there_is_something_to_tell(tables: list[pl.DataFrame]) -> None:
 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_no_column_tells_them(tables: list[pl.DataFrame], feature: str) -> None:
-    """Within a group: place, missing values, digits and length of the written line are those of real tuples."""
+    """Within a group: place, missing values, digits and length of the written line are those of
+    real tuples.
+    """
     _, off = auc(groups_with_counterfeits(tables), FEATURES[feature])
     assert abs(off) < SURE
 
 
 def test_no_classifier_tells_them(tables: list[pl.DataFrame]) -> None:
-    """A classifier over all of these together, and over how kept and sensitive values go together, does no better than chance."""
+    """A classifier over all of these together, and over how kept and sensitive values go together,
+    does no better than chance.
+    """
     share, off = classified(tables)
     assert abs(off) < SURE
     assert 0.3 < share < 0.7
@@ -202,19 +278,29 @@ def test_no_classifier_tells_them(tables: list[pl.DataFrame]) -> None:
 
 @pytest.mark.parametrize("broken", ["last", "blank", "borrow"])
 def test_broken_twins_are_told(broken: str) -> None:
-    """The same classifier finds counterfeits that stand last in their group, and those whose kept values are filled in, or borrowed."""
+    """The same classifier finds counterfeits that stand last in their group, and those whose kept
+    values are filled in, or borrowed.
+    """
     share, off = classified(made(**{broken: True}))
     assert off > SURE
     assert share > 0.7
 
 
 def test_the_types_and_the_written_form(tmp_path: Path) -> None:
-    """A release with counterfeits has the columns and types of one without; the counts stand in their own file and nowhere else."""
+    """A release with counterfeits has the columns and types of one without; the counts stand in
+    their own file and nowhere else.
+    """
     without, with_some = shrinking(np.random.default_rng(3))
     assert without.form.counterfeit_rows == 0
     assert with_some.form.counterfeit_rows > 0
     assert without.form.table.schema == with_some.form.table.schema
-    said: dict[str, Any] = {"series": "s", "number": 1, "method": {"name": "m-invariance"}, "guarantees": [{"name": "m-invariance", "m": 3}], "boxes": "tight"}
+    said: dict[str, Any] = {
+        "series": "s",
+        "number": 1,
+        "method": {"name": "m-invariance"},
+        "guarantees": [{"name": "m-invariance", "m": 3}],
+        "boxes": "tight",
+    }
     (tmp_path / "r").mkdir()
     write_folder(tmp_path / "r", with_some.form, ("parquet", "csv"), **said)
     assert Release.read(tmp_path / "r").form.counterfeits.equals(with_some.form.counterfeits)

@@ -1,4 +1,6 @@
-"""Threat 2: whoever tries seeds, one after the other, on what was published does not find the one that it was made with."""
+"""Threat 2: whoever tries seeds, one after the other, on what was published does not find the one
+that it was made with.
+"""
 
 import random
 from collections.abc import Callable, Iterator
@@ -17,13 +19,25 @@ SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
 
 
 def table() -> pl.DataFrame:
-    """People of different ages, so that the order of published rows is one of 24! and no two seeds give the same by chance."""
-    return pl.DataFrame({"who": range(N), "age": range(20, 20 + N), "ill": [f"illness {i % 4}" for i in range(N)]})
+    """People of different ages, so that the order of published rows is one of 24! and no two seeds
+    give the same by chance.
+    """
+    return pl.DataFrame(
+        {"who": range(N), "age": range(20, 20 + N), "ill": [f"illness {i % 4}" for i in range(N)]}
+    )
 
 
 def published(folder: Path, seed: int | None = None) -> list[int]:
     """The order in which the rows of a release stand, as places in the source."""
-    release = Series("s", schema=SCHEMA, method=Anatomy(l=2), to=folder, report=False, ledger=f"sqlite:///{folder}.db", seed=seed).publish(table())
+    release = Series(
+        "s",
+        schema=SCHEMA,
+        method=Anatomy(l=2),
+        to=folder,
+        report=False,
+        ledger=f"sqlite:///{folder}.db",
+        seed=seed,
+    ).publish(table())
     return [age - 20 for age in release.form.table["age"].to_list()]
 
 
@@ -44,7 +58,9 @@ def seeds_that_give(order: list[int], generator: Callable[[int], list[int]]) -> 
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_no_small_seed_gives_a_published_order(tmp_path: Path, name: str) -> None:
-    """The order of a release is that of none of thousands of seeds, of any generator that is at hand."""
+    """The order of a release is that of none of thousands of seeds, of any generator that is at
+    hand.
+    """
     assert not list(seeds_that_give(published(tmp_path / "out"), GENERATORS[name]))
 
 
@@ -55,7 +71,9 @@ def test_an_order_of_a_small_seed_is_found(name: str) -> None:
 
 
 def test_a_release_made_with_a_seed_is_made_again(tmp_path: Path) -> None:
-    """Whoever has the program repeats a seeded release, which is why it is marked; two releases without a seed differ."""
+    """Whoever has the program repeats a seeded release, which is why it is marked; two releases
+    without a seed differ.
+    """
     one, other = (published(tmp_path / f"seeded {i}", seed=7) for i in range(2))
     assert one == other
     assert published(tmp_path / "free 1") != published(tmp_path / "free 2")

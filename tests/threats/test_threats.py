@@ -1,4 +1,6 @@
-"""Every threat of ``threats.toml`` has tests that are there and run, or a place in the known limits that is there."""
+"""Every threat of ``threats.toml`` has tests that are there and run, or a place in the known limits
+that is there.
+"""
 
 import ast
 import re
@@ -13,7 +15,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LIMITS = ROOT / "docs" / "explanation" / "known-limits.md"
 HOW_MANY = 47
-THREATS: Sequence[Mapping[str, Any]] = tomllib.loads((Path(__file__).parent / "threats.toml").read_text())["threat"]
+THREATS: Sequence[Mapping[str, Any]] = tomllib.loads(
+    (Path(__file__).parent / "threats.toml").read_text()
+)["threat"]
 
 
 def sections(page: str) -> set[str]:
@@ -29,10 +33,26 @@ def running(file: Path) -> set[str]:
     if not file.is_file():
         return set()
     tree = ast.parse(file.read_text())
-    if any(isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark" and "mark.skip(" in ast.unparse(node.value) for node in tree.body):
+    if any(
+        isinstance(node, ast.Assign)
+        and ast.unparse(node.targets[0]) == "pytestmark"
+        and "mark.skip(" in ast.unparse(node.value)
+        for node in tree.body
+    ):
         return set()
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
-    return {f.name for f in functions if not any(re.match(r"pytest\.mark\.(skip\b|xfail)", ast.unparse(mark)) for mark in f.decorator_list)}
+    functions = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    return {
+        f.name
+        for f in functions
+        if not any(
+            re.match(r"pytest\.mark\.(skip\b|xfail)", ast.unparse(mark))
+            for mark in f.decorator_list
+        )
+    }
 
 
 def faults(threat: Mapping[str, Any], page: str) -> Iterator[str]:
@@ -80,12 +100,17 @@ def test_wrong_entries_are_seen(entry: Mapping[str, Any], said: str) -> None:
 
 
 def test_tests_that_never_run_do_not_count(tmp_path: Path) -> None:
-    """What is skipped or expected to fail is no test of a threat; what is skipped where something is missing is."""
+    """What is skipped or expected to fail is no test of a threat; what is skipped where something
+    is missing is.
+    """
     file = tmp_path / "test_some.py"
     file.write_text(
-        "import pytest\n@pytest.mark.skip(reason='later')\ndef test_a(): ...\n@pytest.mark.xfail\ndef test_b(): ...\n"
-        "@pytest.mark.skipif(True, reason='no server')\ndef test_c(): ...\ndef test_d(): ...\n"
+        "import pytest\n@pytest.mark.skip(reason='later')\ndef test_a():"
+        " ...\n@pytest.mark.xfail\ndef test_b(): ...\n@pytest.mark.skipif(True, reason='no"
+        " server')\ndef test_c(): ...\ndef test_d(): ...\n"
     )
     assert running(file) == {"test_c", "test_d"}
-    (tmp_path / "test_none.py").write_text("import pytest\npytestmark = pytest.mark.skip('all')\ndef test_a(): ...\n")
+    (tmp_path / "test_none.py").write_text(
+        "import pytest\npytestmark = pytest.mark.skip('all')\ndef test_a(): ...\n"
+    )
     assert running(tmp_path / "test_none.py") == set()

@@ -1,4 +1,6 @@
-"""Losses by hand: shares moved, contingency, telling apart, learning; all of them where they can be counted on fingers."""
+"""Losses by hand: shares moved, contingency, telling apart, learning; all of them where they can be
+counted on fingers.
+"""
 
 import itertools
 import math
@@ -19,7 +21,13 @@ def tables(n=300, seed=1):
 
     def one(shift):
         a = rng.integers(0, 3, n)
-        return pl.DataFrame({"a": a.tolist(), "b": ["xyz"[(i + int(rng.random() < shift)) % 3] for i in a], "c": rng.normal(shift, 1, n)})
+        return pl.DataFrame(
+            {
+                "a": a.tolist(),
+                "b": ["xyz"[(i + int(rng.random() < shift)) % 3] for i in a],
+                "c": rng.normal(shift, 1, n),
+            }
+        )
 
     return one(0.2), one(0.5)
 
@@ -36,8 +44,15 @@ def test_total_variation(k: int) -> None:
     bins, one, other = coded()
     expected = []
     for names in itertools.combinations(one, k):
-        counts = [Counter(zip(*(t[name].tolist() for name in names), strict=True)) for t in (one, other)]
-        expected.append(sum(abs(counts[0][cell] / 300 - counts[1][cell] / 300) for cell in counts[0] | counts[1]) / 2)
+        counts = [
+            Counter(zip(*(t[name].tolist() for name in names), strict=True)) for t in (one, other)
+        ]
+        expected.append(
+            sum(
+                abs(counts[0][cell] / 300 - counts[1][cell] / 300) for cell in counts[0] | counts[1]
+            )
+            / 2
+        )
     assert total_variation(one, other, bins, k) == pytest.approx(sum(expected) / len(expected))
     assert total_variation(one, one, bins, k) == 0
     assert total_variation({"a": one["a"]}, {"a": other["a"]}, bins, 2) is None
@@ -48,21 +63,41 @@ def test_phi2() -> None:
     bins, one, _ = coded()
     a, b = one["a"].tolist(), one["b"].tolist()
     pairs, rows, columns = Counter(zip(a, b, strict=True)), Counter(a), Counter(b)
-    expected = sum((pairs[x, y] / 300 - rows[x] * columns[y] / 90_000) ** 2 / (rows[x] * columns[y] / 90_000) for x in rows for y in columns) / 2
+    expected = (
+        sum(
+            (pairs[x, y] / 300 - rows[x] * columns[y] / 90_000) ** 2
+            / (rows[x] * columns[y] / 90_000)
+            for x in rows
+            for y in columns
+        )
+        / 2
+    )
     assert phi2({"a": one["a"], "b": one["b"]}, bins)[0] == pytest.approx(expected)
     same = pl.DataFrame({"a": [1, 1, 2, 2, 3], "b": ["x", "x", "y", "y", "z"]})
     assert phi2(Bins.of(same).code(same), Bins.of(same))[0] == pytest.approx(1)
 
 
 def test_propensity() -> None:
-    """0 for the same table, near 1/4 for tables without a value in common, and what another package finds in between."""
+    """0 for the same table, near 1/4 for tables without a value in common, and what another package
+    finds in between.
+    """
     _, one, other = coded()
     assert propensity(one, one) == pytest.approx(0, abs=1e-12)
     assert propensity({"a": np.zeros(50, np.int64)}, {"a": np.ones(50, np.int64)}) > 0.24
     design = np.concatenate([np.stack(list(t.values()), axis=1) for t in (one, other)])
-    hot = np.concatenate([(design[:, [j]] == np.unique(design[:, j])[1:]).astype(float) for j in range(design.shape[1])], axis=1)
+    hot = np.concatenate(
+        [
+            (design[:, [j]] == np.unique(design[:, j])[1:]).astype(float)
+            for j in range(design.shape[1])
+        ],
+        axis=1,
+    )
     target = np.repeat([0, 1], 300)
-    p = LogisticRegression(C=1e3, max_iter=5000, tol=1e-10).fit(hot, target).predict_proba(hot)[:, 1]
+    p = (
+        LogisticRegression(C=1e3, max_iter=5000, tol=1e-10)
+        .fit(hot, target)
+        .predict_proba(hot)[:, 1]
+    )
     assert propensity(one, other) == pytest.approx(((p - 0.5) ** 2).mean(), rel=1e-3)
 
 
@@ -70,16 +105,23 @@ def test_accuracy() -> None:
     """Naive Bayes names what another package's names, on bins that both know."""
     bins, one, other = coded()
     names = ["a", "c"]
-    model = CategoricalNB(alpha=1, min_categories=[bins.size(n) for n in names]).fit(np.stack([one[n] for n in names], axis=1), one["b"])
+    model = CategoricalNB(alpha=1, min_categories=[bins.size(n) for n in names]).fit(
+        np.stack([one[n] for n in names], axis=1), one["b"]
+    )
     expected = (model.predict(np.stack([other[n] for n in names], axis=1)) == other["b"]).mean()
     assert math.isclose(accuracy(one, other, "b", bins), expected, abs_tol=0.01)
 
 
 def test_bins() -> None:
-    """Tenths of numbers, values one by one, missing ones by themselves, strangers in a bin of their own; drawn floats of whole numbers are whole."""
+    """Tenths of numbers, values one by one, missing ones by themselves, strangers in a bin of their
+    own; drawn floats of whole numbers are whole.
+    """
     table = pl.DataFrame({"n": [*range(40), None], "t": [*"ab" * 20, None]})
     bins = Bins.of(table)
-    assert bins.code(table)["n"].max() == 10 and bins.code(table)["n"][-1] == bins.code(table)["t"][-1] == 0
+    assert (
+        bins.code(table)["n"].max() == 10
+        and bins.code(table)["n"][-1] == bins.code(table)["t"][-1] == 0
+    )
     assert bins.code(pl.DataFrame({"n": [0.0], "t": ["c"]}))["t"][0] == bins.size("t") - 1
     few = pl.DataFrame({"n": [1, 2, 3]})
     assert Bins.of(few).code(pl.DataFrame({"n": [1.2, 3.0]}))["n"].tolist() == [1, 3]

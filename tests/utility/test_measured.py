@@ -1,4 +1,6 @@
-"""A release beside its original: every figure beside a sample of the same size, of every form, and none where there is none."""
+"""A release beside its original: every figure beside a sample of the same size, of every form, and
+none where there is none.
+"""
 
 import json
 
@@ -12,25 +14,44 @@ TABLE = people(300)
 NAMES = ["ncp", "discernibility", "marginals", "pairs", "triples", "phi2", "propensity", "workload"]
 
 
-@pytest.mark.parametrize("name", ["widened", "anatomy", "coarse", "mutual-cover", "m-invariance", "safe-sampling"])
+@pytest.mark.parametrize(
+    "name", ["widened", "anatomy", "coarse", "mutual-cover", "m-invariance", "safe-sampling"]
+)
 def test_every_form_is_measured(name: str, tmp_path) -> None:
-    """All figures are there, each beside the sample's; a form without groups has no group figures, and no figure is out of its range."""
+    """All figures are there, each beside the sample's; a form without groups has no group figures,
+    and no figure is out of its range.
+    """
     release = px.Release.read(published(METHODS[name], TABLE, tmp_path).path)
     found = release.measure(TABLE, seed=1)
     assert [f.name for f in found.figures] == NAMES
     assert found.rows == release.rows - release.counterfeits and found.original == 300
     for figure in found.figures:
-        assert (figure.release is None) == (name == "mutual-cover" and figure.name in ("ncp", "discernibility"))
-        assert figure.release is None or 0 <= figure.release <= (300 if figure.name in ("discernibility", "workload") else 1)
-    assert json.dumps(found.to_json()) and "(sample" in repr(found) and "sample of the same size" in found._repr_html_()
+        assert (figure.release is None) == (
+            name == "mutual-cover" and figure.name in ("ncp", "discernibility")
+        )
+        assert figure.release is None or 0 <= figure.release <= (
+            300 if figure.name in ("discernibility", "workload") else 1
+        )
+    assert (
+        json.dumps(found.to_json())
+        and "(sample" in repr(found)
+        and "sample of the same size" in found._repr_html_()
+    )
 
 
 def test_figures_tell_a_coarse_release_from_a_fine_one() -> None:
-    """Groups of everybody lose more than groups of two, by every figure of the form and by pairs; a bucketized release loses no marginal."""
-    fine, coarse = (px.publish(TABLE, schema(), px.Mondrian(k=k)).measure(TABLE, seed=2) for k in (2, 150))
+    """Groups of everybody lose more than groups of two, by every figure of the form and by pairs; a
+    bucketized release loses no marginal.
+    """
+    fine, coarse = (
+        px.publish(TABLE, schema(), px.Mondrian(k=k)).measure(TABLE, seed=2) for k in (2, 150)
+    )
     for name in ("ncp", "discernibility", "pairs", "propensity"):
         assert fine[name].release < coarse[name].release
-    assert px.publish(TABLE, schema(), px.Anatomy(l=2)).measure(TABLE, seed=2)["marginals"].release == 0
+    assert (
+        px.publish(TABLE, schema(), px.Anatomy(l=2)).measure(TABLE, seed=2)["marginals"].release
+        == 0
+    )
     with pytest.raises(px.PhalanxError, match="no figure 'nothing'"):
         fine["nothing"]
 
@@ -54,5 +75,7 @@ def test_measure_takes_files_and_sets(tmp_path) -> None:
     """The original may be a file; sets of values are left out, and the figures say so."""
     TABLE.write_csv(tmp_path / "t.csv", date_format="%Y-%m-%d")
     table = pl.DataFrame({"age": [1, 2, 3, 4], "ill": [["a"], ["b"], ["a", "b"], []]})
-    found = px.publish(table, px.Schema(quasi=["age"], sensitive="ill"), px.Mondrian(k=2)).measure(table)
+    found = px.publish(table, px.Schema(quasi=["age"], sensitive="ill"), px.Mondrian(k=2)).measure(
+        table
+    )
     assert any("sets" in note for note in found.notes)

@@ -1,7 +1,9 @@
-"""One line of the oracle's table: a method, its parameters, a setting, the bound, and what is claimed.
+"""One line of the oracle's table: a method, its parameters, a setting, the bound, and what is
+claimed.
 
-``holds``: the bound holds against who knows the method. ``open_``: it does not, and the oracle must catch it; such a line is also the broken twin that shows
-that the oracle sees. Where a method states otherwise of itself, a line says why (``differs``).
+``holds``: the bound holds against who knows the method. ``open_``: it does not, and the oracle must
+catch it; such a line is also the broken twin that shows that the oracle sees. Where a method states
+otherwise of itself, a line says why (``differs``).
 """
 
 from collections.abc import Mapping
@@ -37,7 +39,9 @@ class Case:
     quick: bool = False
     """Whether it is asked in every run of the tests."""
     differs: str = ""
-    """Why ``claimed`` is not what the method states of itself (``holds_if_method_known``); empty where it is."""
+    """Why ``claimed`` is not what the method states of itself (``holds_if_method_known``); empty
+    where it is.
+    """
 
     @property
     def option(self) -> str:
@@ -48,21 +52,36 @@ class Case:
         return f"{self.method}: {self.option}: {self.table}"
 
     def made(self) -> Any:
-        """The method with its parameters, as a plan makes it; of the values that it names, some worlds have none."""
+        """The method with its parameters, as a plan makes it; of the values that it names, some
+        worlds have none.
+        """
         given = [self.parameters.get(key) for key in ("protect", "permanent")]
         named = [value for values in given if isinstance(values, list) for value in values]
-        return make(self.method, {**self.parameters, **({"expected_later": named} if named else {})})
+        return make(
+            self.method, {**self.parameters, **({"expected_later": named} if named else {})}
+        )
 
     def answer(self) -> Answer:
         """Ask the oracle."""
-        given = {"folds": self.folds, "only": self.only, "look": self.look, "refusals": self.refusals}
+        given = {
+            "folds": self.folds,
+            "only": self.only,
+            "look": self.look,
+            "refusals": self.refusals,
+        }
         return ask(self.made(), self.setting, self.bound, how=self.how, runs=self.runs, **given)
 
     def verdict(self, answer: Answer) -> str:
         """What the answer says of the claim; a word in capitals where they do not agree."""
         above = any(finding.above > 0 for finding in answer.findings)
         if self.claimed:
-            return "ABOVE ITS BOUND" if above else "holds" if answer.kind == "exact" else "nothing above"
+            return (
+                "ABOVE ITS BOUND"
+                if above
+                else "holds"
+                if answer.kind == "exact"
+                else "nothing above"
+            )
         return "open" if above else "open, NOT SEEN"
 
 
@@ -71,13 +90,23 @@ def _plain(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name} = {_plain(of)}" for name, of in value.items()) + "}"
-    return "[" + ", ".join(map(_plain, value)) + "]" if isinstance(value, list | tuple) else str(value)
+    return (
+        "[" + ", ".join(map(_plain, value)) + "]" if isinstance(value, list | tuple) else str(value)
+    )
 
 
 def without_values(output: Output) -> Output:
-    """An output less its sensitive values, which stand last in a row: what groupings that do not look at values must leave independent of them."""
+    """An output less its sensitive values, which stand last in a row: what groupings that do not
+    look at values must leave independent of them.
+    """
     return tuple(
-        shown if shown == REFUSED else tuple(tuple((name, tuple(row[:-1] for row in rows)) for name, rows in group) for group in shown[0]) for shown in output
+        shown
+        if shown == REFUSED
+        else tuple(
+            tuple((name, tuple(row[:-1] for row in rows)) for name, rows in group)
+            for group in shown[0]
+        )
+        for shown in output
     )
 
 
@@ -85,11 +114,29 @@ HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 FOLDS: Mapping[str, Fold] = {"m-invariance": by_value, "anatomy": by_value}
 
 
-def holds(method: str, parameters: Mapping[str, Any], table: str, setting: Setting, bound: Bound, **more: Any) -> Case:
+def holds(
+    method: str,
+    parameters: Mapping[str, Any],
+    table: str,
+    setting: Setting,
+    bound: Bound,
+    **more: Any,
+) -> Case:
     """A bound that must hold against who knows the method."""
-    return Case(method, parameters, table, setting, bound, claimed=True, **({"folds": FOLDS} | more))
+    return Case(
+        method, parameters, table, setting, bound, claimed=True, **({"folds": FOLDS} | more)
+    )
 
 
-def open_(method: str, parameters: Mapping[str, Any], table: str, setting: Setting, bound: Bound, **more: Any) -> Case:
+def open_(
+    method: str,
+    parameters: Mapping[str, Any],
+    table: str,
+    setting: Setting,
+    bound: Bound,
+    **more: Any,
+) -> Case:
     """A bound that does not hold against who knows the method, which the oracle must see."""
-    return Case(method, parameters, table, setting, bound, claimed=False, **({"folds": FOLDS} | more))
+    return Case(
+        method, parameters, table, setting, bound, claimed=False, **({"folds": FOLDS} | more)
+    )

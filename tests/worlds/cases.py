@@ -1,6 +1,8 @@
-"""What the oracle is asked: every method with every grouping, strategy and option that a plan can name, on tables small enough for all worlds.
+"""What the oracle is asked: every method with every grouping, strategy and option that a plan can
+name, on tables small enough for all worlds.
 
-Lines about hierarchies stand in ``worlds.hierarchies``; ``worlds.options`` lists all options, and what is not asked and why.
+Lines about hierarchies stand in ``worlds.hierarchies``; ``worlds.options`` lists all options, and
+what is not asked and why.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +15,18 @@ from worlds.case import HALF, THIRD, Case, holds, open_, without_values
 from worlds.choices import as_they_stand, by_value, dealt, first_two
 from worlds.hierarchies import in_towns, of_quasi_identifiers
 from worlds.oracle import Bound
-from worlds.settings import ABSENT, AGES, Beside, Setting, any_series, anything, once, orders, passing, series
+from worlds.settings import (
+    ABSENT,
+    AGES,
+    Beside,
+    Setting,
+    any_series,
+    anything,
+    once,
+    orders,
+    passing,
+    series,
+)
 
 AGE = [["q0"], ["sick"]]
 ONE_OF_SIX = {"a": THIRD, "b": THIRD, "c": THIRD}
@@ -33,8 +46,14 @@ LEAVING = (((1, 2, 4, 7), "aabb"), ((1, 2, 11, 16), "ab"))
 SHORT = (((1, 2), "ab"), ((1, 11, 22, 29), "acd"))
 STOCKED = (((1, 2, 4, 7), "abcc"), ((1, 2, 11, 16, 22), "abc"))
 RETURNING = (((1, 2, 4, 7), "abcc"), ((1, 4, 11, 16), "bd"), ((1, 2, 7, 11, 22, 29), "ac"))
-BOB = (((20, 21), ("hiv", "ulcer")), ((20, 31, 33, 36, 40, 45), ("hiv", "hiv", "flu", "flu", "cold")))
-KEPT = (((1, 2), [Beside("a", "k"), Beside("b", "l")]), ((1, 11, 16), [Beside("a", "x"), Beside("b", "y")]))
+BOB = (
+    ((20, 21), ("hiv", "ulcer")),
+    ((20, 31, 33, 36, 40, 45), ("hiv", "hiv", "flu", "flu", "cold")),
+)
+KEPT = (
+    ((1, 2), [Beside("a", "k"), Beside("b", "l")]),
+    ((1, 11, 16), [Beside("a", "x"), Beside("b", "y")]),
+)
 CHANGED = replace(passing(((1, 2, 4, 7), "abcc"), ((1, 2, 11, 16), "abcc")), records=True)
 ANY = any_series("abc", (1, 2), (1, 4, 7, 11))
 REFUSING = any_series("abc", (1, 2), (1, 4, 7))
@@ -43,7 +62,10 @@ TWO_QI = [(1, 5), (2, 9), (4, 2), (7, 7), (11, 1), (16, 4), (22, 3), (29, 8)]
 
 COMING = (((1, 2, 4, 7), "abcd"), ((1, 7, 11, 16, 22, 29), "abcd"))
 BACK = (((1, 2, 4, 7), "abcd"), ((1, 7, 11, 16), "ab"), ((2, 7, 11, 22, 29), "ab"))
-TOTALS = "a refusal tells how frequent a value is, of no person more than another; a prior that is skewed uses it"
+TOTALS = (
+    "a refusal tells how frequent a value is, of no person more than another; a prior that is"
+    " skewed uses it"
+)
 COVERED = "the line asks of suppressed rows, too, which no guarantee covers, as the manifest says"
 LUCKY = "on this table no cut that is not made tells; on others it does"
 UNSEEN = "groups and tables do not look at values, which is all that is asked here"
@@ -66,11 +88,30 @@ def m_invariance() -> Iterable[Case]:
     )
     for balancing, claim in (("exact", holds), ("paper", open_)):
         for table, setting in shortages:
-            yield claim("m-invariance", {"m": 2, "balancing": balancing}, table, setting, HALF, quick=table.startswith("ab,"))
+            yield claim(
+                "m-invariance",
+                {"m": 2, "balancing": balancing},
+                table,
+                setting,
+                HALF,
+                quick=table.startswith("ab,"),
+            )
     yield holds("m-invariance", {"m": 2}, "ab stay, ac come", series(*GROWING), HALF, quick=True)
     yield holds("m-invariance", {"m": 2}, "aabb, two leave, ab come", series(*LEAVING), HALF)
-    yield holds("m-invariance", {"m": 2}, "abcc; two leave, bd come; two return, ac come", series(*RETURNING), HALF)
-    yield holds("m-invariance", {"m": 2}, "a and b with kept k and l; one leaves, a and b with x and y come", series(*KEPT), HALF)
+    yield holds(
+        "m-invariance",
+        {"m": 2},
+        "abcc; two leave, bd come; two return, ac come",
+        series(*RETURNING),
+        HALF,
+    )
+    yield holds(
+        "m-invariance",
+        {"m": 2},
+        "a and b with kept k and l; one leaves, a and b with x and y come",
+        series(*KEPT),
+        HALF,
+    )
     regional = (
         (2, "abcd", once("abcd"), HALF),
         (2, "aabbcc (cut nowhere)", once("aabbcc"), HALF),
@@ -84,13 +125,39 @@ def m_invariance() -> Iterable[Case]:
         given = {"m": 2, "regions": regions}
         yield holds("m-invariance", given, table, setting, bound, quick=table == "abcd")
     yield holds("m-invariance", {"m": 3, "regions": 2}, "abcdef", once("abcdef"), THIRD)
-    yield open_("m-invariance", {"m": 2}, "all of {a, b, c}: 1 2; 1 4 7, one refused", REFUSING, HALF, refusals=True, differs=TOTALS)
+    yield open_(
+        "m-invariance",
+        {"m": 2},
+        "all of {a, b, c}: 1 2; 1 4 7, one refused",
+        REFUSING,
+        HALF,
+        refusals=True,
+        differs=TOTALS,
+    )
     yield open_("m-invariance", {"m": 2, "not_eligible": "suppress"}, "aaab", once("aaab"), HALF)
     yield open_("m-invariance", {"m": 3, "not_eligible": "suppress"}, "aabbc", once("aabbc"), THIRD)
-    yield open_("m-invariance", {"m": 2, "not_eligible": "suppress"}, "all of {a, b, c}^4", anything("abc", 4), HALF)
-    yield open_("m-invariance", {"m": 2, "remember": False}, "abcc; two leave, bd come; two return, ac come", series(*RETURNING), HALF)
+    yield open_(
+        "m-invariance",
+        {"m": 2, "not_eligible": "suppress"},
+        "all of {a, b, c}^4",
+        anything("abc", 4),
+        HALF,
+    )
+    yield open_(
+        "m-invariance",
+        {"m": 2, "remember": False},
+        "abcc; two leave, bd come; two return, ac come",
+        series(*RETURNING),
+        HALF,
+    )
     for changed in ("suppress", "new-record"):
-        yield open_("m-invariance", {"m": 2, "changed": changed}, "abcc; two leave, two come, abcc, all may change", CHANGED, HALF)
+        yield open_(
+            "m-invariance",
+            {"m": 2, "changed": changed},
+            "abcc; two leave, two come, abcc, all may change",
+            CHANGED,
+            HALF,
+        )
 
 
 def hiv(holders: int, persons: int) -> list[str]:
@@ -102,51 +169,111 @@ def again(persons: int) -> Setting:
     return passing(*[(AGES[:persons], hiv(1, persons))] * 2)
 
 
-TWICE = passing(((1, 2, 4, 7, 11, 16, 22, 29), hiv(1, 8)), ((1, 2, 4, 7, 11, 16, 37, 46), hiv(1, 8)))
+TWICE = passing(
+    ((1, 2, 4, 7, 11, 16, 22, 29), hiv(1, 8)), ((1, 2, 4, 7, 11, 16, 37, 46), hiv(1, 8))
+)
 UNEQUAL = passing(
     ((1, 2, 4, 7), hiv(1, 4)),
     ((1, 100, 4, 7, 11, 16, 22, 29), hiv(1, 8)),
     quasi={age: (age,) for age in (1, 2, 4, 7, 11, 16, 22, 29)} | {100: (1,)},
 )
-SETS = [frozenset({"hiv"}), frozenset({"hiv", "flu"}), *[frozenset({"flu"})] * 2, *[frozenset[str]()] * 2]
+SETS = [
+    frozenset({"hiv"}),
+    frozenset({"hiv", "flu"}),
+    *[frozenset({"flu"})] * 2,
+    *[frozenset[str]()] * 2,
+]
 REGISTERED = ["hiv", "none", "none", "none", "none", ABSENT, ABSENT]
-STRATEGIES: tuple[Mapping[str, Any], ...] = ({"strategy": "adaptive"}, {"strategy": "geometric"}, {"strategy": "constant-ratio", "horizon": 2})
+STRATEGIES: tuple[Mapping[str, Any], ...] = (
+    {"strategy": "adaptive"},
+    {"strategy": "geometric"},
+    {"strategy": "constant-ratio", "horizon": 2},
+)
 LASTING = series(((1, 2, 4, 7, 11, 16), hiv(1, 6)), ((2, 4, 7, 11, 16, 22), ["none"]))
 SPENT = replace(passing((AGES[:4], hiv(1, 4)), (AGES[:8], hiv(3, 8))), records=True)
 SPENT_SMALL = replace(passing((AGES[:4], hiv(1, 4)), (AGES[:6], hiv(2, 6))), records=True)
-SPENT_TWICE = replace(passing((AGES[:4], hiv(1, 4)), (AGES[:5], hiv(1, 5)), (AGES[:6], hiv(2, 6))), records=True)
+SPENT_TWICE = replace(
+    passing((AGES[:4], hiv(1, 4)), (AGES[:5], hiv(1, 5)), (AGES[:6], hiv(2, 6))), records=True
+)
 SPENT_THIRD = replace(passing((AGES[:6], hiv(1, 6)), (AGES[:9], hiv(2, 9))), records=True)
 SPENT_MUCH = replace(passing((AGES[:3], hiv(1, 3)), (AGES[:7], hiv(4, 7))), records=True)
-SPENT_TWO = replace(passing((AGES[:4], ["a", *["none"] * 3]), (AGES[:6], ["a", "a", "b", "b", "none", "none"])), records=True)
-FREE = tuple((first, then) for first in orders(hiv(1, 4)) for then in product(("flu", "hiv", "none"), repeat=6))
+SPENT_TWO = replace(
+    passing((AGES[:4], ["a", *["none"] * 3]), (AGES[:6], ["a", "a", "b", "b", "none", "none"])),
+    records=True,
+)
+FREE = tuple(
+    (first, then)
+    for first in orders(hiv(1, 4))
+    for then in product(("flu", "hiv", "none"), repeat=6)
+)
 SPENT_FREE = Setting((AGES[:4], AGES[:6]), FREE, lasting=False, records=True)
-JUMP = tuple((first, then) for first in orders(hiv(1, 8)) for then in product(("flu", "hiv"), repeat=8))
+JUMP = tuple(
+    (first, then) for first in orders(hiv(1, 8)) for then in product(("flu", "hiv"), repeat=8)
+)
 JUMPING = Setting((AGES[:8],) * 2, JUMP, lasting=False, records=True)
-INFECTED = Setting((AGES[:4],) * 2, tuple((one, two) for one in orders(hiv(1, 4)) for two in orders(hiv(2, 4)) if two[one.index("hiv")] == "hiv"))
+INFECTED = Setting(
+    (AGES[:4],) * 2,
+    tuple(
+        (one, two)
+        for one in orders(hiv(1, 4))
+        for two in orders(hiv(2, 4))
+        if two[one.index("hiv")] == "hiv"
+    ),
+)
 
 
 def global_guarantee() -> Iterable[Case]:
-    """Balanced cuts draw nothing but the order of rows of equal quasi-identifiers, so that all choices are gone through; groups that grow may draw more."""
+    """Balanced cuts draw nothing but the order of rows of equal quasi-identifiers, so that all
+    choices are gone through; groups that grow may draw more.
+    """
     method, base = "global-guarantee", {"l": 2, "protect": ["hiv"]}
     cut = {"how": "enumerated", "folds": {"grouping": as_they_stand}, "only": ("hiv",)}
     grown = {"how": "repeated", "only": ("hiv",)}
-    replaced, newcomer = "1 of 8, twice, two replaced", "1 of 4; 1 of 8, a newcomer of the age of one who stays"
+    replaced, newcomer = (
+        "1 of 8, twice, two replaced",
+        "1 of 4; 1 of 8, a newcomer of the age of one who stays",
+    )
     for spending in STRATEGIES:
-        even, geometric = base | dict(spending) | {"grouping": "balanced"}, spending["strategy"] == "geometric"
+        even, geometric = (
+            base | dict(spending) | {"grouping": "balanced"},
+            spending["strategy"] == "geometric",
+        )
         for holders, persons in ((1, 12), (2, 8), (2, 12)):
             quick = geometric and persons == 8
-            yield holds(method, even, f"{holders} of {persons}", once(hiv(holders, persons)), HALF, quick=quick, **cut)
+            yield holds(
+                method,
+                even,
+                f"{holders} of {persons}",
+                once(hiv(holders, persons)),
+                HALF,
+                quick=quick,
+                **cut,
+            )
         for persons in (9, 12):
             yield holds(method, even, f"1 of {persons}, twice", again(persons), HALF, **cut)
         yield holds(method, even, replaced, TWICE, HALF, **cut)
-        yield holds(method, even, newcomer, UNEQUAL, HALF, **(cut | {"folds": {"grouping": first_two}}))
+        yield holds(
+            method, even, newcomer, UNEQUAL, HALF, **(cut | {"folds": {"grouping": first_two}})
+        )
         yield holds(method, even, "all of {hiv, none}^8", anything(("hiv", "none"), 8), HALF, **cut)
-    for more in ({"strategy": "geometric", "alpha": 3}, {"strategy": "adaptive", "horizon": 3}, {"strategy": "adaptive", "horizon": [1, 0.5]}):
+    for more in (
+        {"strategy": "geometric", "alpha": 3},
+        {"strategy": "adaptive", "horizon": 3},
+        {"strategy": "adaptive", "horizon": [1, 0.5]},
+    ):
         for table, setting in (("2 of 8", once(hiv(2, 8))), ("1 of 9, twice", again(9))):
             yield holds(method, base | more, table, setting, HALF, **cut)
     for spending in STRATEGIES:
         given = base | dict(spending) | {"grouping": "bottom-up"}
-        yield open_(method, given, "1 of 12", once(hiv(1, 12)), HALF, quick=spending["strategy"] == "adaptive", **grown)
+        yield open_(
+            method,
+            given,
+            "1 of 12",
+            once(hiv(1, 12)),
+            HALF,
+            quick=spending["strategy"] == "adaptive",
+            **grown,
+        )
         yield open_(method, given, "2 of 8", once(hiv(2, 8)), HALF, **grown)
         yield open_(method, given, replaced, TWICE, HALF, **grown)
         yield open_(method, given, newcomer, UNEQUAL, HALF, **grown)
@@ -155,30 +282,135 @@ def global_guarantee() -> Iterable[Case]:
         given = base | {"grouping": grouping}
         every = {"l": 2, "protect": "all", "grouping": grouping}
         yield claim(method, every | small, "aabbcc", once("aabbcc"), HALF, **(way | {"only": None}))
-        yield claim(method, every | {"protect": ["a", "b"]}, "abcccccc", once("abcccccc"), HALF, **(way | {"only": ("a", "b")}))
-        yield claim(method, every | {"protect": {"least_frequent": 0.5}}, "aaaaaabb", once("aaaaaabb"), HALF, **(way | {"only": ("b",)}))
-        yield claim(method, given | small, "sets: hiv, hiv flu, 2 flu, 2 empty", once(SETS), HALF, **way)
-        yield claim(method, given, "1 of 7 registered has it, 2 are absent", once(REGISTERED, registry=True), HALF, **grown)
+        yield claim(
+            method,
+            every | {"protect": ["a", "b"]},
+            "abcccccc",
+            once("abcccccc"),
+            HALF,
+            **(way | {"only": ("a", "b")}),
+        )
+        yield claim(
+            method,
+            every | {"protect": {"least_frequent": 0.5}},
+            "aaaaaabb",
+            once("aaaaaabb"),
+            HALF,
+            **(way | {"only": ("b",)}),
+        )
+        yield claim(
+            method, given | small, "sets: hiv, hiv flu, 2 flu, 2 empty", once(SETS), HALF, **way
+        )
+        yield claim(
+            method,
+            given,
+            "1 of 7 registered has it, 2 are absent",
+            once(REGISTERED, registry=True),
+            HALF,
+            **grown,
+        )
         yield claim(method, given | {"k": 3}, "1 of 12", once(hiv(1, 12)), HALF, **way)
-        yield claim(method, given | {"min_width": {"q0": 5}}, "1 of 12", once(hiv(1, 12)), HALF, **way)
-    yield holds(method, {"l": 2, "protect": "all"}, "aaabbccd", once("aaabbccd"), HALF, **(cut | {"only": None}))
+        yield claim(
+            method, given | {"min_width": {"q0": 5}}, "1 of 12", once(hiv(1, 12)), HALF, **way
+        )
+    yield holds(
+        method,
+        {"l": 2, "protect": "all"},
+        "aaabbccd",
+        once("aaabbccd"),
+        HALF,
+        **(cut | {"only": None}),
+    )
     spent = base | small | {"grouping": "balanced"}
-    yield holds(method, spent, "1 of 4, their budget is spent; any of {flu, hiv, none} of 6, by release", SPENT_FREE, HALF, **cut)
-    yield holds(method, spent, "1 of 4, their budget is spent; 3 of 8, by release", SPENT, HALF, **cut)
-    yield holds(method, spent, "the same, of those whose value is published", replace(SPENT, shown_only=True), HALF, **cut)
-    yield holds(method, spent, "1 of 4, their budget is spent; 2 of 6, by release", SPENT_SMALL, HALF, quick=True, **cut)
+    yield holds(
+        method,
+        spent,
+        "1 of 4, their budget is spent; any of {flu, hiv, none} of 6, by release",
+        SPENT_FREE,
+        HALF,
+        **cut,
+    )
+    yield holds(
+        method, spent, "1 of 4, their budget is spent; 3 of 8, by release", SPENT, HALF, **cut
+    )
+    yield holds(
+        method,
+        spent,
+        "the same, of those whose value is published",
+        replace(SPENT, shown_only=True),
+        HALF,
+        **cut,
+    )
+    yield holds(
+        method,
+        spent,
+        "1 of 4, their budget is spent; 2 of 6, by release",
+        SPENT_SMALL,
+        HALF,
+        quick=True,
+        **cut,
+    )
     yield holds(method, spent, "1 of 4; 1 of 5; 2 of 6, by release", SPENT_TWICE, HALF, **cut)
-    yield holds(method, spent | {"l": 3}, "1 of 6, their budget is spent; 2 of 9, by release", SPENT_THIRD, THIRD, **cut)
-    yield holds(method, spent | {"l": "3/2"}, "1 of 3, their budget is spent; 4 of 7, by release", SPENT_MUCH, Fraction(2, 3), **cut)
+    yield holds(
+        method,
+        spent | {"l": 3},
+        "1 of 6, their budget is spent; 2 of 9, by release",
+        SPENT_THIRD,
+        THIRD,
+        **cut,
+    )
+    yield holds(
+        method,
+        spent | {"l": "3/2"},
+        "1 of 3, their budget is spent; 4 of 7, by release",
+        SPENT_MUCH,
+        Fraction(2, 3),
+        **cut,
+    )
     several = spent | {"protect": ["a", "b"]}
-    yield holds(method, several, "a of 4, their budget is spent; aabb of 6, by release", SPENT_TWO, HALF, **(cut | {"only": ("a", "b")}))
+    yield holds(
+        method,
+        several,
+        "a of 4, their budget is spent; aabb of 6, by release",
+        SPENT_TWO,
+        HALF,
+        **(cut | {"only": ("a", "b")}),
+    )
     jumping = base | {"grouping": "balanced"}
     yield holds(method, jumping, "1 of 8; any of {flu, hiv} of 8, by release", JUMPING, HALF, **cut)
-    yield holds(method, jumping, "the same, of those whose value is published", replace(JUMPING, shown_only=True), HALF, **cut)
+    yield holds(
+        method,
+        jumping,
+        "the same, of those whose value is published",
+        replace(JUMPING, shown_only=True),
+        HALF,
+        **cut,
+    )
     lasting = base | {"permanent": ["hiv"]}
-    yield holds(method, lasting | {"grouping": "balanced"}, "1 of 6 for good, one leaves, one comes", LASTING, HALF, **(grown | {"differs": WHOLE}))
-    yield open_(method, lasting | {"grouping": "balanced"} | small, "1 of 4 for good, then another one of them, too", INFECTED, HALF, **grown)
-    yield open_(method, lasting | {"grouping": "bottom-up"}, "1 of 6 for good, one leaves, one comes", LASTING, HALF, **grown)
+    yield holds(
+        method,
+        lasting | {"grouping": "balanced"},
+        "1 of 6 for good, one leaves, one comes",
+        LASTING,
+        HALF,
+        **(grown | {"differs": WHOLE}),
+    )
+    yield open_(
+        method,
+        lasting | {"grouping": "balanced"} | small,
+        "1 of 4 for good, then another one of them, too",
+        INFECTED,
+        HALF,
+        **grown,
+    )
+    yield open_(
+        method,
+        lasting | {"grouping": "bottom-up"},
+        "1 of 6 for good, one leaves, one comes",
+        LASTING,
+        HALF,
+        **grown,
+    )
 
 
 CLOSE: Mapping[Any, Fraction] = {"a": Fraction(5, 6), "b": HALF}
@@ -192,38 +424,104 @@ RULES: tuple[tuple[Mapping[str, Any], str, Bound], ...] = (
 
 
 def mondrian() -> Iterable[Case]:
-    on = {"how": "enumerated", "folds": {"deal": as_they_stand}}  # of strict cuts, and of balanced ones of a table that is dealt out as one part
+    on = {
+        "how": "enumerated",
+        "folds": {"deal": as_they_stand},
+    }  # of strict cuts, and of balanced ones of a table that is dealt out as one part
     off = {"how": "repeated"}
     strict, even = {"k": 2, "cuts": "strict"}, {"k": 2, "cuts": "balanced"}
-    yield holds("mondrian", {"k": 2}, "aabbcc: boxes, without their values", once("aabbcc"), ONE_OF_SIX, look=without_values, quick=True, **on)
+    yield holds(
+        "mondrian",
+        {"k": 2},
+        "aabbcc: boxes, without their values",
+        once("aabbcc"),
+        ONE_OF_SIX,
+        look=without_values,
+        quick=True,
+        **on,
+    )
     for table in ("aabbcc", "aabbcd", "aaabbbcc", "aaabbccd"):
-        yield holds("mondrian", even | {"l": 2}, table, once(table), HALF, quick=table == "aabbcc", **on)
+        yield holds(
+            "mondrian", even | {"l": 2}, table, once(table), HALF, quick=table == "aabbcc", **on
+        )
     for table in ("aabbcc", "aaabbccd"):
-        yield holds("mondrian", even | {"l": 2}, f"{table}, two QI", once(table, quasi=TWO_QI[: len(table)]), HALF, **on)
+        yield holds(
+            "mondrian",
+            even | {"l": 2},
+            f"{table}, two QI",
+            once(table, quasi=TWO_QI[: len(table)]),
+            HALF,
+            **on,
+        )
     yield holds("mondrian", even | {"l": 2}, "all of {a, b, c}^6", anything("abc", 6), HALF, **on)
-    yield holds("mondrian", even | {"l": 2, "min_width": {"q0": 5}}, "aabbcc", once("aabbcc"), HALF, **on)
-    yield holds("mondrian", even | {"l": 2}, "aaabbcc (dealt out as 4 and 3)", once("aaabbcc"), HALF, how="sampled", runs=1500)
+    yield holds(
+        "mondrian", even | {"l": 2, "min_width": {"q0": 5}}, "aabbcc", once("aabbcc"), HALF, **on
+    )
+    yield holds(
+        "mondrian",
+        even | {"l": 2},
+        "aaabbcc (dealt out as 4 and 3)",
+        once("aaabbcc"),
+        HALF,
+        how="sampled",
+        runs=1500,
+    )
     for rule, table, bound in RULES:
         values = "aaabbbcc" if "c" in rule else table
         yield holds("mondrian", even | dict(rule), values, once(values), bound, **on)
         if rule.get("diversity") in ("entropy", "recursive"):
-            yield holds("mondrian", even | dict(rule), "all of {a, b, c}^6", anything("abc", 6), bound, **on)
+            yield holds(
+                "mondrian", even | dict(rule), "all of {a, b, c}^6", anything("abc", 6), bound, **on
+            )
     for table in ("aabbcc", "aabbcd", "aaabbcc"):
-        yield open_("mondrian", strict | {"l": 2}, table, once(table), HALF, quick=table == "aabbcc", **on)
-    yield open_("mondrian", strict | {"l": 2}, "aabbcc, two QI", once("aabbcc", quasi=TWO_QI[:6]), HALF, **on)
+        yield open_(
+            "mondrian", strict | {"l": 2}, table, once(table), HALF, quick=table == "aabbcc", **on
+        )
+    yield open_(
+        "mondrian",
+        strict | {"l": 2},
+        "aabbcc, two QI",
+        once("aabbcc", quasi=TWO_QI[:6]),
+        HALF,
+        **on,
+    )
     yield open_("mondrian", strict | {"l": 2}, "all of {a, b, c}^6", anything("abc", 6), HALF, **on)
-    yield open_("mondrian", strict | {"l": 2, "min_width": {"q0": 5}}, "aabbcc", once("aabbcc"), HALF, **on)
+    yield open_(
+        "mondrian", strict | {"l": 2, "min_width": {"q0": 5}}, "aabbcc", once("aabbcc"), HALF, **on
+    )
     for rule, table, bound in RULES:
         yield open_("mondrian", strict | dict(rule), table, once(table), bound, **on)
     for table in ("aabbcc", "aaabbcc"):
-        yield open_("mondrian", strict | {"l": 2, "cut_at": "median"}, table, once(table), HALF, **on)
-    yield open_("mondrian", strict | {"l": 2, "cut_at": "least-width"}, "aaabbbcc, two QI", once("aaabbbcc", quasi=TWO_QI), HALF, **on)
-    yield holds("mondrian", strict | {"k": 3, "l": 3}, "aabbcc", once("aabbcc"), THIRD, differs=LUCKY, **on)
+        yield open_(
+            "mondrian", strict | {"l": 2, "cut_at": "median"}, table, once(table), HALF, **on
+        )
+    yield open_(
+        "mondrian",
+        strict | {"l": 2, "cut_at": "least-width"},
+        "aaabbbcc, two QI",
+        once("aaabbbcc", quasi=TWO_QI),
+        HALF,
+        **on,
+    )
+    yield holds(
+        "mondrian", strict | {"k": 3, "l": 3}, "aabbcc", once("aabbcc"), THIRD, differs=LUCKY, **on
+    )
     ties = once("aabbcc", quasi=[(1,), (1,), (2,), (2,), (3,), (3,)])
     relaxed = {"k": 2, "l": 2, "cuts": "relaxed"}
-    yield holds("mondrian", relaxed, "aabbcc, ages 1 1 2 2 3 3", ties, HALF, how="sampled", runs=1500, differs=LUCKY)
+    yield holds(
+        "mondrian",
+        relaxed,
+        "aabbcc, ages 1 1 2 2 3 3",
+        ties,
+        HALF,
+        how="sampled",
+        runs=1500,
+        differs=LUCKY,
+    )
     yield holds("mondrian", relaxed, "aaabbcc", once("aaabbcc"), HALF, differs=LUCKY, **off)
-    yield open_("mondrian", relaxed, "aaabbbcc, two QI", once("aaabbbcc", quasi=TWO_QI), HALF, **off)
+    yield open_(
+        "mondrian", relaxed, "aaabbbcc, two QI", once("aaabbbcc", quasi=TWO_QI), HALF, **off
+    )
 
 
 def slicing() -> Iterable[Case]:
@@ -231,30 +529,80 @@ def slicing() -> Iterable[Case]:
     on = {"how": "enumerated"}
     cuts = {"l": 2, "grouping": "mondrian", "columns": AGE}
     for check in ("exact", "local"):
-        yield open_("slicing", cuts | {"check": check}, "aabbcc", once("aabbcc"), HALF, quick=check == "exact", **on)
+        yield open_(
+            "slicing",
+            cuts | {"check": check},
+            "aabbcc",
+            once("aabbcc"),
+            HALF,
+            quick=check == "exact",
+            **on,
+        )
     yield open_("slicing", cuts, "aaabbcc", once("aaabbcc"), HALF, **on)
     even = {"how": "enumerated", "folds": {"deal": as_they_stand}}
     for table in ("aabbcc", "aaabbbcc"):
         yield holds("slicing", cuts | {"cuts": "balanced"}, table, once(table), HALF, **even)
-    yield holds("slicing", cuts | {"cuts": "balanced"}, "all of {a, b, c}^6", anything("abc", 6), HALF, **even)
+    yield holds(
+        "slicing",
+        cuts | {"cuts": "balanced"},
+        "all of {a, b, c}^6",
+        anything("abc", 6),
+        HALF,
+        **even,
+    )
     alone = {"l": 2, "columns": 2, "sensitive_column_size": 1}
-    yield holds("slicing", alone, "aabbcc, two QI, the value alone", once("aabbcc", quasi=TWO_QI[:6]), HALF, **even)
+    yield holds(
+        "slicing",
+        alone,
+        "aabbcc, two QI, the value alone",
+        once("aabbcc", quasi=TWO_QI[:6]),
+        HALF,
+        **even,
+    )
     for rule, table, bound in RULES:
         if "t" in rule:
-            yield holds("slicing", cuts | {"l": 1, "cuts": "balanced"} | dict(rule), table, once(table), bound, **even)
+            yield holds(
+                "slicing",
+                cuts | {"l": 1, "cuts": "balanced"} | dict(rule),
+                table,
+                once(table),
+                bound,
+                **even,
+            )
     pairs = [(age, sex) for age, sex in zip((1, 2, 4, 7, 11, 16), "mfmfmf", strict=True)]
     wide = cuts | {"columns": [["q0", "q1"], ["sick"]]}
     for given in (wide, wide | {"generalize_columns_k": 2}):
-        yield open_("slicing", given, "aabbcc, two QI in one column", once("aabbcc", quasi=pairs), HALF, **on)
+        yield open_(
+            "slicing",
+            given,
+            "aabbcc, two QI in one column",
+            once("aabbcc", quasi=pairs),
+            HALF,
+            **on,
+        )
     alike = [(age, "m") for age in (1, 2, 4, 7, 11, 16, 22)]
-    yield open_("slicing", cuts | {"columns": BESIDE}, "aaabbcc, one QI beside the value", once("aaabbcc", quasi=alike), HALF, **on)
+    yield open_(
+        "slicing",
+        cuts | {"columns": BESIDE},
+        "aaabbcc, one QI beside the value",
+        once("aaabbcc", quasi=alike),
+        HALF,
+        **on,
+    )
     ties = [(1, 1), (1, 2), (2, 1), (2, 1), (3, 2)]
     for check in ("exact", "local"):
         given = cuts | {"columns": [["q0"], ["q1"], ["sick"]], "cuts": "relaxed", "check": check}
         yield open_("slicing", given, "aabcd, equal ages", once("aabcd", quasi=ties), HALF)
     for rule, table, bound in RULES:
         if rule.get("diversity") != "entropy":
-            yield open_("slicing", cuts | ({} if "l" in rule else {"l": 1}) | dict(rule), table, once(table), bound, **on)
+            yield open_(
+                "slicing",
+                cuts | ({} if "l" in rule else {"l": 1}) | dict(rule),
+                table,
+                once(table),
+                bound,
+                **on,
+            )
 
 
 BESIDE = [["q0"], ["q1", "sick"]]
@@ -263,10 +611,26 @@ BESIDE = [["q0"], ["q1", "sick"]]
 def dealt_buckets() -> Iterable[Case]:
     """Slicing whose buckets are dealt out, or follow from how often values stand."""
     at_random = {"l": 2, "columns": AGE, "grouping": "random", "bucket_size": 2}
-    yield holds("slicing", at_random, "aabbc", once("aabbc"), HALF, folds={"deal": dealt(2)}, quick=True)
+    yield holds(
+        "slicing", at_random, "aabbc", once("aabbc"), HALF, folds={"deal": dealt(2)}, quick=True
+    )
     yield holds("slicing", at_random, "aabbcc", once("aabbcc"), HALF, folds={"deal": dealt(3)})
-    yield holds("slicing", at_random, "all of {a, b, c}^4", anything("abc", 4), HALF, folds={"deal": dealt(2)})
-    yield holds("slicing", at_random | {"compact": True}, "aabbc", once("aabbc"), HALF, folds={"deal": dealt(2)})
+    yield holds(
+        "slicing",
+        at_random,
+        "all of {a, b, c}^4",
+        anything("abc", 4),
+        HALF,
+        folds={"deal": dealt(2)},
+    )
+    yield holds(
+        "slicing",
+        at_random | {"compact": True},
+        "aabbc",
+        once("aabbc"),
+        HALF,
+        folds={"deal": dealt(2)},
+    )
     three = once("aabbcc", quasi=[(1, 1, 0), (1, 0, 0), (0, 0, 1), (1, 0, 1), (0, 0, 0), (0, 1, 1)])
     for given, claim in (
         ({"columns": [["q0", "q1"], ["q2", "sick"]]}, holds),
@@ -274,9 +638,25 @@ def dealt_buckets() -> Iterable[Case]:
         ({"columns": 2, "bins": 2}, open_),
         ({"columns": 2, "bins": {"q0": 2}}, open_),
     ):
-        yield claim("slicing", at_random | given | {"bucket_size": 6}, "aabbcc, three QI", three, HALF, folds={"deal": dealt(1)})
+        yield claim(
+            "slicing",
+            at_random | given | {"bucket_size": 6},
+            "aabbcc, three QI",
+            three,
+            HALF,
+            folds={"deal": dealt(1)},
+        )
     suppressed_rows = at_random | {"not_eligible": "suppress"}
-    yield open_("slicing", suppressed_rows, "aaab", once("aaab"), HALF, how="sampled", runs=600, differs=COVERED)
+    yield open_(
+        "slicing",
+        suppressed_rows,
+        "aaab",
+        once("aaab"),
+        HALF,
+        how="sampled",
+        runs=600,
+        differs=COVERED,
+    )
     member = {"l": 2, "columns": AGE, "grouping": "membership", "bucket_size": 2}
     on = {"folds": {"deal": by_value}}
     for table in ("aabbc", "aaabbc", "aabbcc"):
@@ -285,30 +665,84 @@ def dealt_buckets() -> Iterable[Case]:
     yield holds("slicing", member | {"l": 3}, "aabbcd", once("aabbcd"), THIRD, **on)
     yield holds("slicing", member, "all of {a, b, c}^5", anything("abc", 5), HALF, **on)
     sexes = [(age, sex) for age, sex in zip((1, 2, 4, 7, 11, 16), "mfmmff", strict=True)]
-    yield holds("slicing", member | {"columns": BESIDE}, "aabbcc, one QI beside the value", once("aabbcc", quasi=sexes), HALF, **on)
+    yield holds(
+        "slicing",
+        member | {"columns": BESIDE},
+        "aabbcc, one QI beside the value",
+        once("aabbcc", quasi=sexes),
+        HALF,
+        **on,
+    )
 
 
 FAR = {"1": {"2": 1, "4": 3}, "2": {"4": 1}}
 
 
 def mutual_cover() -> Iterable[Case]:
-    """Where all values differ, a person's value is a row, and the bound is delta: no tuple is more than that of a published value."""
+    """Where all values differ, a person's value is a row, and the bound is delta: no tuple is more
+    than that of a published value.
+    """
     alone = {"how": "sampled", "runs": 1500}
     half = {"delta": "1/2"}
     unseen_values = "aabbcc: rows, without their values"
-    yield holds("mutual-cover", half, unseen_values, once("aabbcc"), ONE_OF_SIX, look=without_values, differs=UNSEEN, **alone)
+    yield holds(
+        "mutual-cover",
+        half,
+        unseen_values,
+        once("aabbcc"),
+        ONE_OF_SIX,
+        look=without_values,
+        differs=UNSEEN,
+        **alone,
+    )
     for unchanged in ("coupled", "paper"):
         for grouping in ("cost", "mondrian"):
             given = half | {"grouping": grouping, "unchanged": unchanged}
-            yield open_("mutual-cover", given, "abc: whose row is whose", once("abc"), HALF, **alone)
+            yield open_(
+                "mutual-cover", given, "abc: whose row is whose", once("abc"), HALF, **alone
+            )
     abc = "abc: whose row is whose"
-    for more in ({"k": 3, "keep_tables": True}, {"distances": {"q0": "l1"}}, {"distances": {"q0": "equal"}}, {"distances": {"q0": FAR}}):
+    for more in (
+        {"k": 3, "keep_tables": True},
+        {"distances": {"q0": "l1"}},
+        {"distances": {"q0": "equal"}},
+        {"distances": {"q0": FAR}},
+    ):
         yield open_("mutual-cover", half | more, abc, once("abc"), HALF, **alone)
-    yield open_("mutual-cover", half | {"distances": {"q0": "hierarchy"}}, "abc, towns: whose row is whose", in_towns("abc"), HALF, **alone)
-    yield open_("mutual-cover", half | {"bounds": {"informed": "1/2"}}, "abc, two QI: whose row is whose", once("abc", quasi=TWO_QI[:3]), HALF, **alone)
+    yield open_(
+        "mutual-cover",
+        half | {"distances": {"q0": "hierarchy"}},
+        "abc, towns: whose row is whose",
+        in_towns("abc"),
+        HALF,
+        **alone,
+    )
+    yield open_(
+        "mutual-cover",
+        half | {"bounds": {"informed": "1/2"}},
+        "abc, two QI: whose row is whose",
+        once("abc", quasi=TWO_QI[:3]),
+        HALF,
+        **alone,
+    )
     bounded, table = half | {"bounds": {"omniscient": "1/4"}}, "abcd, two QI: whose row is whose"
-    yield holds("mutual-cover", bounded, table, once("abcd", quasi=TWO_QI[:4]), HALF, **(alone | {"runs": 600, "differs": ALIKE}))
-    yield open_("mutual-cover", half | {"changes": 2}, "abbb, two QI: whose row has the a", once("abbb", quasi=TWO_QI[:4]), HALF, only=("a",), **alone)
+    yield holds(
+        "mutual-cover",
+        bounded,
+        table,
+        once("abcd", quasi=TWO_QI[:4]),
+        HALF,
+        **(alone | {"runs": 600, "differs": ALIKE}),
+    )
+    yield open_(
+        "mutual-cover",
+        half | {"changes": 2},
+        "abbb, two QI: whose row has the a",
+        once("abbb", quasi=TWO_QI[:4]),
+        HALF,
+        only=("a",),
+        **alone,
+    )
 
 
 LINES: Mapping[str, Callable[[], Iterable[Case]]] = {
@@ -319,4 +753,8 @@ LINES: Mapping[str, Callable[[], Iterable[Case]]] = {
     "slicing": slicing,
     "mutual-cover": mutual_cover,
 }
-CASES: tuple[Case, ...] = tuple(case for method, lines in LINES.items() for case in (*lines(), *of_quasi_identifiers(method, hiv(2, 8))))
+CASES: tuple[Case, ...] = tuple(
+    case
+    for method, lines in LINES.items()
+    for case in (*lines(), *of_quasi_identifiers(method, hiv(2, 8)))
+)

@@ -1,11 +1,16 @@
-"""Every random choice of a publication, one by one: a stand-in for the one door to randomness that enumerates what would be drawn.
+"""Every random choice of a publication, one by one: a stand-in for the one door to randomness that
+enumerates what would be drawn.
 
-A publication is run again for every path through the tree of its choices; each path has an exact probability. Three things make trees small, and tests
-compare the result with publications by real randomness:
+A publication is run again for every path through the tree of its choices; each path has an exact
+probability. Three things make trees small, and tests compare the result with publications by real
+randomness:
 
-- *labels*: streams that decide only ids and the order of rows, which the canonical form leaves out, are not enumerated;
-- *folds*: of a permutation only that part is enumerated on which a method depends (the order of rows of one value, the bucket of a row);
-- a kernel that turns raw words into whole numbers runs as plain Python, and takes the whole numbers from here.
+- *labels*: streams that decide only ids and the order of rows, which the canonical form leaves out,
+  are not enumerated;
+- *folds*: of a permutation only that part is enumerated on which a method depends (the order of
+  rows of one value, the bucket of a row);
+- a kernel that turns raw words into whole numbers runs as plain Python, and takes the whole numbers
+  from here.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +26,9 @@ from phalanx.methods.anatomy import kernels as anatomy_kernel
 from phalanx.methods.safe_sampling.private_choice import PrivateChoice
 
 LABELS = frozenset({"generalize", "bucketize", "slices", "mondrian", "perturb"})
-"""Streams from which only ids and the order of rows are drawn; words from them cannot be gone through."""
+"""Streams from which only ids and the order of rows are drawn; words from them cannot be gone
+through.
+"""
 PICKED = frozenset({"anatomy"})
 """Streams whose words a kernel turns into whole numbers by ``pick``."""
 MARKS = frozenset({"safe sampling: mark"})
@@ -36,7 +43,9 @@ class NotEnumerableError(Exception):
 
 
 class Choices:
-    """One path through the tree: the alternatives of ``script``, and from then on the first ones."""
+    """One path through the tree: the alternatives of ``script``, and from then on the first
+    ones.
+    """
 
     def __init__(self, script: list[int]) -> None:
         self.script, self.taken = script, []
@@ -95,7 +104,9 @@ def whole(choices: Choices, codes: np.ndarray) -> np.ndarray:
 
 
 def by_value(choices: Choices, codes: np.ndarray) -> np.ndarray:
-    """Every order of the rows of one value among themselves: for methods that draw among rows of one value only."""
+    """Every order of the rows of one value among themselves: for methods that draw among rows of
+    one value only.
+    """
     order = np.empty(len(codes), dtype=np.int64)
     for value in np.unique(codes):
         rows = np.flatnonzero(codes == value)
@@ -104,7 +115,9 @@ def by_value(choices: Choices, codes: np.ndarray) -> np.ndarray:
 
 
 def as_they_stand(choices: Choices, codes: np.ndarray) -> np.ndarray:  # noqa: ARG001 - a fold has both
-    """The rows as they stand: for methods that draw only between rows of equal quasi-identifiers, on tables without any."""
+    """The rows as they stand: for methods that draw only between rows of equal quasi-identifiers,
+    on tables without any.
+    """
     return np.arange(len(codes))
 
 
@@ -117,7 +130,9 @@ def first_two(choices: Choices, codes: np.ndarray) -> np.ndarray:
 
 
 def dealt(piles: int) -> Fold:
-    """Every way to deal the rows out, the i-th of the permutation to pile i modulo ``piles``; the order within a pile is left as it is."""
+    """Every way to deal the rows out, the i-th of the permutation to pile i modulo ``piles``; the
+    order within a pile is left as it is.
+    """
 
     def deal(choices: Choices, codes: np.ndarray) -> np.ndarray:
         n = len(codes)
@@ -125,7 +140,11 @@ def dealt(piles: int) -> Fold:
         order = np.empty(n, dtype=np.int64)
         for row in range(n):
             free = [pile for pile in places if pile]
-            pile = free[choices.weighted([Fraction(len(pile), n - row) for pile in free])] if len(free) > 1 else free[0]
+            pile = (
+                free[choices.weighted([Fraction(len(pile), n - row) for pile in free])]
+                if len(free) > 1
+                else free[0]
+            )
             order[pile.pop(0)] = row
         return order
 
@@ -134,7 +153,9 @@ def dealt(piles: int) -> Fold:
 
 @dataclass(frozen=True)
 class Unread:
-    """A random word, which has too many values to go through: whoever looks at it cannot be enumerated."""
+    """A random word, which has too many values to go through: whoever looks at it cannot be
+    enumerated.
+    """
 
     task: str
 
@@ -148,14 +169,17 @@ class Unread:
 
 
 class EveryRandomness:
-    """Looks like Randomness to a method, and asks ``choices``; ``folds`` by the name of the stream, for permutations of all rows.
+    """Looks like Randomness to a method, and asks ``choices``; ``folds`` by the name of the stream,
+    for permutations of all rows.
 
     A stream of the same name draws the same again, as there.
     """
 
     for_publication = True
 
-    def __init__(self, choices: Choices, folds: dict[str, Fold], codes: np.ndarray, release: int = 0) -> None:
+    def __init__(
+        self, choices: Choices, folds: dict[str, Fold], codes: np.ndarray, release: int = 0
+    ) -> None:
         self.choices, self.folds, self.codes, self.release = choices, folds, codes, release
         self.drawn: dict[str, list[tuple[Any, np.ndarray]]] = {}
 
@@ -174,12 +198,18 @@ class EveryStream:
     def integers(self, bound: int, n: int) -> np.ndarray:
         if bound > 1000:
             raise NotEnumerableError(f"{self.task}: a whole number below {bound}")
-        return self._draw(("integers", bound, n), lambda: np.array([self.of.choices.among(bound) for _ in range(n)], dtype=np.int64))
+        return self._draw(
+            ("integers", bound, n),
+            lambda: np.array([self.of.choices.among(bound) for _ in range(n)], dtype=np.int64),
+        )
 
     def bernoulli(self, beta: Fraction, n: int) -> np.ndarray:
         if beta in (0, 1):
             return np.arange(n if beta else 0)
-        return self._draw(("bernoulli", beta, n), lambda: np.flatnonzero([self.of.choices.weighted([1 - beta, beta]) for _ in range(n)]))
+        return self._draw(
+            ("bernoulli", beta, n),
+            lambda: np.flatnonzero([self.of.choices.weighted([1 - beta, beta]) for _ in range(n)]),
+        )
 
     def words(self, n: int) -> np.ndarray:
         if self.task in PICKED | MARKS:
@@ -194,20 +224,26 @@ class EveryStream:
         return whole(self.of.choices, np.arange(n))
 
     def _draw(self, asked: Any, draw: Callable[[], np.ndarray]) -> np.ndarray:
-        """What this stream draws next; where a stream of its name was begun before, what that one drew."""
+        """What this stream draws next; where a stream of its name was begun before, what that one
+        drew.
+        """
         before = self.of.drawn.setdefault(self.task, [])
         if self.at == len(before):
             before.append((asked, draw()))
         known, result = before[self.at]
         if known != asked:
-            raise NotEnumerableError(f"{self.task}: a stream that is begun again and draws something else")
+            raise NotEnumerableError(
+                f"{self.task}: a stream that is begun again and draws something else"
+            )
         self.at += 1
         return result.copy()
 
 
 @contextmanager
 def picking(current: Callable[[], Choices]) -> Iterator[None]:
-    """Kernels that pick whole numbers from words run as plain Python and take them from the current choices."""
+    """Kernels that pick whole numbers from words run as plain Python and take them from the current
+    choices.
+    """
     compiled, pick = anatomy_kernel.bucketization, anatomy_kernel.pick
     anatomy_kernel.bucketization = compiled.py_func
     anatomy_kernel.pick = lambda bound, _, at: (current().among(bound), at + 1)
@@ -219,9 +255,13 @@ def picking(current: Callable[[], Choices]) -> Iterator[None]:
 
 @contextmanager
 def choosing(current: Callable[[], Choices]) -> Iterator[None]:
-    """Private choices, which OpenDP draws by permute-and-flip, are gone through with those chances, each to within ``FLIPS``."""
+    """Private choices, which OpenDP draws by permute-and-flip, are gone through with those chances,
+    each to within ``FLIPS``.
+    """
     among = PrivateChoice.among
-    PrivateChoice.among = lambda self, scores: current().weighted(permute_and_flip(scores.tolist(), Fraction(self.scale)))
+    PrivateChoice.among = lambda self, scores: current().weighted(
+        permute_and_flip(scores.tolist(), Fraction(self.scale))
+    )
     try:
         yield
     finally:
@@ -229,18 +269,27 @@ def choosing(current: Callable[[], Choices]) -> Iterator[None]:
 
 
 def permute_and_flip(scores: list[int], scale: Fraction) -> list[Fraction]:
-    """How likely each candidate is: tried in random order, and taken with e^-(what it lacks of the best / scale) (McKenna and Sheldon, NeurIPS 2020).
+    """How likely each candidate is: tried in random order, and taken with e^-(what it lacks of the
+    best / scale) (McKenna and Sheldon, NeurIPS 2020).
 
-    A candidate that comes at time x, uniform between 0 and 1, wins if none of those before it was taken: the integral over x of the product of (1 - x q)
-    over all others, times its own q. The q are rounded to 2^-160, so that no chance is 0; the chances add up to exactly 1.
+    A candidate that comes at time x, uniform between 0 and 1, wins if none of those before it was
+    taken: the integral over x of the product of (1 - x q) over all others, times its own q. The q
+    are rounded to 2^-160, so that no chance is 0; the chances add up to exactly 1.
     """
     grain, best = 2**160, max(scores)
-    taken = [Fraction(max(1, round(grain / exponential_between((best - score) / scale)[0])), grain) for score in scores]
+    taken = [
+        Fraction(max(1, round(grain / exponential_between((best - score) / scale)[0])), grain)
+        for score in scores
+    ]
     chances = []
     for i, own in enumerate(taken):
         polynomial = [Fraction(1)]
         for j, other in enumerate(taken):
             if j != i:
-                polynomial = [a - other * b for a, b in zip([*polynomial, 0], [0, *polynomial], strict=True)]
-        chances.append(own * sum(coefficient / (power + 1) for power, coefficient in enumerate(polynomial)))
+                polynomial = [
+                    a - other * b for a, b in zip([*polynomial, 0], [0, *polynomial], strict=True)
+                ]
+        chances.append(
+            own * sum(coefficient / (power + 1) for power, coefficient in enumerate(polynomial))
+        )
     return chances

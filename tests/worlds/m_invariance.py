@@ -1,10 +1,14 @@
-"""Every possible world of a small published series: the reasonable surjections of Xiao & Tao's Definition 13, counted.
+"""Every possible world of a small published series: the reasonable surjections of Xiao & Tao's
+Definition 13, counted.
 
-An adversary knows who is in which release, everybody's quasi-identifier values there, the released tables, and how many counterfeits each group holds.
-A world gives every released tuple to a person or calls it a counterfeit, such that each person has exactly one tuple in each release of theirs, in a
-group whose box covers them, always with the same value (Conditions 1.1 and 1.2), and each group holds its number of counterfeits. With
-``principle`` the adversary also knows that the series is m-invariant (Condition 2): a person's groups have one signature.
-Equal counterfeits are interchangeable, which multiplies every world's count by the same number and so does not change a ratio.
+An adversary knows who is in which release, everybody's quasi-identifier values there, the released
+tables, and how many counterfeits each group holds. A world gives every released tuple to a person
+or calls it a counterfeit, such that each person has exactly one tuple in each release of theirs, in
+a group whose box covers them, always with the same value (Conditions 1.1 and 1.2), and each group
+holds its number of counterfeits. With ``principle`` the adversary also knows that the series is
+m-invariant (Condition 2): a person's groups have one signature. Equal counterfeits are
+interchangeable, which multiplies every world's count by the same number and so does not change a
+ratio.
 """
 
 from collections import Counter, defaultdict
@@ -14,14 +18,18 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class PublishedRelease:
-    """``persons``: person -> QI values; ``groups``: group -> (box as [(low, high)], list of values, number of counterfeits)."""
+    """``persons``: person -> QI values; ``groups``: group -> (box as [(low, high)], list of values,
+    number of counterfeits).
+    """
 
     persons: dict
     groups: dict
 
 
 def assignments(release, principle):
-    """All ways to give the tuples of one release to its persons: Counter of frozenset of (person, value, signature)."""
+    """All ways to give the tuples of one release to its persons: Counter of frozenset of (person,
+    value, signature).
+    """
     tuples = [(g, value) for g, (_, values, _) in release.groups.items() for value in values]
     signature = {g: frozenset(values) for g, (_, values, _) in release.groups.items()}
     counterfeits = {g: c for g, (_, _, c) in release.groups.items()}
@@ -40,7 +48,12 @@ def assignments(release, principle):
         g, value = tuples[i]
         for p in free:
             if covers[p, g]:
-                give(i + 1, free - {p}, invented, [*told, (p, value, signature[g] if principle else None)])
+                give(
+                    i + 1,
+                    free - {p},
+                    invented,
+                    [*told, (p, value, signature[g] if principle else None)],
+                )
         if invented[g] < counterfeits[g]:
             give(i + 1, free, invented | {g: invented[g] + 1}, told)
 
@@ -64,7 +77,9 @@ def worlds(series, principle=True):
 
 
 def risks(series, values, principle=True):
-    """Definition 14: for every person the share of worlds that rebuild the true value, as a fraction; None if there is no world at all."""
+    """Definition 14: for every person the share of worlds that rebuild the true value, as a
+    fraction; None if there is no world at all.
+    """
     total, right = 0, defaultdict(int)
     for told, n in worlds(series, principle).items():
         total += n

@@ -1,4 +1,6 @@
-"""Every option that a plan can name, word by word, read off the methods themselves; which of them the oracle asks, and why not the others."""
+"""Every option that a plan can name, word by word, read off the methods themselves; which of them
+the oracle asks, and why not the others.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -15,7 +17,9 @@ from worlds import neighbours
 from worlds.cases import CASES
 
 Option = tuple[str, str, str]
-"""A method (or ``schema``), a key of its section, and what may stand there: a word, or the kind of value."""
+"""A method (or ``schema``), a key of its section, and what may stand there: a word, or the kind of
+value.
+"""
 
 WITHIN: Mapping[tuple[str, str], Sequence[str]] = {
     ("mutual-cover", "distances"): (*WORDS, "matrix"),
@@ -25,9 +29,24 @@ WITHIN: Mapping[tuple[str, str], Sequence[str]] = {
 """Keys that hold a table, of which what stands in it matters."""
 
 NOT_ASKED: Mapping[Option, str] = {
-    ("global-guarantee", "expected_later", "list"): "it only says which named values may come later; no release depends on it",
-    ("m-invariance", "regions", "'auto'"): "it is a number of regions that follows from the rows, m and the number of values, which are public",
-    ("safe-sampling", "expected_rows", "number"): "a release that is likely to be empty is refused by it, before any table is looked at",
+    (
+        "global-guarantee",
+        "expected_later",
+        "list",
+    ): "it only says which named values may come later; no release depends on it",
+    (
+        "m-invariance",
+        "regions",
+        "'auto'",
+    ): (
+        "it is a number of regions that follows from the rows, m and the number of values, which"
+        " are public"
+    ),
+    (
+        "safe-sampling",
+        "expected_rows",
+        "number",
+    ): "a release that is likely to be empty is refused by it, before any table is looked at",
     ("schema", "drop", "list"): "dropped columns are left out before any method sees the table",
     ("schema", "types", "table"): "a type says how values are read; a method gets their order",
 }
@@ -35,16 +54,24 @@ NOT_ASKED: Mapping[Option, str] = {
 
 
 def every_option() -> set[Option]:
-    """All that a plan can name in the sections of the methods and of the schema, but for defaults, which every other line asks."""
+    """All that a plan can name in the sections of the methods and of the schema, but for defaults,
+    which every other line asks.
+    """
     found: set[Option] = set()
-    for section, cls in (*((name, point.load()) for name, point in registered().items()), ("schema", Schema)):
+    for section, cls in (
+        *((name, point.load()) for name, point in registered().items()),
+        ("schema", Schema),
+    ):
         hints = get_type_hints(cls)
         for f in fields(cls):
             if section == "schema" and f.name in ("quasi", "sensitive", "identifier"):
                 continue  # in all tables
             within = WITHIN.get((section, f.name))
             default = _words(f.default) if isinstance(f.default, bool | str) else set()
-            found |= {(section, f.name, kind) for kind in (set(_kinds(hints[f.name])) - default if within is None else within)}
+            found |= {
+                (section, f.name, kind)
+                for kind in (set(_kinds(hints[f.name])) - default if within is None else within)
+            }
     return found
 
 
@@ -53,7 +80,10 @@ def asked_options() -> set[Option]:
     found: set[Option] = set()
     for section, parameters in _lines():
         for name, value in parameters.items():
-            found |= {(section, name, kind) for kind in (_inside(name, value) if (section, name) in WITHIN else _words(value))}
+            found |= {
+                (section, name, kind)
+                for kind in (_inside(name, value) if (section, name) in WITHIN else _words(value))
+            }
     return found
 
 
@@ -77,7 +107,9 @@ def _inside(name: str, value: Mapping[str, Any]) -> Iterable[str]:
 
 
 def _kinds(hint: Any) -> Iterator[str]:
-    """What may stand where a field has this type: words of their own, numbers, lists and tables as such."""
+    """What may stand where a field has this type: words of their own, numbers, lists and tables as
+    such.
+    """
     if get_origin(hint) is Literal:
         yield from (repr(word) for word in get_args(hint))
     elif get_origin(hint) in (Union, UnionType):
@@ -88,11 +120,33 @@ def _kinds(hint: Any) -> Iterator[str]:
         yield from ("True", "False")
     elif hint is not NoneType:
         origin = get_origin(hint) or hint
-        yield "table" if origin is Mapping else "list" if origin is Sequence else "word" if origin is str else "number"
+        yield (
+            "table"
+            if origin is Mapping
+            else "list"
+            if origin is Sequence
+            else "word"
+            if origin is str
+            else "number"
+        )
 
 
 def _words(value: Any) -> set[str]:
-    """What a value counts as: itself, where it is a word, and its kind; a text of digits is a number."""
+    """What a value counts as: itself, where it is a word, and its kind; a text of digits is a
+    number.
+    """
     if isinstance(value, str):
         return {"number"} if value[0].isdigit() else {repr(value), "word"}
-    return {str(value) if isinstance(value, bool) else "table" if isinstance(value, Mapping) else "list" if isinstance(value, list | tuple) else "number"}
+    return {
+        (
+            str(value)
+            if isinstance(value, bool)
+            else (
+                "table"
+                if isinstance(value, Mapping)
+                else "list"
+                if isinstance(value, list | tuple)
+                else "number"
+            )
+        )
+    }

@@ -1,8 +1,10 @@
 """The oracle: publish from every world, and ask what an output says about the world it came from.
 
-An adversary knows everybody's quasi-identifiers and presence, the plan, the source code, and a prior that is exchangeable over persons. Bayes over all
-worlds gives the probability of every (person, value); the largest one is compared with what the method claims. Where all random choices are gone through
-the figures are exact fractions; where they are drawn, a figure counts only with a Clopper-Pearson lower bound.
+An adversary knows everybody's quasi-identifiers and presence, the plan, the source code, and a
+prior that is exchangeable over persons. Bayes over all worlds gives the probability of every
+(person, value); the largest one is compared with what the method claims. Where all random choices
+are gone through the figures are exact fractions; where they are drawn, a figure counts only with a
+Clopper-Pearson lower bound.
 """
 
 from bisect import bisect_right
@@ -22,7 +24,9 @@ from worlds.publications import REFUSED, Output, Publisher
 from worlds.settings import PRIORS, Beside, Setting, World
 
 FALSE_ALARM = 1e-6
-"""With this probability at most does anything in a whole run look surely above its bound that is not."""
+"""With this probability at most does anything in a whole run look surely above its bound that is
+not.
+"""
 SAMPLED_CASES = 100
 """The false alarm is shared among so many cases and priors, more than there are."""
 SEEN = 60
@@ -35,19 +39,29 @@ Look = Callable[[Output], Output]
 
 @dataclass(frozen=True)
 class Finding:
-    """What one prior says of one case; shares are of all publications (world and randomness) under that prior."""
+    """What one prior says of one case; shares are of all publications (world and randomness) under
+    that prior.
+    """
 
     prior: str
     largest: Fraction
-    """The largest posterior; of a sample, the largest relative frequency in an output that was seen ``SEEN`` times."""
+    """The largest posterior; of a sample, the largest relative frequency in an output that was seen
+    ``SEEN`` times.
+    """
     surely: Fraction
-    """The largest posterior that is beyond doubt: the largest lower bound, or ``largest`` itself."""
+    """The largest posterior that is beyond doubt: the largest lower bound, or ``largest``
+    itself.
+    """
     above: Fraction
     """The share of publications in which somebody's posterior is (surely) above the bound."""
     certain: Fraction
-    """The share in which somebody's value is certain; of a sample, among outputs that were seen ``SEEN`` times."""
+    """The share in which somebody's value is certain; of a sample, among outputs that were seen
+    ``SEEN`` times.
+    """
     refused: Fraction
-    """The share of series that are left out because a release was refused, all or, with ``refusals``, only those in which all releases were."""
+    """The share of series that are left out because a release was refused, all or, with
+    ``refusals``, only those in which all releases were.
+    """
 
 
 @dataclass(frozen=True)
@@ -63,24 +77,39 @@ class Answer:
     @property
     def worst(self) -> Finding:
         """The prior that goes worst: by what is above, and then by the largest posterior."""
-        return max(self.findings, key=lambda finding: (finding.above, finding.surely, finding.largest))
+        return max(
+            self.findings, key=lambda finding: (finding.above, finding.surely, finding.largest)
+        )
 
 
-def facts(setting: Setting, world: World, output: Output, only: frozenset[Any] | None) -> set[tuple[Any, Any]]:
-    """Who has, or in some release had, which value, among the persons of the releases that were published; ``only`` these values, if they are given.
+def facts(
+    setting: Setting, world: World, output: Output, only: frozenset[Any] | None
+) -> set[tuple[Any, Any]]:
+    """Who has, or in some release had, which value, among the persons of the releases that were
+    published; ``only`` these values, if they are given.
 
     Where a setting is about records, a person of every release stands for themselves.
     """
     found: set[tuple[Any, Any]] = set()
-    for release, (persons, values, shown) in enumerate(zip(setting.present, world, output, strict=True)):
+    for release, (persons, values, shown) in enumerate(
+        zip(setting.present, world, output, strict=True)
+    ):
         if shown != REFUSED:
             hidden = _without_value(shown) if setting.shown_only else []
             for person, value in zip(persons, values, strict=True):
                 if any(low <= setting.quasi_of(person)[0] <= high for low, high in hidden):
                     continue
-                members = value if isinstance(value, frozenset) else (value.value,) if isinstance(value, Beside) else (value,)
+                members = (
+                    value
+                    if isinstance(value, frozenset)
+                    else (value.value,)
+                    if isinstance(value, Beside)
+                    else (value,)
+                )
                 found.update(
-                    ((person, release) if setting.records else person, member) for member in members if member is not None and (only is None or member in only)
+                    ((person, release) if setting.records else person, member)
+                    for member in members
+                    if member is not None and (only is None or member in only)
                 )
     return found
 
@@ -88,7 +117,9 @@ def facts(setting: Setting, world: World, output: Output, only: frozenset[Any] |
 def _without_value(shown: Any) -> list[tuple[Any, Any]]:
     """The intervals of published rows without a sensitive value, which stands last in a row."""
     groups = shown[0] if shown else ()
-    return [(row[0], row[1]) for group in groups for _, rows in group for row in rows if row[-1] is None]
+    return [
+        (row[0], row[1]) for group in groups for _, rows in group for row in rows if row[-1] is None
+    ]
 
 
 def ask(
@@ -103,32 +134,59 @@ def ask(
     look: Look = lambda output: output,
     refusals: bool = False,
 ) -> Answer:
-    """Publish from every world and compare all posteriors with ``bound`` (one for all values, or by value).
+    """Publish from every world and compare all posteriors with ``bound`` (one for all values, or by
+    value).
 
-    ``how``: ``enumerated``: every random choice; ``repeated``: ``runs`` times each, and ten times where outputs differ; ``sampled``: ``runs`` times in all,
-    each from a world drawn from the prior. ``only``: the values that are protected. ``look``: the part of an output that counts, all by default.
-    ``refusals``: count series in which a release was refused, too; what a refusal tells (some value is too frequent) is the table's, not a choice.
+    ``how``: ``enumerated``: every random choice; ``repeated``: ``runs`` times each, and ten times
+    where outputs differ; ``sampled``: ``runs`` times in all, each from a world drawn from the
+    prior. ``only``: the values that are protected. ``look``: the part of an output that counts, all
+    by default. ``refusals``: count series in which a release was refused, too; what a refusal tells
+    (some value is too frequent) is the table's, not a choice.
     """
     publisher = Publisher(method, setting, dict(folds or {}))
     priors = asked_priors(setting)
     wanted = None if only is None else frozenset(only)
     if how == "sampled":
-        findings = [_judged_by_sample(publisher, name, weights, bound, wanted, runs, look, refusals=refusals) for name, weights in priors.items()]
-        return Answer(len(setting.worlds), publisher.runs, sum(n for n, _ in findings), how, tuple(finding for _, finding in findings))
+        findings = [
+            _judged_by_sample(
+                publisher, name, weights, bound, wanted, runs, look, refusals=refusals
+            )
+            for name, weights in priors.items()
+        ]
+        return Answer(
+            len(setting.worlds),
+            publisher.runs,
+            sum(n for n, _ in findings),
+            how,
+            tuple(finding for _, finding in findings),
+        )
     outputs, varied = _distributions(publisher, how, runs, look)
-    findings = [judged(setting, outputs, name, weights, bound, wanted, refusals=refusals) for name, weights in priors.items()]
+    findings = [
+        judged(setting, outputs, name, weights, bound, wanted, refusals=refusals)
+        for name, weights in priors.items()
+    ]
     kind = "exact" if how == "enumerated" else f"near exact ({varied or 'no'} worlds vary)"
     return Answer(len(setting.worlds), publisher.runs, len(outputs), kind, tuple(findings))
 
 
 def asked_priors(setting: Setting) -> dict[str, list[Fraction]]:
-    """The weights of all worlds under each prior; without those that are uniform on these worlds, as they are where all worlds hold the same values."""
+    """The weights of all worlds under each prior; without those that are uniform on these worlds,
+    as they are where all worlds hold the same values.
+    """
     weights = {name: prior(setting) for name, prior in PRIORS.items()}
-    return {name: weighed for name, weighed in weights.items() if name == "uniform" or len(set(weighed)) > 1}
+    return {
+        name: weighed
+        for name, weighed in weights.items()
+        if name == "uniform" or len(set(weighed)) > 1
+    }
 
 
-def _distributions(publisher: Publisher, how: Kind, runs: int, look: Look) -> tuple[dict[Any, dict[int, Fraction]], int]:
-    """For every output the worlds that it comes from, with its probability in each; and how many worlds did not always give the same."""
+def _distributions(
+    publisher: Publisher, how: Kind, runs: int, look: Look
+) -> tuple[dict[Any, dict[int, Fraction]], int]:
+    """For every output the worlds that it comes from, with its probability in each; and how many
+    worlds did not always give the same.
+    """
     outputs: dict[Any, dict[int, Fraction]] = defaultdict(dict)
     worlds, varied = publisher.setting.worlds, 0
     for i, world in enumerate(worlds):
@@ -172,10 +230,19 @@ def judged(
             continue
         published += mass
         largest = max(largest, Fraction(max(held.values(), default=0), mass))
-        above += mass * any(Fraction(weight, mass) > _of(bound, value) for (_, value), weight in held.items())
+        above += mass * any(
+            Fraction(weight, mass) > _of(bound, value) for (_, value), weight in held.items()
+        )
         certain += mass * any(weight == mass for weight in held.values())
     part = max(published, 1)
-    return Finding(prior, largest, largest, Fraction(above, part), Fraction(certain, part), 1 - Fraction(published, total))
+    return Finding(
+        prior,
+        largest,
+        largest,
+        Fraction(above, part),
+        Fraction(certain, part),
+        1 - Fraction(published, total),
+    )
 
 
 def _judged_by_sample(
@@ -189,12 +256,20 @@ def _judged_by_sample(
     *,
     refusals: bool,
 ) -> tuple[int, Finding]:
-    """Draw a world from the prior and publish it, again and again: given an output, each world it came from is a draw from the posterior."""
+    """Draw a world from the prior and publish it, again and again: given an output, each world it
+    came from is a draw from the posterior.
+    """
     setting = publisher.setting
     drawn: dict[Any, Counter[int]] = defaultdict(Counter)
     for i in _draw(weights, runs):
         drawn[look(publisher.sampled(setting.worlds[i]))][i] += 1
-    kinds = len({fact for world in setting.worlds for fact in facts(setting, world, ("",) * len(world), only)})
+    kinds = len(
+        {
+            fact
+            for world in setting.worlds
+            for fact in facts(setting, world, ("",) * len(world), only)
+        }
+    )
     alarm = FALSE_ALARM / SAMPLED_CASES / (runs * max(kinds, 1))
     largest, surely, published, above, certain = Fraction(0), 0.0, 0, 0, 0
     for output, worlds in drawn.items():
@@ -212,11 +287,20 @@ def _judged_by_sample(
             largest = max(largest, Fraction(max(held.values(), default=0), n))
             certain += n * any(k == n for k in held.values())
     part = max(published, 1)
-    return len(drawn), Finding(prior, largest, Fraction(surely), Fraction(above, part), Fraction(certain, part), 1 - Fraction(published, runs))
+    return len(drawn), Finding(
+        prior,
+        largest,
+        Fraction(surely),
+        Fraction(above, part),
+        Fraction(certain, part),
+        1 - Fraction(published, runs),
+    )
 
 
 def at_least(k: int, n: int, alarm: float) -> float:
-    """Clopper and Pearson: a probability that is too high with at most the probability ``alarm``, where ``k`` of ``n`` independent draws were hits."""
+    """Clopper and Pearson: a probability that is too high with at most the probability ``alarm``,
+    where ``k`` of ``n`` independent draws were hits.
+    """
     return float(betaincinv(k, n - k + 1, alarm)) if k else 0.0
 
 
@@ -227,7 +311,10 @@ def _draw(weights: Sequence[Fraction], runs: int) -> list[int]:
     stream = Randomness.secure().stream("worlds")
     if ends[-1] < 2**63:
         return [bisect_right(ends, int(number)) for number in stream.integers(ends[-1], runs)]
-    return [bisect_right(ends, int.from_bytes(stream.words(8).tobytes()) * ends[-1] >> 512) for _ in range(runs)]
+    return [
+        bisect_right(ends, int.from_bytes(stream.words(8).tobytes()) * ends[-1] >> 512)
+        for _ in range(runs)
+    ]
 
 
 def _of(bound: Bound, value: Any) -> Fraction:

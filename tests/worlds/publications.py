@@ -1,4 +1,6 @@
-"""Publishing a world by the real code, with the memory carried on as the ledger does, and the whole public output in a canonical form."""
+"""Publishing a world by the real code, with the memory carried on as the ledger does, and the whole
+public output in a canonical form.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -64,33 +66,53 @@ class Publisher:
     def repeated(self, world: World, times: int, more: int) -> Counter[Output]:
         """A few publications, and ``more`` where they are not all alike."""
         found = Counter(self.sampled(world) for _ in range(times))
-        return found if len(found) == 1 else found + Counter(self.sampled(world) for _ in range(more))
+        return (
+            found if len(found) == 1 else found + Counter(self.sampled(world) for _ in range(more))
+        )
 
-    def _states(self, world: World, current: list[ways.Choices]) -> dict[Any, tuple[Memory, Fraction]]:
-        """What was shown and is remembered after these releases, by every path; equal states are one. Worlds share what they have in common."""
+    def _states(
+        self, world: World, current: list[ways.Choices]
+    ) -> dict[Any, tuple[Memory, Fraction]]:
+        """What was shown and is remembered after these releases, by every path; equal states are
+        one. Worlds share what they have in common.
+        """
         if not world:
             return {((), ()): (Memory(), Fraction(1))}
         if world in self._reached:
             return self._reached[world]
         found: dict[Any, tuple[Memory, Fraction]] = {}
         for (shown, _), (memory, chance) in self._states(world[:-1], current).items():
-            for probability, (output, after) in self._every(len(world) - 1, world[-1], memory, current):
+            for probability, (output, after) in self._every(
+                len(world) - 1, world[-1], memory, current
+            ):
                 state = ((*shown, output), _content(after))
-                found[state] = (after, chance * probability + (found[state][1] if state in found else 0))
+                found[state] = (
+                    after,
+                    chance * probability + (found[state][1] if state in found else 0),
+                )
         if len(world) < len(self.setting.present):
             self._reached[world] = found
         return found
 
-    def _every(self, release: int, values: tuple[Any, ...], memory: Memory, current: list[ways.Choices]) -> Iterator[tuple[Fraction, tuple[Any, Memory]]]:
+    def _every(
+        self, release: int, values: tuple[Any, ...], memory: Memory, current: list[ways.Choices]
+    ) -> Iterator[tuple[Fraction, tuple[Any, Memory]]]:
         codes = self._microdata(release, values).sensitive.codes
 
         def run(choices: ways.Choices) -> tuple[Any, Memory]:
             current[:] = [choices]
-            return self._once(release, values, memory, lambda: ways.EveryRandomness(choices, self.folds, codes, release))
+            return self._once(
+                release,
+                values,
+                memory,
+                lambda: ways.EveryRandomness(choices, self.folds, codes, release),
+            )
 
         return ways.enumerated(run)
 
-    def _once(self, release: int, values: tuple[Any, ...], memory: Memory, rng: Callable[[], Any]) -> tuple[Any, Memory]:
+    def _once(
+        self, release: int, values: tuple[Any, ...], memory: Memory, rng: Callable[[], Any]
+    ) -> tuple[Any, Memory]:
         self.runs += 1
         microdata = self._microdata(release, values)
         try:
@@ -99,12 +121,27 @@ class Publisher:
             return REFUSED, memory
         return canonical(draft, self.method), remembered(memory, microdata, draft)
 
-    def _draft(self, release: int, microdata: Microdata, memory: Memory, rng: Callable[[], Any]) -> Draft:
-        """What leaves: the first draft, or where the plan bounds adversaries, the first of wider and wider ones of which they find out no more."""
+    def _draft(
+        self, release: int, microdata: Microdata, memory: Memory, rng: Callable[[], Any]
+    ) -> Draft:
+        """What leaves: the first draft, or where the plan bounds adversaries, the first of wider
+        and wider ones of which they find out no more.
+        """
         bounds = self.method.bounds if isinstance(self.method, Widening) else {}
         for method in strengthened(self.method, microdata.rows):
             draft: Draft = method.publish(microdata, memory, rng())
-            if not bounds or beyond(disclosed(self._release(release + 1, draft), _evidence(release + 1, microdata, draft), bounds), bounds) is None:
+            if (
+                not bounds
+                or beyond(
+                    disclosed(
+                        self._release(release + 1, draft),
+                        _evidence(release + 1, microdata, draft),
+                        bounds,
+                    ),
+                    bounds,
+                )
+                is None
+            ):
                 return draft
         raise MethodError("the bounds are not kept, however wide groups are.")
 
@@ -112,11 +149,21 @@ class Publisher:
         """The draft as adversaries read it, without files."""
         form = draft.form
         counts = {"rows": form.rows, "groups": form.groups, "counterfeits": form.counterfeit_rows}
-        said = {"series": "worlds", "number": number, "form": form.kind, "method": self.method.parameters(), "guarantees": [], "boxes": "exact", "files": []}
+        said = {
+            "series": "worlds",
+            "number": number,
+            "form": form.kind,
+            "method": self.method.parameters(),
+            "guarantees": [],
+            "boxes": "exact",
+            "files": [],
+        }
         return Release(Manifest(attributes=list(form.attributes), **counts, **said), form, Path())
 
     def _microdata(self, release: int, values: tuple[Any, ...]) -> Microdata:
-        """A release's microdata; encoded once for worlds of the same values, which differ in the codes only."""
+        """A release's microdata; encoded once for worlds of the same values, which differ in the
+        codes only.
+        """
         plain = all(isinstance(value, str) for value in values)
         known = (release, frozenset(values) if plain else values)
         if known not in self._encoded:
@@ -127,47 +174,82 @@ class Publisher:
         column = microdata.sensitive
         code = {value: i for i, value in enumerate(column.domain.values)}
         codes = np.array([code[value] for value in values], dtype=np.int32)
-        return replace(microdata, columns={**microdata.columns, microdata.schema.sensitive: replace(column, codes=codes)})
+        return replace(
+            microdata,
+            columns={**microdata.columns, microdata.schema.sensitive: replace(column, codes=codes)},
+        )
 
     def _encode(self, release: int, values: tuple[Any, ...]) -> Microdata:
         persons = self.setting.present[release]
-        there = [(person, value) for person, value in zip(persons, values, strict=True) if value is not ABSENT]
+        there = [
+            (person, value)
+            for person, value in zip(persons, values, strict=True)
+            if value is not ABSENT
+        ]
         quasi = [f"q{i}" for i in range(len(self.setting.quasi_of(persons[0])))]
-        everybody = pl.DataFrame([(f"p{p}", *self.setting.quasi_of(p)) for p in persons], schema=["who", *quasi], orient="row")
+        everybody = pl.DataFrame(
+            [(f"p{p}", *self.setting.quasi_of(p)) for p in persons],
+            schema=["who", *quasi],
+            orient="row",
+        )
         frame = everybody.filter(pl.col("who").is_in([f"p{p}" for p, _ in there]))
         kept = isinstance(values[0], Beside)
         if kept:
-            frame = frame.with_columns(pl.Series("sick", [v.value for _, v in there]), pl.Series("beside", [v.kept for _, v in there]))
+            frame = frame.with_columns(
+                pl.Series("sick", [v.value for _, v in there]),
+                pl.Series("beside", [v.kept for _, v in there]),
+            )
         else:
-            frame = frame.with_columns(pl.Series("sick", [sorted(v) if isinstance(v, frozenset) else v for _, v in there]))
-        schema = Schema(identifier="who", quasi=quasi, sensitive="sick", keep=["beside"] if kept else [], **self.setting.declared)
+            frame = frame.with_columns(
+                pl.Series("sick", [sorted(v) if isinstance(v, frozenset) else v for _, v in there])
+            )
+        schema = Schema(
+            identifier="who",
+            quasi=quasi,
+            sensitive="sick",
+            keep=["beside"] if kept else [],
+            **self.setting.declared,
+        )
         return Microdata.encode(frame, schema, KEY, everybody if self.setting.registry else None)
 
 
 def _evidence(number: int, microdata: Microdata, draft: Draft) -> Evidence:
     """What the publisher lays beside a perturbed release before it leaves."""
-    return Evidence(microdata={number: replace(microdata, persons=None)}, rows={number: draft.groups}, outputs={number: draft.outputs} if draft.outputs else {})
+    return Evidence(
+        microdata={number: replace(microdata, persons=None)},
+        rows={number: draft.groups},
+        outputs={number: draft.outputs} if draft.outputs else {},
+    )
 
 
 def remembered(memory: Memory, microdata: Microdata, draft: Any) -> Memory:
-    """The memory after a release: tables grow, what is carried is replaced, and who is in which group is that of the last release."""
+    """The memory after a release: tables grow, what is carried is replaced, and who is in which
+    group is that of the last release.
+    """
     tables = dict(memory.tables)
     for name, rows in draft.remember.items():
-        tables[name] = pl.concat([tables[name], rows], how="vertical_relaxed") if name in tables else rows
+        tables[name] = (
+            pl.concat([tables[name], rows], how="vertical_relaxed") if name in tables else rows
+        )
     groups = None
     if not draft.discard_mapping:
         members = [pl.DataFrame({"person": microdata.persons, "group": draft.groups})]
         if microdata.registry is not None and draft.registered is not None:
-            members.append(pl.DataFrame({"person": microdata.registry.persons, "group": draft.registered}))
+            members.append(
+                pl.DataFrame({"person": microdata.registry.persons, "group": draft.registered})
+            )
         groups = pl.concat(members).filter(pl.col("group") > 0).sort("person")
     return Memory(memory.releases + 1, dict(sorted(tables.items())), groups, draft.state)
 
 
 def canonical(draft: Any, method: Any) -> tuple[Any, ...]:
-    """The whole public output of a release, less the ids of groups and the order of rows, which are random.
+    """The whole public output of a release, less the ids of groups and the order of rows, which are
+    random.
 
-    A release is a multiset of groups (boxes, values and kept values of every row, and how many counterfeits and registered persons there are), beside all
-    that the manifest says that may depend on the data. In a bucket of slicing each column is a multiset by itself: which values stand in one row is random.
+    A release is a multiset of groups (boxes, values and kept values of every row, and how many
+    counterfeits and registered persons there are), beside all that the manifest says that may
+    depend on the data. In a bucket of slicing each column is a multiset by itself: which values
+    stand in one row is random.
     """
     form = draft.form
     guarantees = [guarantee.parameters() for guarantee in draft.guarantees or method.guarantees]
@@ -175,16 +257,24 @@ def canonical(draft: Any, method: Any) -> tuple[Any, ...]:
         form.kind,
         [attribute.model_dump() for attribute in form.attributes],
         [form.rows, form.groups, form.counterfeit_rows, form.registered_persons],
-        {name: said if isinstance(said, dict) else said.model_dump() for name, said in form.manifest_fields().items()},
+        {
+            name: said if isinstance(said, dict) else said.model_dump()
+            for name, said in form.manifest_fields().items()
+        },
         ["exact" if not form.has_intervals else "intervals", draft.privacy_unit],
         [guarantees, method.parameters()],
-        sorted((name, table.columns, [str(kind) for kind in table.dtypes]) for name, table in form.tables().items()),
+        sorted(
+            (name, table.columns, [str(kind) for kind in table.dtypes])
+            for name, table in form.tables().items()
+        ),
     ]
     return groups_of(form), repr(manifest)
 
 
 def groups_of(form: Any) -> tuple[Any, ...]:
-    """The groups of a form, each as its rows by table, sorted; a form without groups is one group."""
+    """The groups of a form, each as its rows by table, sorted; a form without groups is one
+    group.
+    """
     tables = dict(form.tables())
     if form.kind == "sliced":
         tables = {f"column-{i}": part for i, part in enumerate(form.parts)}
@@ -192,12 +282,28 @@ def groups_of(form: Any) -> tuple[Any, ...]:
     for name, table in tables.items():
         at = table.columns.index(form.id_column) if form.id_column in table.columns else None
         for row in table.rows():
-            held[None if at is None else row[at]][name].append(row if at is None else (*row[:at], *row[at + 1 :]))
-    groups = sorted((tuple((name, tuple(sorted(rows, key=repr))) for name, rows in sorted(group.items())) for group in held.values()), key=repr)
+            held[None if at is None else row[at]][name].append(
+                row if at is None else (*row[:at], *row[at + 1 :])
+            )
+    groups = sorted(
+        (
+            tuple((name, tuple(sorted(rows, key=repr))) for name, rows in sorted(group.items()))
+            for group in held.values()
+        ),
+        key=repr,
+    )
     return tuple(groups)
 
 
 def _content(memory: Memory) -> tuple[Any, ...]:
     """The memory as something that can be compared."""
-    tables = [(kind, name, tuple(frame.rows())) for kind in ("tables", "state") for name, frame in sorted(getattr(memory, kind).items())]
-    return memory.releases, tuple(tables), None if memory.groups is None else tuple(memory.groups.rows())
+    tables = [
+        (kind, name, tuple(frame.rows()))
+        for kind in ("tables", "state")
+        for name, frame in sorted(getattr(memory, kind).items())
+    ]
+    return (
+        memory.releases,
+        tuple(tables),
+        None if memory.groups is None else tuple(memory.groups.rows()),
+    )

@@ -1,8 +1,10 @@
 """Publish an m-invariant series from every world, and see what the output says about the world.
 
-A world gives every person a sensitive value (in each release, where values change). The adversary knows everybody's quasi-identifier, who is in which
-table, and the method. Each world is published by the method itself, once for every order that its one door to randomness may give; what is published is a
-multiset of groups (ids and the order of rows are random). Bayes then gives the probability of every person's value, in exact fractions.
+A world gives every person a sensitive value (in each release, where values change). The adversary
+knows everybody's quasi-identifier, who is in which table, and the method. Each world is published
+by the method itself, once for every order that its one door to randomness may give; what is
+published is a multiset of groups (ids and the order of rows are random). Bayes then gives the
+probability of every person's value, in exact fractions.
 """
 
 from collections import defaultdict
@@ -25,12 +27,16 @@ from phalanx.methods.m_invariance.method import MInvariance
 KEY = PersonKey(bytes(32))
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
 EVERY_ORDER = 6
-"""Up to so many orders of a table's rows are all tried; of more, those that differ within the rows of one value that are all new or all known."""
+"""Up to so many orders of a table's rows are all tried; of more, those that differ within the rows
+of one value that are all new or all known.
+"""
 
 
 @dataclass(frozen=True)
 class Order:
-    """Stands in for the randomness of a release: the method is given one order, and publishes in another that does not matter."""
+    """Stands in for the randomness of a release: the method is given one order, and publishes in
+    another that does not matter.
+    """
 
     given: tuple
     task: str = ""
@@ -44,22 +50,33 @@ class Order:
 
 
 def orders(classes):
-    """The orders of rows, equally likely, that have to be tried; ``classes``: what each row is, within which alone its order may matter."""
+    """The orders of rows, equally likely, that have to be tried; ``classes``: what each row is,
+    within which alone its order may matter.
+    """
     if factorial(len(classes)) <= EVERY_ORDER:
         return list(permutations(range(len(classes))))
     alike = defaultdict(list)
     for row, kind in enumerate(classes):
         alike[kind].append(row)
-    return [tuple(row for part in parts for row in part) for parts in product(*(permutations(rows) for rows in alike.values()))]
+    return [
+        tuple(row for part in parts for row in part)
+        for parts in product(*(permutations(rows) for rows in alike.values()))
+    ]
 
 
 def seen(form):
-    """What a release shows: its groups, each with its rows, and how many of them are counterfeits."""
+    """What a release shows: its groups, each with its rows, and how many of them are
+    counterfeits.
+    """
     counts = dict(form.counterfeits.iter_rows())
     groups = defaultdict(list)
     for group, *row in form.table.rows():
         groups[group].append(tuple(row))
-    return tuple(sorted((tuple(sorted(rows, key=str)), counts.get(group, 0)) for group, rows in groups.items()))
+    return tuple(
+        sorted(
+            (tuple(sorted(rows, key=str)), counts.get(group, 0)) for group, rows in groups.items()
+        )
+    )
 
 
 @cache
@@ -68,19 +85,25 @@ def person(who):
 
 
 class Series:
-    """The tables of a series, as far as the adversary knows them: ``present[j]`` are the persons of release j, each with an age."""
+    """The tables of a series, as far as the adversary knows them: ``present[j]`` are the persons of
+    release j, each with an age.
+    """
 
     def __init__(self, method, ages, present):
         self.method, self.ages, self.present = method, ages, present
         self.known = {}
 
     def outputs(self, world):
-        """Every output of one world, with its probability; ``world[j]``: the value of every person in release j."""
+        """Every output of one world, with its probability; ``world[j]``: the value of every person
+        in release j.
+        """
         states = {((), ((), (), ())): Fraction(1)}
         for persons, values in zip(self.present, world, strict=True):
             after = defaultdict(Fraction)
             for (shown, memory), chance in states.items():
-                for (now, then), share in self.published(persons, tuple(values[p] for p in persons), memory).items():
+                for (now, then), share in self.published(
+                    persons, tuple(values[p] for p in persons), memory
+                ).items():
                     after[(*shown, now), then] += chance * share
             states = after
         total = defaultdict(Fraction)
@@ -93,14 +116,28 @@ class Series:
         if (persons, values, memory) not in self.known:
             known, entries, last = memory
             tables = {
-                "persons": pl.DataFrame(known, schema={"person": pl.Binary, "entry": pl.Int32}, orient="row"),
-                "signatures": pl.DataFrame(entries, schema={"entry": pl.Int64, "signature": pl.Int64, "value": pl.String}, orient="row"),
+                "persons": pl.DataFrame(
+                    known, schema={"person": pl.Binary, "entry": pl.Int32}, orient="row"
+                ),
+                "signatures": pl.DataFrame(
+                    entries,
+                    schema={"entry": pl.Int64, "signature": pl.Int64, "value": pl.String},
+                    orient="row",
+                ),
             }
-            given = Memory(len(entries), tables if known else {}, pl.DataFrame({"person": last}, schema={"person": pl.Binary}) if known else None)
-            frame = pl.DataFrame({"who": persons, "age": [self.ages[p] for p in persons], "ill": values})
+            given = Memory(
+                len(entries),
+                tables if known else {},
+                pl.DataFrame({"person": last}, schema={"person": pl.Binary}) if known else None,
+            )
+            frame = pl.DataFrame(
+                {"who": persons, "age": [self.ages[p] for p in persons], "ill": values}
+            )
             microdata = Microdata.encode(frame, SCHEMA, KEY)
             everybody = {who for who, _ in known}
-            tried = orders([(value, person(p) in everybody) for p, value in zip(persons, values, strict=True)])
+            tried = orders(
+                [(value, person(p) in everybody) for p, value in zip(persons, values, strict=True)]
+            )
             found = defaultdict(Fraction)
             for order in tried:
                 found[self.one(microdata, given, order, memory)] += Fraction(1, len(tried))
@@ -115,11 +152,18 @@ class Series:
         known, entries, _ = memory
         more = sorted(draft.remember["persons"].rows())
         last = tuple(sorted(microdata.persons.filter(pl.Series(draft.groups > 0)).to_list()))
-        return seen(draft.form), ((*known, *more), (*entries, *draft.remember["signatures"].rows()), last)
+        return seen(draft.form), (
+            (*known, *more),
+            (*entries, *draft.remember["signatures"].rows()),
+            last,
+        )
 
 
-def posteriors(series, worlds, facts=lambda world: {(p, v) for values in world for p, v in values.items()}):
-    """The largest probability of a fact, over everything that may be published; and the probability of what is published having one above ``bound``.
+def posteriors(
+    series, worlds, facts=lambda world: {(p, v) for values in world for p, v in values.items()}
+):
+    """The largest probability of a fact, over everything that may be published; and the probability
+    of what is published having one above ``bound``.
 
     ``worlds``: pairs of a world and its weight. Returns a function of the bound.
     """
@@ -142,7 +186,10 @@ def posteriors(series, worlds, facts=lambda world: {(p, v) for values in world f
 
 def lasting(persons, multiset, releases):
     """Every way to give lasting values, as often as in the multiset, to persons."""
-    return [((dict(zip(persons, values, strict=True)),) * releases, Fraction(1)) for values in sorted(set(permutations(multiset)))]
+    return [
+        ((dict(zip(persons, values, strict=True)),) * releases, Fraction(1))
+        for values in sorted(set(permutations(multiset)))
+    ]
 
 
 def independent(persons, shares, releases):

@@ -1,7 +1,9 @@
-"""Tiny worlds for safe sampling: a domain of few different rows, a fixed scheme that recodes them, and all tables that they make.
+"""Tiny worlds for safe sampling: a domain of few different rows, a fixed scheme that recodes them,
+and all tables that they make.
 
-A table is a tuple of row kinds, in rising order where it has an even number of rows and in falling order where it has an odd one: neighbouring tables list
-their rows in opposite orders, as a mechanism must not tell in which order they came.
+A table is a tuple of row kinds, in rising order where it has an even number of rows and in falling
+order where it has an odd one: neighbouring tables list their rows in opposite orders, as a
+mechanism must not tell in which order they came.
 """
 
 from dataclasses import dataclass, field
@@ -21,7 +23,9 @@ from phalanx.methods.safe_sampling.schemes import FixedScheme
 
 @dataclass(frozen=True)
 class World:
-    """``kinds``: the different rows that there are; ``images``: what each is published as; ``declared``: the plan's scheme."""
+    """``kinds``: the different rows that there are; ``images``: what each is published as;
+    ``declared``: the plan's scheme.
+    """
 
     schema: Schema
     declared: dict
@@ -34,7 +38,9 @@ class World:
         return FixedScheme.of(self.declared, self.schema)
 
     def microdata(self, table):
-        """The table encoded by itself, as the software does it; nobody at all is what is left when the only row is taken out."""
+        """The table encoded by itself, as the software does it; nobody at all is what is left when
+        the only row is taken out.
+        """
         rows = [self.kinds[kind] for kind in table or (0,)]
         encoded = Microdata.encode(pl.DataFrame(rows, schema=self.types, orient="row"), self.schema)
         return encoded if table else encoded.take(np.zeros(0, dtype=np.int64))
@@ -46,7 +52,9 @@ class World:
                 yield table if n % 2 == 0 else table[::-1]
 
     def pairs(self, most):
-        """All neighbouring tables of up to ``most`` rows: a table, the same with one row added, and the kind of that row."""
+        """All neighbouring tables of up to ``most`` rows: a table, the same with one row added, and
+        the kind of that row.
+        """
         listed = {tuple(sorted(table)): table for table in self.tables(most)}
         for rows, table in listed.items():
             if len(rows) < most:
@@ -59,8 +67,15 @@ class World:
 
 
 def told(form):
-    """All that a release says: the columns with their types, the rows in their order, and what the manifest says of them."""
-    return str(form.table.schema), tuple(form.table.rows()), repr(form.attributes), repr(form.manifest_fields())
+    """All that a release says: the columns with their types, the rows in their order, and what the
+    manifest says of them.
+    """
+    return (
+        str(form.table.schema),
+        tuple(form.table.rows()),
+        repr(form.attributes),
+        repr(form.manifest_fields()),
+    )
 
 
 def safe(microdata, sample, scheme, k):
@@ -69,7 +84,9 @@ def safe(microdata, sample, scheme, k):
 
 
 def outcomes(world, table, k, mechanism=safe, scheme=None, *, every=False):
-    """What all samples of a table show. Samples of the same kinds of rows are run once, or ``every`` one by itself."""
+    """What all samples of a table show. Samples of the same kinds of rows are run once, or
+    ``every`` one by itself.
+    """
     microdata, scheme, known = world.microdata(table), scheme or world.scheme, {}
 
     def shown():
@@ -105,7 +122,12 @@ WORLDS = {
         Schema(quasi=["day"], sensitive="illness", missing="value"),
         {"day": {"low": date(2026, 1, 1), "high": date(2026, 1, 15), "width": 7}},
         {"day": pl.Date, "illness": pl.String},
-        [(date(2026, 1, 2), "flu"), (date(2026, 1, 3), "flu"), (date(2026, 1, 3), "gout"), (None, "gout")],
+        [
+            (date(2026, 1, 2), "flu"),
+            (date(2026, 1, 3), "flu"),
+            (date(2026, 1, 3), "gout"),
+            (None, "gout"),
+        ],
         [(*WEEK, "flu"), (*WEEK, "flu"), (*WEEK, "gout"), (None, None, "gout")],
     ),
     "bands and a missing value": World(

@@ -1,7 +1,9 @@
-"""Who is in which release, and all that they could have: the worlds that an adversary cannot tell apart before anything is published.
+"""Who is in which release, and all that they could have: the worlds that an adversary cannot tell
+apart before anything is published.
 
-The adversary knows everybody's quasi-identifiers and who is in which release. A world gives everybody in every release a sensitive value (or a set of
-them, or a value and what is kept beside it, or says that a registered person is absent).
+The adversary knows everybody's quasi-identifiers and who is in which release. A world gives
+everybody in every release a sensitive value (or a set of them, or a value and what is kept beside
+it, or says that a registered person is absent).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +34,9 @@ class Beside:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """``present``: the persons of each release; ``quasi``: their quasi-identifiers, by default the person's number as the only one."""
+    """``present``: the persons of each release; ``quasi``: their quasi-identifiers, by default the
+    person's number as the only one.
+    """
 
     present: tuple[tuple[int, ...], ...]
     worlds: tuple[World, ...]
@@ -44,7 +48,9 @@ class Setting:
     records: bool = False
     """Whether what is asked is the value in each release by itself."""
     shown_only: bool = False
-    """Whether only persons are asked about whose value is published, in the releases in which it is; of tables with one quasi-identifier."""
+    """Whether only persons are asked about whose value is published, in the releases in which it
+    is; of tables with one quasi-identifier.
+    """
     declared: Mapping[str, Any] = field(default_factory=dict)
     """What the schema says beside the roles: hierarchies, and what a missing value is."""
 
@@ -55,14 +61,22 @@ class Setting:
     @cached_property
     def domain(self) -> list[Value]:
         """All values that occur in some world, in a fixed order."""
-        return sorted({value for world in self.worlds for values in world for value in values}, key=repr)
+        return sorted(
+            {value for world in self.worlds for values in world for value in values}, key=repr
+        )
 
     def draws(self, world: World) -> Iterator[list[Value]]:
-        """The values that a prior draws: of each release those of newcomers, or where values come and go those of everybody."""
+        """The values that a prior draws: of each release those of newcomers, or where values come
+        and go those of everybody.
+        """
         seen: set[int] = set()
         first: list[Value] = []
         for persons, values in zip(self.present, world, strict=True):
-            new = [value for person, value in zip(persons, values, strict=True) if not self.lasting or person not in seen]
+            new = [
+                value
+                for person, value in zip(persons, values, strict=True)
+                if not self.lasting or person not in seen
+            ]
             seen |= set(persons)
             if self.lasting:
                 first += new
@@ -72,11 +86,23 @@ class Setting:
             yield first
 
 
-def once(values: Sequence[Value], *, quasi: Sequence[tuple[Any, ...]] | None = None, registry: bool = False, **declared: Any) -> Setting:
+def once(
+    values: Sequence[Value],
+    *,
+    quasi: Sequence[tuple[Any, ...]] | None = None,
+    registry: bool = False,
+    **declared: Any,
+) -> Setting:
     """One release; all ways to give these values to as many persons."""
     there = AGES[: len(values)]
     of = None if quasi is None else dict(zip(there, quasi, strict=True))
-    return Setting((there,), tuple((world,) for world in orders(values)), quasi=of, registry=registry, declared=declared)
+    return Setting(
+        (there,),
+        tuple((world,) for world in orders(values)),
+        quasi=of,
+        registry=registry,
+        declared=declared,
+    )
 
 
 def anything(domain: Sequence[Value], n: int) -> Setting:
@@ -85,7 +111,9 @@ def anything(domain: Sequence[Value], n: int) -> Setting:
 
 
 def series(*releases: tuple[Sequence[int], Sequence[Value]]) -> Setting:
-    """Values that last: for each release the persons who are there, and the values of those of them who are new, given to these in all ways."""
+    """Values that last: for each release the persons who are there, and the values of those of them
+    who are new, given to these in all ways.
+    """
     return _lasting([(tuple(persons), orders(values)) for persons, values in releases])
 
 
@@ -100,10 +128,17 @@ def any_series(domain: Sequence[Value], *present: Sequence[int]) -> Setting:
     return _lasting(releases)
 
 
-def passing(*releases: tuple[Sequence[int], Sequence[Value]], quasi: Mapping[int, tuple[Any, ...]] | None = None) -> Setting:
-    """Values that come and go: for each release the persons and the values there, given to them in all ways, in each release anew."""
+def passing(
+    *releases: tuple[Sequence[int], Sequence[Value]],
+    quasi: Mapping[int, tuple[Any, ...]] | None = None,
+) -> Setting:
+    """Values that come and go: for each release the persons and the values there, given to them in
+    all ways, in each release anew.
+    """
     worlds = tuple(product(*(orders(values) for _, values in releases)))
-    return Setting(tuple(tuple(persons) for persons, _ in releases), worlds, lasting=False, quasi=quasi)
+    return Setting(
+        tuple(tuple(persons) for persons, _ in releases), worlds, lasting=False, quasi=quasi
+    )
 
 
 def orders(values: Sequence[Value]) -> list[tuple[Value, ...]]:
@@ -128,7 +163,11 @@ def _lasting(releases: Sequence[tuple[tuple[int, ...], Sequence[tuple[Value, ...
         seen |= set(persons)
     worlds = []
     for given in product(*(ways for _, ways in releases)):
-        has = {person: value for new, values in zip(newcomers, given, strict=True) for person, value in zip(new, values, strict=True)}
+        has = {
+            person: value
+            for new, values in zip(newcomers, given, strict=True)
+            for person, value in zip(new, values, strict=True)
+        }
         worlds.append(tuple(tuple(has[person] for person in persons) for persons, _ in releases))
     return Setting(tuple(persons for persons, _ in releases), tuple(worlds))
 
@@ -141,13 +180,23 @@ def uniform(setting: Setting) -> list[Fraction]:
 def skewed(setting: Setting) -> list[Fraction]:
     """Everybody by themselves, each value half as likely as the one before it."""
     share = {value: Fraction(1, 2**i) for i, value in enumerate(setting.domain)}
-    return [prod((share[value] for values in setting.draws(world) for value in values), start=Fraction(1)) for world in setting.worlds]
+    return [
+        prod(
+            (share[value] for values in setting.draws(world) for value in values), start=Fraction(1)
+        )
+        for world in setting.worlds
+    ]
 
 
 def contagious(setting: Setting) -> list[Fraction]:
-    """An urn: each person has a value the more likely the more others have it, and the last values are the more frequent ones to begin with."""
+    """An urn: each person has a value the more likely the more others have it, and the last values
+    are the more frequent ones to begin with.
+    """
     weight = {value: Fraction(i + 1, 2) for i, value in enumerate(setting.domain)}
-    return [prod((_urn(weight, values) for values in setting.draws(world)), start=Fraction(1)) for world in setting.worlds]
+    return [
+        prod((_urn(weight, values) for values in setting.draws(world)), start=Fraction(1))
+        for world in setting.worlds
+    ]
 
 
 def _urn(weight: Mapping[Value, Fraction], values: Sequence[Value]) -> Fraction:
@@ -159,4 +208,6 @@ def _urn(weight: Mapping[Value, Fraction], values: Sequence[Value]) -> Fraction:
 
 
 PRIORS = {"uniform": uniform, "skewed": skewed, "contagious": contagious}
-"""Priors that are exchangeable over persons; any other one is what an adversary knows of a person beforehand, and no method bounds that."""
+"""Priors that are exchangeable over persons; any other one is what an adversary knows of a person
+beforehand, and no method bounds that.
+"""

@@ -23,14 +23,25 @@ SCHEMA = Schema(identifier="person", quasi=["a", "b"], sensitive="value")
 
 @st.composite
 def small_series(draw):
-    """Up to 6 persons in 2 or 3 releases, who come, leave and return; values persist, quasi-identifiers may change."""
+    """Up to 6 persons in 2 or 3 releases, who come, leave and return; values persist,
+    quasi-identifiers may change.
+    """
     m = draw(st.integers(2, 3))
     releases = draw(st.integers(2, 3))
     people = draw(st.integers(2, 6))
     values = {p: draw(st.sampled_from("uvwx"[: m + 1])) for p in range(people)}
-    present = {p: draw(st.lists(st.booleans(), min_size=releases, max_size=releases)) for p in range(people)}
-    qi = {(p, j): (draw(st.integers(0, 2)), draw(st.integers(0, 1))) for p in range(people) for j in range(releases)}
-    tables = [[(p, *qi[p, j], values[p]) for p in range(people) if present[p][j]] for j in range(releases)]
+    present = {
+        p: draw(st.lists(st.booleans(), min_size=releases, max_size=releases))
+        for p in range(people)
+    }
+    qi = {
+        (p, j): (draw(st.integers(0, 2)), draw(st.integers(0, 1)))
+        for p in range(people)
+        for j in range(releases)
+    }
+    tables = [
+        [(p, *qi[p, j], values[p]) for p in range(people) if present[p][j]] for j in range(releases)
+    ]
     return m, tables, values, draw(st.integers(0, 2**32))
 
 
@@ -44,12 +55,19 @@ def publish_all(m, tables, seed, *, remember=True, spoil=None):
         frame = pl.DataFrame(table, schema=["person", "a", "b", "value"], orient="row")
         microdata = Microdata.encode(frame, SCHEMA, KEY)
         try:
-            draft = MInvariance(m=m, remember=remember, not_eligible="suppress").publish(microdata, memory, Randomness.seeded(seed + j))
+            draft = MInvariance(m=m, remember=remember, not_eligible="suppress").publish(
+                microdata, memory, Randomness.seeded(seed + j)
+            )
         except MethodError:
             memory = replace(memory, groups=None)
             continue
-        tables_then = {name: pl.concat([memory.tables[name], t]) if name in memory.tables else t for name, t in draft.remember.items()}
-        groups = pl.DataFrame({"person": microdata.persons, "group": draft.groups}).filter(pl.col("group") > 0)
+        tables_then = {
+            name: pl.concat([memory.tables[name], t]) if name in memory.tables else t
+            for name, t in draft.remember.items()
+        }
+        groups = pl.DataFrame({"person": microdata.persons, "group": draft.groups}).filter(
+            pl.col("group") > 0
+        )
         memory = Memory(memory.releases + 1, tables_then, groups)
         if spoil is not None:
             memory = spoil(memory)
@@ -63,8 +81,12 @@ def as_published(frame, draft):
     groups = {}
     for row in draft.form.table.iter_rows(named=True):
         box = [(row["a_low"], row["a_high"]), (row["b_low"], row["b_high"])]
-        groups.setdefault(row["group"], (box, [], counts.get(row["group"], 0)))[1].append(row["value"])
-    persons = {p: (a, b) for (p, a, b, _), g in zip(frame.iter_rows(), draft.groups, strict=True) if g > 0}
+        groups.setdefault(row["group"], (box, [], counts.get(row["group"], 0)))[1].append(
+            row["value"]
+        )
+    persons = {
+        p: (a, b) for (p, a, b, _), g in zip(frame.iter_rows(), draft.groups, strict=True) if g > 0
+    }
     return PublishedRelease(persons, groups)
 
 
@@ -110,13 +132,21 @@ def test_one_wrong_signature_is_caught():
         persons, entries = memory.tables["persons"], memory.tables["signatures"]
         own = entries.row(by_predicate=pl.col("entry") == persons["entry"][0], named=True)
         last = entries.row(by_predicate=pl.col("entry") == persons["entry"][-1], named=True)
-        other = entries.filter((pl.col("signature") == last["signature"]) & (pl.col("value") == own["value"]))["entry"]
+        other = entries.filter(
+            (pl.col("signature") == last["signature"]) & (pl.col("value") == own["value"])
+        )["entry"]
         if last["signature"] == own["signature"] or not len(other):
             return memory
-        wrong = persons.with_columns(entry=pl.concat([other.cast(persons["entry"].dtype), persons["entry"][1:]]))
+        wrong = persons.with_columns(
+            entry=pl.concat([other.cast(persons["entry"].dtype), persons["entry"][1:]])
+        )
         return replace(memory, tables={**memory.tables, "persons": wrong})
 
-    case = find(small_series(), lambda c: exceeds(publish_all(c[0], c[1], c[3], spoil=spoil), c[2], c[0]), settings=FIND)
+    case = find(
+        small_series(),
+        lambda c: exceeds(publish_all(c[0], c[1], c[3], spoil=spoil), c[2], c[0]),
+        settings=FIND,
+    )
 
     m, tables, values, seed = case
     assert exceeds(publish_all(m, tables, seed, spoil=spoil), values, m)
@@ -124,7 +154,11 @@ def test_one_wrong_signature_is_caught():
 
 def test_forgetting_is_caught():
     """The paper's own look back of one release puts somebody who returns at more risk than 1/m."""
-    case = find(small_series(), lambda c: exceeds(publish_all(c[0], c[1], c[3], remember=False), c[2], c[0]), settings=FIND)
+    case = find(
+        small_series(),
+        lambda c: exceeds(publish_all(c[0], c[1], c[3], remember=False), c[2], c[0]),
+        settings=FIND,
+    )
 
     m, tables, values, seed = case
     assert exceeds(publish_all(m, tables, seed, remember=False), values, m)

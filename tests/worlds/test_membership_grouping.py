@@ -1,4 +1,6 @@
-"""The grouping against membership disclosure, published from every world: what its buckets say about everybody to whoever knows how they are made, in fractions."""
+"""The grouping against membership disclosure, published from every world: what its buckets say
+about everybody to whoever knows how they are made, in fractions.
+"""
 
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -28,8 +30,13 @@ class Order:
 def dealt(world, sexes, order, size, l):
     """The buckets of the source, as lists of rows."""
     codes = np.array([*range(len(world))])
-    coded = Coded(np.stack([codes, np.array(sexes)]).astype(np.int32), np.array(["abcd".index(v) for v in world], dtype=np.int32))
-    bucket = membership.group(coded, np.stack([codes, np.array(sexes)]), bucket_size=size, l=l, stream=Order(order))
+    coded = Coded(
+        np.stack([codes, np.array(sexes)]).astype(np.int32),
+        np.array(["abcd".index(v) for v in world], dtype=np.int32),
+    )
+    bucket = membership.group(
+        coded, np.stack([codes, np.array(sexes)]), bucket_size=size, l=l, stream=Order(order)
+    )
     return [np.flatnonzero(bucket == b).tolist() for b in range(bucket.max() + 1)]
 
 
@@ -46,18 +53,26 @@ def orders(world):
 
 
 def seen(buckets, world, sexes):
-    """What is published, whatever the numbers of buckets and the order of rows: everybody's bucket, and the sensitive column of each."""
-    return frozenset((tuple(sorted(b)), tuple(sorted((sexes[i], world[i]) for i in b))) for b in buckets)
+    """What is published, whatever the numbers of buckets and the order of rows: everybody's bucket,
+    and the sensitive column of each.
+    """
+    return frozenset(
+        (tuple(sorted(b)), tuple(sorted((sexes[i], world[i]) for i in b))) for b in buckets
+    )
 
 
 def posteriors(group, values, sexes, size, l):
-    """The largest posterior of any person and value, and the share of publications in which somebody's is above 1/l; all worlds equally likely."""
+    """The largest posterior of any person and value, and the share of publications in which
+    somebody's is above 1/l; all worlds equally likely.
+    """
     by_output = defaultdict(Counter)
     worlds = sorted({w for w in permutations(values) if keeps(w, sexes, l)})
     for world in worlds:
         ways = list(orders(world))
         for order in ways:
-            by_output[seen(group(world, sexes, order, size, l), world, sexes)][world] += Fraction(1, len(ways))
+            by_output[seen(group(world, sexes, order, size, l), world, sexes)][world] += Fraction(
+                1, len(ways)
+            )
     largest, above = Fraction(0), Fraction(0)
     for likely in by_output.values():
         total, whose = sum(likely.values()), Counter()
@@ -87,7 +102,9 @@ CASES = [
 
 @pytest.mark.parametrize(("values", "sexes", "size", "l", "expected"), CASES)
 def test_nobody_is_linked_with_more_than_one_in_l(values, sexes, size, l, expected):
-    """Every order of the rows of every world: whoever knows the method and how often each value stands gives nobody's value more than 1/l."""
+    """Every order of the rows of every world: whoever knows the method and how often each value
+    stands gives nobody's value more than 1/l.
+    """
     assert posteriors(dealt, values, sexes, size, l) == (Fraction(expected), 0)
 
 
@@ -107,7 +124,9 @@ def test_the_former_grouping_is_caught(values):
 
 
 def test_a_look_at_who_comes_first_is_caught():
-    """Broken twin: sets whose rows stay in the order of the table, which the adversary knows, instead of one drawn by lot."""
+    """Broken twin: sets whose rows stay in the order of the table, which the adversary knows,
+    instead of one drawn by lot.
+    """
 
     def in_order(world, sexes, order, size, l):
         return dealt(world, sexes, sorted(order), size, l)

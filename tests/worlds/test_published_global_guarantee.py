@@ -1,7 +1,10 @@
-"""Against somebody who knows the method: series under the global guarantee published from every world, in exact fractions.
+"""Against somebody who knows the method: series under the global guarantee published from every
+world, in exact fractions.
 
-Everybody has each value with a fixed chance, by themselves and in every release anew. The adversary knows that, the code, and the members and values of every
-group. What is carried on follows from this, so that releases are judged one by one: the chance of having ever been linked is 1 less the product over releases.
+Everybody has each value with a fixed chance, by themselves and in every release anew. The adversary
+knows that, the code, and the members and values of every group. What is carried on follows from
+this, so that releases are judged one by one: the chance of having ever been linked is 1 less the
+product over releases.
 """
 
 from collections import defaultdict
@@ -32,20 +35,42 @@ from worlds.settings import Setting, any_series
 AGES = (1, 2, 4, 7, 11, 16, 22, 29, 37)
 HALF = Fraction(1, 2)
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "explanation"
-PAGE, COHORT_PAGE = (" ".join((PAGES / f"{name}.md").read_text(encoding="utf-8").split()) for name in ("global-guarantee", "cohorts"))
+PAGE, COHORT_PAGE = (
+    " ".join((PAGES / f"{name}.md").read_text(encoding="utf-8").split())
+    for name in ("global-guarantee", "cohorts")
+)
 RARE = {"hiv": Fraction(1, 4), "none": Fraction(3, 4)}
 KEY, SCHEMA = PersonKey(bytes(32)), Schema(identifier="who", quasi=["age"], sensitive="sick")
 
 
 class Series:
-    """All worlds of a series; ``ever``: the largest chance of having been linked, ``above``: how often it is above ``bound``.
+    """All worlds of a series; ``ever``: the largest chance of having been linked, ``above``: how
+    often it is above ``bound``.
 
-    ``told``: how much more likely a value is for somebody who was published without one than it was before, at most; ``tells``: how often it is more likely.
+    ``told``: how much more likely a value is for somebody who was published without one than it was
+    before, at most; ``tells``: how often it is more likely.
     """
 
-    def __init__(self, tables, prior=RARE, protected=("hiv",), bound=HALF, ages=lambda person: person, **parameters):
+    def __init__(
+        self,
+        tables,
+        prior=RARE,
+        protected=("hiv",),
+        bound=HALF,
+        ages=lambda person: person,
+        **parameters,
+    ):
         self.method = GlobalGuarantee(
-            **({"l": 2, "protect": list(protected), "expected_later": list(protected), "strategy": "constant-ratio", "horizon": 1} | parameters)
+            **(
+                {
+                    "l": 2,
+                    "protect": list(protected),
+                    "expected_later": list(protected),
+                    "strategy": "constant-ratio",
+                    "horizon": 1,
+                }
+                | parameters
+            )
         )
         self.tables, self.protected, self.bound, self.ages = tables, protected, bound, ages
         self.priors = prior if isinstance(prior, list) else [prior] * len(tables)
@@ -70,7 +95,9 @@ class Series:
         persons, prior = self.tables[len(shown)], self.priors[len(shown)]
         outputs = defaultdict(lambda: [Fraction(0), defaultdict(Fraction), None])
         for values in product(prior, repeat=len(persons)):
-            for probability, found in enumerated(lambda choices, values=values: self._publish(persons, values, memory, choices)):
+            for probability, found in enumerated(
+                lambda choices, values=values: self._publish(persons, values, memory, choices)
+            ):
                 if found is None:
                     continue
                 weight = probability * prod(prior[value] for value in values)
@@ -93,12 +120,24 @@ class Series:
             self._follow((*shown, output), after, now, chance * mass, tells)
 
     def _of(self, value):
-        return [one for one in self.protected if (one in value if isinstance(value, frozenset) else one == value)]
+        return [
+            one
+            for one in self.protected
+            if (one in value if isinstance(value, frozenset) else one == value)
+        ]
 
     def _publish(self, persons, values, memory, choices):
-        """The groups (members and values), who was emptied or suppressed, and the memory; None for a refusal."""
+        """The groups (members and values), who was emptied or suppressed, and the memory; None for
+        a refusal.
+        """
         sick = [sorted(value) if isinstance(value, frozenset) else value for value in values]
-        frame = pl.DataFrame({"who": [f"p{p}" for p in persons], "age": [self.ages(p) for p in persons], "sick": sick})
+        frame = pl.DataFrame(
+            {
+                "who": [f"p{p}" for p in persons],
+                "age": [self.ages(p) for p in persons],
+                "sick": sick,
+            }
+        )
         microdata, emptied = Microdata.encode(frame, SCHEMA, KEY), []
         rng = EveryRandomness(choices, {"grouping": as_they_stand}, microdata.sensitive.codes)
         making = rounds.Round(self.method.rules, microdata, memory, rng, emptied=emptied)
@@ -108,20 +147,31 @@ class Series:
             return None
         column = (draft.suppressed_microdata or microdata).sensitive
         groups = defaultdict(lambda: ([], []))
-        for person, group, code in zip(persons, draft.groups.tolist(), column.codes.tolist(), strict=True):
+        for person, group, code in zip(
+            persons, draft.groups.tolist(), column.codes.tolist(), strict=True
+        ):
             groups[group][0].append(person)
             groups[group][1].append(str(column.domain.values[code]))
         suppressed_rows = groups.pop(0, ([], []))[0]
-        output = tuple(sorted((tuple(members), tuple(sorted(shown))) for members, shown in groups.values()))
+        output = tuple(
+            sorted((tuple(members), tuple(sorted(shown))) for members, shown in groups.values())
+        )
         hidden = frozenset(suppressed_rows) | {persons[row] for row in emptied}
-        tables = {name: pl.concat([memory.tables[name], rows]) if name in memory.tables else rows for name, rows in draft.remember.items()}
-        return (output, hidden), Memory(memory.releases + 1, memory.tables | tables, None, draft.state)
+        tables = {
+            name: pl.concat([memory.tables[name], rows]) if name in memory.tables else rows
+            for name, rows in draft.remember.items()
+        }
+        return (output, hidden), Memory(
+            memory.releases + 1, memory.tables | tables, None, draft.state
+        )
 
 
 UNEVEN = [AGES[:5], AGES[5:7], AGES[:7]], [RARE, {"none": Fraction(1)}, RARE]
 """A table of five, which cannot be cut evenly; others; and all."""
 JOINED = [(1, 2), (1, 4, 7, 11, 16), (4, 7, 22, 29, 37)], [{"flu": HALF, "none": HALF}, RARE, RARE]
-"""One whose budget for another value is spent comes back alone, and the company they are given comes back without them."""
+"""One whose budget for another value is spent comes back alone, and the company they are given
+comes back without them.
+"""
 BOTH = ("hiv", "flu")
 
 
@@ -135,7 +185,9 @@ def test_nobody_is_ever_linked_with_more_than_one_half(case):
 
 
 def test_a_failed_uneven_cut_counted_by_its_share_is_caught(monkeypatch):
-    """The broken twin: five with two holders counted as 2/5, where some are known to hold it with 1/2."""
+    """The broken twin: five with two holders counted as 2/5, where some are known to hold it with
+    1/2.
+    """
     monkeypatch.setattr(rounds, "hedged", lambda hosts, *_: hosts)
     series = Series(*UNEVEN)
     assert series.ever == Fraction(4, 7)
@@ -143,14 +195,30 @@ def test_a_failed_uneven_cut_counted_by_its_share_is_caught(monkeypatch):
 
 
 def test_somebody_known_to_be_emptied_counted_as_company_is_caught(monkeypatch):
-    """The broken twin: a group of two with one holder counted as 1/3 because of somebody who is published without a value, as everybody can compute."""
+    """The broken twin: a group of two with one holder counted as 1/3 because of somebody who is
+    published without a value, as everybody can compute.
+    """
 
     def as_written(making, hosts, place, _):
-        return place, hedged(hosts, place, [(demands, rows[place[rows] >= 0]) for demands, rows in making.cuts], making.rules.least)
+        return place, hedged(
+            hosts,
+            place,
+            [(demands, rows[place[rows] >= 0]) for demands, rows in making.cuts],
+            making.rules.least,
+        )
 
     monkeypatch.setattr(rounds.Round, "_exposing", as_written)
-    alone = {"shown": lambda *asked: asked[1], "coin": lambda *_: Fraction(0), "may_be_hidden": lambda *_: True}
-    for name, made in alone.items():  # in so small a table nobody else goes without a value, and one is emptied alone
+    alone = {
+        "shown": lambda *asked: asked[1],
+        "coin": lambda *_: Fraction(0),
+        "may_be_hidden": lambda *_: True,
+    }
+    for (
+        name,
+        made,
+    ) in (
+        alone.items()
+    ):  # in so small a table nobody else goes without a value, and one is emptied alone
         monkeypatch.setattr(Waiting, name, made)
     series = Series(*JOINED, BOTH)
     assert series.ever > HALF
@@ -158,17 +226,51 @@ def test_somebody_known_to_be_emptied_counted_as_company_is_caught(monkeypatch):
 
 
 CASES = {
-    "three values, everybody twice": {"tables": [AGES[:5]] * 2, "prior": dict.fromkeys("abc", Fraction(1, 3)), "protected": "abc"},
-    "two values": {"tables": [AGES[:5], AGES[1:5]], "prior": {"a": Fraction(1, 4), "b": Fraction(1, 4), "none": HALF}, "protected": "ab"},
-    "sets": {
-        "tables": [AGES[:5], AGES[:3]],
-        "prior": {frozenset("a"): Fraction(1, 4), frozenset("ab"): Fraction(1, 8), frozenset("b"): Fraction(1, 8), frozenset(): HALF},
+    "three values, everybody twice": {
+        "tables": [AGES[:5]] * 2,
+        "prior": dict.fromkeys("abc", Fraction(1, 3)),
+        "protected": "abc",
+    },
+    "two values": {
+        "tables": [AGES[:5], AGES[1:5]],
+        "prior": {"a": Fraction(1, 4), "b": Fraction(1, 4), "none": HALF},
         "protected": "ab",
     },
-    "a large share, three times": {"tables": [AGES[:5]] * 3, "prior": {"hiv": HALF, "none": HALF}, "bound": Fraction(2, 3), "l": "3/2", "horizon": 2},
-    "geometric": {"tables": [AGES[:6]] * 3, "prior": {"hiv": Fraction(1, 8), "none": Fraction(7, 8)}, "strategy": "geometric", "horizon": None},
-    "little to spare": {"tables": [AGES[:5], AGES[:6], AGES[1:6]], "strategy": "geometric", "horizon": None, "alpha": 1.01},
-    "adaptive": {"tables": [AGES[:6]] * 3, "prior": {"hiv": Fraction(1, 8), "none": Fraction(7, 8)}, "strategy": "adaptive", "horizon": None},
+    "sets": {
+        "tables": [AGES[:5], AGES[:3]],
+        "prior": {
+            frozenset("a"): Fraction(1, 4),
+            frozenset("ab"): Fraction(1, 8),
+            frozenset("b"): Fraction(1, 8),
+            frozenset(): HALF,
+        },
+        "protected": "ab",
+    },
+    "a large share, three times": {
+        "tables": [AGES[:5]] * 3,
+        "prior": {"hiv": HALF, "none": HALF},
+        "bound": Fraction(2, 3),
+        "l": "3/2",
+        "horizon": 2,
+    },
+    "geometric": {
+        "tables": [AGES[:6]] * 3,
+        "prior": {"hiv": Fraction(1, 8), "none": Fraction(7, 8)},
+        "strategy": "geometric",
+        "horizon": None,
+    },
+    "little to spare": {
+        "tables": [AGES[:5], AGES[:6], AGES[1:6]],
+        "strategy": "geometric",
+        "horizon": None,
+        "alpha": 1.01,
+    },
+    "adaptive": {
+        "tables": [AGES[:6]] * 3,
+        "prior": {"hiv": Fraction(1, 8), "none": Fraction(7, 8)},
+        "strategy": "adaptive",
+        "horizon": None,
+    },
     "groups of three": {"tables": [AGES[:4], AGES[1:6], AGES[2:7]], "k": 3},
 }
 
@@ -183,10 +285,13 @@ def test_it_holds_whatever_is_protected_and_however_budgets_are_spent(case):
 
 
 def test_a_class_that_is_emptied_because_it_holds_too_much_is_told_about():
-    """What no method can hide: four come back of whom too many hold it, so all are published without a value; how much that tells, and how often."""
+    """What no method can hide: four come back of whom too many hold it, so all are published
+    without a value; how much that tells, and how often.
+    """
     series = Series([AGES[:4]] * 2, strategy="geometric", horizon=None, alpha=1.01)
     said = (
-        f"up to {float(RARE['hiv'] + series.told):.2f} instead of {float(RARE['hiv']):.2f}" in PAGE and f"{float(series.tells):.1%}".replace("%", " %") in PAGE
+        f"up to {float(RARE['hiv'] + series.told):.2f} instead of {float(RARE['hiv']):.2f}" in PAGE
+        and f"{float(series.tells):.1%}".replace("%", " %") in PAGE
     )
     assert said, [series.told, series.tells]
     assert series.ever <= HALF
@@ -199,7 +304,11 @@ def carriers(n, present):
     return Setting(
         present,
         tuple(
-            tuple(tuple("hiv" if state[AGES.index(p)] <= release else "none" for p in persons) for release, persons in enumerate(present)) for state in states
+            tuple(
+                tuple("hiv" if state[AGES.index(p)] <= release else "none" for p in persons)
+                for release, persons in enumerate(present)
+            )
+            for state in states
         ),
         lasting=False,
     )
@@ -209,25 +318,46 @@ COHORTS = GlobalGuarantee(l=2, protect=["hiv"], permanent=["hiv"], expected_late
 
 
 def test_members_of_a_cohort_are_carriers_with_their_share():
-    """Everybody who is a carrier is one from the beginning, and all stay: nobody is above one half."""
-    answer = ask(COHORTS, any_series(("hiv", "none"), AGES[:5], AGES[:5]), HALF, how="repeated", runs=1, only=("hiv",))
+    """Everybody who is a carrier is one from the beginning, and all stay: nobody is above one
+    half.
+    """
+    answer = ask(
+        COHORTS,
+        any_series(("hiv", "none"), AGES[:5], AGES[:5]),
+        HALF,
+        how="repeated",
+        runs=1,
+        only=("hiv",),
+    )
     assert 0 < answer.worst.largest <= HALF
 
 
 @pytest.mark.slow
 def test_carriers_who_come_later_are_seen_as_the_page_says():
-    """Cohorts do not hold where somebody becomes a carrier whose companions are known not to have been one."""
-    found, more = (exactly(carriers(5, (AGES[:5], AGES[:5]))), exactly(carriers(6, (AGES[:5], AGES[1:6]))))
+    """Cohorts do not hold where somebody becomes a carrier whose companions are known not to have
+    been one.
+    """
+    found, more = (
+        exactly(carriers(5, (AGES[:5], AGES[:5]))),
+        exactly(carriers(6, (AGES[:5], AGES[1:6]))),
+    )
     assert found.largest == 1
     assert f"in {percent(found.above)} of the series that are not refused" in COHORT_PAGE
     assert f"in {percent(found.certain)} somebody is certain" in COHORT_PAGE
     assert f"one comes it is in {percent(more.above)}" in COHORT_PAGE
-    assert f"{percent(found.refused)} of the series are refused in the first case, and {percent(more.refused)} in the second" in COHORT_PAGE
+    assert (
+        f"{percent(found.refused)} of the series are refused in the first case, and"
+        f" {percent(more.refused)} in the second" in COHORT_PAGE
+    )
 
 
 def exactly(setting):
-    """What the uniform prior says, through every random choice; members are in the order of their ages, of which no two are equal."""
-    answer = ask(COHORTS, setting, HALF, how="enumerated", folds={"grouping": as_they_stand}, only=("hiv",))
+    """What the uniform prior says, through every random choice; members are in the order of their
+    ages, of which no two are equal.
+    """
+    answer = ask(
+        COHORTS, setting, HALF, how="enumerated", folds={"grouping": as_they_stand}, only=("hiv",)
+    )
     assert (answer.kind, answer.findings[0].prior) == ("exact", "uniform")
     return answer.findings[0]
 
@@ -237,31 +367,53 @@ def percent(share):
 
 
 def lies(sizes, counts):
-    """Every way in which values of these ``counts`` may lie in parts of these ``sizes``, and in how many ways it does."""
+    """Every way in which values of these ``counts`` may lie in parts of these ``sizes``, and in how
+    many ways it does.
+    """
     if not counts:
         yield (), 1
         return
     for there in product(*(range(min(counts[0], size) + 1) for size in sizes)):
         if sum(there) == counts[0]:
             ways = prod(comb(size, held) for size, held in zip(sizes, there, strict=True))
-            for others, more in lies([size - held for size, held in zip(sizes, there, strict=True)], counts[1:]):
+            for others, more in lies(
+                [size - held for size, held in zip(sizes, there, strict=True)], counts[1:]
+            ):
                 yield (there, *others), ways * more
 
 
 def linked(n, parts, counts, most):
-    """The largest chance of a member to hold each value, given that a cut of ``n`` rows failed; None where it cannot."""
+    """The largest chance of a member to hold each value, given that a cut of ``n`` rows failed;
+    None where it cannot.
+    """
     sizes = [n * (x + 1) // parts - n * x // parts for x in range(parts)]
-    failed = [(where, ways) for where, ways in lies(sizes, counts) if any(held > q for there, q in zip(where, most, strict=True) for held in there)]
+    failed = [
+        (where, ways)
+        for where, ways in lies(sizes, counts)
+        if any(held > q for there, q in zip(where, most, strict=True) for held in there)
+    ]
     total = sum(ways for _, ways in failed)
     if not total:
         return None
-    return [max(Fraction(sum(where[v][x] * ways for where, ways in failed), total * sizes[x]) for x in range(parts)) for v in range(len(counts))]
+    return [
+        max(
+            Fraction(sum(where[v][x] * ways for where, ways in failed), total * sizes[x])
+            for x in range(parts)
+        )
+        for v in range(len(counts))
+    ]
 
 
 def hedge(n, counts, ratios):
     """What the method counts for one group of ``n`` rows."""
     v, rows = len(counts), np.arange(n)
-    hosts = Hosts(np.array([0, v]), np.arange(v, dtype=np.int32), np.array(counts), np.array([n]), np.zeros(1, dtype=bool))
+    hosts = Hosts(
+        np.array([0, v]),
+        np.arange(v, dtype=np.int32),
+        np.array(counts),
+        np.array([n]),
+        np.zeros(1, dtype=bool),
+    )
     none = np.zeros(0, dtype=np.int32)
     base = np.array([float(x) for x in ratios])
     asks = Demands(base, np.zeros(n + 1, dtype=np.int64), none, np.zeros(0))
@@ -274,7 +426,9 @@ def cuts():
         for v in (1, 2):
             for ratios in product((Fraction(3, 2), 2, Fraction(5, 2), 3, 4), repeat=v):
                 for counts in product(range(1, n), repeat=v):
-                    if sum(counts) <= n and all(c * r <= n for c, r in zip(counts, ratios, strict=True)):
+                    if sum(counts) <= n and all(
+                        c * r <= n for c, r in zip(counts, ratios, strict=True)
+                    ):
                         yield n, counts, ratios
 
 
@@ -285,45 +439,86 @@ def told_of(n, counts, ratios):
 
 
 def test_what_is_counted_after_a_failed_uneven_cut_is_never_too_little_and_within_the_ratio():
-    """All ways in which one or two values can lie in up to eleven rows; what is counted is reached, so that less would be too little."""
+    """All ways in which one or two values can lie in up to eleven rows; what is counted is reached,
+    so that less would be too little.
+    """
     reached = 0
     for n, counts, ratios in cuts():
         told, counted = told_of(n, counts, ratios), hedge(n, counts, ratios)
         assert all(share * ratio <= 1 for share, ratio in zip(counted, ratios, strict=True))
         if told is not None:
-            assert all(chance <= share for chance, share in zip(told, counted, strict=True)), (n, counts, ratios)
-            reached += any(chance == share > Fraction(c, n) for chance, share, c in zip(told, counted, counts, strict=True))
+            assert all(chance <= share for chance, share in zip(told, counted, strict=True)), (
+                n,
+                counts,
+                ratios,
+            )
+            reached += any(
+                chance == share > Fraction(c, n)
+                for chance, share, c in zip(told, counted, counts, strict=True)
+            )
     assert reached > 0
 
 
 def test_a_survival_that_cannot_be_carried_exactly_is_not_asked_for():
-    """1 - 1/43 is no whole number of the parts in which survival is carried: 44 rows may show one; 43, whose share is 1/43, show nothing; 42 are refused."""
+    """1 - 1/43 is no whole number of the parts in which survival is carried: 44 rows may show one;
+    43, whose share is 1/43, show nothing; 42 are refused.
+    """
 
     def publish(n):
-        frame = pl.DataFrame({"who": [f"p{i}" for i in range(n)], "age": list(range(n)), "sick": ["hiv", *["none"] * (n - 1)]})
+        frame = pl.DataFrame(
+            {
+                "who": [f"p{i}" for i in range(n)],
+                "age": list(range(n)),
+                "sick": ["hiv", *["none"] * (n - 1)],
+            }
+        )
         microdata = Microdata.encode(frame, SCHEMA, KEY)
-        return GlobalGuarantee(l=43, protect=["hiv"]).publish(microdata, Memory(), Randomness.secure())
+        return GlobalGuarantee(l=43, protect=["hiv"]).publish(
+            microdata, Memory(), Randomness.secure()
+        )
 
     assert publish(44).suppressed_values == {}
     draft = publish(43)
-    assert draft.suppressed_microdata.sensitive.domain.values.gather(draft.suppressed_microdata.sensitive.codes).null_count() == 43
+    assert (
+        draft.suppressed_microdata.sensitive.domain.values.gather(
+            draft.suppressed_microdata.sensitive.codes
+        ).null_count()
+        == 43
+    )
     with pytest.raises(MethodError, match="lower l"):
         publish(42)
 
 
 def test_the_proof_for_one_value_in_two_parts_that_differ_by_a_row():
-    """Its closed form, its two inequalities and its polynomial (docs/explanation/who-knows-the-method.md), for parts of up to 16 rows."""
+    """Its closed form, its two inequalities and its polynomial
+    (docs/explanation/who-knows-the-method.md), for parts of up to 16 rows.
+    """
     for m in range(1, 17):
-        for q, c in ((most, count) for most in range(1, m + 1) for count in range(most + 1, 2 * most + 1)):
+        for q, c in (
+            (most, count) for most in range(1, m + 1) for count in range(most + 1, 2 * most + 1)
+        ):
             n, d, u = 2 * m + 1, 2 * q - c, m - q
-            chance = {x: Fraction(comb(m, x) * comb(m + 1, c - x), comb(n, c)) for x in range(max(0, c - m - 1), min(m, c) + 1)}
+            chance = {
+                x: Fraction(comb(m, x) * comb(m + 1, c - x), comb(n, c))
+                for x in range(max(0, c - m - 1), min(m, c) + 1)
+            }
             failed = {x: p for x, p in chance.items() if x > q or c - x > q}
             less = sum((Fraction(c * m, n) - x) * p for x, p in failed.items())
-            assert less == Fraction((c - q) * (m + 1) * (d + 1) * comb(m, q) * comb(m, c - q), (m + 1 - c + q) * n * comb(n, c))
+            assert less == Fraction(
+                (c - q) * (m + 1) * (d + 1) * comb(m, q) * comb(m, c - q),
+                (m + 1 - c + q) * n * comb(n, c),
+            )
             assert sum((x - q) * p for x, p in failed.items()) <= 0
             assert less <= (m + 1) * (Fraction(q, m) - Fraction(c, n)) * sum(failed.values())
             room = (m + 1) * (2 * u + 2 + d) * (m * d + q) - m * (q + 1) * (d + 1) * (u + 2 + d)
-            assert room == m * u * d**2 + u * ((m + 1) * (m - 1) + m * (u + 3)) * d + u * (q - 1) * (m + 2) >= 0
-            for part, held in ((m, 1), (m + 1, 0)):  # nobody of either part is linked with more than q / m
+            assert (
+                room
+                == m * u * d**2 + u * ((m + 1) * (m - 1) + m * (u + 3)) * d + u * (q - 1) * (m + 2)
+                >= 0
+            )
+            for part, held in (
+                (m, 1),
+                (m + 1, 0),
+            ):  # nobody of either part is linked with more than q / m
                 mine = sum((x if held else c - x) * p for x, p in failed.items())
                 assert mine * m <= q * part * sum(failed.values())

@@ -1,4 +1,6 @@
-"""Against somebody who knows the method: m-invariant series published from every world, in exact fractions (worlds/published_m_invariance.py)."""
+"""Against somebody who knows the method: m-invariant series published from every world, in exact
+fractions (worlds/published_m_invariance.py).
+"""
 
 from fractions import Fraction
 from itertools import product
@@ -37,7 +39,9 @@ SHORT = {
     "one of two stays": ("abacd", [(0, 1), (0, 2, 3, 4)]),
     "two of four stay": ("abccabc", [(0, 1, 2, 3), (0, 2, 4, 5, 6)]),
 }
-"""Values of persons and tables in which a value is short, in one signature or several, and another in stock."""
+"""Values of persons and tables in which a value is short, in one signature or several, and another
+in stock.
+"""
 HOLDS = SHORT | {
     "whole sets enter one signature": ("abaabb", [(0, 1), (0, 2, 3, 4, 5)]),
     "whole sets enter one of two signatures": ("abcdab", [(0, 1, 2, 3), (0, 2, 4, 5)]),
@@ -51,7 +55,9 @@ HOLDS = SHORT | {
 
 @pytest.mark.parametrize("case", HOLDS)
 def test_nobody_is_linked_with_more_than_one_in_m(case):
-    """Whatever the values of all persons are, as a multiset: a mixture of these is every prior under which persons are alike."""
+    """Whatever the values of all persons are, as a multiset: a mixture of these is every prior
+    under which persons are alike.
+    """
     values, tables = HOLDS[case]
     largest, above = posteriors(series(*tables), worlds(values, len(tables)))
     assert largest <= HALF
@@ -75,9 +81,13 @@ def test_it_holds_for_every_prior_under_which_persons_are_alike(tables):
         assert posteriors(published, independent(persons, shares, len(tables)))[0] <= HALF
 
 
-@pytest.mark.parametrize(("case", "share"), [("one of two stays", 1), ("two of four stay", Fraction(2, 3))])
+@pytest.mark.parametrize(
+    ("case", "share"), [("one of two stays", 1), ("two of four stay", Fraction(2, 3))]
+)
 def test_the_papers_filling_is_caught(case, share):
-    """Where a value that is short may be filled, somebody is certain, in many publications or in all."""
+    """Where a value that is short may be filled, somebody is certain, in many publications or in
+    all.
+    """
     values, tables = SHORT[case]
     largest, above = posteriors(series(*tables, balancing="paper"), worlds(values, len(tables)))
     assert largest == 1
@@ -85,7 +95,9 @@ def test_the_papers_filling_is_caught(case, share):
 
 
 def test_sets_that_enter_by_what_is_short_are_caught(monkeypatch):
-    """A broken twin in which new tuples enter a signature only where its first value is not short."""
+    """A broken twin in which new tuples enter a signature only where its first value is not
+    short.
+    """
     enter, members, short = assigning.kernels.entering, m_invariance._members, []
 
     def remembered(signatures, buckets):
@@ -121,7 +133,9 @@ def test_regions_link_nobody_with_more_than_one_in_m(values):
 
 
 def test_regions_that_look_at_values_are_caught(monkeypatch):
-    """A broken twin that cuts where both parts happen to be m-eligible: a cut that was not made tells."""
+    """A broken twin that cuts where both parts happen to be m-eligible: a cut that was not made
+    tells.
+    """
     assign = Assigning.assign
 
     def by_luck(self, s_minus, signatures, members, regions):
@@ -146,14 +160,23 @@ def test_regions_that_look_at_values_are_caught(monkeypatch):
 
 
 def test_forgetting_exposes_who_returns_and_with_them_who_stayed():
-    """Of two persons one returns, under another signature, and the other one stayed; with ``remember`` the same series holds."""
+    """Of two persons one returns, under another signature, and the other one stayed; with
+    ``remember`` the same series holds.
+    """
     tables, given = [(0, 1), (0, 2, 3), (0, 1, 4, 5)], worlds("aabbcc", 3)
-    assert posteriors(series(*tables, remember=False), given, lambda world: {("p0", world[0]["p0"])})[0] == 1
+    assert (
+        posteriors(series(*tables, remember=False), given, lambda world: {("p0", world[0]["p0"])})[
+            0
+        ]
+        == 1
+    )
     assert posteriors(series(*tables), given)[0] <= HALF
 
 
 def test_the_suppressed_are_not_covered():
-    """Three of four hold one value, and two of them are suppressed: whoever knows the values' frequencies knows theirs; who does not, does not."""
+    """Three of four hold one value, and two of them are suppressed: whoever knows the values'
+    frequencies knows theirs; who does not, does not.
+    """
     everybody = series((0, 1, 2, 3), not_eligible="suppress")
     assert posteriors(everybody, worlds("aaab", 1))[0] == 1
     shares = {"a": HALF, "b": HALF}
@@ -161,21 +184,32 @@ def test_the_suppressed_are_not_covered():
 
 
 def test_nor_is_who_shares_a_group_with_somebody_who_was_suppressed():
-    """The suppressed of release 1 hold the frequent value; in release 2 one of them stands beside a newcomer, whose value it gives away."""
+    """The suppressed of release 1 hold the frequent value; in release 2 one of them stands beside a
+    newcomer, whose value it gives away.
+    """
     published = series((0, 1, 2, 3), (0, 1, 2, 3, 4, 5), not_eligible="suppress")
-    largest, _ = posteriors(published, worlds("aaabbc", 2), lambda world: {(p, world[1][p]) for p in ("p4", "p5")})
+    largest, _ = posteriors(
+        published, worlds("aaabbc", 2), lambda world: {(p, world[1][p]) for p in ("p4", "p5")}
+    )
     assert largest > HALF
 
 
 def changing(persons, rates):
-    """Values of two releases: each of three values is equally likely at first, and changes with its rate to either other one."""
+    """Values of two releases: each of three values is equally likely at first, and changes with its
+    rate to either other one.
+    """
     found = []
     for first, then in product(product("abc", repeat=len(persons)), repeat=2):
         weight = Fraction(1)
         for before, after in zip(first, then, strict=True):
             weight *= 1 - rates[before] if before == after else rates[before] / 2
         if weight:
-            found.append(((dict(zip(persons, first, strict=True)), dict(zip(persons, then, strict=True))), weight))
+            found.append(
+                (
+                    (dict(zip(persons, first, strict=True)), dict(zip(persons, then, strict=True))),
+                    weight,
+                )
+            )
     return found
 
 
@@ -186,22 +220,33 @@ def at_first(world):
 def test_whoever_is_suppressed_for_a_change_is_covered_where_all_values_change_alike():
     """Where one value alone changes, the suppressed had that one."""
     two = table((0, 1))
-    alike, one = (changing(two, dict(zip("abc", rates, strict=True))) for rates in ([Fraction(1, 4)] * 3, [HALF, Fraction(0), Fraction(0)]))
+    alike, one = (
+        changing(two, dict(zip("abc", rates, strict=True)))
+        for rates in ([Fraction(1, 4)] * 3, [HALF, Fraction(0), Fraction(0)])
+    )
     published = series((0, 1), (0, 1), changed="suppress")
     assert posteriors(published, alike, at_first)[0] <= HALF
     assert posteriors(published, one, at_first)[0] == 1
 
 
 def test_two_records_of_one_person_are_not_covered_together():
-    """Whoever knows that both are one person's knows that their values differ, however values change."""
+    """Whoever knows that both are one person's knows that their values differ, however values
+    change.
+    """
     two = changing(table((0, 1)), dict.fromkeys("abc", Fraction(1, 4)))
-    arrives = [(tuple(values | {"p2": own} for values in world), weight) for world, weight in two for own in "abc"]
+    arrives = [
+        (tuple(values | {"p2": own} for values in world), weight)
+        for world, weight in two
+        for own in "abc"
+    ]
     largest, _ = posteriors(series((0, 1), (0, 1, 2), changed="new-record"), arrives, at_first)
     assert largest > HALF
 
 
 def test_only_the_order_within_a_value_matters(monkeypatch):
-    """What the oracle leaves out changes nothing: all orders of four rows give what those give that differ within one value, new or known."""
+    """What the oracle leaves out changes nothing: all orders of four rows give what those give that
+    differ within one value, new or known.
+    """
     values, tables = HOLDS["whole sets enter one of two signatures"]
     world = (dict(zip(table(range(6)), values, strict=True)),) * 2
     for balancing in ("exact", "paper"):

@@ -1,6 +1,8 @@
-"""The promise of safe sampling against all samples of all small tables, in exact fractions: (epsilon, delta) for every pair of neighbours.
+"""The promise of safe sampling against all samples of all small tables, in exact fractions:
+(epsilon, delta) for every pair of neighbours.
 
-Every figure is made by running the method on every sample. e^epsilon is taken from below, so that no delta comes out smaller than it is.
+Every figure is made by running the method on every sample. e^epsilon is taken from below, so that
+no delta comes out smaller than it is.
 """
 
 from dataclasses import dataclass, is_dataclass, replace
@@ -41,24 +43,36 @@ one_cell_delta = cache(naive.one_cell_delta)
 
 @cache
 def claims(k, beta, epsilon):
-    """What both accountings promise, as the exact values of their floats; the theorem where it says something."""
+    """What both accountings promise, as the exact values of their floats; the theorem where it says
+    something.
+    """
     covered = FACTOR[epsilon] * (1 - beta) >= 1
-    return [Fraction(tight_delta(k, beta, epsilon)), *([Fraction(theorem_delta(k, beta, epsilon))] if covered else [])]
+    return [
+        Fraction(tight_delta(k, beta, epsilon)),
+        *([Fraction(theorem_delta(k, beta, epsilon))] if covered else []),
+    ]
 
 
 @cache
 def enumerated(name, k, most, mechanism=safe, every=False):
     """Table -> what all its samples show, for all tables of a world."""
     world = WORLDS[name]
-    return {table: outcomes(world, table, k, mechanism, every=every) for table in world.tables(most)}
+    return {
+        table: outcomes(world, table, k, mechanism, every=every) for table in world.tables(most)
+    }
 
 
 def probabilities(name, k, most, beta, mechanism=safe):
-    return {table: found.probabilities(beta) for table, found in enumerated(name, k, most, mechanism).items()}
+    return {
+        table: found.probabilities(beta)
+        for table, found in enumerated(name, k, most, mechanism).items()
+    }
 
 
 def check_world(name, most):
-    """All that the promise says, for all pairs of neighbours; the numbers of pairs and of samples."""
+    """All that the promise says, for all pairs of neighbours; the numbers of pairs and of
+    samples.
+    """
     world = WORLDS[name]
     pairs = list(world.pairs(most))
     for k in KS:
@@ -77,7 +91,9 @@ def check_world(name, most):
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_every_pair_of_neighbours_keeps_the_promise(name):
-    """The exact delta is at most what both accountings say, and is that of the one cell which the row joins; the theorem's bounds the worse event, too."""
+    """The exact delta is at most what both accountings say, and is that of the one cell which the
+    row joins; the theorem's bounds the worse event, too.
+    """
     kinds = len(WORLDS[name].kinds)
     expected = {(3, 4): (60, 351), (3, 6): (168, 2815), (4, 4): (140, 769)}
 
@@ -87,25 +103,38 @@ def test_every_pair_of_neighbours_keeps_the_promise(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_every_pair_of_up_to_six_rows_keeps_the_promise(name):
-    """The same for all tables of up to 6 rows in all worlds; and no sample was taken for another of equal rows, as running each by itself shows."""
+    """The same for all tables of up to 6 rows in all worlds; and no sample was taken for another of
+    equal rows, as running each by itself shows.
+    """
     kinds = len(WORLDS[name].kinds)
 
     assert check_world(name, 6) == {3: (168, 2815), 4: (504, 7937)}[kinds]
     for k in KS:
-        by_kinds, by_itself = enumerated(name, k, 8 - kinds), enumerated(name, k, 8 - kinds, every=True)
-        assert {table: found.sizes for table, found in by_itself.items()} == {table: found.sizes for table, found in by_kinds.items()}
+        by_kinds, by_itself = (
+            enumerated(name, k, 8 - kinds),
+            enumerated(name, k, 8 - kinds, every=True),
+        )
+        assert {table: found.sizes for table, found in by_itself.items()} == {
+            table: found.sizes for table, found in by_kinds.items()
+        }
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_what_a_sample_shows_is_what_the_definition_says(name):
-    """The rows, the columns and the order of every outcome are those of the slow twin, whatever the table that they were sampled from."""
+    """The rows, the columns and the order of every outcome are those of the slow twin, whatever the
+    table that they were sampled from.
+    """
     world, shown = WORLDS[name], {}
     for k in KS:
         for table in world.tables(3):
             microdata = world.microdata(table)
             for sample in naive.samples(len(table)):
-                columns, rows, *said = safe(microdata, np.array(sample, dtype=np.int64), world.scheme, k)
-                assert rows == naive.publish([table[i] for i in sample], world.images.__getitem__, k)
+                columns, rows, *said = safe(
+                    microdata, np.array(sample, dtype=np.int64), world.scheme, k
+                )
+                assert rows == naive.publish(
+                    [table[i] for i in sample], world.images.__getitem__, k
+                )
                 shown.setdefault((columns, *said), set()).add(rows)
     assert len(shown) == 1
     assert () in next(iter(shown.values()))
@@ -120,37 +149,64 @@ def test_equal_outcomes_are_equal_files(tmp_path):
             form, _ = publish_sample(microdata, sample, world.scheme, 1)
             folder = tmp_path / f"{name} {i}"
             folder.mkdir()
-            write_folder(folder, form, ("parquet", "csv"), series="s", number=1, method={}, guarantees=[], boxes="fixed")
+            write_folder(
+                folder,
+                form,
+                ("parquet", "csv"),
+                series="s",
+                number=1,
+                method={},
+                guarantees=[],
+                boxes="fixed",
+            )
             content = {file.name: file.read_bytes() for file in folder.iterdir()}
             repeated += told(form) in folders
             assert folders.setdefault(told(form), content) == content
         assert repeated >= 10
-        assert len({tuple(sorted(content.items())) for content in folders.values()}) == len(folders) >= 4
+        assert (
+            len({tuple(sorted(content.items())) for content in folders.values()})
+            == len(folders)
+            >= 4
+        )
 
 
 def test_the_tight_delta_is_attained():
-    """The worst pair of up to 6 rows is that of a single cell, and its delta the tight one, rounded up by no more than the last digit of a float.
+    """The worst pair of up to 6 rows is that of a single cell, and its delta the tight one, rounded
+    up by no more than the last digit of a float.
 
-    In two cases a cell of more than 5 rows is worse still; then the tight delta is that of the worst cell.
+    In two cases a cell of more than 5 rows is worse still; then the tight delta is that of the
+    worst cell.
     """
     larger = []
     for k in KS:
         for beta in BETAS:
             found = probabilities("a tree", k, 6, beta)
             for epsilon, factor in FACTOR.items():
-                worst = max(naive.delta(found[table], found[more], factor) for table, more, _ in WORLDS["a tree"].pairs(6))
+                worst = max(
+                    naive.delta(found[table], found[more], factor)
+                    for table, more, _ in WORLDS["a tree"].pairs(6)
+                )
                 cells = [one_cell_delta(n, k, beta, factor) for n in range(40)]
                 assert worst == max(cells[:6]) >= beta**k
-                assert max(cells) <= claims(k, beta, epsilon)[0] <= max(cells) * (1 + Fraction(1, 2**52))
+                assert (
+                    max(cells)
+                    <= claims(k, beta, epsilon)[0]
+                    <= max(cells) * (1 + Fraction(1, 2**52))
+                )
                 if worst < max(cells):
                     larger.append((k, beta, epsilon))
     assert larger == [(k, Fraction(1, 4), Fraction("0.1")) for k in (3, 4)]
 
 
 def worst_excess(name, k, beta, epsilon, mechanism, most):
-    """By how much the worst pair of neighbours exceeds the weaker of the two claims; not above 0 where the promise holds."""
+    """By how much the worst pair of neighbours exceeds the weaker of the two claims; not above 0
+    where the promise holds.
+    """
     found = probabilities(name, k, most, beta, mechanism)
-    return max(naive.delta(found[table], found[more], FACTOR[epsilon]) for table, more, _ in WORLDS[name].pairs(most)) - max(claims(k, beta, epsilon))
+    return max(
+        naive.delta(found[table], found[more], FACTOR[epsilon])
+        for table, more, _ in WORLDS[name].pairs(most)
+    ) - max(claims(k, beta, epsilon))
 
 
 def one_less(microdata, sample, scheme, k):
@@ -160,7 +216,9 @@ def one_less(microdata, sample, scheme, k):
 
 @dataclass(frozen=True)
 class ObservedEnds:
-    """A scheme that cuts where the plan says, and publishes the smallest and largest age that was sampled in each cell."""
+    """A scheme that cuts where the plan says, and publishes the smallest and largest age that was
+    sampled in each cell.
+    """
 
     fixed: FixedScheme
 
@@ -168,7 +226,12 @@ class ObservedEnds:
         image, images = self.fixed.images(microdata, rows)
         column = microdata.columns["age"]
         ages = column.domain.values.gather(column.codes[rows])
-        ends = pl.DataFrame({"image": image, "age": ages}).group_by("image").agg(age_low=pl.min("age"), age_high=pl.max("age")).sort("image")
+        ends = (
+            pl.DataFrame({"image": image, "age": ages})
+            .group_by("image")
+            .agg(age_low=pl.min("age"), age_high=pl.max("age"))
+            .sort("image")
+        )
         return image, ends.select(images.columns)
 
     def attributes(self, microdata):
@@ -197,7 +260,9 @@ def number_of_dropped_rows(microdata, sample, scheme, k):
 
 
 def stars_for_dropped_rows(microdata, sample, scheme, k):
-    """Sampled rows that are not published, as rows of stars: their number again, in another form."""
+    """Sampled rows that are not published, as rows of stars: their number again, in another
+    form.
+    """
     form, _ = publish_sample(microdata, sample, scheme, k)
     return (*told(form), *["*"] * (len(sample) - form.rows))
 
@@ -225,7 +290,9 @@ BROKEN = {
 
 @pytest.mark.parametrize("mechanism", BROKEN)
 def test_broken_twins_are_rejected(mechanism):
-    """Every known way to do it wrong breaks both claims for some pair of up to 5 rows, where the mechanism keeps them."""
+    """Every known way to do it wrong breaks both claims for some pair of up to 5 rows, where the
+    mechanism keeps them.
+    """
     for beta in BETAS[1:]:
         case = "a grid", BROKEN[mechanism], beta, Fraction(2)
         assert worst_excess(*case, safe, 5) <= 0 < worst_excess(*case, mechanism, 5)
@@ -236,11 +303,16 @@ def at_both_levels(k, most, mechanism=safe):
     """Of every table of the tree's world what its samples show at the leaves, and one level up."""
     world = WORLDS["a tree"]
     schemes = [FixedScheme.of({"place": level}, world.schema) for level in (0, 1)]
-    return {table: [outcomes(world, table, k, mechanism, scheme) for scheme in schemes] for table in world.tables(most)}
+    return {
+        table: [outcomes(world, table, k, mechanism, scheme) for scheme in schemes]
+        for table in world.tables(most)
+    }
 
 
 def level_by_exponential_mechanism(table, weight):
-    """A level for the whole table: the leaves speak for themselves where Oslo is large, the level above where Rome is."""
+    """A level for the whole table: the leaves speak for themselves where Oslo is large, the level
+    above where Rome is.
+    """
     return naive.exponential_mechanism({0: table.count(0), 1: table.count(2)}, weight)
 
 
@@ -250,14 +322,23 @@ def level_of_the_larger(table, _weight):
 
 
 def chosen_delta(choice, weight, k, beta, factor, most=4):
-    """The delta of the worst pair, where ``choice`` settles on a level for the whole table and a fresh sample is published at that level."""
-    shown = {table: naive.chosen(choice(table, weight), [o.probabilities(beta) for o in both]) for table, both in at_both_levels(k, most).items()}
-    return max(naive.delta(shown[table], shown[more], factor) for table, more, _ in WORLDS["a tree"].pairs(most))
+    """The delta of the worst pair, where ``choice`` settles on a level for the whole table and a
+    fresh sample is published at that level.
+    """
+    shown = {
+        table: naive.chosen(choice(table, weight), [o.probabilities(beta) for o in both])
+        for table, both in at_both_levels(k, most).items()
+    }
+    return max(
+        naive.delta(shown[table], shown[more], factor)
+        for table, more, _ in WORLDS["a tree"].pairs(most)
+    )
 
 
 @pytest.mark.parametrize("cost", [Fraction("0.2"), Fraction(1)])
 def test_a_scheme_chosen_by_exponential_mechanism(cost):
-    """A choice from the whole table that costs epsilon_1, and then a fresh sample: delta at epsilon_1 + epsilon is at most what is claimed at epsilon.
+    """A choice from the whole table that costs epsilon_1, and then a fresh sample: delta at
+    epsilon_1 + epsilon is at most what is claimed at epsilon.
 
     Without epsilon_1 the claim would be wrong, and so it is for a choice that is not private.
     """
@@ -267,7 +348,9 @@ def test_a_scheme_chosen_by_exponential_mechanism(cost):
             for epsilon in EPSILONS[1:]:
                 claimed = claims(k, beta, epsilon)
                 both = naive.exponential_between(cost + epsilon)[0]
-                assert chosen_delta(level_by_exponential_mechanism, weight, k, beta, both) <= min(claimed)
+                assert chosen_delta(level_by_exponential_mechanism, weight, k, beta, both) <= min(
+                    claimed
+                )
                 assert chosen_delta(level_of_the_larger, weight, k, beta, both) > max(claimed)
 
 
@@ -275,7 +358,9 @@ def test_what_a_choice_costs_is_not_free():
     """The same choice and sample break the claim for the sample alone."""
     k, beta, epsilon = 2, Fraction(1, 2), Fraction("0.1")
 
-    assert chosen_delta(level_by_exponential_mechanism, Fraction(2), k, beta, FACTOR[epsilon]) > max(claims(k, beta, epsilon))
+    assert chosen_delta(
+        level_by_exponential_mechanism, Fraction(2), k, beta, FACTOR[epsilon]
+    ) > max(claims(k, beta, epsilon))
 
 
 def at_once(k, most, beta):
@@ -286,31 +371,54 @@ def at_once(k, most, beta):
     def twice(microdata, sample, _scheme, k):
         return safe(microdata, sample, lower, k), safe(microdata, sample, upper, k)
 
-    return {table: outcomes(world, table, k, twice).probabilities(beta) for table in world.tables(most)}
+    return {
+        table: outcomes(world, table, k, twice).probabilities(beta) for table in world.tables(most)
+    }
 
 
 def worst(shown, most, factor):
     """The delta of the worst pair, of table -> outcomes in the tree's world."""
-    return max(naive.delta(shown[table], shown[more], factor) for table, more, _ in WORLDS["a tree"].pairs(most))
+    return max(
+        naive.delta(shown[table], shown[more], factor)
+        for table, more, _ in WORLDS["a tree"].pairs(most)
+    )
 
 
-@pytest.mark.parametrize(("k", "beta"), [(2, Fraction(1, 4)), (3, Fraction(1, 4)), (3, Fraction(1, 2))])
+@pytest.mark.parametrize(
+    ("k", "beta"), [(2, Fraction(1, 4)), (3, Fraction(1, 4)), (3, Fraction(1, 2))]
+)
 def test_two_releases_of_fresh_samples_add_up(k, beta):
-    """The exact delta of two releases at 2 epsilon is at most twice that of one; from one sample instead of two it is more, by what the levels differ."""
-    fresh = {table: naive.beside(*(o.probabilities(beta) for o in both)) for table, both in at_both_levels(k, 5).items()}
+    """The exact delta of two releases at 2 epsilon is at most twice that of one; from one sample
+    instead of two it is more, by what the levels differ.
+    """
+    fresh = {
+        table: naive.beside(*(o.probabilities(beta) for o in both))
+        for table, both in at_both_levels(k, 5).items()
+    }
     same = at_once(k, 5, beta)
     for epsilon in EPSILONS[1:]:
         factor = naive.exponential_between(2 * epsilon)[0]
         assert worst(fresh, 5, factor) <= 2 * claims(k, beta, epsilon)[0] < worst(same, 5, factor)
 
 
-@pytest.mark.parametrize(("k", "beta"), [(2, Fraction(1, 4)), (3, Fraction(1, 2)), (3, Fraction(3, 4))])
+@pytest.mark.parametrize(
+    ("k", "beta"), [(2, Fraction(1, 4)), (3, Fraction(1, 2)), (3, Fraction(3, 4))]
+)
 def test_two_releases_cost_what_is_said(k, beta):
-    """What two releases are said to cost together, at any epsilon, is at least the exact delta of the worst pair, and at most 5 percent more."""
-    fresh = {table: naive.beside(*(o.probabilities(beta) for o in both)) for table, both in at_both_levels(k, 5).items()}
+    """What two releases are said to cost together, at any epsilon, is at least the exact delta of
+    the worst pair, and at most 5 percent more.
+    """
+    fresh = {
+        table: naive.beside(*(o.probabilities(beta) for o in both))
+        for table, both in at_both_levels(k, 5).items()
+    }
     cost = together(solve(epsilon=1, delta=None, k=k, beta=beta, accounting="tight"), 2)
     for epsilon, factor in FACTOR.items():
-        assert 1 <= Fraction(cost.delta_at(float(epsilon))) / worst(fresh, 5, factor) <= Fraction(21, 20)
+        assert (
+            1
+            <= Fraction(cost.delta_at(float(epsilon))) / worst(fresh, 5, factor)
+            <= Fraction(21, 20)
+        )
 
 
 WORDS = """
@@ -344,24 +452,51 @@ def published_words(folder, words):
 
 @pytest.mark.parametrize(
     ("crowd", "another"),
-    [("flu", "2.5"), ("1", "x"), ("1", "2.5"), ("2.50", "x"), ("-0", "x"), ("2026-01-01T00:00", "x")],
+    [
+        ("flu", "2.5"),
+        ("1", "x"),
+        ("1", "2.5"),
+        ("2.50", "x"),
+        ("-0", "x"),
+        ("2026-01-01T00:00", "x"),
+    ],
 )
 def test_no_record_changes_how_others_are_read(crowd, another, tmp_path):
-    """A crowd's word is published as it is in the file, whatever one more record holds that makes the column look like numbers, dates or text."""
-    alone, beside = published_words(tmp_path / "a", [crowd] * 300), published_words(tmp_path / "b", [*[crowd] * 300, another])
+    """A crowd's word is published as it is in the file, whatever one more record holds that makes
+    the column look like numbers, dates or text.
+    """
+    alone, beside = (
+        published_words(tmp_path / "a", [crowd] * 300),
+        published_words(tmp_path / "b", [*[crowd] * 300, another]),
+    )
 
     assert alone == beside == {crowd}
 
 
 @st.composite
 def plans_and_records(draw):
-    """A schema, a scheme, and records: numbers in a grid, a place in a tree or as it is, and perhaps codes, dates or bands."""
+    """A schema, a scheme, and records: numbers in a grid, a place in a tree or as it is, and
+    perhaps codes, dates or bands.
+    """
     low, width = draw(st.integers(-5, 5)), draw(st.integers(1, 4))
-    grid = {"low": low, "high": low + draw(st.integers(1, 9)), "widths": [width, 2 * width], "level": draw(st.integers(0, 2))}
+    grid = {
+        "low": low,
+        "high": low + draw(st.integers(1, 9)),
+        "widths": [width, 2 * width],
+        "level": draw(st.integers(0, 2)),
+    }
     day = {"low": date(2026, 1, 1), "high": date(2026, 2, 1), "width": draw(st.integers(1, 31))}
-    declared = {"age": grid, "place": draw(st.integers(0, 2)), "zip": draw(st.integers(0, 2)), "income": draw(st.integers(1, 2)), "day": day}
+    declared = {
+        "age": grid,
+        "place": draw(st.integers(0, 2)),
+        "zip": draw(st.integers(0, 2)),
+        "income": draw(st.integers(1, 2)),
+        "day": day,
+    }
     hierarchies = {"place": PLACES, "zip": Prefix((3, 2, 0)), "income": Bands((5,))}
-    schema = Schema(quasi=list(declared), sensitive="illness", hierarchies=hierarchies, missing="value")
+    schema = Schema(
+        quasi=list(declared), sensitive="illness", hierarchies=hierarchies, missing="value"
+    )
     records = st.tuples(
         st.none() | st.integers(-9, 19),
         st.none() | st.sampled_from(["oslo", "turku", "rome"]),
@@ -373,24 +508,41 @@ def plans_and_records(draw):
     return schema, declared, draw(st.lists(records, min_size=2, max_size=8)), draw(records)
 
 
-TYPES = {"age": pl.Int64, "place": pl.String, "zip": pl.String, "income": pl.Int64, "day": pl.Date, "illness": pl.String}
+TYPES = {
+    "age": pl.Int64,
+    "place": pl.String,
+    "zip": pl.String,
+    "income": pl.Int64,
+    "day": pl.Date,
+    "illness": pl.String,
+}
 
 
 def published(scheme, schema, records):
     """What every record is published as, and what is published of the scheme."""
     microdata = Microdata.encode(pl.DataFrame(records, schema=TYPES, orient="row"), schema)
     image, images = scheme.images(microdata, np.arange(len(records)))
-    return [images.row(i) for i in image], images.schema, scheme.attributes(microdata), scheme.parameters()
+    return (
+        [images.row(i) for i in image],
+        images.schema,
+        scheme.attributes(microdata),
+        scheme.parameters(),
+    )
 
 
 def is_indifferent(scheme_of, plan):
-    """Whether the scheme stays as it is when a record is added, changed or removed, and a record's image is the same in all four tables."""
+    """Whether the scheme stays as it is when a record is added, changed or removed, and a record's
+    image is the same in all four tables.
+    """
     schema, declared, records, another = plan
     scheme, images, said = scheme_of(declared, schema), {}, []
     for table in (records, [*records, another], [another, *records[1:]], records[1:]):
         found, *also = published(scheme, schema, table)
         said.append(also)
-        if any(images.setdefault(record, image) != image for record, image in zip(table, found, strict=True)):
+        if any(
+            images.setdefault(record, image) != image
+            for record, image in zip(table, found, strict=True)
+        ):
             return False
     return all(also == said[0] for also in said) and scheme == scheme_of(declared, schema)
 
@@ -398,7 +550,9 @@ def is_indifferent(scheme_of, plan):
 @given(plans_and_records())
 @settings(max_examples=100, deadline=None)
 def test_no_record_has_a_part_in_the_scheme(plan):
-    """Whatever record is added, changed or removed, a fixed scheme stays equal, and recodes every other record as before."""
+    """Whatever record is added, changed or removed, a fixed scheme stays equal, and recodes every
+    other record as before.
+    """
     assert is_indifferent(FixedScheme.of, plan)
 
 
@@ -410,14 +564,23 @@ class RangeOfTheTable(FixedScheme):
         ages = microdata.columns["age"].domain.values.drop_nulls()
         if ages.is_empty():
             return super().images(microdata, rows)
-        return FixedScheme((replace(self.axes[0], low=ages.min(), high=ages.max() + 1), *self.axes[1:]), self.levels).images(microdata, rows)
+        return FixedScheme(
+            (replace(self.axes[0], low=ages.min(), high=ages.max() + 1), *self.axes[1:]),
+            self.levels,
+        ).images(microdata, rows)
 
 
 def test_a_scheme_that_follows_the_table_is_found():
     """A grid over observed minima and maxima is not indifferent, and is seen to follow a record."""
-    found = settings(max_examples=2000, deadline=None, database=None, derandomize=True, phases=[Phase.generate])
+    found = settings(
+        max_examples=2000, deadline=None, database=None, derandomize=True, phases=[Phase.generate]
+    )
 
-    assert find(plans_and_records(), lambda plan: not is_indifferent(RangeOfTheTable.of, plan), settings=found)
+    assert find(
+        plans_and_records(),
+        lambda plan: not is_indifferent(RangeOfTheTable.of, plan),
+        settings=found,
+    )
 
 
 def named_types(*annotations):
@@ -426,17 +589,27 @@ def named_types(*annotations):
     while left:
         if (kind := left.pop()) not in named:
             named.add(kind)
-            left += [get_origin(kind), *get_args(kind), *(get_type_hints(kind).values() if is_dataclass(kind) else [])]
-            left += [getattr(kind, "__value__", None)]  # what a type alias stands for: NDArray is one from NumPy 2.5 on
+            left += [
+                get_origin(kind),
+                *get_args(kind),
+                *(get_type_hints(kind).values() if is_dataclass(kind) else []),
+            ]
+            left += [
+                getattr(kind, "__value__", None)
+            ]  # what a type alias stands for: NDArray is one from NumPy 2.5 on
     return named
 
 
 def test_a_fixed_scheme_is_made_without_a_table():
-    """By type: it takes the plan's words and the schema, and neither what it takes nor what it is made of holds values of a table."""
+    """By type: it takes the plan's words and the schema, and neither what it takes nor what it is
+    made of holds values of a table.
+    """
     of = get_type_hints(FixedScheme.of)
     tables = {Microdata, Domain, pl.DataFrame, pl.Series, np.ndarray}
 
     assert list(signature(FixedScheme.of).parameters) == ["declared", "schema"]
     assert named_types(FixedScheme, of["declared"], of["schema"]) >= {Axis, Schema, Hierarchy}
-    assert not tables & named_types(FixedScheme, of["declared"], of["schema"], *Axis.__subclasses__(), Tree, Prefix, Bands)
+    assert not tables & named_types(
+        FixedScheme, of["declared"], of["schema"], *Axis.__subclasses__(), Tree, Prefix, Bands
+    )
     assert tables <= named_types(get_type_hints(Scheme.images)["microdata"])

@@ -1,7 +1,9 @@
-"""Safe sampling as it runs, audited: millions of small tables and as many neighbours, and no event that is likelier than the promise allows.
+"""Safe sampling as it runs, audited: millions of small tables and as many neighbours, and no event
+that is likelier than the promise allows.
 
-One large table holds a million cells of n rows, each a little table of its own, and another the same cells with one row more. A release of each shows what a
-million runs show. Everything that protects is drawn afresh; a correct program fails one run of this file in a million.
+One large table holds a million cells of n rows, each a little table of its own, and another the
+same cells with one row more. A release of each shows what a million runs show. Everything that
+protects is drawn afresh; a correct program fails one run of this file in a million.
 """
 
 from fractions import Fraction
@@ -25,7 +27,9 @@ from phalanx.randomness import Randomness, Stream
 SIDE = 1000
 CELLS = SIDE**2
 TESTS = 10_000
-"""More than there are confidence bounds and p-values in this file, so that by Bonferroni all of them together raise a false alarm once in a million runs."""
+"""More than there are confidence bounds and p-values in this file, so that by Bonferroni all of
+them together raise a false alarm once in a million runs.
+"""
 ALARM = 1e-6 / TESTS
 
 SCHEMA = Schema(quasi=["x", "y"])
@@ -35,23 +39,34 @@ SCHEME = {name: {"low": 0, "high": SIDE, "width": 1} for name in "xy"}
 def cells(n):
     """A million cells with n rows each, those of a cell one after the other."""
     cell = np.repeat(np.arange(CELLS, dtype=np.int32), n)
-    columns = {name: Column(codes, Domain("numeric", pl.Series(name, np.arange(SIDE)))) for name, codes in zip("xy", np.divmod(cell, SIDE), strict=True)}
+    columns = {
+        name: Column(codes, Domain("numeric", pl.Series(name, np.arange(SIDE))))
+        for name, codes in zip("xy", np.divmod(cell, SIDE), strict=True)
+    }
     return Microdata(SCHEMA, len(cell), columns, pl.DataFrame(), None)
 
 
 def histogram(form, n):
     """In how many cells each count was shown, 0 for those that do not appear, shape (n + 1,)."""
-    shown = np.bincount(form.table["x_low"].to_numpy() * SIDE + form.table["y_low"].to_numpy(), minlength=CELLS)
+    shown = np.bincount(
+        form.table["x_low"].to_numpy() * SIDE + form.table["y_low"].to_numpy(), minlength=CELLS
+    )
     return np.bincount(shown, minlength=n + 1)
 
 
 def the_program(microdata, k, beta, epsilon):
     """What the method publishes under fresh randomness."""
-    return SafeSampling(k=k, beta=str(beta), epsilon=float(epsilon), scheme=SCHEME, allow_empty=True).publish(microdata, Memory(), Randomness.secure()).form
+    return (
+        SafeSampling(k=k, beta=str(beta), epsilon=float(epsilon), scheme=SCHEME, allow_empty=True)
+        .publish(microdata, Memory(), Randomness.secure())
+        .form
+    )
 
 
 def sampled_by(sampler):
-    """The program with another sampler, a function of the randomness, beta, and the numbers of cells and of rows in each."""
+    """The program with another sampler, a function of the randomness, beta, and the numbers of
+    cells and of rows in each.
+    """
 
     def mechanism(microdata, k, beta, _epsilon):
         sample = sampler(Randomness.secure().stream("sample"), beta, CELLS, microdata.rows // CELLS)
@@ -61,12 +76,16 @@ def sampled_by(sampler):
 
 
 def exceeded(one, other, epsilon, delta):
-    """Whether some event is surely likelier in one table than e^epsilon times in the other plus delta; of two histograms of counts.
+    """Whether some event is surely likelier in one table than e^epsilon times in the other plus
+    delta; of two histograms of counts.
 
-    The events are the upper sets of counts, the lower ones, and the single counts, each probability with Clopper and Pearson's bound.
+    The events are the upper sets of counts, the lower ones, and the single counts, each probability
+    with Clopper and Pearson's bound.
     """
     shown = np.arange(len(one))
-    events = np.concatenate([shown >= shown[:, None], shown < shown[:, None], shown == shown[:, None]])
+    events = np.concatenate(
+        [shown >= shown[:, None], shown < shown[:, None], shown == shown[:, None]]
+    )
     here, there = events @ one, events @ other
     least = np.where(here > 0, betaincinv(np.maximum(here, 1), CELLS - here + 1, ALARM), 0)
     most = np.where(there < CELLS, betainccinv(there + 1, np.maximum(CELLS - there, 1), ALARM), 1)
@@ -76,7 +95,9 @@ def exceeded(one, other, epsilon, delta):
 
 def rejects(mechanism, n, k, beta, epsilon, delta):
     """Whether the audit of n rows against n + 1 rejects the promise of a mechanism."""
-    without, with_it = (histogram(mechanism(cells(rows), k, beta, epsilon), n + 1) for rows in (n, n + 1))
+    without, with_it = (
+        histogram(mechanism(cells(rows), k, beta, epsilon), n + 1) for rows in (n, n + 1)
+    )
     assert without.sum() == with_it.sum() == CELLS
     return exceeded(with_it, without, epsilon, delta) or exceeded(without, with_it, epsilon, delta)
 
@@ -87,14 +108,21 @@ def worst_count(k, beta, epsilon):
     return max(range(20), key=lambda n: naive.one_cell_delta(n, k, beta, factor))
 
 
-CASES = [(3, Fraction(1, 2), Fraction(1)), (2, Fraction(1, 10), Fraction("0.5")), (4, Fraction(1, 4), Fraction("0.5")), (6, Fraction(1, 3), Fraction("0.2"))]
+CASES = [
+    (3, Fraction(1, 2), Fraction(1)),
+    (2, Fraction(1, 10), Fraction("0.5")),
+    (4, Fraction(1, 4), Fraction("0.5")),
+    (6, Fraction(1, 3), Fraction("0.2")),
+]
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_running_program_keeps_its_promise(case):
-    """A million little tables at the worst count against as many with one row more: no event exceeds the tight delta, and one exceeds half of it.
+    """A million little tables at the worst count against as many with one row more: no event
+    exceeds the tight delta, and one exceeds half of it.
 
-    (So the audit could have said no: by theory the excess over half of delta is 12 standard errors above its bound, or more.)
+    (So the audit could have said no: by theory the excess over half of delta is 12 standard errors
+    above its bound, or more.)
     """
     n, delta = worst_count(*case), tight_delta(*case)
     without, with_it = (histogram(the_program(cells(rows), *case), n + 1) for rows in (n, n + 1))
@@ -128,8 +156,14 @@ def one_coin_for_two(stream, beta, copies, rows):
 
 
 def always_the_same(_stream, beta, copies, rows):
-    """The sample of a fixed seed, in every table the same: here one that takes the first three rows."""
-    drawn = next(drawn for seed in count() if len(drawn := Randomness.seeded(seed).stream("sample").bernoulli(beta, 3)) == 3)
+    """The sample of a fixed seed, in every table the same: here one that takes the first three
+    rows.
+    """
+    drawn = next(
+        drawn
+        for seed in count()
+        if len(drawn := Randomness.seeded(seed).stream("sample").bernoulli(beta, 3)) == 3
+    )
     return (np.arange(copies)[:, None] * rows + drawn[drawn < rows]).ravel()
 
 
@@ -145,14 +179,22 @@ BROKEN = [
 
 @pytest.mark.parametrize(("mechanism", "k", "beta", "epsilon", "n"), BROKEN)
 def test_broken_twins_are_rejected(mechanism, k, beta, epsilon, n):
-    """A lower threshold, a larger sample, and samplers that are predictable in whole or in part are all found out, and the program is not."""
+    """A lower threshold, a larger sample, and samplers that are predictable in whole or in part are
+    all found out, and the program is not.
+    """
     claim = n, k, beta, epsilon, tight_delta(k, beta, epsilon)
 
     assert rejects(mechanism, *claim)
     assert not rejects(the_program, *claim)
 
 
-BETAS = [Fraction(1, 2), Fraction(1, 3), Fraction("0.2"), Fraction(2**62 + 1, 2**63 - 1), Fraction(2**62 + 1, 3 * 2**61)]
+BETAS = [
+    Fraction(1, 2),
+    Fraction(1, 3),
+    Fraction("0.2"),
+    Fraction(2**62 + 1, 2**63 - 1),
+    Fraction(2**62 + 1, 3 * 2**61),
+]
 
 
 def taken(sampler, beta, n):
@@ -164,41 +206,63 @@ def taken(sampler, beta, n):
 
 def chi_square(observed, expected):
     """The p-value of counts, all of whose expectations are known beforehand but for their total."""
-    return float(gammaincc((len(observed) - 1) / 2, ((observed - expected) ** 2 / expected).sum() / 2))
+    return float(
+        gammaincc((len(observed) - 1) / 2, ((observed - expected) ** 2 / expected).sum() / 2)
+    )
 
 
 def of_subsets(sampler, beta, n=3, times=10_000):
-    """The p-value of all 2^n samples of n rows, each by its probability, over releases that each have a key of their own."""
-    found = np.bincount([int(taken(sampler, beta, n) @ (1 << np.arange(n))) for _ in range(times)], minlength=2**n)
+    """The p-value of all 2^n samples of n rows, each by its probability, over releases that each
+    have a key of their own.
+    """
+    found = np.bincount(
+        [int(taken(sampler, beta, n) @ (1 << np.arange(n))) for _ in range(times)], minlength=2**n
+    )
     sizes = np.bitwise_count(np.arange(2**n))
     return chi_square(found, times * float(beta) ** sizes * float(1 - beta) ** (n - sizes))
 
 
 def of_pairs(drawn, beta, lag):
-    """The p-value of who of two rows ``lag`` apart is taken: none, one, the other, both; each row is in one pair only."""
+    """The p-value of who of two rows ``lag`` apart is taken: none, one, the other, both; each row
+    is in one pair only.
+    """
     n = len(drawn) // (2 * lag) * 2 * lag
     first, second = drawn[:n].reshape(-1, 2, lag).swapaxes(0, 1).reshape(2, -1)
     p, q = float(beta), float(1 - beta)
-    return chi_square(np.bincount(2 * first + second, minlength=4), n // 2 * np.array([q * q, q * p, p * q, p * p]))
+    return chi_square(
+        np.bincount(2 * first + second, minlength=4),
+        n // 2 * np.array([q * q, q * p, p * q, p * p]),
+    )
 
 
 def of_places(drawn, beta, places):
-    """The p-value of how often each place of a row of ``places`` is taken: neither too unequal, nor too equal for independent draws."""
+    """The p-value of how often each place of a row of ``places`` is taken: neither too unequal, nor
+    too equal for independent draws.
+    """
     counts = drawn.reshape(-1, places).sum(axis=0)
     times = len(drawn) // places
     squares = ((counts - times * float(beta)) ** 2).sum() / (times * float(beta) * float(1 - beta))
-    return 2 * min(float(gammaincc(places / 2, squares / 2)), float(gammainc(places / 2, squares / 2)))
+    return 2 * min(
+        float(gammaincc(places / 2, squares / 2)), float(gammainc(places / 2, squares / 2))
+    )
 
 
 def worst_p_value(sampler, beta):
-    """The smallest p-value over three parts of the rows as they are drawn at a time: of rows a step, a word, a block or a part apart, and of places."""
+    """The smallest p-value over three parts of the rows as they are drawn at a time: of rows a
+    step, a word, a block or a part apart, and of places.
+    """
     drawn = taken(sampler, beta, 3 * 2**20)
-    return min(*(of_pairs(drawn, beta, lag) for lag in (1, 2, 3, 8, 64, 2**20)), *(of_places(drawn, beta, places) for places in (2**10, 3 * 2**10)))
+    return min(
+        *(of_pairs(drawn, beta, lag) for lag in (1, 2, 3, 8, 64, 2**20)),
+        *(of_places(drawn, beta, places) for places in (2**10, 3 * 2**10)),
+    )
 
 
 @pytest.mark.parametrize("beta", BETAS)
 def test_every_row_is_sampled_by_itself(beta):
-    """All samples of three rows have their probabilities, and of three million rows none knows of another, or of its place."""
+    """All samples of three rows have their probabilities, and of three million rows none knows of
+    another, or of its place.
+    """
     assert of_subsets(Stream.bernoulli, beta) > ALARM
     assert worst_p_value(Stream.bernoulli, beta) > ALARM
 
@@ -224,26 +288,39 @@ def at_a_regular_step(_stream, _beta, n):
 
 
 def test_samplers_that_are_not_fair_are_seen():
-    """The same figures reject a sampler that is biased, predictable, regular, or gives two rows one coin."""
+    """The same figures reject a sampler that is biased, predictable, regular, or gives two rows one
+    coin.
+    """
     assert worst_p_value(by_remainder, BETAS[-1]) < ALARM
     assert of_subsets(by_remainder, BETAS[-1]) < ALARM
     assert of_subsets(from_one_seed, Fraction(1, 2)) < ALARM
     assert worst_p_value(at_a_regular_step, Fraction(1, 3)) < ALARM
-    assert of_places(taken(at_a_regular_step, Fraction(1, 3), 3 * 2**20), Fraction(1, 3), 2**10) < ALARM
+    assert (
+        of_places(taken(at_a_regular_step, Fraction(1, 3), 3 * 2**20), Fraction(1, 3), 2**10)
+        < ALARM
+    )
     assert worst_p_value(in_pairs, Fraction(1, 2)) < ALARM
     assert of_subsets(in_pairs, Fraction(1, 2)) < ALARM
 
 
 @pytest.mark.parametrize("beta", BETAS)
 def test_no_probability_is_rounded(beta, monkeypatch):
-    """Of each run of ``denominator`` words exactly the first ``numerator`` take a row; words after the last whole run are drawn again."""
+    """Of each run of ``denominator`` words exactly the first ``numerator`` take a row; words after
+    the last whole run are drawn again.
+    """
     numerator, denominator = beta.numerator, beta.denominator
     runs = 2**64 // denominator
     starts = [0, denominator, (runs - 1) * denominator]
-    words = [start + at for start in starts for at in (0, numerator - 1, numerator, denominator - 1)]
-    beyond = [word for word in (runs * denominator, 2**64 - 1) if runs * denominator <= word < 2**64]
+    words = [
+        start + at for start in starts for at in (0, numerator - 1, numerator, denominator - 1)
+    ]
+    beyond = [
+        word for word in (runs * denominator, 2**64 - 1) if runs * denominator <= word < 2**64
+    ]
     given = [words + beyond, [numerator] * len(beyond)]
-    monkeypatch.setattr(Stream, "words", lambda _self, n: np.array(given.pop(0), dtype=np.uint64)[:n])
+    monkeypatch.setattr(
+        Stream, "words", lambda _self, n: np.array(given.pop(0), dtype=np.uint64)[:n]
+    )
 
     sample = Randomness.seeded(0).stream("sample").bernoulli(beta, len(words) + len(beyond))
 

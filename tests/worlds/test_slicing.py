@@ -45,7 +45,13 @@ IN_A_CIRCLE = [
     (("a", "b"), ("b", "c"), ("c", "d"), ("a", "d", "s")),
     (("a", "b"), ("b", "c"), ("a", "c"), ("d", "s")),
 ]
-DOMAINS = {"a": [1, 2, None], "b": ["x", "y", ""], "c": ["x", None], "d": [0.5, 1.5], "s": ["flu", "gout", "rash", None]}
+DOMAINS = {
+    "a": [1, 2, None],
+    "b": ["x", "y", ""],
+    "c": ["x", None],
+    "d": [0.5, 1.5],
+    "s": ["flu", "gout", "rash", None],
+}
 TYPES = {"a": "numeric", "b": "categorical", "c": "categorical", "d": "numeric"}
 
 
@@ -65,35 +71,57 @@ class Case:
     def buckets(self):
         """For each bucket, each column's tuples of values."""
         return [
-            [[tuple(self.rows[i][name] for name in column) for i in np.flatnonzero(self.bucket == b)] for column in self.columns]
+            [
+                [
+                    tuple(self.rows[i][name] for name in column)
+                    for i in np.flatnonzero(self.bucket == b)
+                ]
+                for column in self.columns
+            ]
             for b in range(self.bucket.max() + 1)
         ]
 
 
 def small_table(seed, shapes):
-    """Up to three buckets of up to four tuples; few different values, so that a tuple matches several buckets."""
+    """Up to three buckets of up to four tuples; few different values, so that a tuple matches
+    several buckets.
+    """
     rng = np.random.default_rng(seed)
     columns = shapes[seed % len(shapes)]
     largest = 3 if len(columns) == 4 else 4
     count = rng.integers(1, 4)
     bucket = rng.permutation(np.repeat(np.arange(count), rng.integers(1, largest + 1, count)))
     names = sorted({name for column in columns for name in column})
-    few = {name: rng.permutation(np.array(DOMAINS[name], dtype=object))[: rng.integers(1, len(DOMAINS[name]) + 1)].tolist() for name in names}
+    few = {
+        name: rng.permutation(np.array(DOMAINS[name], dtype=object))[
+            : rng.integers(1, len(DOMAINS[name]) + 1)
+        ].tolist()
+        for name in names
+    }
     rows = [{name: few[name][rng.integers(len(few[name]))] for name in names} for _ in bucket]
     quasi = [name for name in names if name != "s"]
-    schema = Schema(quasi=quasi, sensitive="s", types={name: TYPES[name] for name in quasi}, missing="value")
+    schema = Schema(
+        quasi=quasi, sensitive="s", types={name: TYPES[name] for name in quasi}, missing="value"
+    )
     kinds = {"a": pl.Int64, "b": pl.String, "c": pl.String, "d": pl.Float64, "s": pl.String}
     frame = pl.DataFrame(rows, schema={name: kinds[name] for name in names}, orient="row")
     microdata = Microdata.encode(frame, schema)
-    form, published = slice_into(microdata, columns, bucket, Randomness.seeded(seed).stream("worlds"), compact=bool(seed % 2))
+    form, published = slice_into(
+        microdata, columns, bucket, Randomness.seeded(seed).stream("worlds"), compact=bool(seed % 2)
+    )
     return Case(columns, rows, bucket, microdata, View.of(form), published)
 
 
 def everybody_thinkable(view):
-    """Tuple -> its values' places in the view: all ways to take a published value from every column that agree on what columns share."""
+    """Tuple -> its values' places in the view: all ways to take a published value from every column
+    that agree on what columns share.
+    """
     found = {}
     for places in product(*(range(len(side.values)) for side in view.sides)):
-        taken = [side.values.row(place, named=True) if side.attributes else {} for side, place in zip(view.sides, places, strict=True)]
+        taken = [
+            side.values.row(place, named=True) if side.attributes else {}
+            for side, place in zip(view.sides, places, strict=True)
+        ]
         t = {name: value for part in taken for name, value in part.items()}
         if all(t[name] == value for part in taken for name, value in part.items()):
             found[frozenset(t.items())] = places
@@ -108,7 +136,12 @@ def faults(case):
     most = Fraction(0)
     for by in source.WEIGHINGS:
         expected = posteriors(case.columns, case.buckets, "s", by)
-        told = {order[i]: dict(zip(view.sensitive.values.gather(p.values).to_list(), p.shares, strict=True)) for i, p in source.distributions(view, tuples, by)}
+        told = {
+            order[i]: dict(
+                zip(view.sensitive.values.gather(p.values).to_list(), p.shares, strict=True)
+            )
+            for i, p in source.distributions(view, tuples, by)
+        }
         if told != expected:
             found.append("p(t, s)")
         if any(sum(p.values()) != 1 for p in told.values()):
@@ -117,19 +150,38 @@ def faults(case):
     if source.largest(view, tuples)[0] != most:
         found.append("the largest p(t, s)")
 
-    with_it = [{row - {("s", dict(row)["s"])} for row in shares(case.columns, sides)} for sides in case.buckets]
-    matching = {(order[i], int(view.ids[b])) for m in source.matches(view, tuples) for i, b in zip(m.tuple.tolist(), m.bucket.tolist(), strict=True)}
+    with_it = [
+        {row - {("s", dict(row)["s"])} for row in shares(case.columns, sides)}
+        for sides in case.buckets
+    ]
+    matching = {
+        (order[i], int(view.ids[b]))
+        for m in source.matches(view, tuples)
+        for i, b in zip(m.tuple.tolist(), m.bucket.tolist(), strict=True)
+    }
     if matching != {(t, int(case.published[b])) for b, ts in enumerate(with_it) for t in ts}:
         found.append("matching buckets")
 
-    own = [frozenset((name, value) for name, value in row.items() if name != "s") for row in case.rows]
-    if [tuple(p) for p in case.view.of_people(case.microdata, np.arange(len(own))).tolist()] != [places.get(t) for t in own]:
+    own = [
+        frozenset((name, value) for name, value in row.items() if name != "s") for row in case.rows
+    ]
+    if [tuple(p) for p in case.view.of_people(case.microdata, np.arange(len(own))).tolist()] != [
+        places.get(t) for t in own
+    ]:
         found.append("everybody's own values")
 
     some = np.arange(len(case.rows) % 2, len(view.cell_bucket), 2)
     chosen = source.candidates(view, view.cell_bucket[some], view.cell_value[some])
-    pairs = set(zip(view.ids.gather(view.cell_bucket[some]).to_list(), view.cell_value[some].tolist(), strict=True))
-    if {tuple(c) for c in chosen.tolist()} != {places[t] for t, b in matching if (b, places[t][-1]) in pairs} or len(chosen) != len(np.unique(chosen, axis=0)):
+    pairs = set(
+        zip(
+            view.ids.gather(view.cell_bucket[some]).to_list(),
+            view.cell_value[some].tolist(),
+            strict=True,
+        )
+    )
+    if {tuple(c) for c in chosen.tolist()} != {
+        places[t] for t, b in matching if (b, places[t][-1]) in pairs
+    } or len(chosen) != len(np.unique(chosen, axis=0)):
         found.append("candidates")
     return found
 
@@ -139,12 +191,16 @@ def wrong(seeds, shapes):
 
 
 def test_columns_that_share_nothing():
-    """p(t, s), its largest value, matching buckets and candidates are those of all arrangements, for tuples of the table and fake ones."""
+    """p(t, s), its largest value, matching buckets and candidates are those of all arrangements,
+    for tuples of the table and fake ones.
+    """
     assert wrong(range(120), APART) == {}
 
 
 def test_columns_that_share_attributes():
-    """The same where columns share attributes in chains and stars: arrangements are those in which every row has one value of each."""
+    """The same where columns share attributes in chains and stars: arrangements are those in which
+    every row has one value of each.
+    """
     assert wrong(range(120), SHARED) == {}
 
 
@@ -156,7 +212,9 @@ def test_on_thousands_of_tables(shapes):
 
 
 def test_the_cases_tell_something():
-    """Of the generated tables many have tuples that match several buckets, fake tuples, and values of p(t, s) that no single bucket gives."""
+    """Of the generated tables many have tuples that match several buckets, fake tuples, and values
+    of p(t, s) that no single bucket gives.
+    """
     several = fake = mixed = 0
     for seed in range(60):
         case = small_table(seed, APART)
@@ -164,7 +222,9 @@ def test_the_cases_tell_something():
         pairs = [m.tuple for m in source.matches(case.view, np.array(list(places.values())))]
         several += bool((np.bincount(np.concatenate(pairs)) > 1).any())
         found = posteriors(case.columns, case.buckets, "s")
-        fake += len(found) > len({frozenset((n, v) for n, v in row.items() if n != "s") for row in case.rows})
+        fake += len(found) > len(
+            {frozenset((n, v) for n, v in row.items() if n != "s") for row in case.rows}
+        )
         alone = [posteriors(case.columns, [sides], "s") for sides in case.buckets]
         mixed += any(all(p != one.get(t) for one in alone) for t, p in found.items())
     assert min(several, fake, mixed) > 10, (several, fake, mixed)
@@ -174,7 +234,9 @@ def only_the_first_bucket(matches):
     def twin(view, tuples):
         for found in matches(view, tuples):
             first = np.unique(found.tuple, return_index=True)[1]
-            yield source.Matches(found.tuple[first], found.bucket[first], found.above[first], found.below[first])
+            yield source.Matches(
+                found.tuple[first], found.bucket[first], found.above[first], found.below[first]
+            )
 
     return twin
 
@@ -198,7 +260,9 @@ def all_buckets_alike(matches):
 @pytest.mark.parametrize("twin", [only_the_first_bucket, weighed_by_size, all_buckets_alike])
 @pytest.mark.parametrize("shapes", [APART, SHARED], ids=["apart", "shared"])
 def test_broken_twins_are_caught(monkeypatch, twin, shapes):
-    """Forgetting all but one bucket, weighing buckets by their sizes, or not at all, is not what the arrangements say."""
+    """Forgetting all but one bucket, weighing buckets by their sizes, or not at all, is not what
+    the arrangements say.
+    """
     monkeypatch.setattr(source, "matches", twin(source.matches))
     assert len([f for f in wrong(range(40), shapes).values() if "p(t, s)" in f]) > 5
 
@@ -209,7 +273,9 @@ def test_forgetting_what_columns_share_is_caught(monkeypatch):
 
     def forgetful(cls, form):
         view = whole(cls, form)
-        return replace(view, sides=tuple(replace(side, within=view.sizes[side.bucket]) for side in view.sides))
+        return replace(
+            view, sides=tuple(replace(side, within=view.sizes[side.bucket]) for side in view.sides)
+        )
 
     monkeypatch.setattr(View, "_of", classmethod(forgetful))
     assert wrong(range(30), APART) == {}
@@ -236,5 +302,16 @@ def test_the_papers_formula_is_what_the_arrangements_say(shapes):
 def test_arrangements_by_hand():
     """Two rows in two columns: two arrangements; with a shared attribute that differs, one."""
     assert len(list(arrangements([("a",), ("s",)], [[(1,), (2,)], [("flu",), ("gout",)]]))) == 2
-    assert len(list(arrangements([("a", "b"), ("b", "s")], [[(1, 0), (2, 5)], [(0, "flu"), (5, "gout")]]))) == 1
-    assert set(shares([("a",), ("s",)], [[(1,), (2,)], [("flu",), ("gout",)]]).values()) == {Fraction(1, 4)}
+    assert (
+        len(
+            list(
+                arrangements(
+                    [("a", "b"), ("b", "s")], [[(1, 0), (2, 5)], [(0, "flu"), (5, "gout")]]
+                )
+            )
+        )
+        == 1
+    )
+    assert set(shares([("a",), ("s",)], [[(1,), (2,)], [("flu",), ("gout",)]]).values()) == {
+        Fraction(1, 4)
+    }

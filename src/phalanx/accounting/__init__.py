@@ -1,18 +1,28 @@
 """What safe sampling costs: delta from (k, beta, epsilon) and every way back, without any data.
 
-- ``theorem``: the paper's d(k, beta, epsilon); ``tight``: the exact delta of the mechanism; both as two decimals with the true value between them.
-- ``promise``: what is promised, and the figures of both accountings, rounded up; ``solve``: whatever is left out of it; ``beta_search``: the largest beta.
+- ``theorem``: the paper's d(k, beta, epsilon); ``tight``: the exact delta of the mechanism; both as
+  two decimals with the true value between them.
+- ``promise``: what is promised, and the figures of both accountings, rounded up; ``solve``:
+  whatever is left out of it; ``beta_search``: the largest beta.
 - ``best``: the (beta, k) that publishes most of a cell; ``trade_offs``: tables and curves.
 - ``composition``: what releases cost together, by the privacy losses of one (``losses``).
 - ``amplification``: what sampling does to a promise, there and back.
-- Below them: ``gamma``, the paper's threshold as an interval; ``binomials``: probabilities; ``directed``: decimals that err on the stated side.
+- Below them: ``gamma``, the paper's threshold as an interval; ``binomials``: probabilities;
+  ``directed``: decimals that err on the stated side.
 """
 
 from phalanx.accounting.amplification import amplified, before_sampling
 from phalanx.accounting.best import best_beta
 from phalanx.accounting.beta_search import largest_beta
 from phalanx.accounting.composition import Together, together
-from phalanx.accounting.promise import Accounting, Promise, default_beta, least_epsilon, theorem_delta, tight_delta
+from phalanx.accounting.promise import (
+    Accounting,
+    Promise,
+    default_beta,
+    least_epsilon,
+    theorem_delta,
+    tight_delta,
+)
 from phalanx.accounting.solve import solve
 from phalanx.accounting.trade_offs import k_by_beta, trade_offs
 

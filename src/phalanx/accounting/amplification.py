@@ -3,17 +3,30 @@
 from decimal import Decimal
 from fractions import Fraction
 
-from phalanx.accounting.directed import downwards, exponential, float_above, float_below, float_kept, logarithm, quotient, upwards
+from phalanx.accounting.directed import (
+    downwards,
+    exponential,
+    float_above,
+    float_below,
+    float_kept,
+    logarithm,
+    quotient,
+    upwards,
+)
 from phalanx.errors import PlanError
 from phalanx.exact import Number, exact
 
 _DIGITS = 60
 
 
-def amplified(epsilon: Number, delta: Number, beta: Number, beta_before: Number = 1) -> tuple[float, float]:
-    """(epsilon, delta) after a sample of ``beta`` of what keeps them at a sample of ``beta_before``, both rounded up.
+def amplified(
+    epsilon: Number, delta: Number, beta: Number, beta_before: Number = 1
+) -> tuple[float, float]:
+    """(epsilon, delta) after a sample of ``beta`` of what keeps them at a sample of
+    ``beta_before``, both rounded up.
 
-    epsilon' = ln(1 + (beta / beta_before)(e^epsilon - 1)), delta' = (beta / beta_before) delta (Theorem 1 of the paper).
+    epsilon' = ln(1 + (beta / beta_before)(e^epsilon - 1)), delta' = (beta / beta_before) delta
+    (Theorem 1 of the paper).
 
     >>> amplified(1, "1e-5", "0.1")
     (0.15856507874042913, 1e-06)
@@ -24,7 +37,8 @@ def amplified(epsilon: Number, delta: Number, beta: Number, beta_before: Number 
 
 
 def before_sampling(epsilon: Number, delta: Number, beta: Number) -> tuple[float, float]:
-    """The largest (epsilon, delta) a method may keep by itself, so that after a sample of ``beta`` it keeps these; both rounded down.
+    """The largest (epsilon, delta) a method may keep by itself, so that after a sample of ``beta``
+    it keeps these; both rounded down.
 
     >>> before_sampling("0.1", "1e-6", "0.1")
     (0.7186731924870721, 1e-05)
@@ -32,7 +46,10 @@ def before_sampling(epsilon: Number, delta: Number, beta: Number) -> tuple[float
     ratio = 1 / _ratio(beta, 1)
     before = exact(delta, "delta") * ratio
     if before >= 1:
-        raise PlanError(f"beta must be above delta, and is {beta} against {delta}: take a larger beta or a smaller delta.")
+        raise PlanError(
+            f"beta must be above delta, and is {beta} against {delta}: take a larger beta or a"
+            " smaller delta."
+        )
     return float_below(_scaled(_epsilon(epsilon), ratio)[0]), float_below(before)
 
 

@@ -1,9 +1,11 @@
 """The (beta, k) that publishes most of a cell under a promise.
 
-Of a cell of c rows, each is published with probability beta P(Bin(c - 1, beta) >= k - 1), which rises with beta and falls with k. So for every k only the largest
-beta that keeps the promise is of interest, and for every beta only the smallest k. The search runs over k: about forty values up to c, evenly on a logarithmic
-scale, then all values between the neighbours of the best (or forty of them, again and again, where they are more); betas are compared to six digits. The winner
-and its two neighbours are then solved for in full.
+Of a cell of c rows, each is published with probability beta P(Bin(c - 1, beta) >= k - 1), which
+rises with beta and falls with k. So for every k only the largest beta that keeps the promise is of
+interest, and for every beta only the smallest k. The search runs over k: about forty values up to
+c, evenly on a logarithmic scale, then all values between the neighbours of the best (or forty of
+them, again and again, where they are more); betas are compared to six digits. The winner and its
+two neighbours are then solved for in full.
 """
 
 import math
@@ -21,8 +23,16 @@ _AT_ONCE = 40
 _DIGITS = 6
 
 
-def best_beta(epsilon: Number, delta: Number, cell: int, accounting: Accounting = "theorem", *, epsilon_scheme: Number = 0) -> Promise:
-    """The promise with the largest expected number of published rows of a ``cell`` of so many rows of the table.
+def best_beta(
+    epsilon: Number,
+    delta: Number,
+    cell: int,
+    accounting: Accounting = "theorem",
+    *,
+    epsilon_scheme: Number = 0,
+) -> Promise:
+    """The promise with the largest expected number of published rows of a ``cell`` of so many rows
+    of the table.
 
     >>> best = best_beta(1, "1e-6", 200, "tight")
     >>> best.k, round(float(best.beta), 3)
@@ -35,13 +45,18 @@ def best_beta(epsilon: Number, delta: Number, cell: int, accounting: Accounting 
         exact(delta, "delta"),
     )
     if own <= 0 or not 0 < limit < 1:
-        raise PlanError(f"epsilon must be above epsilon_scheme and 0, and delta between 0 and 1; they are {epsilon} and {delta}.")
+        raise PlanError(
+            "epsilon must be above epsilon_scheme and 0, and delta between 0 and 1; they are"
+            f" {epsilon} and {delta}."
+        )
     roughly: dict[int, float] = {}
     ks = _spread(1, cell)
     while True:
         for k in ks:
             if k not in roughly:
-                roughly[k] = log_published(cell, k, _largest_beta_roughly(accounting, k, own, limit))
+                roughly[k] = log_published(
+                    cell, k, _largest_beta_roughly(accounting, k, own, limit)
+                )
         known = sorted(roughly)
         at = known.index(max(roughly, key=roughly.__getitem__))
         near = known[max(at - 1, 0)], known[min(at + 1, len(known) - 1)]
@@ -56,14 +71,17 @@ def best_beta(epsilon: Number, delta: Number, cell: int, accounting: Accounting 
             found[log_published(cell, least, float(beta))] = (least, beta)
     if not found:
         raise PlanError(
-            f"a cell of {cell} rows is too small to be published at epsilon = {epsilon} and delta = {delta}: take a larger cell or a weaker promise."
+            f"a cell of {cell} rows is too small to be published at epsilon = {epsilon} and delta ="
+            f" {delta}: take a larger cell or a weaker promise."
         )
     k, beta = found[max(found)]
     return promised(accounting, k, beta, own, scheme, float_kept(limit))
 
 
 def log_published(cell: int, k: int, beta: float) -> float:
-    """The logarithm of the probability that a row of a cell of so many rows is published: beta P(Bin(cell - 1, beta) >= k - 1)."""
+    """The logarithm of the probability that a row of a cell of so many rows is published: beta
+    P(Bin(cell - 1, beta) >= k - 1).
+    """
     if beta <= 0 or k > cell:
         return -math.inf
     n, m = cell - 1, k - 1
@@ -75,15 +93,24 @@ def log_published(cell: int, k: int, beta: float) -> float:
 
 
 def _spread(low: int, high: int) -> list[int]:
-    """Whole numbers from ``low`` to ``high``, all of them where they are few, else some, evenly on a logarithmic scale."""
+    """Whole numbers from ``low`` to ``high``, all of them where they are few, else some, evenly on
+    a logarithmic scale.
+    """
     if high - low <= _AT_ONCE:
         return list(range(low, high + 1))
     return sorted({round(low * (high / low) ** (i / _AT_ONCE)) for i in range(_AT_ONCE + 1)})
 
 
-def _largest_beta_roughly(accounting: Accounting, k: int, epsilon: Fraction, delta: Fraction) -> float:
-    """About the largest beta that keeps the promise with ``k``, by bisection as if it rose everywhere; 0 where there is none above delta."""
-    goal, most = log_of(delta), default_beta(epsilon) if accounting == "theorem" else 1 - Fraction(1, 10**9)
+def _largest_beta_roughly(
+    accounting: Accounting, k: int, epsilon: Fraction, delta: Fraction
+) -> float:
+    """About the largest beta that keeps the promise with ``k``, by bisection as if it rose
+    everywhere; 0 where there is none above delta.
+    """
+    goal, most = (
+        log_of(delta),
+        default_beta(epsilon) if accounting == "theorem" else 1 - Fraction(1, 10**9),
+    )
     if log_delta(accounting, k, most, epsilon) <= goal:
         return float(most)
     low, high = float(delta), float(most)

@@ -1,9 +1,10 @@
 """The largest beta that keeps epsilon and delta with a given k.
 
-The exact delta rises with beta, so bisection finds it. The theorem's does not: with beta the count that is bad for a given number of rows moves, and d falls a
-little at every move. There the search comes down from the largest beta the theorem allows, and never passes over a beta that keeps delta: where
-P(Bin(n_m(b), b) >= m) > delta, the smaller beta' at which P(Bin(n_m(b), beta') >= m) = delta is a next place to look, as in between n_m is no smaller, and the
-probability no smaller either.
+The exact delta rises with beta, so bisection finds it. The theorem's does not: with beta the count
+that is bad for a given number of rows moves, and d falls a little at every move. There the search
+comes down from the largest beta the theorem allows, and never passes over a beta that keeps delta:
+where P(Bin(n_m(b), b) >= m) > delta, the smaller beta' at which P(Bin(n_m(b), beta') >= m) = delta
+is a next place to look, as in between n_m is no smaller, and the probability no smaller either.
 """
 
 from fractions import Fraction
@@ -17,9 +18,11 @@ _SCALE: int = 10**PLACES
 
 
 def largest_beta(accounting: Accounting, k: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest beta of 15 decimals with which k keeps (epsilon, delta); for the theorem at most 1 - e^-epsilon.
+    """The largest beta of 15 decimals with which k keeps (epsilon, delta); for the theorem at most
+    1 - e^-epsilon.
 
-    >>> float(largest_beta("tight", 40, Fraction(1), Fraction("1e-6"))) > float(largest_beta("theorem", 40, Fraction(1), Fraction("1e-6")))
+    >>> of_one = (40, Fraction(1), Fraction("1e-6"))
+    >>> largest_beta("tight", *of_one) > largest_beta("theorem", *of_one)
     True
     """
     search = _largest_tight if accounting == "tight" else _largest_by_theorem
@@ -27,7 +30,10 @@ def largest_beta(accounting: Accounting, k: int, epsilon: Fraction, delta: Fract
     while steps > 0 and not surely_keeps(accounting, k, Fraction(steps, _SCALE), epsilon, delta):
         steps -= 1
     if Fraction(steps, _SCALE) <= delta:
-        raise PlanError(f"no beta above delta keeps epsilon = {float(epsilon)} and delta = {float(delta):g} with k = {k}: take a larger k.")
+        raise PlanError(
+            f"no beta above delta keeps epsilon = {float(epsilon)} and delta = {float(delta):g}"
+            f" with k = {k}: take a larger k."
+        )
     return Fraction(steps, _SCALE)
 
 

@@ -1,12 +1,17 @@
-"""What releases of fresh samples cost together: by plain addition, and by composing their privacy losses.
+"""What releases of fresh samples cost together: by plain addition, and by composing their privacy
+losses.
 
-**Addition** is exact: R epsilon, R delta. **Composition** adds up the distributions of privacy losses: with tight accounting the loss of the mechanism itself
-(``losses``), with the theorem's the worst loss of anything (epsilon, delta)-private; a scheme chosen under ``epsilon_scheme`` counts as the worst choice of
-that price, once for each release. It covers adaptive series, persons in cells of different sizes, and both directions (a person in all releases, or in none).
+**Addition** is exact: R epsilon, R delta. **Composition** adds up the distributions of privacy
+losses: with tight accounting the loss of the mechanism itself (``losses``), with the theorem's the
+worst loss of anything (epsilon, delta)-private; a scheme chosen under ``epsilon_scheme`` counts as
+the worst choice of that price, once for each release. It covers adaptive series, persons in cells
+of different sizes, and both directions (a person in all releases, or in none).
 
-What is rigorous and what is not: the profile of one release and that its chords dominate are proved, and it is raised by more than floats lose. The convolution
-is dp-accounting's, by fast Fourier transforms of floats: ``_rounding`` adds what those may lose (the usual bound on the norm of their error, with a factor
-to spare); masses that dp-accounting cuts off at either end it counts as lost itself. No figure is above plain addition's.
+What is rigorous and what is not: the profile of one release and that its chords dominate are
+proved, and it is raised by more than floats lose. The convolution is dp-accounting's, by fast
+Fourier transforms of floats: ``_rounding`` adds what those may lose (the usual bound on the norm of
+their error, with a factor to spare); masses that dp-accounting cuts off at either end it counts as
+lost itself. No figure is above plain addition's.
 """
 
 import math
@@ -44,7 +49,8 @@ class _Loss(Protocol):
 class Together:
     """The cost of so many releases: ``epsilon`` and ``delta`` by plain addition.
 
-    ``tight_epsilon`` at that delta, and ``tight_delta`` at that epsilon, are by composition of their privacy losses.
+    ``tight_epsilon`` at that delta, and ``tight_delta`` at that epsilon, are by composition of
+    their privacy losses.
     """
 
     promise: Promise
@@ -69,11 +75,16 @@ class Together:
         own = self._own
         added_up = own if Fraction(repr(float(epsilon))) >= self.epsilon else Fraction(1)
         below = math.nextafter(epsilon, -math.inf)
-        composed = max(loss.get_delta_for_epsilon(below) for loss in self._losses) * _SPARE + self._rounding
+        composed = (
+            max(loss.get_delta_for_epsilon(below) for loss in self._losses) * _SPARE
+            + self._rounding
+        )
         return min(float(composed), float_kept(min(added_up, Fraction(1))))
 
     def epsilon_at(self, delta: float) -> float:
-        """The least epsilon of all releases at this delta, to ten digits; infinite where no epsilon has it."""
+        """The least epsilon of all releases at this delta, to ten digits; infinite where no epsilon
+        has it.
+        """
         low, high = 0.0, 1.0
         while self.delta_at(high) > delta:
             low, high = high, 2 * high
@@ -92,8 +103,14 @@ class Together:
 
     @property
     def _own(self) -> Fraction:
-        """The delta of addition with the accounting's own figure, which may be below the one that is promised."""
-        figure = self.promise.delta_theorem if self.promise.accounting == "theorem" else self.promise.delta_tight
+        """The delta of addition with the accounting's own figure, which may be below the one that
+        is promised.
+        """
+        figure = (
+            self.promise.delta_theorem
+            if self.promise.accounting == "theorem"
+            else self.promise.delta_tight
+        )
         return self.releases * Fraction(repr(self.promise.delta if figure is None else figure))
 
     def to_json(self) -> dict[str, Any]:
@@ -119,11 +136,20 @@ def together(promise: Promise, releases: int) -> Together:
     whole(releases, "releases")
     require_extra("dp", "what releases cost together")
     losses, rounding = _composed(promise, releases)
-    return Together(promise, releases, releases * promise.epsilon, min(releases * Fraction(repr(promise.delta)), Fraction(1)), losses, rounding)
+    return Together(
+        promise,
+        releases,
+        releases * promise.epsilon,
+        min(releases * Fraction(repr(promise.delta)), Fraction(1)),
+        losses,
+        rounding,
+    )
 
 
 def _composed(promise: Promise, releases: int) -> tuple[tuple[_Loss, ...], float]:
-    """The losses of all releases, one distribution for each direction, and what their floats may have lost."""
+    """The losses of all releases, one distribution for each direction, and what their floats may
+    have lost.
+    """
     step = _step(promise, releases)
     truncated = releases * promise.delta * 1e-6
     if promise.accounting == "tight":
@@ -131,24 +157,35 @@ def _composed(promise: Promise, releases: int) -> tuple[tuple[_Loss, ...], float
     else:
         loss, points = _of_anything(promise.epsilon_sampling, promise.delta_theorem or 0.0, step)
         one, norm = (loss,), 1.0
-    with np.errstate(over="ignore"):  # where dp-accounting looks for what it may cut off, some of the many bounds it tries are infinite
+    with np.errstate(
+        over="ignore"
+        # where dp-accounting looks for what it may cut off, some of the many bounds it tries are
+        # infinite
+    ):
         composed = [loss.self_compose(releases, truncated) for loss in one]
         if promise.epsilon_scheme:
             choice, more = _of_anything(promise.epsilon_scheme, 0.0, step)
-            composed = [loss.compose(choice.self_compose(releases, truncated), truncated) for loss in composed]
+            composed = [
+                loss.compose(choice.self_compose(releases, truncated), truncated)
+                for loss in composed
+            ]
             points += more
     return tuple(composed), _rounding(points * releases, releases, norm)
 
 
 def _step(promise: Promise, releases: int) -> float:
-    """The grid of losses: fine against epsilon, and such that a loss that is one number is on it, or a hair below.
+    """The grid of losses: fine against epsilon, and such that a loss that is one number is on it,
+    or a hair below.
 
-    So few of its bits are used that dp-accounting's products and quotients with whole numbers are exact, and round a loss to no other point.
+    So few of its bits are used that dp-accounting's products and quotients with whole numbers are
+    exact, and round a loss to no other point.
     """
     sampling, scheme = promise.epsilon_sampling, promise.epsilon_scheme
     if promise.accounting == "theorem":
         denominator = math.lcm(sampling.denominator, scheme.denominator)
-        common = Fraction(math.gcd(int(sampling * denominator), int(scheme * denominator)), denominator)  # both are multiples; epsilon if there is no scheme
+        common = Fraction(
+            math.gcd(int(sampling * denominator), int(scheme * denominator)), denominator
+        )  # both are multiples; epsilon if there is no scheme
         step = float(max(common, sampling / (10 * _FINEST)))
     else:
         low, high = span(promise.k, promise.beta)
@@ -161,7 +198,9 @@ def _step(promise: Promise, releases: int) -> float:
 
 
 def _of_anything(epsilon: Fraction, delta: float, step: float) -> tuple[_Loss, int]:
-    """The worst losses of anything (epsilon, delta)-private, and how many points of the grid they are apart."""
+    """The worst losses of anything (epsilon, delta)-private, and how many points of the grid they
+    are apart.
+    """
     from dp_accounting.pld.common import DifferentialPrivacyParameters  # type: ignore[import-untyped]  # it ships no types
     from dp_accounting.pld.privacy_loss_distribution import from_privacy_parameters  # type: ignore[import-untyped]  # it ships no types
 
@@ -171,7 +210,9 @@ def _of_anything(epsilon: Fraction, delta: float, step: float) -> tuple[_Loss, i
 
 
 def _of_mechanism(k: int, beta: Fraction, step: float) -> tuple[tuple[_Loss, ...], int, float]:
-    """The losses of one release, of a row added and of a row removed; how many points they have, and the largest norm of their masses."""
+    """The losses of one release, of a row added and of a row removed; how many points they have,
+    and the largest norm of their masses.
+    """
     from dp_accounting.pld.pld_pmf import create_pmf_pessimistic_connect_dots  # type: ignore[import-untyped]  # it ships no types
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
@@ -180,9 +221,15 @@ def _of_mechanism(k: int, beta: Fraction, step: float) -> tuple[tuple[_Loss, ...
     for profile, first, last in ((added, low, high), (removed, -high, -low)):
         grid = np.arange(math.floor(first / step) - 1, math.ceil(last / step) + 2)
         heights = profile(k, beta, np.asarray(grid * step, dtype=np.float64))
-        heights = np.maximum.accumulate(heights[::-1])[::-1]  # where the profile is level, floats may rise by their last digit
-        losses.append(PrivacyLossDistribution(create_pmf_pessimistic_connect_dots(step, grid, heights)))
-        largest = max(1 - heights[0], float(np.max(heights[:-1] - heights[1:])) / -math.expm1(-step))  # at least any mass, and all are 1 together
+        heights = np.maximum.accumulate(heights[::-1])[
+            ::-1
+        ]  # where the profile is level, floats may rise by their last digit
+        losses.append(
+            PrivacyLossDistribution(create_pmf_pessimistic_connect_dots(step, grid, heights))
+        )
+        largest = max(
+            1 - heights[0], float(np.max(heights[:-1] - heights[1:])) / -math.expm1(-step)
+        )  # at least any mass, and all are 1 together
         norm = max(norm, math.sqrt(largest))
     return tuple(losses), len(grid), min(norm, 1.0)
 
@@ -190,7 +237,8 @@ def _of_mechanism(k: int, beta: Fraction, step: float) -> tuple[tuple[_Loss, ...
 def _rounding(points: int, releases: int, norm: float) -> float:
     """More than the error of an R-fold convolution by Fourier transforms, summed over all points.
 
-    A transform of N points is wrong by less than 8 u log2 N of its norm (Higham, Accuracy and Stability, theorem 24.2); the R-th power multiplies that by R,
-    as no coefficient is above 1; and the sum over N points is at most sqrt N times the norm.
+    A transform of N points is wrong by less than 8 u log2 N of its norm (Higham, Accuracy and
+    Stability, theorem 24.2); the R-th power multiplies that by R, as no coefficient is above 1; and
+    the sum over N points is at most sqrt N times the norm.
     """
     return 2.0**-53 * 16 * (releases + 1) * math.log2(points + 2) * math.sqrt(points) * norm

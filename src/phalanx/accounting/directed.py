@@ -1,26 +1,47 @@
 """Decimal arithmetic that errs on the stated side: every bound in this folder is made of these."""
 
 import math
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, DivisionByZero, InvalidOperation, Overflow
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    Context,
+    Decimal,
+    DivisionByZero,
+    InvalidOperation,
+    Overflow,
+)
 from fractions import Fraction
 from functools import lru_cache
 
 
 @lru_cache(maxsize=64)
 def downwards(digits: int) -> Context:
-    """A context of that many digits whose sums, products and quotients are never above the true ones."""
+    """A context of that many digits whose sums, products and quotients are never above the true
+    ones.
+    """
     return _context(digits, ROUND_FLOOR)
 
 
 @lru_cache(maxsize=64)
 def upwards(digits: int) -> Context:
-    """A context of that many digits whose sums, products and quotients are never below the true ones."""
+    """A context of that many digits whose sums, products and quotients are never below the true
+    ones.
+    """
     return _context(digits, ROUND_CEILING)
 
 
 def _context(digits: int, rounding: str) -> Context:
     return Context(
-        prec=digits, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX, capitals=1, clamp=0, flags=[], traps=[InvalidOperation, DivisionByZero, Overflow]
+        prec=digits,
+        rounding=rounding,
+        Emin=MIN_EMIN,
+        Emax=MAX_EMAX,
+        capitals=1,
+        clamp=0,
+        flags=[],
+        traps=[InvalidOperation, DivisionByZero, Overflow],
     )
 
 
@@ -30,7 +51,9 @@ def quotient(context: Context, number: Fraction) -> Decimal:
 
 
 def power(context: Context, base: Decimal, exponent: int) -> Decimal:
-    """``base ** exponent`` for a base of at least 0, rounded to the side of the context at every product."""
+    """``base ** exponent`` for a base of at least 0, rounded to the side of the context at every
+    product.
+    """
     result = Decimal(1)
     square = base
     while exponent:
@@ -43,19 +66,26 @@ def power(context: Context, base: Decimal, exponent: int) -> Decimal:
 
 
 def exponential(number: Fraction, digits: int) -> tuple[Decimal, Decimal]:
-    """Two decimals with ``e ** number`` between them (``Context.exp`` is within half a unit in its last place, so one unit on either side is enough)."""
+    """Two decimals with ``e ** number`` between them (``Context.exp`` is within half a unit in its
+    last place, so one unit on either side is enough).
+    """
     down, up = downwards(digits), upwards(digits)
-    return down.next_minus(down.exp(quotient(down, number))), up.next_plus(up.exp(quotient(up, number)))
+    return down.next_minus(down.exp(quotient(down, number))), up.next_plus(
+        up.exp(quotient(up, number))
+    )
 
 
 def logarithm(number: Fraction, digits: int) -> tuple[Decimal, Decimal]:
     """Two decimals with the natural logarithm of ``number`` between them."""
     down, up = downwards(digits), upwards(digits)
-    return down.next_minus(down.ln(quotient(down, number))), up.next_plus(up.ln(quotient(up, number)))
+    return down.next_minus(down.ln(quotient(down, number))), up.next_plus(
+        up.ln(quotient(up, number))
+    )
 
 
 def float_above(number: Decimal | Fraction) -> float:
-    """The smallest float that is at least ``number``, as its exact value and as the decimal text it prints.
+    """The smallest float that is at least ``number``, as its exact value and as the decimal text it
+    prints.
 
     >>> float_above(Decimal("1e-400")), float_above(Fraction(1, 4))
     (5e-324, 0.25)
@@ -73,7 +103,8 @@ def float_below(number: Decimal | Fraction) -> float:
 
 
 def float_kept(number: Fraction) -> float:
-    """The float for a figure that somebody gave: its own decimal text where it has one, else the next above.
+    """The float for a figure that somebody gave: its own decimal text where it has one, else the
+    next above.
 
     >>> float_kept(Fraction("0.1")), float_kept(Fraction(1, 3))
     (0.1, 0.33333333333333337)

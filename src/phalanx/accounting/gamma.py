@@ -19,9 +19,11 @@ def rest_between(beta: Fraction, epsilon: Fraction, digits: int) -> tuple[Decima
 
 
 class Gamma:
-    """gamma = 1 - (1 - beta) e^-epsilon, irrational for every rational epsilon but 0 (Lindemann), so no whole multiple of 1/gamma is a whole number.
+    """gamma = 1 - (1 - beta) e^-epsilon, irrational for every rational epsilon but 0 (Lindemann),
+    so no whole multiple of 1/gamma is a whole number.
 
-    ``rest`` = 1 - gamma. For negative epsilon it is the threshold of the other direction, and may be below 0: see ``positive``.
+    ``rest`` = 1 - gamma. For negative epsilon it is the threshold of the other direction, and may
+    be below 0: see ``positive``.
     """
 
     def __init__(self, beta: Fraction, epsilon: Fraction) -> None:
@@ -36,7 +38,9 @@ class Gamma:
             raise too_extreme(f"gamma in more than {_MOST_DIGITS // 2} digits")
         low, high = rest_between(self.beta, self.epsilon, self._digits)
         self._scale = int(10**self._digits)
-        self._low = self._scale - _ceiling(high, self._digits)  # gamma is between low and high, in units of 10**-digits
+        self._low = self._scale - _ceiling(
+            high, self._digits
+        )  # gamma is between low and high, in units of 10**-digits
         self._high = self._scale - _floor(low, self._digits)
         self.rest = float(high)
         self.value = self._high / self._scale if self.rest > 0.1 else 1 - self.rest
@@ -49,7 +53,10 @@ class Gamma:
 
     def most(self, m: int) -> int:
         """The largest n with gamma * n below m (for m = 0: 0); gamma must be positive."""
-        while not (self.positive() and (least := m * self._scale // self._high) == m * self._scale // self._low):
+        while not (
+            self.positive()
+            and (least := m * self._scale // self._high) == m * self._scale // self._low
+        ):
             self._refine()
         return least
 
@@ -58,7 +65,9 @@ class Gamma:
         return c * self._low // (self._scale - self._low)
 
     def divergence(self) -> float:
-        """A float not above KL(gamma || beta) = gamma ln(gamma / beta) - epsilon (1 - gamma), for positive epsilon: the rate of Chernoff's bound."""
+        """A float not above KL(gamma || beta) = gamma ln(gamma / beta) - epsilon (1 - gamma), for
+        positive epsilon: the rate of Chernoff's bound.
+        """
         digits = self._digits
         while digits <= _MOST_DIGITS:
             down, up = downwards(digits), upwards(digits)
@@ -66,7 +75,9 @@ class Gamma:
             gamma = down.subtract(1, rest)
             if gamma > 0:
                 ratio, _ = logarithm(Fraction(gamma) / self.beta, digits)
-                rate = down.subtract(down.multiply(gamma, ratio), up.multiply(quotient(up, self.epsilon), rest))
+                rate = down.subtract(
+                    down.multiply(gamma, ratio), up.multiply(quotient(up, self.epsilon), rest)
+                )
                 if rate > 0:
                     return float(rate) * (1 - 1e-9)
             digits *= 2
@@ -74,8 +85,14 @@ class Gamma:
 
 
 def _floor(number: Decimal, places: int) -> int:
-    return int(number.scaleb(places, downwards(2 * places + 400)).to_integral_value(rounding="ROUND_FLOOR"))
+    return int(
+        number.scaleb(places, downwards(2 * places + 400)).to_integral_value(rounding="ROUND_FLOOR")
+    )
 
 
 def _ceiling(number: Decimal, places: int) -> int:
-    return int(number.scaleb(places, downwards(2 * places + 400)).to_integral_value(rounding="ROUND_CEILING"))
+    return int(
+        number.scaleb(places, downwards(2 * places + 400)).to_integral_value(
+            rounding="ROUND_CEILING"
+        )
+    )

@@ -6,7 +6,18 @@ from types import ModuleType
 from typing import Any, Literal
 
 from phalanx.accounting import theorem, tight
-from phalanx.accounting.directed import downwards, exponential, float_above, float_kept, log_of, logarithm, quotient, rounded_down, rounded_up, upwards
+from phalanx.accounting.directed import (
+    downwards,
+    exponential,
+    float_above,
+    float_kept,
+    log_of,
+    logarithm,
+    quotient,
+    rounded_down,
+    rounded_up,
+    upwards,
+)
 from phalanx.errors import PlanError
 
 Accounting = Literal["tight", "theorem"]
@@ -19,16 +30,20 @@ EPSILON_PLACES = 12
 """Decimals of an epsilon that is solved for."""
 
 _BY_NAME: dict[str, ModuleType] = {"theorem": theorem, "tight": tight}
-_CLEAR = 1e-6  # logarithms further apart than this are compared as floats; the answer itself never is
+_CLEAR = (
+    1e-6  # logarithms further apart than this are compared as floats; the answer itself never is
+)
 
 
 @dataclass(frozen=True)
 class Promise:
-    """(epsilon, delta)-differential privacy of one release, for neighbouring tables that differ by one row.
+    """(epsilon, delta)-differential privacy of one release, for neighbouring tables that differ by
+    one row.
 
-    ``epsilon`` is the whole of it, with the ``epsilon_scheme`` that choosing the scheme costs; ``delta`` is the one asked for, or else the accounting's.
-    ``delta_theorem`` and ``delta_tight`` are what the two accountings say of (k, beta), never below the true figures; the theorem says nothing (None) where
-    epsilon < -ln(1 - beta).
+    ``epsilon`` is the whole of it, with the ``epsilon_scheme`` that choosing the scheme costs;
+    ``delta`` is the one asked for, or else the accounting's. ``delta_theorem`` and ``delta_tight``
+    are what the two accountings say of (k, beta), never below the true figures; the theorem says
+    nothing (None) where epsilon < -ln(1 - beta).
     """
 
     epsilon: Fraction
@@ -60,7 +75,8 @@ class Promise:
 
 
 def theorem_delta(k: int, beta: Fraction, epsilon: Fraction) -> float:
-    """d(k, beta, epsilon) of the paper's Theorem 3.9, rounded up; PlanError where epsilon < -ln(1 - beta), of which it says nothing.
+    """d(k, beta, epsilon) of the paper's Theorem 3.9, rounded up; PlanError where epsilon < -ln(1 -
+    beta), of which it says nothing.
 
     >>> theorem_delta(10, Fraction("0.1"), Fraction("0.5"))
     2.0723118158797455e-05
@@ -68,13 +84,15 @@ def theorem_delta(k: int, beta: Fraction, epsilon: Fraction) -> float:
     _sensible(k, beta, epsilon)
     if not theorem_covers(beta, epsilon):
         raise PlanError(
-            f"the theorem needs epsilon of at least -ln(1 - beta): for {_said(epsilon)} take a beta of at most {_largest(epsilon)}, or tight accounting."
+            f"the theorem needs epsilon of at least -ln(1 - beta): for {_said(epsilon)} take a beta"
+            f" of at most {_largest(epsilon)}, or tight accounting."
         )
     return float_above(theorem.delta_between(k, beta, epsilon)[1])
 
 
 def tight_delta(k: int, beta: Fraction, epsilon: Fraction) -> float:
-    """The smallest delta with which the mechanism is (epsilon, delta)-differentially private, rounded up.
+    """The smallest delta with which the mechanism is (epsilon, delta)-differentially private,
+    rounded up.
 
     >>> tight_delta(10, Fraction("0.1"), Fraction("0.5"))
     6.716234369993272e-07
@@ -103,14 +121,22 @@ def default_beta(epsilon: Fraction) -> Fraction:
     """
     beta = Fraction(0)
     if epsilon > 0:
-        beta = min(rounded_down(upwards(60).subtract(1, exponential(-epsilon, 80)[1]), PLACES), 1 - Fraction(1, 10**PLACES))
+        beta = min(
+            rounded_down(upwards(60).subtract(1, exponential(-epsilon, 80)[1]), PLACES),
+            1 - Fraction(1, 10**PLACES),
+        )
     if beta <= 0:
-        raise PlanError(f"epsilon must be above 0 (and above 1e-15, of which beta has 15 decimals), and is {_said(epsilon)}.")
+        raise PlanError(
+            "epsilon must be above 0 (and above 1e-15, of which beta has 15 decimals), and is"
+            f" {_said(epsilon)}."
+        )
     return beta
 
 
 def least_epsilon(beta: Fraction) -> Fraction:
-    """The smallest epsilon for which the theorem allows that beta, -ln(1 - beta), rounded up to 12 decimals."""
+    """The smallest epsilon for which the theorem allows that beta, -ln(1 - beta), rounded up to 12
+    decimals.
+    """
     return rounded_up(-logarithm(1 - beta, 60 + len(str(beta.denominator)))[0], EPSILON_PLACES)
 
 
@@ -119,34 +145,56 @@ def log_delta(accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction)
     return float(_BY_NAME[accounting].log_delta(k, beta, epsilon))
 
 
-def keeps(accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether the accounting's delta is at most ``delta``: floats where they are far apart, decimals rounded against us where they are near."""
+def keeps(
+    accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction, delta: Fraction
+) -> bool:
+    """Whether the accounting's delta is at most ``delta``: floats where they are far apart,
+    decimals rounded against us where they are near.
+    """
     distance = log_delta(accounting, k, beta, epsilon) - log_of(delta)
     if abs(distance) > _CLEAR:
         return distance < 0
     return surely_keeps(accounting, k, beta, epsilon, delta)
 
 
-def surely_keeps(accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
-    """The same, with decimals alone, and so that the figure that is shown (rounded up to a float) is not above the ``delta`` that is shown either."""
+def surely_keeps(
+    accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction, delta: Fraction
+) -> bool:
+    """The same, with decimals alone, and so that the figure that is shown (rounded up to a float)
+    is not above the ``delta`` that is shown either.
+    """
     high = _BY_NAME[accounting].delta_between(k, beta, epsilon)[1]
     return bool(high <= quotient(downwards(60), min(delta, Fraction(float_kept(delta)))))
 
 
-def promised(accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction, epsilon_scheme: Fraction, delta: float | None) -> Promise:
-    """The promise of these parameters, with both accountings' figures; ``epsilon`` is the sample's own."""
+def promised(
+    accounting: Accounting,
+    k: int,
+    beta: Fraction,
+    epsilon: Fraction,
+    epsilon_scheme: Fraction,
+    delta: float | None,
+) -> Promise:
+    """The promise of these parameters, with both accountings' figures; ``epsilon`` is the sample's
+    own.
+    """
     by_theorem = theorem_delta(k, beta, epsilon) if theorem_covers(beta, epsilon) else None
     exactly = tight_delta(k, beta, epsilon)
     own = exactly if accounting == "tight" else by_theorem
     if own is None:
         raise PlanError(
-            f"beta = {_said(beta)} is more than the theorem allows at epsilon = {_said(epsilon)}: take a beta of at most {_largest(epsilon)}, "
-            'or accounting = "tight".'
+            f"beta = {_said(beta)} is more than the theorem allows at epsilon = {_said(epsilon)}:"
+            f' take a beta of at most {_largest(epsilon)}, or accounting = "tight".'
         )
     shown = own if delta is None else delta
     if not 0 < Fraction(repr(shown)) < beta:
-        raise PlanError(f"beta must be above delta, and beta = {_said(beta)} gives a delta of {shown:g}: take a larger k.")
-    return Promise(epsilon + epsilon_scheme, shown, beta, k, accounting, by_theorem, exactly, epsilon_scheme)
+        raise PlanError(
+            f"beta must be above delta, and beta = {_said(beta)} gives a delta of {shown:g}: take a"
+            " larger k."
+        )
+    return Promise(
+        epsilon + epsilon_scheme, shown, beta, k, accounting, by_theorem, exactly, epsilon_scheme
+    )
 
 
 def _sensible(k: int, beta: Fraction, epsilon: Fraction) -> None:

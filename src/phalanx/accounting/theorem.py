@@ -1,14 +1,17 @@
 """The paper's own figure: d(k, beta, epsilon) of Theorem 3.9, never below the true one.
 
-``d = max over n >= ceil(k / gamma - 1) of P(Bin(n, beta) > gamma n)``, gamma = 1 - (1 - beta) e^-epsilon.
+``d = max over n >= ceil(k / gamma - 1) of P(Bin(n, beta) > gamma n)``, gamma = 1 - (1 - beta)
+e^-epsilon.
 
-**Local maxima.** Where ``m - 1 <= gamma n < m`` the probability is P(Bin(n, beta) >= m), and rises with n; so only the last such n counts,
-``n_m = floor(m / gamma)``, and d is the largest of ``f(m) = P(Bin(n_m, beta) >= m)`` over m = k, k + 1, ... (It falls with k, as it is a maximum over less.)
+**Local maxima.** Where ``m - 1 <= gamma n < m`` the probability is P(Bin(n, beta) >= m), and rises
+with n; so only the last such n counts, ``n_m = floor(m / gamma)``, and d is the largest of ``f(m) =
+P(Bin(n_m, beta) >= m)`` over m = k, k + 1, ... (It falls with k, as it is a maximum over less.)
 
-**Of those, few.** Among the m that share the gap ``c = n_m - m`` the first is the largest: f(m) is the probability of at most c failures in m + c trials.
+**Of those, few.** Among the m that share the gap ``c = n_m - m`` the first is the largest: f(m) is
+the probability of at most c failures in m + c trials.
 
-**When to stop.** Chernoff: P(Bin(n, beta) > gamma n) <= exp(-n KL(gamma || beta)) for every n, and that falls in n. Once it is below the largest f(m) so far
-it cannot be beaten.
+**When to stop.** Chernoff: P(Bin(n, beta) > gamma n) <= exp(-n KL(gamma || beta)) for every n, and
+that falls in n. Once it is below the largest f(m) so far it cannot be beaten.
 
 Source: Li, Qardaji, Su, "On Sampling, Anonymization, and Differential Privacy", Theorem 3.9.
 """
@@ -34,12 +37,18 @@ def delta_between(k: int, beta: Fraction, epsilon: Fraction) -> tuple[Decimal, D
     found = list(_local_maxima(k, Gamma(beta, epsilon)))
     largest = max(value for _, _, value in found)
     digits = 40 + len(str(found[-1][1]))
-    bounds = [tail_between(n, m, beta, digits) for m, n, value in found if value >= largest - float_doubt(n)]
+    bounds = [
+        tail_between(n, m, beta, digits)
+        for m, n, value in found
+        if value >= largest - float_doubt(n)
+    ]
     return max(low for low, _ in bounds), max(high for _, high in bounds)
 
 
 def float_doubt(n: int) -> float:
-    """By how much a logarithm of ours, of a probability among n trials, may be wrong at most, with much to spare."""
+    """By how much a logarithm of ours, of a probability among n trials, may be wrong at most, with
+    much to spare.
+    """
     return 1e-8 + 1e-14 * n
 
 
@@ -59,7 +68,9 @@ def _local_maxima(k: int, gamma: Gamma) -> Iterator[tuple[int, int, float]]:
 
 def broken_at(k: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -> tuple[int, int] | None:
     """The (n, m) whose probability is the largest, where it is above ``delta``."""
-    n, m, _ = max(((n, m, value) for m, n, value in _local_maxima(k, Gamma(beta, epsilon))), key=itemgetter(2))
+    n, m, _ = max(
+        ((n, m, value) for m, n, value in _local_maxima(k, Gamma(beta, epsilon))), key=itemgetter(2)
+    )
     return None if tail_keeps(n, m, beta, delta) else (n, m)
 
 

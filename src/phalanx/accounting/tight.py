@@ -1,20 +1,30 @@
-"""The exact delta of the mechanism itself: the hockey-stick divergence between what it says about two neighbouring tables.
+"""The exact delta of the mechanism itself: the hockey-stick divergence between what it says about
+two neighbouring tables.
 
-A cell with n rows, or n + 1, shows the count of its sampled rows, P = Bin(n, beta) or Q = Bin(n + 1, beta); all counts below k look alike.
-``delta = sup over n of max(sum (Q - e^epsilon P)+, sum (P - e^epsilon Q)+)``.
+A cell with n rows, or n + 1, shows the count of its sampled rows, P = Bin(n, beta) or Q = Bin(n +
+1, beta); all counts below k look alike. ``delta = sup over n of max(sum (Q - e^epsilon P)+, sum (P
+- e^epsilon Q)+)``.
 
-**One n is enough in each direction.** With gamma = 1 - (1 - beta) e^-epsilon, g = 1 - (1 - beta) e^epsilon:
+**One n is enough in each direction.** With gamma = 1 - (1 - beta) e^-epsilon, g = 1 - (1 - beta)
+e^epsilon:
 
-- *Added row.* Q(j)/P(j) = (n+1)(1-beta)/(n+1-j) rises with j and exceeds e^epsilon iff j > (n+1) gamma. While (n+1) gamma < k, the best event is {j >= k}, and
-  A_n = P(Bin(n+1) >= k) - e^epsilon P(Bin(n) >= k); from n to n+1 it grows by beta P(Bin(n) = k-1) ((n+1)(1-beta)/(n+2-k) - e^epsilon), which is positive iff
-  (n+1) gamma < k-1. So A_n rises up to n* = floor((k-1)/gamma). From n* on suppression changes nothing, and A_n is the divergence of the bare pair
-  (Bin(n+1), Bin(n)); one more coin added to both sides makes it the pair of n+1, so by post-processing it falls. The supremum is A at n*.
-- *Removed row.* The same with the events {j <= t}: B_n = P(Bin(n) <= k-1) - e^epsilon P(Bin(n+1) <= k-1) grows iff (n+1) g < k-1, then it is the bare pair's and
-  falls. The supremum is B at floor((k-1)/g) where g > 0; where g <= 0 (epsilon >= -ln(1-beta)) B_n rises to 0 and never is positive.
+- *Added row.* Q(j)/P(j) = (n+1)(1-beta)/(n+1-j) rises with j and exceeds e^epsilon iff j > (n+1)
+  gamma. While (n+1) gamma < k, the best event is {j >= k}, and A_n = P(Bin(n+1) >= k) - e^epsilon
+  P(Bin(n) >= k); from n to n+1 it grows by beta P(Bin(n) = k-1) ((n+1)(1-beta)/(n+2-k) -
+  e^epsilon), which is positive iff (n+1) gamma < k-1. So A_n rises up to n* = floor((k-1)/gamma).
+  From n* on suppression changes nothing, and A_n is the divergence of the bare pair (Bin(n+1),
+  Bin(n)); one more coin added to both sides makes it the pair of n+1, so by post-processing it
+  falls. The supremum is A at n*.
+- *Removed row.* The same with the events {j <= t}: B_n = P(Bin(n) <= k-1) - e^epsilon P(Bin(n+1) <=
+  k-1) grows iff (n+1) g < k-1, then it is the bare pair's and falls. The supremum is B at
+  floor((k-1)/g) where g > 0; where g <= 0 (epsilon >= -ln(1-beta)) B_n rises to 0 and never is
+  positive.
 
-Both are sums of positive terms: A = sum_{j>=k} Q(j) (1 - (n+1-j)/((n+1)(1-gamma))), B = sum_{j<k} P(j) (1 - (n+1)(1-g)/(n+1-j)).
+Both are sums of positive terms: A = sum_{j>=k} Q(j) (1 - (n+1-j)/((n+1)(1-gamma))), B = sum_{j<k}
+P(j) (1 - (n+1)(1-g)/(n+1-j)).
 
-It falls with k (a larger k is post-processing), falls with epsilon, and rises with beta (a smaller sample is a sample of the larger one).
+It falls with k (a larger k is post-processing), falls with epsilon, and rises with beta (a smaller
+sample is a sample of the larger one).
 """
 
 import math
@@ -37,13 +47,17 @@ def log_delta(k: int, beta: Fraction, epsilon: Fraction) -> float:
 
 
 def log_added(k: int, beta: Fraction, epsilon: Fraction) -> float:
-    """The logarithm of sup_n A_n: how much likelier an event may be with the row than e^epsilon times without it."""
+    """The logarithm of sup_n A_n: how much likelier an event may be with the row than e^epsilon
+    times without it.
+    """
     gamma = Gamma(beta, epsilon)
     trials = gamma.most(k - 1) + 1
     odds = float(beta) / float(1 - beta)
     term, total = 1.0, 0.0
     for j in range(k, min(trials, k + LONGEST) + 1):
-        excess = j - trials * gamma.value if gamma.value < 0.5 else trials * gamma.rest - (trials - j)
+        excess = (
+            j - trials * gamma.value if gamma.value < 0.5 else trials * gamma.rest - (trials - j)
+        )
         total += term * max(excess, 0.0) / (trials * gamma.rest)
         term *= (trials - j) / (j + 1) * odds
         if term < total * 1e-17:
@@ -51,11 +65,15 @@ def log_added(k: int, beta: Fraction, epsilon: Fraction) -> float:
     else:
         if trials - k > LONGEST:
             raise too_extreme(f"a sum of more than {LONGEST} terms")
-    return log_pmf(trials, k, float(beta), float(1 - beta)) + (math.log(total) if total > 0 else -math.inf)
+    return log_pmf(trials, k, float(beta), float(1 - beta)) + (
+        math.log(total) if total > 0 else -math.inf
+    )
 
 
 def log_removed(k: int, beta: Fraction, epsilon: Fraction) -> float:
-    """The logarithm of sup_n B_n: how much likelier an event may be without the row than e^epsilon times with it; minus infinity where it never is."""
+    """The logarithm of sup_n B_n: how much likelier an event may be without the row than e^epsilon
+    times with it; minus infinity where it never is.
+    """
     gamma = Gamma(beta, -epsilon)
     if not gamma.positive():
         return -math.inf
@@ -63,7 +81,9 @@ def log_removed(k: int, beta: Fraction, epsilon: Fraction) -> float:
     odds = float(1 - beta) / float(beta)
     term, total = 1.0, 0.0
     for j in range(k - 1, max(-1, k - 1 - LONGEST), -1):
-        excess = (n + 1) * gamma.value - j if gamma.value < 0.5 else n + 1 - j - (n + 1) * gamma.rest
+        excess = (
+            (n + 1) * gamma.value - j if gamma.value < 0.5 else n + 1 - j - (n + 1) * gamma.rest
+        )
         total += term * max(excess, 0.0) / (n + 1 - j)
         term *= j / (n - j + 1) * odds
         if term < total * 1e-17:
@@ -71,7 +91,9 @@ def log_removed(k: int, beta: Fraction, epsilon: Fraction) -> float:
     else:
         if k > LONGEST:
             raise too_extreme(f"a sum of more than {LONGEST} terms")
-    return log_pmf(n, k - 1, float(beta), float(1 - beta)) + (math.log(total) if total > 0 else -math.inf)
+    return log_pmf(n, k - 1, float(beta), float(1 - beta)) + (
+        math.log(total) if total > 0 else -math.inf
+    )
 
 
 def delta_between(k: int, beta: Fraction, epsilon: Fraction) -> tuple[Decimal, Decimal]:
@@ -87,7 +109,9 @@ def delta_between(k: int, beta: Fraction, epsilon: Fraction) -> tuple[Decimal, D
     return low, high
 
 
-def _narrowed(between: _Between, k: int, beta: Fraction, epsilon: Fraction) -> tuple[Decimal, Decimal]:
+def _narrowed(
+    between: _Between, k: int, beta: Fraction, epsilon: Fraction
+) -> tuple[Decimal, Decimal]:
     """The bounds, with as many digits as it takes."""
     digits = 50
     while digits < 4000:
@@ -98,7 +122,9 @@ def _narrowed(between: _Between, k: int, beta: Fraction, epsilon: Fraction) -> t
     raise too_extreme("a sum in more than 4000 digits")
 
 
-def added_between(k: int, beta: Fraction, epsilon: Fraction, digits: int) -> tuple[Decimal, Decimal]:
+def added_between(
+    k: int, beta: Fraction, epsilon: Fraction, digits: int
+) -> tuple[Decimal, Decimal]:
     """Two decimals with sup_n A_n between them."""
     trials = Gamma(beta, epsilon).most(k - 1) + 1
     down, up = downwards(digits), upwards(digits)
@@ -119,7 +145,9 @@ def added_between(k: int, beta: Fraction, epsilon: Fraction, digits: int) -> tup
     return low, high
 
 
-def removed_between(k: int, beta: Fraction, epsilon: Fraction, digits: int) -> tuple[Decimal, Decimal]:
+def removed_between(
+    k: int, beta: Fraction, epsilon: Fraction, digits: int
+) -> tuple[Decimal, Decimal]:
     """Two decimals with sup_n B_n between them; 0 and 0 where no B_n is positive."""
     gamma = Gamma(beta, -epsilon)
     if not gamma.positive():

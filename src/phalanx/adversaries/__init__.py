@@ -1,8 +1,10 @@
-"""Adversaries: one file each, each stating what it knows. A new adversary is one file more, and a word in ``phalanx attack``.
+"""Adversaries: one file each, each stating what it knows. A new adversary is one file more, and a
+word in ``phalanx attack``.
 
 ``base``: what an adversary is; ``registry``: by name; ``showing``: what they found, as tables;
-``opinion``: the regulator's three questions, and which adversaries answer them; ``disclosure``: what they all find;
-``verdict``: the same in a sentence; ``candidates``: whom a group may hold. By what they look at: ``series``, ``groups``, ``minimality``, ``records``.
+``opinion``: the regulator's three questions, and which adversaries answer them; ``disclosure``:
+what they all find; ``verdict``: the same in a sentence; ``candidates``: whom a group may hold. By
+what they look at: ``series``, ``groups``, ``minimality``, ``records``.
 """
 
 from importlib import import_module
@@ -68,7 +70,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import an adversary when it is first used: ``phalanx attack --help`` asks only which ones there are."""
+    """Import an adversary when it is first used: ``phalanx attack --help`` asks only which ones
+    there are.
+    """
     if name not in _WHERE:
         raise AttributeError(f"module 'phalanx.adversaries' has no attribute {name!r}")
     return getattr(import_module(_WHERE[name]), name)

@@ -1,4 +1,6 @@
-"""What an adversary is: it says what it knows, and concludes from published files what it can about every person."""
+"""What an adversary is: it says what it knows, and concludes from published files what it can about
+every person.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +31,9 @@ class Attack:
     exposed: int
     """Persons for whom it is certain, and right."""
     success: float | None
-    """How often it names the right value if it picks one of its candidates at random; None where the true values were not given."""
+    """How often it names the right value if it picks one of its candidates at random; None where
+    the true values were not given.
+    """
     baseline: float | None
     """How often somebody without the releases would, who always names the most frequent value."""
     histogram: Mapping[int, int]
@@ -42,19 +46,32 @@ class Attack:
     def sentence(self) -> str:
         """What it found, in one sentence, beside what somebody without the release would."""
         right = "" if self.success is None else f", and is right about {percent(self.success)}"
-        without = "" if self.success is None or self.baseline is None else f" where {percent(self.baseline)} would be without the release"
-        return f"is certain, and right, about {self.exposed} of {self.persons} persons{right}{without}"
+        without = (
+            ""
+            if self.success is None or self.baseline is None
+            else f" where {percent(self.baseline)} would be without the release"
+        )
+        return (
+            f"is certain, and right, about {self.exposed} of {self.persons} persons{right}{without}"
+        )
 
     def tables(self) -> Iterator[Shown]:
         """What it found, as tables of words and figures."""
         yield Shown(
-            ["persons", "exposed", "success", "without the release"], [[self.persons, self.exposed, share(self.success), share(self.baseline)]], range(4)
+            ["persons", "exposed", "success", "without the release"],
+            [[self.persons, self.exposed, share(self.success), share(self.baseline)]],
+            range(4),
         )
         yield Shown(["candidates left", "persons"], sorted(self.histogram.items()), (0, 1))
 
     def binned(self, header: Sequence[str], bins: Sequence[tuple[str, float, float]]) -> Shown:
-        """The persons of whom more than one number and up to another are left, the empty bins left out; each bin with its name."""
-        counts = [[name, sum(n for left, n in self.histogram.items() if above < left <= upto)] for name, above, upto in bins]
+        """The persons of whom more than one number and up to another are left, the empty bins left
+        out; each bin with its name.
+        """
+        counts = [
+            [name, sum(n for left, n in self.histogram.items() if above < left <= upto)]
+            for name, above, upto in bins
+        ]
         return Shown(header, [row for row in counts if row[1]], (1,))
 
     def to_json(self) -> dict[str, Any]:
@@ -72,17 +89,22 @@ class Attack:
 
 
 class Adversary(Protocol):
-    """A frozen dataclass of what the adversary knows; found by the entry point of its name, in the group ``phalanx.adversaries``.
+    """A frozen dataclass of what the adversary knows; found by the entry point of its name, in the
+    group ``phalanx.adversaries``.
 
-    Fields with ``metadata={"help": ...}`` are options of ``phalanx attack NAME``. It may also have, each a ``ClassVar``: ``variants``, by other names of it the
-    parameters that they stand for, each with an entry point of its own; ``played_with``, parameters that it is played with where nobody says more;
-    ``not_of_one``, what is done instead where a series has one release; ``stands_for``, whom it stands for, for the report.
+    Fields with ``metadata={"help": ...}`` are options of ``phalanx attack NAME``. It may also have,
+    each a ``ClassVar``: ``variants``, by other names of it the parameters that they stand for, each
+    with an entry point of its own; ``played_with``, parameters that it is played with where nobody
+    says more; ``not_of_one``, what is done instead where a series has one release; ``stands_for``,
+    whom it stands for, for the report.
     """
 
     question: ClassVar[str]
     """Which of the regulator's questions it answers (``phalanx.adversaries.opinion.QUESTIONS``)."""
     looks_at: ClassVar[Looks]
-    """One release, a whole series, or two publishers; whoever looks at these is played by itself alone."""
+    """One release, a whole series, or two publishers; whoever looks at these is played by itself
+    alone.
+    """
 
     @property
     def name(self) -> str:
@@ -92,7 +114,9 @@ class Adversary(Protocol):
     def knows(self) -> str:
         """What it knows, in one sentence."""
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Attack:
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Attack:
         """Attack all persons of a series; ReleaseError where it lacks what it needs to know."""
 
 
@@ -102,7 +126,9 @@ def percent(share: float) -> str:
     >>> percent(0.3333), percent(0.00012)
     ('33.3 %', '0.012 %')
     """
-    return f"{share:.1%}".replace("%", " %") if share >= 0.01 or share == 0 else f"{100 * share:.2g} %"
+    return (
+        f"{share:.1%}".replace("%", " %") if share >= 0.01 or share == 0 else f"{100 * share:.2g} %"
+    )
 
 
 def between(interval: tuple[float, float]) -> str:
@@ -114,17 +140,29 @@ def between(interval: tuple[float, float]) -> str:
     return f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f} %"
 
 
-def asked(releases: Release | Sequence[Release], evidence: Evidence | None) -> tuple[list[Release], Evidence]:
-    """What an adversary is asked about: one release or several, with what lies beside those that were published here where no evidence is given.
+def asked(
+    releases: Release | Sequence[Release], evidence: Evidence | None
+) -> tuple[list[Release], Evidence]:
+    """What an adversary is asked about: one release or several, with what lies beside those that
+    were published here where no evidence is given.
 
     ReleaseError where something else is in the place of a release.
     """
     given = [releases] if isinstance(releases, Release) else releases
     if not isinstance(given, Sequence) or not all(hasattr(release, "form") for release in given):
-        raise ReleaseError("an adversary attacks releases, and is given something else; give it a list of what Release.read or publish returned.")
+        raise ReleaseError(
+            "an adversary attacks releases, and is given something else; give it a list of what"
+            " Release.read or publish returned."
+        )
     if not isinstance(evidence, Evidence | None):
-        raise ReleaseError("what is laid beside the releases is not evidence; give an Evidence, or nothing.")
-    return list(given), Evidence.of([getattr(release, "evidence", Evidence()) for release in given]) if evidence is None else evidence
+        raise ReleaseError(
+            "what is laid beside the releases is not evidence; give an Evidence, or nothing."
+        )
+    return list(given), (
+        Evidence.of([getattr(release, "evidence", Evidence()) for release in given])
+        if evidence is None
+        else evidence
+    )
 
 
 def _rounded(share: float | None) -> float | None:

@@ -1,4 +1,6 @@
-"""The three questions of the regulator, each answered by adversaries that were played (Article 29 Working Party, Opinion 05/2014, section 2.2)."""
+"""The three questions of the regulator, each answered by adversaries that were played (Article 29
+Working Party, Opinion 05/2014, section 2.2).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +26,9 @@ _ELSEWHERE: Final = "it needs {}; play it by 'phalanx attack'"
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What was found about one question. Without an adversary that was played it is not asked, which is no answer, and never a good one."""
+    """What was found about one question. Without an adversary that was played it is not asked,
+    which is no answer, and never a good one.
+    """
 
     question: str
     """One of ``QUESTIONS``."""
@@ -43,25 +47,40 @@ class Answer:
         return len(self.played) > 0
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: question, asks, asked, adversaries (each with sentence, and the keys of its own), not_played (each adversary, why)."""
+        """Stable keys: question, asks, asked, adversaries (each with sentence, and the keys of its
+        own), not_played (each adversary, why).
+        """
         return {
             "question": self.question,
             "asks": self.asks,
             "asked": self.asked,
-            "adversaries": [{"sentence": found.sentence} | found.to_json() for found in self.played],
-            "not_played": [{"adversary": name, "why": why} for name, why in self.not_played.items()],
+            "adversaries": [
+                {"sentence": found.sentence} | found.to_json() for found in self.played
+            ],
+            "not_played": [
+                {"adversary": name, "why": why} for name, why in self.not_played.items()
+            ],
         }
 
 
 def answers(attacks: Sequence[Attack], not_played: Mapping[str, str] | None = None) -> list[Answer]:
     """The three questions, in their order, each with the attacks that are about it.
 
-    ``not_played``: by adversary, why it was not played. An adversary that no question names is about inference.
+    ``not_played``: by adversary, why it was not played. An adversary that no question names is
+    about inference.
     """
     found = []
     for question in QUESTIONS:
-        those = {name: why for name, why in (not_played or {}).items() if question_of(name) == question}
-        found.append(Answer(question=question, played=[a for a in attacks if question_of(a.adversary) == question], not_played=those))
+        those = {
+            name: why for name, why in (not_played or {}).items() if question_of(name) == question
+        }
+        found.append(
+            Answer(
+                question=question,
+                played=[a for a in attacks if question_of(a.adversary) == question],
+                not_played=those,
+            )
+        )
     return found
 
 
@@ -77,12 +96,17 @@ def question_of(adversary: str) -> str:
 
 
 def play_none(why: str, found: Sequence[Attack] = ()) -> list[Answer]:
-    """The three questions with what was ``found`` already; every other adversary is named with the reason."""
-    return answers(found, dict.fromkeys(sorted(set(KNOWN) - {attack.adversary for attack in found}), why))
+    """The three questions with what was ``found`` already; every other adversary is named with the
+    reason.
+    """
+    return answers(
+        found, dict.fromkeys(sorted(set(KNOWN) - {attack.adversary for attack in found}), why)
+    )
 
 
 def play_one(release: Release, evidence: Evidence, found: Sequence[Attack] = ()) -> list[Answer]:
-    """Play every adversary of one release that its form and the evidence allow, but for those of whom there is a finding already.
+    """Play every adversary of one release that its form and the evidence allow, but for those of
+    whom there is a finding already.
 
     Those of a series are named as not played: they need the original tables of all releases.
     """
@@ -100,10 +124,12 @@ def play_one(release: Release, evidence: Evidence, found: Sequence[Attack] = ())
 
 
 def play_all(releases: Sequence[Release], evidence: Evidence) -> list[Answer]:
-    """Play every adversary that the releases and the evidence allow, those of one release against the last one.
+    """Play every adversary that the releases and the evidence allow, those of one release against
+    the last one.
 
-    An adversary that cannot be played, as it needs another form or knows what is not given, is named with the reason; *composition* needs a second
-    publisher, and is played by itself. One that attacks nobody was not played.
+    An adversary that cannot be played, as it needs another form or knows what is not given, is
+    named with the reason; *composition* needs a second publisher, and is played by itself. One that
+    attacks nobody was not played.
     """
     series = sorted(releases, key=lambda release: release.number)
     played: list[Attack] = []
@@ -115,12 +141,16 @@ def play_all(releases: Sequence[Release], evidence: Evidence) -> list[Answer]:
         elif instead and len(series) == 1:
             not_played[name] = f"there is one release; {instead}"
         else:
-            _play(name, series[-1:] if looks_at == "release" else series, evidence, played, not_played)
+            _play(
+                name, series[-1:] if looks_at == "release" else series, evidence, played, not_played
+            )
     return answers(played, not_played)
 
 
 def _everybody(not_played: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Every adversary with what it looks at; one whose package cannot be loaded goes to ``not_played``."""
+    """Every adversary with what it looks at; one whose package cannot be loaded goes to
+    ``not_played``.
+    """
     for name in KNOWN:
         try:
             looks_at = str(getattr(KNOWN[name], "looks_at", "series"))
@@ -130,7 +160,13 @@ def _everybody(not_played: dict[str, str]) -> Iterator[tuple[str, str]]:
             yield name, looks_at
 
 
-def _play(name: str, releases: Sequence[Release], evidence: Evidence, played: list[Attack], not_played: dict[str, str]) -> None:
+def _play(
+    name: str,
+    releases: Sequence[Release],
+    evidence: Evidence,
+    played: list[Attack],
+    not_played: dict[str, str],
+) -> None:
     """Play one of them: what it found goes to ``played``, or why it was not to ``not_played``."""
     try:
         found: Attack = made(name).attack(releases, evidence)

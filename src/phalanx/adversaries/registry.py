@@ -29,6 +29,14 @@ KNOWN: Final = Installed("phalanx.adversaries", OURS)
 
 
 def made(name: str, **options: Any) -> Any:
-    """The adversary of a name, as it is played where nobody says more; KeyError where there is none."""
+    """The adversary of a name, as it is played where nobody says more; KeyError where there is
+    none.
+    """
     cls = KNOWN[name]
-    return cls(**{**getattr(cls, "played_with", {}), **getattr(cls, "variants", {}).get(name, {}), **options})
+    return cls(
+        **{
+            **getattr(cls, "played_with", {}),
+            **getattr(cls, "variants", {}).get(name, {}),
+            **options,
+        }
+    )

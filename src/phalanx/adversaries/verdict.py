@@ -7,7 +7,9 @@ from phalanx.adversaries.base import Attack
 from phalanx.release.folder import Release
 
 _IN_THE_TABLE: Final = "no guarantee of this release hides who is in the table"
-_WHOSE_ROW: Final = "no guarantee of this release hides whose row is which from somebody who knows this much"
+_WHOSE_ROW: Final = (
+    "no guarantee of this release hides whose row is which from somebody who knows this much"
+)
 _NEVER_PROMISED: Final = {
     "extremes": _IN_THE_TABLE,
     "membership": _IN_THE_TABLE,
@@ -21,21 +23,37 @@ _NEVER_PROMISED: Final = {
 _METHOD: Final = frozenset({"minimality", "growth", "counterfeits"})
 
 _HIDE_RECORDS: Final = frozenset({"k-anonymity", "m-invariance", "m-uniqueness"})
-_HIDE_VALUES: Final = frozenset({
-    "frequency l-diversity", "distinct l-diversity", "entropy l-diversity", "recursive (c,l)-diversity", "anatomy's l-diversity", "l-diverse slicing",
-    "distinct l-diverse slicing", "recursive (c,l)-diverse slicing", "l-diverse slicing, counted", "m-invariance", "m-uniqueness", "global guarantee",
-})  # fmt: skip
+_HIDE_VALUES: Final = frozenset(
+    {
+        "frequency l-diversity",
+        "distinct l-diversity",
+        "entropy l-diversity",
+        "recursive (c,l)-diversity",
+        "anatomy's l-diversity",
+        "l-diverse slicing",
+        "distinct l-diverse slicing",
+        "recursive (c,l)-diverse slicing",
+        "l-diverse slicing, counted",
+        "m-invariance",
+        "m-uniqueness",
+        "global guarantee",
+    }
+)
 _OVER_SERIES: Final = frozenset({"m-invariance", "global guarantee"})
 
 
 def verdict(found: Attack, releases: Sequence[Release]) -> str:
-    """How many persons are exposed, and whether some guarantee of the releases says that nobody is; where none does, why not.
+    """How many persons are exposed, and whether some guarantee of the releases says that nobody is;
+    where none does, why not.
 
     A breach is only what a manifest promises and an adversary refutes. What nobody promised is
     named with the reason, and is no less true for that.
     """
     if not found.exposed:
-        return f"Nobody of {found.persons:,} persons: this adversary finds no breach, which is no proof that there is none."
+        return (
+            f"Nobody of {found.persons:,} persons: this adversary finds no breach, which is no"
+            " proof that there is none."
+        )
     who = f"{found.exposed:,} of {found.persons:,} persons"
     broken, why = _broken(found.adversary, releases)
     if broken:
@@ -44,21 +62,34 @@ def verdict(found: Attack, releases: Sequence[Release]) -> str:
 
 
 def _broken(adversary: str, releases: Sequence[Release]) -> tuple[str, str]:
-    """The guarantee that says that nobody is exposed to this adversary; or nothing, and why there is none."""
+    """The guarantee that says that nobody is exposed to this adversary; or nothing, and why there
+    is none.
+    """
     manifest = releases[-1].manifest
     promised = {str(g.get("name")): g for g in manifest.guarantees}
     if "differential privacy" in promised:
-        return "", "differential privacy bounds how much one row changes a release, and not what is concluded from all of them"
+        return (
+            "",
+            (
+                "differential privacy bounds how much one row changes a release, and not what is"
+                " concluded from all of them"
+            ),
+        )
     if adversary in _NEVER_PROMISED:
         return "", _NEVER_PROMISED[adversary]
     if adversary == "linkage":
         return next((name for name in promised if name in _HIDE_RECORDS), ""), _WHOSE_ROW
     if adversary in _METHOD and manifest.holds_if_method_known is not True:
-        return "", "the guarantees are stated to hold only against adversaries who do not know the method"
+        return (
+            "",
+            "the guarantees are stated to hold only against adversaries who do not know the method",
+        )
     return _of_values(promised, several=len(releases) > 1, per=manifest.privacy_unit)
 
 
-def _of_values(promised: Mapping[str, Mapping[str, Any]], *, several: bool, per: str) -> tuple[str, str]:
+def _of_values(
+    promised: Mapping[str, Mapping[str, Any]], *, several: bool, per: str
+) -> tuple[str, str]:
     """The guarantee that says that nobody's value is certain."""
     hides = [name for name in promised if name in _HIDE_VALUES]
     if not hides:
@@ -69,8 +100,16 @@ def _of_values(promised: Mapping[str, Mapping[str, Any]], *, several: bool, per:
     name = (lasting or hides)[0]
     if name == "m-invariance" and per == "record":
         return "", "it is promised for each record, and a person whose value changed has several"
-    if name == "global guarantee" and (promised[name].get("protected") != "all" or promised[name].get("unprotected")):
-        return "", "some values are not protected, and which ones are certain is not told apart here; ask history about the protected ones"
+    if name == "global guarantee" and (
+        promised[name].get("protected") != "all" or promised[name].get("unprotected")
+    ):
+        return (
+            "",
+            (
+                "some values are not protected, and which ones are certain is not told apart here;"
+                " ask history about the protected ones"
+            ),
+        )
     return name, ""
 
 

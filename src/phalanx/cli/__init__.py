@@ -1,4 +1,6 @@
-"""The command line: one file per command, each thin over the Python interface; heavy imports wait until a command runs."""
+"""The command line: one file per command, each thin over the Python interface; heavy imports wait
+until a command runs.
+"""
 
 import sys
 import traceback
@@ -7,21 +9,40 @@ from typing import Any, NoReturn
 
 import typer
 
-from phalanx.cli import attack, budget, check, demo, draw, estimate, init, measure, publish, series, verify, warm
+from phalanx.cli import (
+    attack,
+    budget,
+    check,
+    demo,
+    draw,
+    estimate,
+    init,
+    measure,
+    publish,
+    series,
+    verify,
+    warm,
+)
 from phalanx.cli.output import complain, keep_standard_error, say_warnings
 from phalanx.errors import GuaranteeError, PhalanxError, without_passwords
 
-_WrongUse: type[Exception] = typer.BadParameter.__mro__[2]  # ClickException; typer may bring a click of its own
+_WrongUse: type[Exception] = typer.BadParameter.__mro__[
+    2
+]  # ClickException; typer may bring a click of its own
 
 _LONGEST = 200
 
 app = typer.Typer(
     name="phalanx",
-    help="Publish a table about people, once or again and again, so that everyone is covered by others to a stated, checked degree.",
+    help=(
+        "Publish a table about people, once or again and again, so that everyone is covered by"
+        " others to a stated, checked degree."
+    ),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",  # the default would take the [demo] of an extra for a style, and swallow it
+    # the default would take the [demo] of an extra for a style, and swallow it
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("init")(init.init)
@@ -39,7 +60,9 @@ app.command("warm")(warm.warm)
 
 
 @app.callback(invoke_without_command=True)
-def _version(version: bool = typer.Option(False, "--version", help="Show the version and leave.")) -> None:
+def _version(
+    version: bool = typer.Option(False, "--version", help="Show the version and leave."),
+) -> None:
     if version:
         from importlib.metadata import version as installed
 
@@ -48,34 +71,64 @@ def _version(version: bool = typer.Option(False, "--version", help="Show the ver
 
 
 def main() -> None:
-    """Run the command line. Exit codes: 0 done and holding, 1 a check does not hold, 2 wrong input or use, 70 a fault of ours, 130 interrupted."""
+    """Run the command line. Exit codes: 0 done and holding, 1 a check does not hold, 2 wrong input
+    or use, 70 a fault of ours, 130 interrupted.
+    """
     keep_standard_error()
     say_warnings()
     try:
-        code = app(prog_name="phalanx", standalone_mode=False)  # else typer would draw a frame around what is wrong, also where JSON was asked for
+        code = app(
+            prog_name="phalanx", standalone_mode=False
+        )  # else typer would draw a frame around what is wrong, also where JSON was asked for
     except PhalanxError as error:
         _leave(1 if isinstance(error, GuaranteeError) else 2, str(error))
     except _WrongUse as error:
         _leave(2, without_passwords(_use(error)))
-    except OSError as error:  # a path that no system takes, a folder that may not be entered: nothing of ours, and no more is quoted than the path
+    # a path that no system takes, a folder that may not be entered: nothing of ours, and no more is
+    # quoted than the path
+    except OSError as error:
         why = (error.strerror or "input/output error").lower()
-        _leave(2, without_passwords(f"{_one_line(error.filename)} cannot be used ({why}); check it, or name another one."))
+        _leave(
+            2,
+            without_passwords(
+                f"{_one_line(error.filename)} cannot be used ({why}); check it, or name another"
+                " one."
+            ),
+        )
     except MemoryError:
-        _leave(2, "the memory ran out; use a larger machine, or fewer rows or columns (a release is published whole or not at all).")
+        _leave(
+            2,
+            "the memory ran out; use a larger machine, or fewer rows or columns (a release is"
+            " published whole or not at all).",
+        )
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - whatever it is, a panic of Rust code too, its message may quote values of persons
         where = traceback.extract_tb(error.__traceback__)[-1]
-        _leave(70, f"a fault of Phalanx itself ({type(error).__name__} in {Path(where.filename).name}, line {where.lineno}); please report it.")
+        _leave(
+            70,
+            f"a fault of Phalanx itself ({type(error).__name__} in {Path(where.filename).name},"
+            f" line {where.lineno}); please report it.",
+        )
     if code == 130:
-        _leave(code, "interrupted; a release is published whole or not at all, and 'phalanx series show' says which there are.")
+        _leave(
+            code,
+            "interrupted; a release is published whole or not at all, and 'phalanx series show'"
+            " says which there are.",
+        )
     sys.exit(code)
 
 
 def _use(error: Any) -> str:
     """What is wrong with the words on the command line; empty where the help was shown instead."""
     said = error.format_message().strip().replace(". Did you", "; did you")
-    how = "" if not said or said.endswith("?") else f"; {error.ctx.command_path} --help says how." if error.ctx is not None else "."
+    how = (
+        ""
+        if not said or said.endswith("?")
+        else f"; {error.ctx.command_path} --help says how."
+        if error.ctx is not None
+        else "."
+    )
     return f"{said[:1].lower()}{said[1:].rstrip('.')}{how}"
 
 

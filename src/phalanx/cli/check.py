@@ -11,15 +11,20 @@ from phalanx.cli.publish import show_counts
 
 def check(
     plan: Annotated[Path, typer.Argument(help="The plan (TOML) that 'init' wrote and you edited.")],
-    source: Annotated[str | None, typer.Option(help="Check with this file instead of the plan's source.")] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Check with this file instead of the plan's source.")
+    ] = None,
     json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Do everything but publish, and say what a release would be: nothing is written, recorded or remembered.
+    """Do everything but publish, and say what a release would be: nothing is written, recorded or
+    remembered.
 
-    Exit code 0 where ``publish`` would make a release now, else the same as of ``publish``, with the same sentence. JSON keys: series, number, method,
-    guarantees, spent, rows, groups, counterfeits, registered, suppressed, suppressed_rows, suppressed_values, seconds, checks, disclosed; under differential
-    privacy all after spent are null, since how much a sample publishes is for the release alone to say.
+    Exit code 0 where ``publish`` would make a release now, else the same as of ``publish``, with
+    the same sentence. JSON keys: series, number, method, guarantees, spent, rows, groups,
+    counterfeits, registered, suppressed, suppressed_rows, suppressed_values, seconds, checks,
+    disclosed; under differential privacy all after spent are null, since how much a sample
+    publishes is for the release alone to say.
     """
     from phalanx.plan import Plan
     from phalanx.series.series import STEPS
@@ -31,7 +36,14 @@ def check(
         show_json(preview.to_json())
         return
     if preview.rows is None:
-        show_text(f"Release {preview.number} of {read.name} can be made; what it would hold is not shown, as only a release that is paid for may tell it.")
+        show_text(
+            f"Release {preview.number} of {read.name} can be made; what it would hold is not shown,"
+            " as only a release that is paid for may tell it."
+        )
     else:
-        show_counts(preview, f"Release {preview.number} of {read.name}, if it were published now", preview.group)
+        show_counts(
+            preview,
+            f"Release {preview.number} of {read.name}, if it were published now",
+            preview.group,
+        )
     typer.echo("Nothing was published: 'phalanx publish' draws anew and does it.")

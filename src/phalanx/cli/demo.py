@@ -9,28 +9,44 @@ from phalanx.cli.output import JSON, QUIET, show_json, show_table, show_text, st
 
 
 def demo(
-    to: Annotated[Path, typer.Option(help="The folder that gets the releases; made anew at each run.")] = Path("phalanx-demo"),
+    to: Annotated[
+        Path, typer.Option(help="The folder that gets the releases; made anew at each run.")
+    ] = Path("phalanx-demo"),
     json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
-    """Publish five years of a German health panel three times, attack each series, and verify it from its files.
+    """Publish five years of a German health panel three times, attack each series, and verify it
+    from its files.
 
-    Needs the extra: pip install 'phalanx[demo]'. JSON keys: methods (each method, exposed_by_box, exposed_by_person, persons, counterfeits,
-    suppressed, verified, seconds), report, picture, seconds.
+    Needs the extra: pip install 'phalanx[demo]'. JSON keys: methods (each method, exposed_by_box,
+    exposed_by_person, persons, counterfeits, suppressed, verified, seconds), report, picture,
+    seconds.
     """
     from phalanx.demo import RELEASES, WAYS, run
 
-    with steps([f"{way}: {year}" for way in WAYS for year in RELEASES], quiet=quiet or json) as progress:
+    with steps(
+        [f"{way}: {year}" for way in WAYS for year in RELEASES], quiet=quiet or json
+    ) as progress:
         found = run(to, progress)
     if json:
         show_json(found.to_json())
         return
-    show_text(f"{found.rows:,} person-years of {found.persons:,} persons, {len(RELEASES)} yearly releases; sensitive: years of schooling\n")
+    show_text(
+        f"{found.rows:,} person-years of {found.persons:,} persons, {len(RELEASES)} yearly"
+        " releases; sensitive: years of schooling\n"
+    )
     show_table(
         "Persons exposed by intersecting the releases",
         ["method", "by box", "at worst", "counterfeits", "suppressed", "verified"],
         [
-            [o.method, o.exposed_by_box, o.exposed_by_person, " ".join(map(str, o.counterfeits)), sum(o.suppressed), "holds" if o.verified else "FAILS"]
+            [
+                o.method,
+                o.exposed_by_box,
+                o.exposed_by_person,
+                " ".join(map(str, o.counterfeits)),
+                sum(o.suppressed),
+                "holds" if o.verified else "FAILS",
+            ]
             for o in found.outcomes
         ],
         right=(1, 2, 3, 4),

@@ -1,4 +1,6 @@
-"""``phalanx draw``: tables that a release leaves possible, for any package that takes a plain table."""
+"""``phalanx draw``: tables that a release leaves possible, for any package that takes a plain
+table.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,11 +14,20 @@ def draw(
     release: Annotated[str, typer.Argument(help="The release's folder.", show_default=False)],
     to: Annotated[Path, typer.Option(help="A new folder for the tables.", show_default=False)],
     times: Annotated[int, typer.Option(help="How many tables.")] = 20,
-    never: Annotated[list[str] | None, typer.Option(help="A condition that no row fulfils, as in \"age < 16 and married = 'yes'\"; repeat it.")] = None,
+    never: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=(
+                "A condition that no row fulfils, as in \"age < 16 and married = 'yes'\";"
+                " repeat it."
+            )
+        ),
+    ] = None,
     format: Annotated[str, typer.Option(help="csv, or parquet.")] = "csv",
     json: bool = JSON,
 ) -> None:
-    """Draw tables in the original's columns that the release leaves possible, into a new folder; analyse each, and pool what comes out.
+    """Draw tables in the original's columns that the release leaves possible, into a new folder;
+    analyse each, and pool what comes out.
 
     JSON keys: folder, tables, rows.
     """
@@ -28,7 +39,9 @@ def draw(
     if format not in FORMATS:
         raise ReleaseError(f"--format {format} is not known; use csv or parquet.")
     if to.exists():
-        raise ReleaseError(f"{to} exists, and drawn tables are not mixed with others; name a new folder.")
+        raise ReleaseError(
+            f"{to} exists, and drawn tables are not mixed with others; name a new folder."
+        )
     tables = drawn(Release.read(release), times, never=never or ())
     to.mkdir(parents=True)
     names = []
@@ -41,5 +54,6 @@ def draw(
         show_json({"folder": str(to), "tables": names, "rows": rows})
         return
     show_text(
-        f"{times} table(s) of {min(rows):,}{f' to {max(rows):,}' if len(set(rows)) > 1 else ''} rows in {to}: guesses, not releases; analyse each, and pool."
+        f"{times} table(s) of {min(rows):,}{f' to {max(rows):,}' if len(set(rows)) > 1 else ''}"
+        f" rows in {to}: guesses, not releases; analyse each, and pool."
     )

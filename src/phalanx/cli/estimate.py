@@ -9,14 +9,23 @@ from phalanx.cli.output import JSON, show_json, show_table, show_text
 
 def estimate(
     release: Annotated[str, typer.Argument(help="The release's folder.", show_default=False)],
-    query: Annotated[str, typer.Argument(help="As in \"count(*) where sex = 'F' and age between 30 and 40 group by diagnosis\".", show_default=False)],
-    suppressed: Annotated[int | None, typer.Option(help="How many rows were suppressed, where the publisher says so.")] = None,
+    query: Annotated[
+        str,
+        typer.Argument(
+            help="As in \"count(*) where sex = 'F' and age between 30 and 40 group by diagnosis\".",
+            show_default=False,
+        ),
+    ],
+    suppressed: Annotated[
+        int | None, typer.Option(help="How many rows were suppressed, where the publisher says so.")
+    ] = None,
     json: bool = JSON,
 ) -> None:
-    """Count, add up or average rows of the table behind a release: bounds that are certain, an estimate, and a model's interval.
+    """Count, add up or average rows of the table behind a release: bounds that are certain, an
+    estimate, and a model's interval.
 
-    Needs the extra: pip install 'phalanx[estimate]'. JSON keys: query, by, level, model, figures (each low, high, published, interval, estimate, values),
-    notes.
+    Needs the extra: pip install 'phalanx[estimate]'. JSON keys: query, by, level, model, figures
+    (each low, high, published, interval, estimate, values), notes.
     """
     from phalanx.series.released import Release
 

@@ -22,15 +22,33 @@ _MOST_ROWS: Final = 200_000
 
 
 def init(
-    source: Annotated[str, typer.Argument(help="A CSV, Parquet or Arrow file, or a database URL (sqlite:///…, postgresql://…) with --query.")],
-    query: Annotated[str | None, typer.Option(help="The SELECT that gives the table, for a database.")] = None,
-    to: Annotated[Path | None, typer.Option(help="Where to write the plan; default: plan.toml.", show_default=False)] = None,
-    name: Annotated[str | None, typer.Option(help="The name of the series; default: the source's.", show_default=False)] = None,
+    source: Annotated[
+        str,
+        typer.Argument(
+            help=(
+                "A CSV, Parquet or Arrow file, or a database URL (sqlite:///…, postgresql://…) with"
+                " --query."
+            )
+        ),
+    ],
+    query: Annotated[
+        str | None, typer.Option(help="The SELECT that gives the table, for a database.")
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Where to write the plan; default: plan.toml.", show_default=False),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="The name of the series; default: the source's.", show_default=False),
+    ] = None,
     json: bool = JSON,
 ) -> None:
-    """Profile a table (types, distinct counts, uniqueness, likely roles) and write a commented plan to edit.
+    """Profile a table (types, distinct counts, uniqueness, likely roles) and write a commented plan
+    to edit.
 
-    Nothing is published. Read the plan before you publish: a role that is guessed wrong is a promise about the wrong thing.
+    Nothing is published. Read the plan before you publish: a role that is guessed wrong is a
+    promise about the wrong thing.
     """
     from dataclasses import asdict
 
@@ -41,17 +59,33 @@ def init(
     frame = read_source(source, query=query, drop=None)
     profiles = profile(frame)
     target = to or Path("plan.toml")
-    text = propose_plan(_seen_from(source, target.parent), profiles, slug(name or Path(source.split("://")[-1]).stem), query=query)
+    text = propose_plan(
+        _seen_from(source, target.parent),
+        profiles,
+        slug(name or Path(source.split("://")[-1]).stem),
+        query=query,
+    )
     try:
         with target.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise PlanError(f"{target} exists and is not overwritten; name another file with --to.") from None
+        raise PlanError(
+            f"{target} exists and is not overwritten; name another file with --to."
+        ) from None
     except OSError as error:
-        raise PlanError(f"{target} cannot be written ({(error.strerror or 'input/output error').lower()}); name another file with --to.") from None
+        raise PlanError(
+            f"{target} cannot be written ({(error.strerror or 'input/output error').lower()}); name"
+            " another file with --to."
+        ) from None
     correlation = _correlation(frame, profiles)
     if json:
-        show_json({"plan": str(target), "columns": [asdict(p) for p in profiles], "correlation": correlation})
+        show_json(
+            {
+                "plan": str(target),
+                "columns": [asdict(p) for p in profiles],
+                "correlation": correlation,
+            }
+        )
         return
     show_table(
         source,
@@ -61,18 +95,25 @@ def init(
     )
     if correlation is not None:
         _show_correlation(correlation, of=sum(p.role in ("quasi", "sensitive") for p in profiles))
-    typer.echo(f"\nThe plan is in {target}. Read it, correct the roles, then: phalanx publish {target}")
+    typer.echo(
+        f"\nThe plan is in {target}. Read it, correct the roles, then: phalanx publish {target}"
+    )
 
 
 def _seen_from(source: str, folder: Path) -> str:
-    """A file as the plan in ``folder`` names it; a database URL as it is, made absolute where it is a file."""
+    """A file as the plan in ``folder`` names it; a database URL as it is, made absolute where it is
+    a file.
+    """
     if source.startswith("sqlite:///"):
         return "sqlite:///" + str(Path(source.removeprefix("sqlite:///")).absolute())
     return source if "://" in source else os.path.relpath(source, folder)
 
 
-def _correlation(frame: "pl.DataFrame", profiles: "Sequence[ColumnProfile]") -> dict[str, Any] | None:
-    """phi^2 of the likely quasi-identifiers and the sensitive attribute, last, and the columns into which slicing would put them; None for fewer than three.
+def _correlation(
+    frame: "pl.DataFrame", profiles: "Sequence[ColumnProfile]"
+) -> dict[str, Any] | None:
+    """phi^2 of the likely quasi-identifiers and the sensitive attribute, last, and the columns into
+    which slicing would put them; None for fewer than three.
 
     None, too, where a person has a set of values, which slicing does not take.
     """
@@ -90,7 +131,9 @@ def _correlation(frame: "pl.DataFrame", profiles: "Sequence[ColumnProfile]") -> 
     rows = frame.select(p.name for p in proposed).gather_every(-(-frame.height // _MOST_ROWS))
     attributes = {}
     for p in proposed:
-        schema = Schema(quasi=[p.name], types={p.name: "categorical" if p.prefix else p.type}, missing="value")
+        schema = Schema(
+            quasi=[p.name], types={p.name: "categorical" if p.prefix else p.type}, missing="value"
+        )
         try:
             attributes[p.name] = Microdata.encode(rows.select(p.name), schema).columns[p.name]
         except PhalanxError:  # publish says what is wrong with it
@@ -100,8 +143,18 @@ def _correlation(frame: "pl.DataFrame", profiles: "Sequence[ColumnProfile]") -> 
     names = list(attributes)
     matrix = phi2(list(attributes.values()))
     sensitive = sensitive if sensitive in attributes else None
-    columns = partition(names, matrix, columns=2, sensitive=sensitive, sensitive_column_size=None if sensitive is None else 2)
-    return {"attributes": names, "phi2": matrix.round(2).tolist(), "columns": [list(column) for column in columns]}
+    columns = partition(
+        names,
+        matrix,
+        columns=2,
+        sensitive=sensitive,
+        sensitive_column_size=None if sensitive is None else 2,
+    )
+    return {
+        "attributes": names,
+        "phi2": matrix.round(2).tolist(),
+        "columns": [list(column) for column in columns],
+    }
 
 
 def _show_correlation(correlation: dict[str, Any], *, of: int) -> None:
@@ -111,7 +164,16 @@ def _show_correlation(correlation: dict[str, Any], *, of: int) -> None:
         f"Correlation of {f'{len(names)} of the {of}' if len(names) < of else 'the'} attributes "
         "(phi²: 0 where two tell nothing of each other, 1 where one is told by the other)",
         ["", *(str(number) for number in range(1, len(names)))],
-        [[f"{i + 1} {name}", *(f"{matrix[i][j]:.2f}" if j < i else "" for j in range(len(names) - 1))] for i, name in enumerate(names)],
+        [
+            [
+                f"{i + 1} {name}",
+                *(f"{matrix[i][j]:.2f}" if j < i else "" for j in range(len(names) - 1)),
+            ]
+            for i, name in enumerate(names)
+        ],
         right=range(1, len(names)),
     )
-    show_text("Slicing into two columns would keep together: " + " | ".join(", ".join(column) for column in correlation["columns"]))
+    show_text(
+        "Slicing into two columns would keep together: "
+        + " | ".join(", ".join(column) for column in correlation["columns"])
+    )

@@ -9,14 +9,22 @@ from phalanx.cli.output import JSON, show_json, show_table, show_text
 
 def measure(
     release: Annotated[str, typer.Argument(help="The release's folder.", show_default=False)],
-    original: Annotated[str, typer.Option(help="The table that was published.", show_default=False)],
-    held_out: Annotated[str | None, typer.Option(help="Rows of the same kind that the release was not made of: adds what a model learns.")] = None,
+    original: Annotated[
+        str, typer.Option(help="The table that was published.", show_default=False)
+    ],
+    held_out: Annotated[
+        str | None,
+        typer.Option(
+            help="Rows of the same kind that the release was not made of: adds what a model learns."
+        ),
+    ] = None,
     json: bool = JSON,
 ) -> None:
-    """Say how far a release, and tables drawn from it, are from the original; a sample of the same size says what chance alone loses.
+    """Say how far a release, and tables drawn from it, are from the original; a sample of the same
+    size says what chance alone loses.
 
-    The figures follow from private values: they are for the publisher. JSON keys: rows, original, figures (each name, release, sample, meaning, better),
-    notes.
+    The figures follow from private values: they are for the publisher. JSON keys: rows, original,
+    figures (each name, release, sample, meaning, better), notes.
     """
     from phalanx.series.released import Release
 
@@ -25,6 +33,11 @@ def measure(
         show_json(found.to_json())
         return
     show_text(f"{found.rows:,} rows of {found.original:,}")
-    show_table("", ["figure", "release", "sample of the same size", "what it says"], found.lines(), right=(1, 2))
+    show_table(
+        "",
+        ["figure", "release", "sample of the same size", "what it says"],
+        found.lines(),
+        right=(1, 2),
+    )
     for note in found.notes:
         show_text(f"{note[:1].upper()}{note[1:]}.")

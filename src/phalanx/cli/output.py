@@ -1,4 +1,6 @@
-"""What commands print: JSON on standard output when asked, else text; complaints and progress on standard error."""
+"""What commands print: JSON on standard output when asked, else text; complaints and progress on
+standard error.
+"""
 
 import json
 import os
@@ -26,15 +28,21 @@ QUIET = typer.Option(False, "--quiet", "-q", help="No progress on the terminal."
 
 
 def keep_standard_error() -> None:
-    """Python writes to a copy of standard error from now on, so that a bar goes on while ``phalanx.data.sources.reading`` silences whatever else writes there."""
+    """Python writes to a copy of standard error from now on, so that a bar goes on while
+    ``phalanx.data.sources.reading`` silences whatever else writes there.
+    """
     own = sys.__stderr__
     if own is not None and sys.stderr is own:
         with suppress(OSError):  # there may be none
-            sys.stderr = os.fdopen(os.dup(own.fileno()), "w", encoding=own.encoding, errors=own.errors, buffering=1)
+            sys.stderr = os.fdopen(
+                os.dup(own.fileno()), "w", encoding=own.encoding, errors=own.errors, buffering=1
+            )
 
 
 def say_warnings() -> None:
-    """That kernels are compiled each time is a sentence of ours; other packages' warnings stay as they are."""
+    """That kernels are compiled each time is a sentence of ours; other packages' warnings stay as
+    they are.
+    """
     others = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
@@ -47,7 +55,9 @@ def say_warnings() -> None:
 
 
 def complain(sentence: str, *, as_json: bool) -> None:
-    """One sentence about what is wrong, on standard error; as JSON, ``{"error": …}``, on standard output."""
+    """One sentence about what is wrong, on standard error; as JSON, ``{"error": …}``, on standard
+    output.
+    """
     if as_json:
         sys.stdout.write(json.dumps({"error": sentence}, ensure_ascii=False) + "\n")
     else:
@@ -59,8 +69,12 @@ def show_json(found: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=1, default=str) + "\n")
 
 
-def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[int] = ()) -> None:
-    """A table on standard output; numbers stand right, and no word is split while the words fit side by side."""
+def show_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[int] = ()
+) -> None:
+    """A table on standard output; numbers stand right, and no word is split while the words fit
+    side by side.
+    """
     from rich.table import Table
     from rich.text import Text
 
@@ -69,7 +83,9 @@ def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]],
     console = _console()
     widths = _widths(list(zip(header, *cells, strict=True)), console.width)
     for i, name in enumerate(header):
-        table.add_column(Text(name), justify="right" if i in right else "left", overflow="fold", width=widths[i])
+        table.add_column(
+            Text(name), justify="right" if i in right else "left", overflow="fold", width=widths[i]
+        )
     for row in cells:
         table.add_row(*[Text(cell) for cell in row])
     if title:
@@ -78,7 +94,9 @@ def show_table(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]],
 
 
 def show_text(text: str) -> None:
-    """A sentence on standard output, broken between words where a terminal ends; unbroken elsewhere."""
+    """A sentence on standard output, broken between words where a terminal ends; unbroken
+    elsewhere.
+    """
     from rich.text import Text
 
     _console().print(Text(text), soft_wrap=not sys.stdout.isatty())
@@ -92,10 +110,15 @@ def _console() -> "Console":
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> Sequence[int | None]:
-    """A width for every column, the widest made narrower until all fit, but none narrower than its longest word; None where words must be split."""
+    """A width for every column, the widest made narrower until all fit, but none narrower than its
+    longest word; None where words must be split.
+    """
     from rich.cells import cell_len
 
-    least = [max((cell_len(word) for cell in column for word in cell.split()), default=0) for column in columns]
+    least = [
+        max((cell_len(word) for cell in column for word in cell.split()), default=0)
+        for column in columns
+    ]
     widths = [max(map(cell_len, column)) for column in columns]
     room -= 2 * (len(columns) - 1)
     if sum(least) > room:
@@ -107,33 +130,57 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> Sequence[int | None]
 
 
 def show_verdicts(verdicts: "Sequence[Verdict]", *, details: bool) -> None:
-    """In one sentence whether everything holds; then what does not, and in a line for each reason what was not checked.
+    """In one sentence whether everything holds; then what does not, and in a line for each reason
+    what was not checked.
 
-    ``details``: all that was checked, too, a table for each release; notes beside checks where there is room, else of what fails.
+    ``details``: all that was checked, too, a table for each release; notes beside checks where
+    there is room, else of what fails.
     """
     releases = _by_release(verdicts)
     results = Counter(v.result for v in verdicts)
     checked = results["holds"] + results["fails"]
-    headline = "This does NOT hold." if results["fails"] else "Everything that was checked holds." if checked else "NOTHING was checked."
+    headline = (
+        "This does NOT hold."
+        if results["fails"]
+        else "Everything that was checked holds."
+        if checked
+        else "NOTHING was checked."
+    )
     of = f" of {len(releases)} releases" if len(releases) > 1 else ""
     parts = f", {results['not checked']} parts not checked" if results["not checked"] else ""
     more = "" if details else "; --details shows them"
     show_text(f"{headline} {checked} checks{of}{parts}{more}.")
     unlooked: dict[str, dict[str, set[str]]] = {}
     for title, checks in releases.items():
-        looked = [(name, v) for name, v in checks if v.result == "fails" or (details and v.result == "holds")]
+        looked = [
+            (name, v)
+            for name, v in checks
+            if v.result == "fails" or (details and v.result == "holds")
+        ]
         for name, v in checks:
             if v.result not in ("holds", "fails"):
-                unlooked.setdefault(v.note.partition(" for release(s) ")[0], {}).setdefault(name, set()).add(title)
+                unlooked.setdefault(v.note.partition(" for release(s) ")[0], {}).setdefault(
+                    name, set()
+                ).add(title)
         if not looked:
             continue
         sys.stdout.write("\n")
-        rows = [[name, "FAILS" if v.result == "fails" else v.result, *map(_short, v.figures)] for name, v in looked]
+        rows = [
+            [name, "FAILS" if v.result == "fails" else v.result, *map(_short, v.figures)]
+            for name, v in looked
+        ]
         header = ["check", "result", "worst", "bound"]
-        taken = sum(max(len(cell) for cell in column) + 2 for column in zip(header, *rows, strict=True))
+        taken = sum(
+            max(len(cell) for cell in column) + 2 for column in zip(header, *rows, strict=True)
+        )
         beside = _console().width - taken >= _NOTE
         if beside:
-            show_table(title, [*header, "note"], [[*row, v.note] for row, (_, v) in zip(rows, looked, strict=True)], right=(2, 3))
+            show_table(
+                title,
+                [*header, "note"],
+                [[*row, v.note] for row, (_, v) in zip(rows, looked, strict=True)],
+                right=(2, 3),
+            )
         else:
             show_table(title, header, rows, right=(2, 3))
             for name, v in looked:
@@ -143,7 +190,11 @@ def show_verdicts(verdicts: "Sequence[Verdict]", *, details: bool) -> None:
         sys.stdout.write("\n")
     for note, names in unlooked.items():
         mark, _, why = note.partition(": ")
-        where = f" in {len(set().union(*names.values()))} of {len(releases)} releases" if len(releases) > 1 else ""
+        where = (
+            f" in {len(set().union(*names.values()))} of {len(releases)} releases"
+            if len(releases) > 1
+            else ""
+        )
         show_text(f"{mark}{where}: {why} ({', '.join(names)})")
 
 
@@ -162,7 +213,8 @@ def _short(figure: str) -> str:
 
 
 def at_most(number: float | Fraction) -> str:
-    """A figure that is promised or spent at most: four digits, rounded up; a float stands for its shortest decimal text.
+    """A figure that is promised or spent at most: four digits, rounded up; a float stands for its
+    shortest decimal text.
 
     >>> at_most(1.0), at_most(2.71828), at_most(1e-06), at_most(Fraction(1, 3))
     ('1', '2.719', '1e-6', '0.3334')
@@ -185,14 +237,29 @@ def at_least(number: float | Fraction) -> str:
 
 @contextmanager
 def steps(total: Sequence[str], *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A bar over named steps on standard error, on a terminal only; yields what to call when a step begins."""
+    """A bar over named steps on standard error, on a terminal only; yields what to call when a step
+    begins.
+    """
     if quiet or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(total[0], total=len(total))
         begun: list[str] = []

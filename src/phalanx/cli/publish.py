@@ -15,15 +15,25 @@ if TYPE_CHECKING:
 
 def publish(
     plan: Annotated[Path, typer.Argument(help="The plan (TOML) that 'init' wrote and you edited.")],
-    source: Annotated[str | None, typer.Option(help="Publish this file instead of the plan's source.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Make the release predictable, for tests only: it is marked as not for publication.")] = None,
+    source: Annotated[
+        str | None, typer.Option(help="Publish this file instead of the plan's source.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help=(
+                "Make the release predictable, for tests only: it is marked as not for publication."
+            )
+        ),
+    ] = None,
     json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
     """Publish the plan's table as the next release of its series.
 
-    The release leaves only if an independent check of its very files holds; at any error nothing is published and nothing remembered. JSON keys:
-    release, number, rows, groups, counterfeits, registered, suppressed, suppressed_rows, suppressed_values, spent, seconds, report, checks,
+    The release leaves only if an independent check of its very files holds; at any error nothing is
+    published and nothing remembered. JSON keys: release, number, rows, groups, counterfeits,
+    registered, suppressed, suppressed_rows, suppressed_values, spent, seconds, report, checks,
     disclosed.
     """
     from phalanx.plan import Plan
@@ -35,13 +45,17 @@ def publish(
     if json:
         show_json(published.to_json())
         return
-    show_counts(published, f"Release {published.number} of {read.name}", published.form.id_column or None)
+    show_counts(
+        published, f"Release {published.number} of {read.name}", published.form.id_column or None
+    )
     typer.echo(f"hand out:  {published.path}")
     typer.echo(f"report:    {published.page}")
 
 
 def show_counts(release: "Release | Preview", title: str, group: str | None) -> None:
-    """What a release holds, what was suppressed, what adversaries find, and how many checks hold; ``group``: what a group is called, None where there is none."""
+    """What a release holds, what was suppressed, what adversaries find, and how many checks hold;
+    ``group``: what a group is called, None where there is none.
+    """
     if not release.rows:
         show_text("NO ROW IS PUBLISHED: the release is of no use to anybody.")
     counts = _counts(release, group)
@@ -52,20 +66,34 @@ def show_counts(release: "Release | Preview", title: str, group: str | None) -> 
         typer.echo(f"suppressed: {values} value(s), {reason}")
     if release.spent is not None:
         spent = release.spent
-        typer.echo(f"spent:     epsilon {spent['epsilon']:.4g} at delta {spent['delta']:.3g}, by {spent['releases']:.0f} release(s) together")
+        typer.echo(
+            f"spent:     epsilon {spent['epsilon']:.4g} at delta {spent['delta']:.3g}, by"
+            f" {spent['releases']:.0f} release(s) together"
+        )
     if release.registered:
         typer.echo(f"registered: {release.registered} person(s) without a row")
     for found in release.attacks or ():
         about = "" if found.sample is None else "about "
-        secrets = "" if found.success is None else f", and {about}{found.success:.1%} of the sensitive values"
-        show_text(f"{found.adversary + ':':12}names {about}{found.named_rightly[0]:.1%} of the rows rightly{secrets}")
+        secrets = (
+            ""
+            if found.success is None
+            else f", and {about}{found.success:.1%} of the sensitive values"
+        )
+        show_text(
+            f"{found.adversary + ':':12}names {about}{found.named_rightly[0]:.1%} of the rows"
+            f" rightly{secrets}"
+        )
     results = Counter(v.result for v in release.checks or ())
-    not_checked = f"; {results['not checked']} part(s) not checked" if results["not checked"] else ""
+    not_checked = (
+        f"; {results['not checked']} part(s) not checked" if results["not checked"] else ""
+    )
     typer.echo(f"checked:   {results['holds']} checks of the written files hold{not_checked}")
 
 
 def _counts(release: "Release | Preview", group: str | None) -> dict[str, object]:
-    """The counts of a release, by what they are called in its form; a form without groups has no counterfeits either."""
+    """The counts of a release, by what they are called in its form; a form without groups has no
+    counterfeits either.
+    """
     counts: dict[str, object] = {"rows": release.rows}
     if group is not None:
         counts[f"{group}s"] = release.groups

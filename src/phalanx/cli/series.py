@@ -9,10 +9,20 @@ import typer
 from phalanx.cli.output import JSON, at_most, show_json, show_table
 
 app = typer.Typer(
-    help="What a ledger knows about series and their releases, how it is moved, backed up and restored, and how its key is changed.", no_args_is_help=True
+    help=(
+        "What a ledger knows about series and their releases, how it is moved, backed up and"
+        " restored, and how its key is changed."
+    ),
+    no_args_is_help=True,
 )
 
-LEDGER = Annotated[str, typer.Option("--ledger", help="The ledger: an SQLite file, sqlite:///file.db or postgresql://user@host/database.")]
+LEDGER = Annotated[
+    str,
+    typer.Option(
+        "--ledger",
+        help="The ledger: an SQLite file, sqlite:///file.db or postgresql://user@host/database.",
+    ),
+]
 
 
 @app.command("list")
@@ -22,23 +32,41 @@ def list_series(ledger: LEDGER, json: bool = JSON) -> None:
     from phalanx.ledger import Ledger
 
     with Ledger.open(ledger_url(ledger), create=False) as opened:
-        found = [{"name": s.name, "method": s.promise.get("method"), "releases": s.releases, "created": s.created, "moved": s.moved} for s in opened.series()]
+        found = [
+            {
+                "name": s.name,
+                "method": s.promise.get("method"),
+                "releases": s.releases,
+                "created": s.created,
+                "moved": s.moved,
+            }
+            for s in opened.series()
+        ]
     if json:
         show_json({"series": found})
         return
     rows = [[*list(s.values())[:-1], "moved away" if s["moved"] else ""] for s in found]
     if not any(s["moved"] for s in found):
-        show_table("Series", ["series", "method", "releases", "begun"], [row[:-1] for row in rows], right=(2,))
+        show_table(
+            "Series",
+            ["series", "method", "releases", "begun"],
+            [row[:-1] for row in rows],
+            right=(2,),
+        )
     else:
         show_table("Series", ["series", "method", "releases", "begun", ""], rows, right=(2,))
 
 
 @app.command("show")
-def show(name: Annotated[str, typer.Argument(help="The name of the series.")], ledger: LEDGER, json: bool = JSON) -> None:
+def show(
+    name: Annotated[str, typer.Argument(help="The name of the series.")],
+    ledger: LEDGER,
+    json: bool = JSON,
+) -> None:
     """The releases of a series.
 
-    JSON keys: name, promise, moved, releases (each number, day, release, rows, groups, counterfeits, suppressed, spent, digest), reconciled (each number,
-    day, entered, forgotten).
+    JSON keys: name, promise, moved, releases (each number, day, release, rows, groups,
+    counterfeits, suppressed, spent, digest), reconciled (each number, day, entered, forgotten).
     """
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import LedgerError, did_you_mean
@@ -48,24 +76,59 @@ def show(name: Annotated[str, typer.Argument(help="The name of the series.")], l
         promise = opened.promise(name)
         if promise is None:
             known = [s.name for s in opened.series()]
-            raise LedgerError(f"the ledger knows no series {name!r}{did_you_mean(name, known) or '; it has ' + (', '.join(known) or 'none') + '.'}")
+            raise LedgerError(
+                "the ledger knows no series"
+                f" {name!r}{did_you_mean(name, known) or '; it has ' + (', '.join(known) or 'none') + '.'}"
+            )
         moved = opened.moved(name)
         keys = ("rows", "groups", "counterfeits", "suppressed", "spent")
         found: list[dict[str, Any]] = [
-            {"number": e.number, "day": e.day, "release": e.folder, **{k: e.summary.get(k) for k in keys}, "digest": e.digest} for e in opened.releases(name)
+            {
+                "number": e.number,
+                "day": e.day,
+                "release": e.folder,
+                **{k: e.summary.get(k) for k in keys},
+                "digest": e.digest,
+            }
+            for e in opened.releases(name)
         ]
         said = opened.reconciled(name)
     if json:
-        show_json({"name": name, "promise": promise, "moved": moved, "releases": found, "reconciled": [each.to_json() for each in said]})
+        show_json(
+            {
+                "name": name,
+                "promise": promise,
+                "moved": moved,
+                "releases": found,
+                "reconciled": [each.to_json() for each in said],
+            }
+        )
         return
     for guarantee in promise.get("guarantees", []):
-        typer.echo("promises: " + ", ".join([guarantee["name"], *(f"{k} = {v}" for k, v in guarantee.items() if k != "name")]))
+        typer.echo(
+            "promises: "
+            + ", ".join(
+                [guarantee["name"], *(f"{k} = {v}" for k, v in guarantee.items() if k != "name")]
+            )
+        )
     counts = _spent if any(e["spent"] for e in found) else _counted
     header = ["number", *counts({}), "folder"]
-    show_table(f"Releases of {name}", header, [[e["number"], *counts(e).values(), Path(e["release"]).name] for e in found], right=range(len(header) - 1))
+    show_table(
+        f"Releases of {name}",
+        header,
+        [[e["number"], *counts(e).values(), Path(e["release"]).name] for e in found],
+        right=range(len(header) - 1),
+    )
     for each in said:
-        entered = f"release(s) {', '.join(map(str, each.entered))} entered again from their folders" if each.entered else f"{each.number} release(s) confirmed"
-        typer.echo(f"reconciled on {each.day}: {entered}{'; what they remembered about persons is lost' if each.forgotten else ''}")
+        entered = (
+            f"release(s) {', '.join(map(str, each.entered))} entered again from their folders"
+            if each.entered
+            else f"{each.number} release(s) confirmed"
+        )
+        typer.echo(
+            f"reconciled on {each.day}:"
+            f" {entered}{'; what they remembered about persons is lost' if each.forgotten else ''}"
+        )
     if moved is not None:
         typer.echo(f"moved to another ledger on {moved}, where it goes on")
     for folder in dict.fromkeys(str(Path(e["release"]).parent) for e in found):
@@ -74,13 +137,26 @@ def show(name: Annotated[str, typer.Argument(help="The name of the series.")], l
 
 def _counted(release: Mapping[str, Any]) -> dict[str, Any]:
     """What the table says of a release between its number and its folder."""
-    return {name: release.get(key) for name, key in (("rows", "rows"), ("groups", "groups"), ("counterfeits", "counterfeits"), ("suppressed", "suppressed"))}
+    return {
+        name: release.get(key)
+        for name, key in (
+            ("rows", "rows"),
+            ("groups", "groups"),
+            ("counterfeits", "counterfeits"),
+            ("suppressed", "suppressed"),
+        )
+    }
 
 
 def _spent(release: Mapping[str, Any]) -> dict[str, Any]:
-    """The same under differential privacy, where nobody is told what was left out, and what counts is what was spent up to this release."""
+    """The same under differential privacy, where nobody is told what was left out, and what counts
+    is what was spent up to this release.
+    """
     spent = release.get("spent") or {}
-    budget = {f"{name} spent": at_most(spent[name]) if name in spent else "" for name in ("epsilon", "delta")}
+    budget = {
+        f"{name} spent": at_most(spent[name]) if name in spent else ""
+        for name in ("epsilon", "delta")
+    }
     return {"rows": release.get("rows"), "images": release.get("groups")} | budget
 
 
@@ -88,11 +164,17 @@ def _spent(release: Mapping[str, Any]) -> dict[str, Any]:
 def export(
     name: Annotated[str, typer.Argument(help="The name of the series.")],
     ledger: LEDGER,
-    to: Annotated[Path, typer.Option("--to", help="The file to write; its key is written beside it, as FILE.key.")],
-    copy: Annotated[bool, typer.Option("--copy", help="Make a backup: the series goes on in this ledger.")] = False,
+    to: Annotated[
+        Path,
+        typer.Option("--to", help="The file to write; its key is written beside it, as FILE.key."),
+    ],
+    copy: Annotated[
+        bool, typer.Option("--copy", help="Make a backup: the series goes on in this ledger.")
+    ] = False,
     json: bool = JSON,
 ) -> None:
-    """Put a series into a sealed file, for another ledger; from then on this ledger refuses to publish it, unless it is a copy.
+    """Put a series into a sealed file, for another ledger; from then on this ledger refuses to
+    publish it, unless it is a copy.
 
     JSON keys: series, releases, folders, file, key, copy.
     """
@@ -104,25 +186,45 @@ def export(
     if json:
         show_json(written.to_json())
         return
-    typer.echo(f"Series {name} ({written.releases} release(s)) is in {written.file}, sealed under the key in {written.key}.")
-    typer.echo("Whoever has both can continue the series and look persons up in it: send them by different ways, and remove them when they have arrived.")
+    typer.echo(
+        f"Series {name} ({written.releases} release(s)) is in {written.file}, sealed under the key"
+        f" in {written.key}."
+    )
+    typer.echo(
+        "Whoever has both can continue the series and look persons up in it: send them by different"
+        " ways, and remove them when they have arrived."
+    )
     if copy:
         typer.echo(
-            "This is a copy, and the series goes on here: import it only if this ledger is lost, since two ledgers would not know of each other's releases."
+            "This is a copy, and the series goes on here: import it only if this ledger is lost,"
+            " since two ledgers would not know of each other's releases."
         )
     else:
-        typer.echo("The series is moved: this ledger refuses to publish it from now on. The release folders stay where they are.")
+        typer.echo(
+            "The series is moved: this ledger refuses to publish it from now on. The release"
+            " folders stay where they are."
+        )
 
 
 @app.command("import")
 def import_(
     file: Annotated[Path, typer.Argument(help="The file that 'series export' wrote.")],
     ledger: LEDGER,
-    key: Annotated[Path | None, typer.Option("--key", help="The file of its key, where it is not beside it as FILE.key.")] = None,
-    folder: Annotated[Path | None, typer.Option("--folder", help="Where the release folders are now, where they are not where they were.")] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", help="The file of its key, where it is not beside it as FILE.key."),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--folder",
+            help="Where the release folders are now, where they are not where they were.",
+        ),
+    ] = None,
     json: bool = JSON,
 ) -> None:
-    """Take a series from a file that 'series export' wrote, whole or not at all; the ledger is made where there is none.
+    """Take a series from a file that 'series export' wrote, whole or not at all; the ledger is made
+    where there is none.
 
     JSON keys: series, releases, folders, file, key, copy.
     """
@@ -137,12 +239,19 @@ def import_(
     if json:
         show_json(taken.to_json())
         return
-    typer.echo(f"Series {taken.series} ({taken.releases} release(s)) is in this ledger, and goes on here with its next publish.")
+    typer.echo(
+        f"Series {taken.series} ({taken.releases} release(s)) is in this ledger, and goes on here"
+        " with its next publish."
+    )
     for absent in [where for where in taken.folders if not Path(where).is_dir()]:
-        typer.echo(f"missing: {absent} (the next publish reads the release folders; put it there, or import with --folder)")
+        typer.echo(
+            f"missing: {absent} (the next publish reads the release folders; put it there, or"
+            " import with --folder)"
+        )
     if taken.copy:
         typer.echo(
-            "It came from a copy: do not publish it from the ledger that it was copied from any more, and say what was published since by 'series reconcile'."
+            "It came from a copy: do not publish it from the ledger that it was copied from any"
+            " more, and say what was published since by 'series reconcile'."
         )
     typer.echo(f"Now remove {taken.file} and {taken.key}.")
 
@@ -151,13 +260,20 @@ def import_(
 def reconcile(
     name: Annotated[str, typer.Argument(help="The name of the series.")],
     ledger: LEDGER,
-    folders: Annotated[list[Path] | None, typer.Argument(help="The release folders that the ledger does not know; others may be among them.")] = None,
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="The release folders that the ledger does not know; others may be among them."
+        ),
+    ] = None,
     json: bool = JSON,
 ) -> None:
-    """Say to a ledger that was restored, copied or lost its mark which releases were published: those that it knows, and those of these folders.
+    """Say to a ledger that was restored, copied or lost its mark which releases were published:
+    those that it knows, and those of these folders.
 
-    Each folder is verified, and must be the one that the mark has. What must be remembered about persons is in no folder: a method that needs it does not
-    go on with such a series. That this was said is recorded. JSON keys: number, day, entered, forgotten.
+    Each folder is verified, and must be the one that the mark has. What must be remembered about
+    persons is in no folder: a method that needs it does not go on with such a series. That this was
+    said is recorded. JSON keys: number, day, entered, forgotten.
     """
     from phalanx.cli.locations import ledger_url
     from phalanx.series.reconciling import reconcile
@@ -168,19 +284,34 @@ def reconcile(
         return
     for number in done.entered:
         typer.echo(f"entered: release {number}")
-    typer.echo(f"The ledger and its mark agree: {done.number} release(s) of series {name} were published, and you say that there are no more.")
+    typer.echo(
+        f"The ledger and its mark agree: {done.number} release(s) of series {name} were published,"
+        " and you say that there are no more."
+    )
     if done.forgotten:
-        typer.echo("What these releases remembered about persons is lost, and the promise needs it: the series is not published any more.")
-        typer.echo("To go on, put back the ledger that was used for them, or import a copy of the series that was exported after them.")
+        typer.echo(
+            "What these releases remembered about persons is lost, and the promise needs it: the"
+            " series is not published any more."
+        )
+        typer.echo(
+            "To go on, put back the ledger that was used for them, or import a copy of the series"
+            " that was exported after them."
+        )
 
 
 @app.command("backup")
 def backup(
     ledger: LEDGER,
-    to: Annotated[Path, typer.Option("--to", help="A folder to make, which gets a sealed file for each series, and its key.")],
+    to: Annotated[
+        Path,
+        typer.Option(
+            "--to", help="A folder to make, which gets a sealed file for each series, and its key."
+        ),
+    ],
     json: bool = JSON,
 ) -> None:
-    """Put a copy of every series that goes on here into a new folder, as 'series export --copy' does; all of them, or nothing.
+    """Put a copy of every series that goes on here into a new folder, as 'series export --copy'
+    does; all of them, or nothing.
 
     JSON keys: folder, series (each series, releases, folders, file, key, copy).
     """
@@ -194,14 +325,19 @@ def backup(
         return
     for each in written:
         typer.echo(f"{each.series}: {each.releases} release(s) in {each.file}")
-    typer.echo("Keep the keys (FILE.key) apart from the files. 'phalanx series import' brings a series back, and 'phalanx series reconcile' what left since.")
+    typer.echo(
+        "Keep the keys (FILE.key) apart from the files. 'phalanx series import' brings a series"
+        " back, and 'phalanx series reconcile' what left since."
+    )
 
 
 @app.command("rotate-key")
 def rotate_key(ledger: LEDGER, json: bool = JSON) -> None:
-    """Seal the whole ledger anew under a fresh key, which takes the old one's place; persons are recognised as before.
+    """Seal the whole ledger anew under a fresh key, which takes the old one's place; persons are
+    recognised as before.
 
-    Where the key comes from the environment variable PHALANX_LEDGER_KEY, the new one is that of PHALANX_LEDGER_NEW_KEY. JSON keys: key.
+    Where the key comes from the environment variable PHALANX_LEDGER_KEY, the new one is that of
+    PHALANX_LEDGER_NEW_KEY. JSON keys: key.
     """
     from phalanx.cli.locations import ledger_url
     from phalanx.ledger import Ledger
@@ -212,4 +348,7 @@ def rotate_key(ledger: LEDGER, json: bool = JSON) -> None:
         show_json({"key": where})
         return
     typer.echo(f"The ledger is sealed under a new key, in {where}.")
-    typer.echo("Whoever else publishes needs it, too. The old key opens old copies of the ledger still: keep it with them, or remove both.")
+    typer.echo(
+        "Whoever else publishes needs it, too. The old key opens old copies of the ledger still:"
+        " keep it with them, or remove both."
+    )

@@ -8,14 +8,17 @@ from phalanx.cli.output import JSON, QUIET, show_json, show_table, show_text, st
 
 
 def warm(
-    method: Annotated[str | None, typer.Argument(help="Only this method; all of them where none is named.")] = None,
+    method: Annotated[
+        str | None, typer.Argument(help="Only this method; all of them where none is named.")
+    ] = None,
     json: bool = JSON,
     quiet: bool = QUIET,
 ) -> None:
     """Compile the kernels of the methods, and say where they lie.
 
-    Run it once as whoever installed Phalanx, where those who use it may not write to the installation (a container, a service user). JSON keys: place,
-    kept, methods (each name, seconds), kernels.
+    Run it once as whoever installed Phalanx, where those who use it may not write to the
+    installation (a container, a service user). JSON keys: place, kept, methods (each name,
+    seconds), kernels.
     """
     from phalanx.warming import methods_of
     from phalanx.warming import warm as compile_kernels
@@ -25,5 +28,14 @@ def warm(
     if json:
         show_json(found.to_json())
         return
-    show_table("", ["method", "seconds"], [[name, f"{seconds:.1f}"] for name, seconds in found.seconds.items()], right=(1,))
-    show_text(f"{found.kernels} kernels lie compiled in {found.place}" if found.kept else "nothing is kept for the next run")
+    show_table(
+        "",
+        ["method", "seconds"],
+        [[name, f"{seconds:.1f}"] for name, seconds in found.seconds.items()],
+        right=(1,),
+    )
+    show_text(
+        f"{found.kernels} kernels lie compiled in {found.place}"
+        if found.kept
+        else "nothing is kept for the next run"
+    )

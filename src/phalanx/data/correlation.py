@@ -1,4 +1,6 @@
-"""How much attributes tell of each other: the mean-square contingency coefficient of every pair (Li, Li, Zhang, Molloy, "Slicing", section 4.1)."""
+"""How much attributes tell of each other: the mean-square contingency coefficient of every pair
+(Li, Li, Zhang, Molloy, "Slicing", section 4.1).
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -10,30 +12,42 @@ from phalanx.data.microdata import Column
 from phalanx.errors import PlanError, did_you_mean
 
 BINS: Final = 10
-"""Into so many intervals of equal width is a number or date cut that has more values, unless told otherwise."""
+"""Into so many intervals of equal width is a number or date cut that has more values, unless told
+otherwise.
+"""
 _DENSE: Final = 2**20
-"""Pairs of values are counted in a table up to this size, or four times the rows; beyond, they are sorted."""
+"""Pairs of values are counted in a table up to this size, or four times the rows; beyond, they are
+sorted.
+"""
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
 def phi2(columns: Sequence[Column], bins: int | Mapping[str, int] = BINS) -> Floats:
-    """The mean-square contingency coefficient phi^2 of every pair of attributes, shape (d, d): symmetric, in [0, 1], 1 on the diagonal.
+    """The mean-square contingency coefficient phi^2 of every pair of attributes, shape (d, d):
+    symmetric, in [0, 1], 1 on the diagonal.
 
-    For two attributes of which ``d1`` and ``d2`` values (or intervals) occur, with the shares ``f``::
+    For two attributes of which ``d1`` and ``d2`` values (or intervals) occur, with the shares
+    ``f``::
 
         phi^2 = 1 / (min(d1, d2) - 1) * sum_ij (f_ij - f_i. f_.j)^2 / (f_i. f_.j)
 
-    It is 1 where one of the two is told by the other, 0 where they are independent in the table. An attribute of one value is correlated with nothing: its
-    phi^2 is undefined and counts as 0 (see ``constant``).
+    It is 1 where one of the two is told by the other, 0 where they are independent in the table. An
+    attribute of one value is correlated with nothing: its phi^2 is undefined and counts as 0 (see
+    ``constant``).
 
-    ``columns``: d attributes of the same rows. Numbers and dates with more than ``bins`` values are cut into so many intervals of equal width between their
-    lowest and highest value in these rows, a missing value beside them; ``bins`` is one number for all, or one for each attribute that is named. All others
-    count as they are. PlanError where a number is below 2, or names what is no number and no date.
+    ``columns``: d attributes of the same rows. Numbers and dates with more than ``bins`` values are
+    cut into so many intervals of equal width between their lowest and highest value in these rows,
+    a missing value beside them; ``bins`` is one number for all, or one for each attribute that is
+    named. All others count as they are. PlanError where a number is below 2, or names what is no
+    number and no date.
     """
     _check_bins(columns, bins)
-    coded = [_coded(column, bins if isinstance(bins, int) else bins.get(_name(column), BINS)) for column in columns]
+    coded = [
+        _coded(column, bins if isinstance(bins, int) else bins.get(_name(column), BINS))
+        for column in columns
+    ]
     counts = [np.bincount(codes) for codes in coded]
     found = np.eye(len(columns))
     for a in range(len(columns)):
@@ -44,13 +58,18 @@ def phi2(columns: Sequence[Column], bins: int | Mapping[str, int] = BINS) -> Flo
 
 def constant(columns: Sequence[Column]) -> tuple[int, ...]:
     """The places of the attributes that have one value in all rows."""
-    return tuple(place for place, column in enumerate(columns) if len(column.codes) == 0 or column.codes.min() == column.codes.max())
+    return tuple(
+        place
+        for place, column in enumerate(columns)
+        if len(column.codes) == 0 or column.codes.min() == column.codes.max()
+    )
 
 
 def _phi2(a: Ints, b: Ints, of_a: Ints, of_b: Ints) -> float:
     """Of two attributes with ``of_a`` and ``of_b`` rows of each value, none of them 0.
 
-    By ``sum_ij (f_ij - f_i. f_.j)^2 / (f_i. f_.j) = sum_ij f_ij^2 / (f_i. f_.j) - 1`` only pairs of values that occur count.
+    By ``sum_ij (f_ij - f_i. f_.j)^2 / (f_i. f_.j) = sum_ij f_ij^2 / (f_i. f_.j) - 1`` only pairs of
+    values that occur count.
     """
     d1, d2 = len(of_a), len(of_b)
     if min(d1, d2) < 2:
@@ -83,11 +102,17 @@ def _coded(column: Column, bins: int) -> Ints:
 
 
 def _intervals(positions: Floats, occurs: npt.NDArray[np.bool_], bins: int) -> Ints:
-    """For every position its interval, 0 .. bins-1, of equal width between the first and the last that occurs; clipped for those that do not."""
-    scaled = np.ldexp(positions, -int(np.frexp(np.abs(positions).max())[1]))  # exact, and no difference overflows
+    """For every position its interval, 0 .. bins-1, of equal width between the first and the last
+    that occurs; clipped for those that do not.
+    """
+    scaled = np.ldexp(
+        positions, -int(np.frexp(np.abs(positions).max())[1])
+    )  # exact, and no difference overflows
     present = scaled[occurs]
     low, high = present[0], present[-1]
-    found: Ints = np.floor((np.clip(scaled, low, high) - low) * bins / (high - low)).astype(np.int64)
+    found: Ints = np.floor((np.clip(scaled, low, high) - low) * bins / (high - low)).astype(
+        np.int64
+    )
     return np.minimum(found, bins - 1)  # the highest value closes the last interval
 
 
@@ -102,6 +127,11 @@ def _check_bins(columns: Sequence[Column], bins: Any) -> None:
         if isinstance(number, bool) or not isinstance(number, int) or number < 2:
             raise PlanError(f"{of} must be a whole number of at least 2, and is {number!r}.")
         if name is not None and name not in types:
-            raise PlanError(f"bins names {name!r}, which is no attribute{did_you_mean(name, types) or '; remove it.'}")
+            raise PlanError(
+                f"bins names {name!r}, which is no"
+                f" attribute{did_you_mean(name, types) or '; remove it.'}"
+            )
         if name is not None and types[name] not in ("numeric", "date"):
-            raise PlanError(f"bins names {name!r}, which is {types[name]} and counts value by value; remove it.")
+            raise PlanError(
+                f"bins names {name!r}, which is {types[name]} and counts value by value; remove it."
+            )

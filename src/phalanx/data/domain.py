@@ -1,4 +1,6 @@
-"""The ordered domain of an attribute: distinct values, their codes, and their positions on a line."""
+"""The ordered domain of an attribute: distinct values, their codes, and their positions on a
+line.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +15,15 @@ from phalanx.data.schema import Type
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Code ``c`` stands for ``values[c]``; codes grow with the attribute's order (numbers, dates, leaves left to right)."""
+    """Code ``c`` stands for ``values[c]``; codes grow with the attribute's order (numbers, dates,
+    leaves left to right).
+    """
 
     type: Type
     values: pl.Series
-    """Distinct values in order; the first is null where a missing value counts as a value of its own."""
+    """Distinct values in order; the first is null where a missing value counts as a value of its
+    own.
+    """
     hierarchy: Hierarchy | None = None
 
     def __len__(self) -> int:
@@ -30,7 +36,9 @@ class Domain:
 
     @cached_property
     def positions(self) -> npt.NDArray[np.float64]:
-        """Real positions, shape (len,): the number, the day, or the leaf's place; missing lies one mean gap below the rest."""
+        """Real positions, shape (len,): the number, the day, or the leaf's place; missing lies one
+        mean gap below the rest.
+        """
         first = int(self.has_missing)
         present = self.values[first:]
         if self.type in ("categorical", "set"):
@@ -54,12 +62,17 @@ class Domain:
 
     @cached_property
     def ancestors(self) -> pl.DataFrame | None:
-        """One text column per level of the hierarchy, one row per code; a missing value stands under the root alone."""
+        """One text column per level of the hierarchy, one row per code; a missing value stands
+        under the root alone.
+        """
         if self.hierarchy is None:
             return None
         first = int(self.has_missing)
         table = self.hierarchy.ancestors(self.values[first:])
         if not first:
             return table
-        alone = pl.DataFrame({name: ["*" if name == table.columns[-1] else None] for name in table.columns}, schema=table.schema)
+        alone = pl.DataFrame(
+            {name: ["*" if name == table.columns[-1] else None] for name in table.columns},
+            schema=table.schema,
+        )
         return pl.concat([alone, table])

@@ -1,4 +1,6 @@
-"""Columns that share attributes, as a tree: where there is one, what each column knows of its parent is all that it knows of the others."""
+"""Columns that share attributes, as a tree: where there is one, what each column knows of its
+parent is all that it knows of the others.
+"""
 
 from collections.abc import Collection, Sequence
 
@@ -7,14 +9,17 @@ ROOT = -1
 
 
 def join_tree(columns: Sequence[Collection[str]]) -> tuple[int, ...] | None:
-    """For every column the place of its parent, ROOT for one that has none; None where no such trees exist.
+    """For every column the place of its parent, ROOT for one that has none; None where no such
+    trees exist.
 
-    In these trees the columns that hold an attribute hang together, whatever the attribute (the running intersection property): the columns, taken as
-    hyperedges over the attributes, are acyclic. A column and its parent share an attribute; columns that share none, even by way of others, stand in trees
-    of their own, and the last column of each is its root.
+    In these trees the columns that hold an attribute hang together, whatever the attribute (the
+    running intersection property): the columns, taken as hyperedges over the attributes, are
+    acyclic. A column and its parent share an attribute; columns that share none, even by way of
+    others, stand in trees of their own, and the last column of each is its root.
 
-    A spanning forest of greatest weight, the weight of an edge being the number of attributes that its columns share, is such a forest if there is any
-    (Bernstein, Goodman, SIAM J. Comput. 1981; Maier, "The Theory of Relational Databases", 1983, chapter 13).
+    A spanning forest of greatest weight, the weight of an edge being the number of attributes that
+    its columns share, is such a forest if there is any (Bernstein, Goodman, SIAM J. Comput. 1981;
+    Maier, "The Theory of Relational Databases", 1983, chapter 13).
 
     >>> join_tree([{"age", "zip"}, {"sex"}, {"zip", "illness"}])
     (2, -1, -1)
@@ -24,7 +29,9 @@ def join_tree(columns: Sequence[Collection[str]]) -> tuple[int, ...] | None:
     held = [set(column) for column in columns]
     parents = [ROOT] * len(held)
     shared = [0] * len(held)
-    """How many attributes a column shares with its parent; until it is in a tree, with the nearest column that is."""
+    """How many attributes a column shares with its parent; until it is in a tree, with the nearest
+    column that is.
+    """
     waiting = set(range(len(held)))
     while waiting:
         joining = max(waiting, key=lambda place: (shared[place], place))

@@ -1,4 +1,6 @@
-"""Names of columns that are more than names: refused where a table, a schema or a manifest comes in, so that a name is a name behind the door."""
+"""Names of columns that are more than names: refused where a table, a schema or a manifest comes
+in, so that a name is a name behind the door.
+"""
 
 from collections.abc import Iterable
 
@@ -6,21 +8,33 @@ from phalanx.errors import PhalanxError
 
 
 def check_names(names: Iterable[str], refusal: type[PhalanxError]) -> None:
-    """Raise ``refusal`` for a name that would be expanded, for one with a NUL in it, and for one that begins with a byte order mark.
+    """Raise ``refusal`` for a name that would be expanded, for one with a NUL in it, and for one
+    that begins with a byte order mark.
 
-    Polars takes ``*`` for all columns, and ``^…$`` for those whose names match, wherever it takes a name: a cast of the column ``*`` is a cast of all, and
-    a group-by over ``^a$`` is one over ``a``. A NUL ends a name in Arrow's C interface, and begins the names that checks give to columns of their own.
-    A byte order mark at the beginning is lost in a CSV. Every name that a table, a schema or a manifest brings passes here.
+    Polars takes ``*`` for all columns, and ``^…$`` for those whose names match, wherever it takes a
+    name: a cast of the column ``*`` is a cast of all, and a group-by over ``^a$`` is one over
+    ``a``. A NUL ends a name in Arrow's C interface, and begins the names that checks give to
+    columns of their own. A byte order mark at the beginning is lost in a CSV. Every name that a
+    table, a schema or a manifest brings passes here.
 
     >>> check_names(["age", "^", "a*"], PhalanxError)
-    >>> check_names(["age", "^.*$"], PhalanxError)
+    >>> check_names(["age", "^.*$"], PhalanxError)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    phalanx.errors.PhalanxError: the column name '^.*$' is a pattern ('*', or '^' with '$' at its end) and may stand for others; rename it at the source.
+    phalanx.errors.PhalanxError: the column name '^.*$' is a pattern ...; rename it at the source.
     """
     for name in names:
         if name == "*" or (name.startswith("^") and name.endswith("$")):
-            raise refusal(f"the column name {name!r} is a pattern ('*', or '^' with '$' at its end) and may stand for others; rename it at the source.")
+            raise refusal(
+                f"the column name {name!r} is a pattern ('*', or '^' with '$' at its end) and may"
+                " stand for others; rename it at the source."
+            )
         if "\0" in name:
-            raise refusal(f"the column name {name!r} holds a NUL, which no file of the common formats can carry; rename it at the source.")
+            raise refusal(
+                f"the column name {name!r} holds a NUL, which no file of the common formats can"
+                " carry; rename it at the source."
+            )
         if name.startswith("\ufeff"):
-            raise refusal(f"the column name {name!r} begins with a byte order mark, which readers of CSV drop; rename it at the source.")
+            raise refusal(
+                f"the column name {name!r} begins with a byte order mark, which readers of CSV"
+                " drop; rename it at the source."
+            )

@@ -1,4 +1,6 @@
-"""Persons as keyed hashes: what stands for a person in memory and ledger, and says nothing without the key."""
+"""Persons as keyed hashes: what stands for a person in memory and ledger, and says nothing without
+the key.
+"""
 
 from dataclasses import dataclass
 
@@ -18,16 +20,19 @@ _BLOCK = 16
 class PersonKey:
     """A 256-bit key that turns identifiers into 128-bit person keys.
 
-    The hash is AES-256 CBC-MAC over the identifier's canonical text with its length in front, which makes the input
-    prefix-free and the construction a pseudo-random function; all rows go through one block at a time, so a million
-    identifiers take a moment. Integers and their text are the same person (``5`` and ``"5"``), because a series must
-    recognise somebody whose file changed from CSV to Parquet.
+    The hash is AES-256 CBC-MAC over the identifier's canonical text with its length in front, which
+    makes the input prefix-free and the construction a pseudo-random function; all rows go through
+    one block at a time, so a million identifiers take a moment. Integers and their text are the
+    same person (``5`` and ``"5"``), because a series must recognise somebody whose file changed
+    from CSV to Parquet.
     """
 
     key: bytes
 
     def hash(self, identifiers: pl.Series) -> pl.Series:
-        """Person keys as 16-byte binary, same length; SourceError where an identifier is missing, empty or not text or integer."""
+        """Person keys as 16-byte binary, same length; SourceError where an identifier is missing,
+        empty or not text or integer.
+        """
         data, lengths = _padded(_canonical(identifiers))
         state = np.zeros((len(lengths), _BLOCK), dtype=np.uint8)
         state[:, :8] = lengths.astype(">u8").view(np.uint8).reshape(-1, 8)
@@ -51,11 +56,17 @@ class PersonKey:
 
 
 def _padded(text: pl.Series) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """The UTF-8 bytes of every text, zeros behind them up to whole blocks, shape (n, 16 b); and the lengths, shape (n,)."""
+    """The UTF-8 bytes of every text, zeros behind them up to whole blocks, shape (n, 16 b); and the
+    lengths, shape (n,).
+    """
     lengths = text.str.len_bytes().to_numpy().astype(np.int64)
     longest = int(lengths.max(initial=0))
     data = np.zeros((len(lengths), -(-longest // _BLOCK) * _BLOCK), dtype=np.uint8)
-    joined = np.frombuffer(text.str.join("")[0].encode(), dtype=np.uint8) if len(lengths) else np.zeros(0, dtype=np.uint8)
+    joined = (
+        np.frombuffer(text.str.join("")[0].encode(), dtype=np.uint8)
+        if len(lengths)
+        else np.zeros(0, dtype=np.uint8)
+    )
     if len(lengths) and int(lengths.min()) == longest:
         data[:, :longest] = joined.reshape(-1, longest)
     else:
@@ -67,25 +78,41 @@ def _binary(name: str, state: npt.NDArray[np.uint8]) -> pl.Series:
     import pyarrow as pa
 
     offsets = np.arange(len(state) + 1, dtype=np.int64) * _BLOCK
-    keys = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(state), [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(state))])
+    keys = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(),
+        len(state),
+        [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(state))],
+    )
     return pl.Series(name, keys, dtype=pl.Binary)
 
 
 def _canonical(identifiers: pl.Series) -> pl.Series:
     name = identifiers.name
     if missing := identifiers.null_count():
-        raise SourceError(f"identifier column {name!r} is missing in {missing} of {len(identifiers)} rows; every row needs to say who it is about.")
-    if not (identifiers.dtype.is_integer() or identifiers.dtype in (pl.String, pl.Categorical, pl.Enum)):
-        raise SourceError(f"identifier column {name!r} is {identifiers.dtype}, and a person is named by text or a whole number; convert it at the source.")
+        raise SourceError(
+            f"identifier column {name!r} is missing in {missing} of {len(identifiers)} rows; every"
+            " row needs to say who it is about."
+        )
+    if not (
+        identifiers.dtype.is_integer() or identifiers.dtype in (pl.String, pl.Categorical, pl.Enum)
+    ):
+        raise SourceError(
+            f"identifier column {name!r} is {identifiers.dtype}, and a person is named by text or a"
+            " whole number; convert it at the source."
+        )
     text = identifiers.cast(pl.String)
     if identifiers.dtype.is_integer():
         return text
     if text.str.len_bytes().sum() > text.str.len_chars().sum():  # plain ASCII is normal already
         text = text.str.normalize("NFC")
     if empty := int((text == "").sum()):
-        raise SourceError(f"identifier column {name!r} is empty in {empty} of {len(text)} rows; every row needs to say who it is about.")
+        raise SourceError(
+            f"identifier column {name!r} is empty in {empty} of {len(text)} rows; every row needs"
+            " to say who it is about."
+        )
     if padded := int((text != text.str.strip_chars()).sum()):
         raise SourceError(
-            f"identifier column {name!r} has blanks around it in {padded} of {len(text)} rows, which would hide that a person returns; strip them."
+            f"identifier column {name!r} has blanks around it in {padded} of {len(text)} rows,"
+            " which would hide that a person returns; strip them."
         )
     return text

@@ -30,15 +30,21 @@ class Schema:
     identifier: str | None = None
     """Says who a row is about; never published, never stored but as a keyed hash."""
     keep: Sequence[str] = ()
-    """Published as they are: the steward vouches that nobody can know or infer anything from them."""
+    """Published as they are: the steward vouches that nobody can know or infer anything from
+    them.
+    """
     drop: Sequence[str] = ()
     """Left out."""
     types: Mapping[str, Type] = field(default_factory=dict)
-    """Types that differ from what the data's own type suggests (numbers: numeric; dates: date; lists: set; all else: categorical)."""
+    """Types that differ from what the data's own type suggests (numbers: numeric; dates: date;
+    lists: set; all else: categorical).
+    """
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     """Hierarchies of categorical and numeric attributes; they order the leaves left to right."""
     missing: Missing | Mapping[str, Missing] = "refuse"
-    """``refuse`` a missing value, or treat it as a ``value`` of its own; one word for all columns, or one per column."""
+    """``refuse`` a missing value, or treat it as a ``value`` of its own; one word for all columns,
+    or one per column.
+    """
 
     def __post_init__(self) -> None:
         self._check_kinds()
@@ -49,34 +55,63 @@ class Schema:
         for role, names in self._by_role():
             for name in names:
                 if name in seen:
-                    twice = f"{role} twice; name it once" if seen[name] == role else f"both {seen[name]} and {role}; give it one role"
+                    twice = (
+                        f"{role} twice; name it once"
+                        if seen[name] == role
+                        else f"both {seen[name]} and {role}; give it one role"
+                    )
                     raise SchemaError(f"column {name!r} is declared {twice}.")
                 seen[name] = role
         if not self.quasi:
-            raise SchemaError("no quasi-identifier is declared; name in 'quasi' the columns that somebody may know about a person.")
+            raise SchemaError(
+                "no quasi-identifier is declared; name in 'quasi' the columns that somebody may"
+                " know about a person."
+            )
         check_names(seen, SchemaError)
         per_column = {} if isinstance(self.missing, str) else self.missing
-        for setting, named in (("types", tuple(self.types)), ("hierarchies", tuple(self.hierarchies)), ("missing", tuple(per_column))):
+        for setting, named in (
+            ("types", tuple(self.types)),
+            ("hierarchies", tuple(self.hierarchies)),
+            ("missing", tuple(per_column)),
+        ):
             for name in named:
                 if name not in seen:
-                    raise SchemaError(f"'{setting}' names the column {name!r}, which has no role{did_you_mean(name, seen) or '; remove it or give it one.'}")
+                    raise SchemaError(
+                        f"'{setting}' names the column {name!r}, which has no"
+                        f" role{did_you_mean(name, seen) or '; remove it or give it one.'}"
+                    )
 
         for name, kind in self.types.items():
             if kind == "set" and seen[name] not in ("sensitive", "drop"):
-                raise SchemaError(f"column {name!r} is declared {seen[name]} and a set; only the sensitive attribute may be a set of values, so drop it.")
+                raise SchemaError(
+                    f"column {name!r} is declared {seen[name]} and a set; only the sensitive"
+                    " attribute may be a set of values, so drop it."
+                )
             if kind == "set" and name in self.hierarchies:
-                raise SchemaError(f"column {name!r} is declared a set and has a hierarchy, which is over single values; remove one of the two.")
+                raise SchemaError(
+                    f"column {name!r} is declared a set and has a hierarchy, which is over single"
+                    " values; remove one of the two."
+                )
 
     def _check_kinds(self) -> None:
         """A name where a name is meant, a list where a list is, a table where a table is."""
         for role in ("quasi", "keep", "drop"):
             names = getattr(self, role)
-            if isinstance(names, Mapping) or not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
-                raise SchemaError(f"'{role}' is {names!r} and must be a list of column names, as in {role} = [\"age\"].")
+            if (
+                isinstance(names, Mapping)
+                or not isinstance(names, Collection)
+                or not all(isinstance(name, str) for name in names)
+            ):
+                raise SchemaError(
+                    f"'{role}' is {names!r} and must be a list of column names, as in {role} ="
+                    ' ["age"].'
+                )
         for role in ("identifier", "sensitive"):
             name = getattr(self, role)
             if name is not None and (not isinstance(name, str) or not name):
-                raise SchemaError(f"'{role}' is {name!r} and must be the name of one column, or left out.")
+                raise SchemaError(
+                    f"'{role}' is {name!r} and must be the name of one column, or left out."
+                )
         allowed: Mapping[str, Callable[[Any], bool]] = {
             "types": lambda word: word in type_names,
             "hierarchies": lambda tree: isinstance(tree, Hierarchy),
@@ -87,11 +122,20 @@ class Schema:
             if setting == "missing" and isinstance(given, str) and is_known(given):
                 continue
             if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-                raise SchemaError(f"'{setting}' is {given!r} and must be a table by column{' or one of refuse, value' if setting == 'missing' else ''}.")
+                raise SchemaError(
+                    f"'{setting}' is {given!r} and must be a table by"
+                    f" column{' or one of refuse, value' if setting == 'missing' else ''}."
+                )
             for name, word in given.items():
                 if not is_known(word):
-                    one_of = {"types": ", ".join(type_names), "missing": ", ".join(get_args(Missing)), "hierarchies": "Bands, Prefix and Tree"}[setting]
-                    raise SchemaError(f"'{setting}' of column {name!r} is {word!r}; it must be one of {one_of}.")
+                    one_of = {
+                        "types": ", ".join(type_names),
+                        "missing": ", ".join(get_args(Missing)),
+                        "hierarchies": "Bands, Prefix and Tree",
+                    }[setting]
+                    raise SchemaError(
+                        f"'{setting}' of column {name!r} is {word!r}; it must be one of {one_of}."
+                    )
 
     def _by_role(self) -> list[tuple[str, tuple[str, ...]]]:
         return [
@@ -113,8 +157,15 @@ class Schema:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The columns that are declared to hold categories, by their type or by a hierarchy over text; a CSV's are read as they are written."""
-        return tuple(n for n in self.columns if self.types.get(n) == "categorical" or isinstance(self.hierarchies.get(n), Prefix | Tree))
+        """The columns that are declared to hold categories, by their type or by a hierarchy over
+        text; a CSV's are read as they are written.
+        """
+        return tuple(
+            n
+            for n in self.columns
+            if self.types.get(n) == "categorical"
+            or isinstance(self.hierarchies.get(n), Prefix | Tree)
+        )
 
     def missing_policy(self, name: str) -> Missing:
         """What to do with a missing value in a column."""

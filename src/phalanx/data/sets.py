@@ -1,4 +1,6 @@
-"""Attributes of which a person may have several values: a set is kept and published as one text, its values in order with a separator between."""
+"""Attributes of which a person may have several values: a set is kept and published as one text,
+its values in order with a separator between.
+"""
 
 from typing import Final
 
@@ -14,11 +16,13 @@ _MARK: Final = SEPARATOR.strip()
 
 
 def canonical(sets: pl.Series) -> pl.Series:
-    """Every set as its one text: distinct values by code point, SEPARATOR between; the empty set is the empty text, a missing one stays missing.
+    """Every set as its one text: distinct values by code point, SEPARATOR between; the empty set is
+    the empty text, a missing one stays missing.
 
-    ``sets`` of shape (n,) are lists of texts or whole numbers, texts with a semicolon between the values, or whole numbers, which are sets of one. Two sets
-    have the same text only if they are equal. Raises SourceError for lists of anything else, and for values in lists that a text cannot hold: missing, empty, with a semicolon or with spaces
-    around them.
+    ``sets`` of shape (n,) are lists of texts or whole numbers, texts with a semicolon between the
+    values, or whole numbers, which are sets of one. Two sets have the same text only if they are
+    equal. Raises SourceError for lists of anything else, and for values in lists that a text cannot
+    hold: missing, empty, with a semicolon or with spaces around them.
 
     >>> canonical(pl.Series([["rash", "fever"], ["fever"], [], None])).to_list()
     ['fever; rash', 'fever', '', None]
@@ -28,16 +32,22 @@ def canonical(sets: pl.Series) -> pl.Series:
     import pyarrow as pa
 
     held = members(sets)
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(held["index"].to_numpy(), minlength=len(sets)))])
-    lists = pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), held["value"].to_arrow().cast(pa.large_string()))
+    offsets = np.concatenate(
+        [[0], np.cumsum(np.bincount(held["index"].to_numpy(), minlength=len(sets)))]
+    )
+    lists = pa.LargeListArray.from_arrays(
+        pa.array(offsets, pa.int64()), held["value"].to_arrow().cast(pa.large_string())
+    )
     texts = pl.Series(sets.name, lists, dtype=pl.List(pl.String)).list.join(SEPARATOR)
     return texts.set(sets.is_null(), None) if sets.null_count() else texts
 
 
 def members(sets: pl.Series) -> pl.DataFrame:
-    """Every value of every set: ``index`` (the set's place in ``sets``) and ``value``, each pair once, by index and then by code point.
+    """Every value of every set: ``index`` (the set's place in ``sets``) and ``value``, each pair
+    once, by index and then by code point.
 
-    ``sets`` as ``canonical`` takes them, or its texts; an empty set and a missing one have no members. Raises SourceError as ``canonical`` does.
+    ``sets`` as ``canonical`` takes them, or its texts; an empty set and a missing one have no
+    members. Raises SourceError as ``canonical`` does.
 
     >>> members(pl.Series(["fever; rash", "", None, "fever"])).rows()
     [(0, 'fever'), (0, 'rash'), (3, 'fever')]
@@ -53,8 +63,15 @@ def members(sets: pl.Series) -> pl.DataFrame:
     distinct = values.filter(values != "").unique().sort()
     q = max(len(distinct), 1)
     known = pl.DataFrame({"value": distinct, "code": np.arange(len(distinct))})
-    spelled = pl.DataFrame({"spelling": spellings, "value": values}).join(known, on="value", how="left")
-    code = written.to_frame("spelling").join(spelled, on="spelling", how="left", maintain_order="left")["code"].fill_null(-1).to_numpy()
+    spelled = pl.DataFrame({"spelling": spellings, "value": values}).join(
+        known, on="value", how="left"
+    )
+    code = (
+        written.to_frame("spelling")
+        .join(spelled, on="spelling", how="left", maintain_order="left")["code"]
+        .fill_null(-1)
+        .to_numpy()
+    )
     index = np.repeat(np.arange(len(sets)), lists.list.len().fill_null(0).to_numpy())
     pairs = (index * q + code)[code >= 0]
     pairs.sort()
@@ -67,20 +84,24 @@ def _lists(sets: pl.Series) -> pl.Series:
         return sets.cast(pl.String).str.split(_MARK)
     if not holds_sets(sets.dtype):
         raise SourceError(
-            f"column {sets.name!r} holds {sets.dtype}, and a set is a list of texts or whole numbers, or a text with ';' between its values; "
-            "convert it at the source, or give it another type."
+            f"column {sets.name!r} holds {sets.dtype}, and a set is a list of texts or whole"
+            " numbers, or a text with ';' between its values; convert it at the source, or give it"
+            " another type."
         )
     return sets.cast(pl.List(pl.String))
 
 
 def holds_sets(dtype: pl.DataType) -> bool:
-    """Whether a column of this type holds lists whose values may be those of a set: texts, categories or whole numbers.
+    """Whether a column of this type holds lists whose values may be those of a set: texts,
+    categories or whole numbers.
 
     >>> holds_sets(pl.List(pl.Int64)), holds_sets(pl.List(pl.Float64)), holds_sets(pl.String)
     (True, False, False)
     """
     inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else None
-    return inner is not None and (inner.is_integer() or inner in (pl.String, pl.Categorical, pl.Enum, pl.Null))
+    return inner is not None and (
+        inner.is_integer() or inner in (pl.String, pl.Categorical, pl.Enum, pl.Null)
+    )
 
 
 def _check(name: str, spellings: pl.Series, values: pl.Series) -> None:
@@ -94,4 +115,7 @@ def _check(name: str, spellings: pl.Series, values: pl.Series) -> None:
 
 
 def _unfit(name: str, count: int, what: str) -> SourceError:
-    return SourceError(f"{count} of the values in the lists of column {name!r} {what}; leave them out or rewrite them at the source.")
+    return SourceError(
+        f"{count} of the values in the lists of column {name!r} {what}; leave them out or rewrite"
+        " them at the source."
+    )

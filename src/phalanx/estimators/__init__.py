@@ -1,9 +1,11 @@
 """Answers from a release: what an analyst has, who was handed its folder and nothing else.
 
-What is asked: ``conditions``, read from text by ``queries`` and from Polars by ``expressions``. What a release shows, whatever its form: ``view``, made by
-``bucketized``, ``generalized``, ``perturbed``, ``recoded`` and ``sliced``; ``regions`` are values as far as a query tells them apart. What follows from it
-for certain: ``bounds``; what is plausible: ``models``; both together: ``answering``, whose outcome are ``answers``. Tables that a release leaves possible:
-``draws``; what was computed from several of them: ``pooling``.
+What is asked: ``conditions``, read from text by ``queries`` and from Polars by ``expressions``.
+What a release shows, whatever its form: ``view``, made by ``bucketized``, ``generalized``,
+``perturbed``, ``recoded`` and ``sliced``; ``regions`` are values as far as a query tells them
+apart. What follows from it for certain: ``bounds``; what is plausible: ``models``; both together:
+``answering``, whose outcome are ``answers``. Tables that a release leaves possible: ``draws``; what
+was computed from several of them: ``pooling``.
 """
 
 from phalanx.estimators.answering import estimate

@@ -35,38 +35,69 @@ FORMS: Final[Mapping[str, Callable[[Release], View]]] = {
 
 _MODELS: Final = {
     "bucketized": "values of a bucket meet by chance",
-    "generalized": "values as they lie in all boxes together, a row at each tight end, independent within a box",
+    "generalized": (
+        "values as they lie in all boxes together, a row at each tight end, independent within"
+        " a box"
+    ),
     "perturbed": "rows as they were published",
     "recoded": "published rows over the sampling rate, spread evenly over their cells",
     "sliced": "columns of a bucket meet by chance",
 }
 
-ERROR: Final[Mapping[str, float]] = {"anatomy": 0.45, "m-invariance": 0.5, "mondrian": 0.4, "mutual-cover": 0.03, "slicing": 0.45}
-"""The model's error as a share of the distance between hard bounds, by method: what experiments/answers found enough for 95 %; no interval for others."""
+ERROR: Final[Mapping[str, float]] = {
+    "anatomy": 0.45,
+    "m-invariance": 0.5,
+    "mondrian": 0.4,
+    "mutual-cover": 0.03,
+    "slicing": 0.45,
+}
+"""The model's error as a share of the distance between hard bounds, by method: what
+experiments/answers found enough for 95 %; no interval for others.
+"""
 
 _Z: Final = 1.959963984540054
 _MOST_GROUPS: Final = 1000
 
 
-def estimate(release: Release, query: "str | pl.Expr", *, suppressed: int | None = None, beside: Sequence[Release] = ()) -> Estimate:
+def estimate(
+    release: Release,
+    query: "str | pl.Expr",
+    *,
+    suppressed: int | None = None,
+    beside: Sequence[Release] = (),
+) -> Estimate:
     """Answer a query about the table behind a release, from the release's folder alone.
 
-    ``suppressed``: how many rows were suppressed, where the publisher says it. ``beside``: other releases of the series, of which the distribution of values
-    is learned, too. ReleaseError where the query is none that a release can answer, ExtraError without the extra that reads SQL.
+    ``suppressed``: how many rows were suppressed, where the publisher says it. ``beside``: other
+    releases of the series, of which the distribution of values is learned, too. ReleaseError where
+    the query is none that a release can answer, ExtraError without the extra that reads SQL.
     """
     asked = read_expression(query) if isinstance(query, pl.Expr) else read_query(query)
     return answer(release, asked, str(query).strip(), suppressed=suppressed, beside=beside)
 
 
-def answer(release: Release, asked: Query, text: str, *, suppressed: int | None = None, beside: Sequence[Release] = ()) -> Estimate:
+def answer(
+    release: Release,
+    asked: Query,
+    text: str,
+    *,
+    suppressed: int | None = None,
+    beside: Sequence[Release] = (),
+) -> Estimate:
     """Answer a query that was read; ``text`` is what it is called."""
     view = _told(view_of(release), suppressed)
     others = [view_of(other) for other in beside]
     method = str(release.manifest.method.get("name"))
     notes = _notes(view, asked, method)
     if asked.of is not None and not view.line(asked.of).numeric:
-        raise ReleaseError(f"{asked.of!r} holds no numbers, so that it has no {asked.aggregate}; ask for count(*), or for another attribute.")
-    figures = tuple(_figures(view, others, replace(asked, where=where), values, method) for values, where in _groups(view, asked))
+        raise ReleaseError(
+            f"{asked.of!r} holds no numbers, so that it has no {asked.aggregate}; ask for count(*),"
+            " or for another attribute."
+        )
+    figures = tuple(
+        _figures(view, others, replace(asked, where=where), values, method)
+        for values, where in _groups(view, asked)
+    )
     return Estimate(query=text, by=asked.by, figures=figures, model=_MODELS[view.form], notes=notes)
 
 
@@ -85,20 +116,31 @@ def _with_suppression(release: Release, view: View) -> View:
     """The view that knows whether rows may have been suppressed."""
     if view.unpublished is None or release.manifest.may_suppress == []:
         return view
-    why = "rows may have been suppressed, by the plan, and the release does not say whether and how many"
+    why = (
+        "rows may have been suppressed, by the plan, and the release does not say whether and how"
+        " many"
+    )
     return replace(view, unpublished=None, why_unpublished=why)
 
 
 def _told(view: View, suppressed: int | None) -> View:
-    """The view with what the publisher says of suppressed rows; ReleaseError where that cannot be."""
+    """The view with what the publisher says of suppressed rows; ReleaseError where that cannot
+    be.
+    """
     if suppressed is None:
         return view
     if isinstance(suppressed, bool) or not isinstance(suppressed, int) or suppressed < 0:
-        raise ReleaseError(f"suppressed = {suppressed!r} is no number of rows; give a whole number from 0.")
+        raise ReleaseError(
+            f"suppressed = {suppressed!r} is no number of rows; give a whole number from 0."
+        )
     if view.form == "recoded":
-        raise ReleaseError("of a sample nobody may say how many rows are missing; leave 'suppressed' out.")
+        raise ReleaseError(
+            "of a sample nobody may say how many rows are missing; leave 'suppressed' out."
+        )
     if view.unpublished == 0 and suppressed:
-        raise ReleaseError("the manifest says that no row may be suppressed; leave 'suppressed' out.")
+        raise ReleaseError(
+            "the manifest says that no row may be suppressed; leave 'suppressed' out."
+        )
     return replace(view, unpublished=suppressed, why_unpublished="")
 
 
@@ -106,16 +148,30 @@ def _notes(view: View, asked: Query, method: str) -> tuple[str, ...]:
     notes = []
     if view.unpublished is None:
         notes.append(
-            f"{view.why_unpublished}: bounds of the table are missing, and the estimate is of {'cells that were published' if view.form == 'recoded' else 'published rows'}"
+            f"{view.why_unpublished}: bounds of the table are missing, and the estimate is of"
+            f" {'cells that were published' if view.form == 'recoded' else 'published rows'}"
         )
     elif view.unpublished and asked.aggregate != "count":
-        notes.append("what suppressed rows hold is not known, so that nothing bounds a sum or a mean of the table")
-    if between := [n for n in asked.by if view.line(n).kind == "text" and not all(_exactly(f, n) for f in view.facets if n in f.ends)]:
-        notes.append(f"{between[0]!r} is published in intervals, so that it may have values that are no end of one; the groups are those that are known")
+        notes.append(
+            "what suppressed rows hold is not known, so that nothing bounds a sum or a mean of the"
+            " table"
+        )
+    if between := [
+        n
+        for n in asked.by
+        if view.line(n).kind == "text"
+        and not all(_exactly(f, n) for f in view.facets if n in f.ends)
+    ]:
+        notes.append(
+            f"{between[0]!r} is published in intervals, so that it may have values that are no end"
+            " of one; the groups are those that are known"
+        )
     if view.unpublished is None:
         notes.append("no interval: what is not published is in no model")
     elif method not in ERROR:
-        notes.append("no interval: none was found that holds the truth as often as it says for this method")
+        notes.append(
+            "no interval: none was found that holds the truth as often as it says for this method"
+        )
     return tuple(notes)
 
 
@@ -125,11 +181,17 @@ def _groups(view: View, asked: Query) -> Iterator[tuple[dict[str, Any], Conditio
         raise ReleaseError(f"the query groups by {twice[0]!r} twice; name it once.")
     lists = [_values(view, name) for name in asked.by]
     if math.prod(len(values) for values in lists) > _MOST_GROUPS:
-        raise ReleaseError(f"grouping by {', '.join(asked.by)} makes more than {_MOST_GROUPS} groups; ask by WHERE about those that you need.")
+        raise ReleaseError(
+            f"grouping by {', '.join(asked.by)} makes more than {_MOST_GROUPS} groups; ask by WHERE"
+            " about those that you need."
+        )
     for combination in product(*lists):
         where = asked.where
         for name, value in zip(asked.by, combination, strict=True):
-            where = both(where, Comparison(name, "missing") if value is None else Comparison(name, "in", (value,)))
+            where = both(
+                where,
+                Comparison(name, "missing") if value is None else Comparison(name, "in", (value,)),
+            )
         yield dict(zip(asked.by, combination, strict=True)), where
 
 
@@ -142,15 +204,29 @@ def _values(view: View, name: str) -> list[Any]:
     exact = line.kind == "text" or all(_exactly(facet, name) for facet in facets)
     if line.kind == "leaf":
         return [*line.tree, *missing]
-    published = pl.concat([end.drop_nulls().to_frame("") for end in view.ends(name)], how="vertical_relaxed")[""].unique().sort()
+    published = (
+        pl.concat(
+            [end.drop_nulls().to_frame("") for end in view.ends(name)], how="vertical_relaxed"
+        )[""]
+        .unique()
+        .sort()
+    )
     if exact:
         return [*published.to_list(), *missing]
     if line.kind in ("whole", "day") and len(published):
         keys = line.keys(published)
         if keys[-1] - keys[0] < _MOST_GROUPS:
             all_of_them = pl.Series(range(int(keys[0]), int(keys[-1]) + 1), dtype=pl.Int64)
-            return [*(all_of_them.cast(pl.Int32).cast(pl.Date) if line.kind == "day" else all_of_them).to_list(), *missing]
-    raise ReleaseError(f"which values {name!r} has the release does not say, since it is published in intervals; ask by WHERE about those that you need.")
+            return [
+                *(
+                    all_of_them.cast(pl.Int32).cast(pl.Date) if line.kind == "day" else all_of_them
+                ).to_list(),
+                *missing,
+            ]
+    raise ReleaseError(
+        f"which values {name!r} has the release does not say, since it is published in intervals;"
+        " ask by WHERE about those that you need."
+    )
 
 
 def _has_missing(ends: Ends) -> bool:
@@ -163,9 +239,13 @@ def _exactly(facet: Facet, name: str) -> bool:
     return facet.ends[name].exact or bool(facet.ends[name].unbounded[0].all())
 
 
-def _figures(view: View, others: Sequence[View], asked: Query, values: Mapping[str, Any], method: str) -> Figures:
+def _figures(
+    view: View, others: Sequence[View], asked: Query, values: Mapping[str, Any], method: str
+) -> Figures:
     """The figures of one group."""
-    names = dict.fromkeys([*(t.attribute for t in comparisons(asked.where)), *([asked.of] if asked.of else [])])
+    names = dict.fromkeys(
+        [*(t.attribute for t in comparisons(asked.where)), *([asked.of] if asked.of else [])]
+    )
     regions = {name: view.regions(name, asked.where, others) for name in names}
     bounds = Bounds(view, regions)
     model = Model(view, bounds, beside=[Bounds(other, regions) for other in others])
@@ -177,13 +257,24 @@ def _figures(view: View, others: Sequence[View], asked: Query, values: Mapping[s
     elif asked.of is not None:
         expected, variance = _spread(model, asked.where, asked.of, 0.0, low < high)
         rows, total = expected
-        hard = bounds.means(asked.of, asked.where) if asked.aggregate == "mean" else bounds.sums(asked.of, asked.where)
+        hard = (
+            bounds.means(asked.of, asked.where)
+            if asked.aggregate == "mean"
+            else bounds.sums(asked.of, asked.where)
+        )
         hard = hard if hard is not None and all(map(math.isfinite, hard)) else None
-        point = total / view.share if asked.aggregate == "sum" else total / rows if rows > 0 else None
+        point = (
+            total / view.share if asked.aggregate == "sum" else total / rows if rows > 0 else None
+        )
     if point is not None and hard is not None and view.form != "recoded":
         point = min(max(point, hard[0]), hard[1])
     interval = None
-    if point is not None and method in ERROR and view.unpublished is not None and (asked.aggregate == "count" or not view.unpublished):
+    if (
+        point is not None
+        and method in ERROR
+        and view.unpublished is not None
+        and (asked.aggregate == "count" or not view.unpublished)
+    ):
         interval = _interval(bounds, model, asked, point, variance, hard, ERROR[method], low < high)
     of_table = _of_table(view, asked, hard)
     if interval is not None:
@@ -191,10 +282,19 @@ def _figures(view: View, others: Sequence[View], asked: Query, values: Mapping[s
     whole = asked.aggregate == "count"
     low_high = tuple(None if x is None else int(x) if whole else x for x in of_table)
     published = None if hard is None else (int(hard[0]), int(hard[1])) if whole else hard
-    return Figures(low=low_high[0], high=low_high[1], published=published, estimate=point, interval=interval, values=values)
+    return Figures(
+        low=low_high[0],
+        high=low_high[1],
+        published=published,
+        estimate=point,
+        interval=interval,
+        values=values,
+    )
 
 
-def _of_table(view: View, asked: Query, hard: tuple[float, float] | None) -> tuple[float | None, float | None]:
+def _of_table(
+    view: View, asked: Query, hard: tuple[float, float] | None
+) -> tuple[float | None, float | None]:
     """Bounds of the published rows as bounds of the table's."""
     if hard is None:
         return None, None
@@ -205,8 +305,16 @@ def _of_table(view: View, asked: Query, hard: tuple[float, float] | None) -> tup
     return hard[0], None if view.unpublished is None else hard[1] + view.unpublished
 
 
-def _spread(model: Model, where: Condition, name: str | None, shift: float, open_groups: npt.NDArray[np.bool_]) -> tuple[tuple[float, float], float]:
-    """The expected rows and sum, and the variance of the sum (of the rows, without a name) if members of a group are drawn by themselves."""
+def _spread(
+    model: Model,
+    where: Condition,
+    name: str | None,
+    shift: float,
+    open_groups: npt.NDArray[np.bool_],
+) -> tuple[tuple[float, float], float]:
+    """The expected rows and sum, and the variance of the sum (of the rows, without a name) if
+    members of a group are drawn by themselves.
+    """
     rows, sums, squares = model.moments(name, where, shift)
     real = np.maximum(model.view.real, 1)
     first = rows if name is None else sums
@@ -225,9 +333,13 @@ def _interval(
     error: float,
     open_groups: npt.NDArray[np.bool_],
 ) -> tuple[float, float] | None:
-    """The point and on both sides chance (1.96 standard deviations) and the model's error (a share of the distance between hard bounds) together."""
+    """The point and on both sides chance (1.96 standard deviations) and the model's error (a share
+    of the distance between hard bounds) together.
+    """
     per = 1.0
-    if asked.aggregate == "mean" and asked.of is not None:  # a mean is off by the sum of what its numbers are off from it, over their number
+    if (
+        asked.aggregate == "mean" and asked.of is not None
+    ):  # a mean is off by the sum of what its numbers are off from it, over their number
         (rows, _), variance = _spread(model, asked.where, asked.of, point, open_groups)
         least, greatest = bounds.sums(asked.of, asked.where, point)
         hard, per = (least, greatest), max(rows, 1.0)
@@ -237,7 +349,11 @@ def _interval(
     return point - half, point + half
 
 
-def _within(interval: tuple[float, float], bounds: tuple[float | None, float | None]) -> tuple[float, float]:
+def _within(
+    interval: tuple[float, float], bounds: tuple[float | None, float | None]
+) -> tuple[float, float]:
     """The part of an interval that is possible."""
     low, high = bounds
-    return (interval[0] if low is None else max(interval[0], low)), (interval[1] if high is None else min(interval[1], high))
+    return (interval[0] if low is None else max(interval[0], low)), (
+        interval[1] if high is None else min(interval[1], high)
+    )

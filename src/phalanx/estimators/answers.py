@@ -1,4 +1,6 @@
-"""The answer to a query: hard bounds, a point estimate, and where there is an honest one, an interval."""
+"""The answer to a query: hard bounds, a point estimate, and where there is an honest one, an
+interval.
+"""
 
 import html
 import math
@@ -23,26 +25,43 @@ class Figures:
     high: float | None
     """By construction of the release the truth is not above it; None where nothing bounds it."""
     published: tuple[float, float] | None
-    """The same bounds of the published rows alone, without rows that were suppressed or not sampled; None where nothing bounds them."""
+    """The same bounds of the published rows alone, without rows that were suppressed or not
+    sampled; None where nothing bounds them.
+    """
     estimate: float | None
-    """What is most plausible: right on average only as far as the model holds. None where there is no row."""
+    """What is most plausible: right on average only as far as the model holds. None where there is
+    no row.
+    """
     interval: tuple[float, float] | None
-    """Where the truth lies if the model's error is as it was measured on other tables; None where no such figure was found to hold."""
+    """Where the truth lies if the model's error is as it was measured on other tables; None where
+    no such figure was found to hold.
+    """
     values: Mapping[str, Any]
     """The values of the attributes that the query groups by; empty for others."""
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: low, high, published, estimate, interval, values."""
-        pairs = {name: None if (pair := getattr(self, name)) is None else list(pair) for name in ("published", "interval")}
-        return {"low": self.low, "high": self.high, **pairs, "estimate": self.estimate, "values": dict(self.values)}
+        pairs = {
+            name: None if (pair := getattr(self, name)) is None else list(pair)
+            for name in ("published", "interval")
+        }
+        return {
+            "low": self.low,
+            "high": self.high,
+            **pairs,
+            "estimate": self.estimate,
+            "values": dict(self.values),
+        }
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Estimate:
-    """What a release tells of a query. ``low`` and ``high`` hold by construction; ``estimate`` and ``interval`` are a model's.
+    """What a release tells of a query. ``low`` and ``high`` hold by construction; ``estimate`` and
+    ``interval`` are a model's.
 
-    Hard bounds need no belief: they are the rows that surely are in, and those that possibly are. The interval is labelled ``model`` since it follows from
-    how large the model's errors were on other tables; on yours they may be larger.
+    Hard bounds need no belief: they are the rows that surely are in, and those that possibly are.
+    The interval is labelled ``model`` since it follows from how large the model's errors were on
+    other tables; on yours they may be larger.
     """
 
     query: str
@@ -57,7 +76,10 @@ class Estimate:
     @property
     def _only(self) -> Figures:
         if self.by:
-            raise ReleaseError(f"the query {self.query!r} has an answer for each of {len(self.figures)} groups; look at figures, or at table.")
+            raise ReleaseError(
+                f"the query {self.query!r} has an answer for each of {len(self.figures)} groups;"
+                " look at figures, or at table."
+            )
         return self.figures[0]
 
     @property
@@ -85,7 +107,10 @@ class Estimate:
         """The figures as a frame, one row for each group."""
         rows = [
             {**f.values, "low": f.low, "high": f.high, "estimate": f.estimate}
-            | {"model_low": None if f.interval is None else f.interval[0], "model_high": None if f.interval is None else f.interval[1]}
+            | {
+                "model_low": None if f.interval is None else f.interval[0],
+                "model_high": None if f.interval is None else f.interval[1],
+            }
             for f in self.figures
         ]
         columns = dict.fromkeys(("low", "high", "estimate", "model_low", "model_high"), pl.Float64)
@@ -94,14 +119,28 @@ class Estimate:
         return pl.DataFrame(rows, schema_overrides=columns, infer_schema_length=None)
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: query, by, level, model, figures (each low, high, published, interval, estimate, values), notes."""
+        """Stable keys: query, by, level, model, figures (each low, high, published, interval,
+        estimate, values), notes.
+        """
         figures = [f.to_json() for f in self.figures]
-        return {"query": self.query, "by": list(self.by), "level": LEVEL, "model": self.model, "figures": figures, "notes": list(self.notes)}
+        return {
+            "query": self.query,
+            "by": list(self.by),
+            "level": LEVEL,
+            "model": self.model,
+            "figures": figures,
+            "notes": list(self.notes),
+        }
 
     def lines(self) -> list[list[str]]:
         """The figures as text: the groups' values, then bounds, estimate and interval."""
         return [
-            [*("missing" if v is None else str(v) for v in f.values.values()), between(f.low, f.high), shown(f.estimate), span(f.interval)]
+            [
+                *("missing" if v is None else str(v) for v in f.values.values()),
+                between(f.low, f.high),
+                shown(f.estimate),
+                span(f.interval),
+            ]
             for f in self.figures
         ]
 
@@ -112,8 +151,14 @@ class Estimate:
         return f"<Estimate of {self.query}: {estimate} (model: {interval}), certainly {bounds}>"
 
     def _repr_html_(self) -> str:
-        header = "".join(f"<th>{html.escape(name)}</th>" for name in (*self.by, "certainly", "estimate", f"{LEVEL:.0%} interval (model)"))
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in self.lines())
+        header = "".join(
+            f"<th>{html.escape(name)}</th>"
+            for name in (*self.by, "certainly", "estimate", f"{LEVEL:.0%} interval (model)")
+        )
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.lines()
+        )
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         return f"<table><caption>{html.escape(self.query)}</caption><tr>{header}</tr>{rows}</table>{notes}"
 

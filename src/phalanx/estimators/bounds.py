@@ -1,8 +1,9 @@
 """Hard bounds: what holds of the table by construction of the release, whatever anybody believes.
 
-In every entry of a facet a test is true of all rows, of none, or of some; in every group the parts of a condition are put together by Fréchet's bounds
-(of n rows, of which a have one property and b the other, at least a + b - n and at most min(a, b) have both). Counterfeits may be any of the rows among
-which they stand. No step takes anything for independent, or evenly spread.
+In every entry of a facet a test is true of all rows, of none, or of some; in every group the parts
+of a condition are put together by Fréchet's bounds (of n rows, of which a have one property and b
+the other, at least a + b - n and at most min(a, b) have both). Counterfeits may be any of the rows
+among which they stand. No step takes anything for independent, or evenly spread.
 """
 
 import math
@@ -27,7 +28,9 @@ _HALVINGS: Final = 60
 
 
 class Bounds:
-    """Bounds of one query on one release; ``regions`` are those of every attribute that it names."""
+    """Bounds of one query on one release; ``regions`` are those of every attribute that it
+    names.
+    """
 
     def __init__(self, view: View, regions: Mapping[str, Regions]) -> None:
         self.view, self.regions = view, regions
@@ -42,16 +45,23 @@ class Bounds:
         return self._boxes[key]
 
     def rows(self, condition: Condition) -> Between:
-        """Of each group, how many rows that are somebody's the condition is true of, shapes (g,)."""
+        """Of each group, how many rows that are somebody's the condition is true of, shapes
+        (g,).
+        """
         real = self.view.real
         for facet in self.view.facets:
             if within(condition, facet):
-                low, high = (self._by_group(facet, found) for found in self.entries(facet, condition))
+                low, high = (
+                    self._by_group(facet, found) for found in self.entries(facet, condition)
+                )
                 if facet.fake:
                     low = np.maximum(0, low - self.view.counterfeits)
                 return low, np.minimum(high, real)
         if isinstance(condition, Comparison):
-            raise ReleaseError(f"this release says nothing of {condition.attribute!r}; ask about another attribute.")
+            raise ReleaseError(
+                f"this release says nothing of {condition.attribute!r}; ask about another"
+                " attribute."
+            )
         return _together(condition, [self.rows(part) for part in self._parts(condition)], real)
 
     def _parts(self, condition: All | Either) -> Sequence[Condition]:
@@ -89,12 +99,18 @@ class Bounds:
         inside, outside = (_held(box, there & mask) for mask in (leaf.mask, ~leaf.mask))
         low, high = np.where(outside == 0, n, 0), np.where(inside == 0, 0, n)
         partly = (inside > 0) & (outside > 0) & box.tight
-        first = np.where(box.missing, leaf.mask[-1], leaf.mask[np.clip(box.low, 0, len(leaf.mask) - 1)])
+        first = np.where(
+            box.missing, leaf.mask[-1], leaf.mask[np.clip(box.low, 0, len(leaf.mask) - 1)]
+        )
         true = first.astype(np.int64) + leaf.mask[np.clip(box.high, 0, len(leaf.mask) - 1)]
-        return np.where(partly, np.minimum(true, n), low), np.where(partly, np.maximum(n - (2 - true), np.minimum(true, n)), high)
+        return np.where(partly, np.minimum(true, n), low), np.where(
+            partly, np.maximum(n - (2 - true), np.minimum(true, n)), high
+        )
 
     def sums(self, name: str, where: Condition, shift: float = 0.0) -> tuple[float, float]:
-        """The least and the greatest sum of a number, less ``shift``, over all rows that the condition is true of."""
+        """The least and the greatest sum of a number, less ``shift``, over all rows that the
+        condition is true of.
+        """
         numbers = self._numbers(name, where)
         slack = numbers.slack(shift, exact=self.regions[name].line.kind == "whole" and shift == 0)
         return numbers.up.least(-shift) - slack, slack - numbers.down.least(shift)
@@ -108,9 +124,18 @@ class Bounds:
             copies = self.entries(facet, All(tuple(inner)))[1]
             least, greatest = self._ends(facet, name, self._allowed(name, inner))
             there = (copies > 0) & (high[facet.group] > 0)
-            group, least, greatest, copies = facet.group[there], least[there], greatest[there], copies[there]
-            up, down = (_Taken.of(group, values, copies, low, high) for values in (least, -greatest))
-            self._prepared[name, where] = _Numbers(least, greatest, copies, up, down, surely=bool(low.any()))
+            group, least, greatest, copies = (
+                facet.group[there],
+                least[there],
+                greatest[there],
+                copies[there],
+            )
+            up, down = (
+                _Taken.of(group, values, copies, low, high) for values in (least, -greatest)
+            )
+            self._prepared[name, where] = _Numbers(
+                least, greatest, copies, up, down, surely=bool(low.any())
+            )
         return self._prepared[name, where]
 
     def _facet_of(self, name: str, where: Condition) -> Facet:
@@ -129,26 +154,36 @@ class Bounds:
         return allowed
 
     def _ends(self, facet: Facet, name: str, allowed: Bools) -> tuple[Floats, Floats]:
-        """The least and the greatest number of each entry within what is allowed; anything where there is none."""
+        """The least and the greatest number of each entry within what is allowed; anything where
+        there is none.
+        """
         box, regions = self.box(facet, name), self.regions[name]
         size = len(allowed)
         places = np.arange(size)
         following = np.minimum.accumulate(np.where(allowed, places, size)[::-1])[::-1]
         before = np.maximum.accumulate(np.where(allowed, places, -1))
-        first, last = following[np.clip(box.low, 0, size - 1)], before[np.clip(box.high, 0, size - 1)]
+        first, last = (
+            following[np.clip(box.low, 0, size - 1)],
+            before[np.clip(box.high, 0, size - 1)],
+        )
         none = (first > last) | (box.low > box.high)
         first, last = np.where(none, 0, first), np.where(none, 0, last)
-        return np.where(none, 0.0, regions.least[first]), np.where(none, 0.0, regions.greatest[last])
+        return np.where(none, 0.0, regions.least[first]), np.where(
+            none, 0.0, regions.greatest[last]
+        )
 
     def means(self, name: str, where: Condition) -> tuple[float, float] | None:
-        """The least and the greatest mean of a number over the rows that the condition is true of, if there is one; None where there can be none."""
+        """The least and the greatest mean of a number over the rows that the condition is true of,
+        if there is one; None where there can be none.
+        """
         numbers = self._numbers(name, where)
         if not len(numbers.copies):
             return None
         ends = float(numbers.least.min()), float(numbers.greatest.max())
         if not numbers.surely or not all(map(math.isfinite, ends)):
             return ends
-        # a mean is above t in every table that is possible, if the numbers less t cannot add up to 0 or less
+        # a mean is above t in every table that is possible, if the numbers less t cannot add up to
+        # 0 or less
         above = _last(lambda t: self.sums(name, where, t)[0] > 0, ends[0], ends[1])
         below = -_last(lambda t: self.sums(name, where, -t)[1] < 0, -ends[1], -ends[0])
         return above, below
@@ -156,7 +191,9 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class _Taken:
-    """Numbers in order, group by group, and how many copies of each are in a least sum: ``must``, or ``may`` where it lowers the sum."""
+    """Numbers in order, group by group, and how many copies of each are in a least sum: ``must``,
+    or ``may`` where it lowers the sum.
+    """
 
     values: Floats
     must: Ints
@@ -164,14 +201,18 @@ class _Taken:
 
     @classmethod
     def of(cls, group: Ints, values: Floats, copies: Ints, low: Ints, high: Ints) -> "_Taken":
-        """Of each group at least ``low`` and at most ``high`` numbers are taken, always the smallest."""
+        """Of each group at least ``low`` and at most ``high`` numbers are taken, always the
+        smallest.
+        """
         order = np.lexsort((values, group))
         group, values, copies = group[order], values[order], copies[order]
         upto = np.cumsum(copies)
         begin = np.searchsorted(group, group)
         first = upto - copies - (upto - copies)[begin]
         last = first + copies
-        must, may = (np.clip(np.minimum(last, most[group]) - first, 0, None) for most in (low, high))
+        must, may = (
+            np.clip(np.minimum(last, most[group]) - first, 0, None) for most in (low, high)
+        )
         return cls(values, must, may)
 
     def least(self, shift: float) -> float:
@@ -184,7 +225,9 @@ class _Taken:
 
 @dataclass(frozen=True, eq=False)
 class _Numbers:
-    """The least and greatest number of each entry that can be in, how often, and their least sums; ``surely``: whether some row is in."""
+    """The least and greatest number of each entry that can be in, how often, and their least sums;
+    ``surely``: whether some row is in.
+    """
 
     least: Floats
     greatest: Floats
@@ -194,7 +237,9 @@ class _Numbers:
     surely: bool
 
     def slack(self, shift: float, *, exact: bool) -> float:
-        """More than rounding can have changed in a sum; none where all of it are whole numbers that a float holds."""
+        """More than rounding can have changed in a sum; none where all of it are whole numbers that
+        a float holds.
+        """
         ends = np.abs(np.concatenate([self.least, self.greatest, [shift]]))
         most = float(ends[np.isfinite(ends)].max(initial=0)) * 2 * float(self.copies.sum())
         return 0.0 if exact and most < 2**53 else most * 1e-12
@@ -224,7 +269,11 @@ def merged(condition: Condition, regions: Mapping[str, Regions]) -> Leaf | Joine
     for part in (merged(p, regions) for p in condition.parts):
         if isinstance(part, Leaf):
             before = leaves.get(part.attribute)
-            mask = part.mask if before is None else (before.mask & part.mask if kind is All else before.mask | part.mask)
+            mask = (
+                part.mask
+                if before is None
+                else (before.mask & part.mask if kind is All else before.mask | part.mask)
+            )
             leaves[part.attribute] = Leaf(part.attribute, mask)
         else:
             others.append(part)
@@ -245,7 +294,9 @@ def _top(condition: Condition) -> Sequence[Condition]:
 def _held(box: Box, mask: Bools) -> Ints:
     """How many regions of a mask every box holds, shape (e,)."""
     upto = np.concatenate([[0], np.cumsum(mask[:-1])])
-    inside = upto[np.clip(box.high + 1, 0, len(upto) - 1)] - upto[np.clip(box.low, 0, len(upto) - 1)]
+    inside = (
+        upto[np.clip(box.high + 1, 0, len(upto) - 1)] - upto[np.clip(box.low, 0, len(upto) - 1)]
+    )
     found: Ints = np.where(box.low > box.high, 0, inside) + (box.missing & mask[-1])
     return found
 
@@ -262,7 +313,9 @@ def _together(condition: "All | Either | Joined", parts: Sequence[Between], n: I
 
 
 def _last(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """A number at which it holds, as near to the last one as halving comes; ``low`` where it holds nowhere above."""
+    """A number at which it holds, as near to the last one as halving comes; ``low`` where it holds
+    nowhere above.
+    """
     if holds(high):
         return high
     found = low

@@ -1,4 +1,6 @@
-"""What a bucketized release shows: the quasi-identifiers of every row, and the sensitive values of its bucket."""
+"""What a bucketized release shows: the quasi-identifiers of every row, and the sensitive values of
+its bucket.
+"""
 
 import numpy as np
 
@@ -13,7 +15,11 @@ def view(release: Release) -> View:
     form = release.form
     assert isinstance(form, Bucketized)  # noqa: S101 - by the form's kind
     ids, rows = np.unique(form.table[BUCKET].to_numpy(), return_counts=True)
-    quasi = form.table.group_by(form.table.columns, maintain_order=True).len("") if "" not in form.table.columns else form.table
+    quasi = (
+        form.table.group_by(form.table.columns, maintain_order=True).len("")
+        if "" not in form.table.columns
+        else form.table
+    )
     counts = quasi[""].to_numpy().astype(np.int64)
     named = {a.name: Ends.of_values(quasi[a.columns[0]]) for a in form.attribute("quasi")}
     sensitive = form.values[str(form.sensitive)]
@@ -25,4 +31,10 @@ def view(release: Release) -> View:
             {str(form.sensitive): Ends.of_values(sensitive)},
         ),
     )
-    return View("bucketized", form.attributes, rows.astype(np.int64), np.zeros(len(ids), dtype=np.int64), facets)
+    return View(
+        "bucketized",
+        form.attributes,
+        rows.astype(np.int64),
+        np.zeros(len(ids), dtype=np.int64),
+        facets,
+    )

@@ -1,4 +1,6 @@
-"""What a query asks of a row: tests of single attributes, joined by and and or. Negations stand at the tests, as SQL's three values need it."""
+"""What a query asks of a row: tests of single attributes, joined by and and or. Negations stand at
+the tests, as SQL's three values need it.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,7 +12,8 @@ Aggregate = Literal["count", "sum", "mean"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A test of one attribute: ``in`` the values, ``below`` or ``upto`` the one value, with a ``prefix``, or ``missing``.
+    """A test of one attribute: ``in`` the values, ``below`` or ``upto`` the one value, with a
+    ``prefix``, or ``missing``.
 
     As in SQL no test is true of a missing value, negated or not, but ``missing`` itself.
     """
@@ -40,7 +43,9 @@ Condition = Comparison | All | Either
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked: how many rows, or the sum or mean of an attribute over them, of those rows of which ``where`` is true; once per value of ``by``."""
+    """What is asked: how many rows, or the sum or mean of an attribute over them, of those rows of
+    which ``where`` is true; once per value of ``by``.
+    """
 
     aggregate: Aggregate
     of: str | None
@@ -52,7 +57,9 @@ def negate(condition: Condition) -> Condition:
     """True of the rows of which the condition is false; of none of which it is unknown.
 
     >>> negate(All((Comparison("age", "below", (30,)), Comparison("sex", "in", ("f",)))))
-    Either(parts=(Comparison(attribute='age', kind='below', values=(30,), negated=True), Comparison(attribute='sex', kind='in', values=('f',), negated=True)))
+    ... # doctest: +NORMALIZE_WHITESPACE
+    Either(parts=(Comparison(attribute='age', kind='below', values=(30,), negated=True),
+                  Comparison(attribute='sex', kind='in', values=('f',), negated=True)))
     """
     if isinstance(condition, Comparison):
         return replace(condition, negated=not condition.negated)
@@ -62,7 +69,9 @@ def negate(condition: Condition) -> Condition:
 
 def both(first: Condition, second: Condition) -> Condition:
     """True where both are."""
-    parts = [part for one in (first, second) for part in (one.parts if isinstance(one, All) else (one,))]
+    parts = [
+        part for one in (first, second) for part in (one.parts if isinstance(one, All) else (one,))
+    ]
     return parts[0] if len(parts) == 1 else All(tuple(parts))
 
 

@@ -1,8 +1,10 @@
-"""Tables drawn from what a release leaves possible, in the schema of the original: values, not intervals.
+"""Tables drawn from what a release leaves possible, in the schema of the original: values, not
+intervals.
 
-The facets of a group are put side by side in random order, and counterfeits taken out, any of a group's rows as likely as another. In a box one row stands at
-each tight end, and the others where the model believes values to lie. What the model learned is uncertain, too: each draw weighs the boxes anew (the Bayesian
-bootstrap, Rubin 1981), so that draws differ by what is not known.
+The facets of a group are put side by side in random order, and counterfeits taken out, any of a
+group's rows as likely as another. In a box one row stands at each tight end, and the others where
+the model believes values to lie. What the model learned is uncertain, too: each draw weighs the
+boxes anew (the Bayesian bootstrap, Rubin 1981), so that draws differ by what is not known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,8 +33,16 @@ _TRIES: Final = 30
 """How often groups with rows that cannot be are drawn again."""
 
 
-def draw(release: Release, times: int = 20, *, never: "Sequence[str | pl.Expr] | str | pl.Expr" = (), seed: int | None = None) -> list[pl.DataFrame]:
-    """So many tables that the release leaves possible, in the original's columns, rows in random order; see ``phalanx.Release.draw``."""
+def draw(
+    release: Release,
+    times: int = 20,
+    *,
+    never: "Sequence[str | pl.Expr] | str | pl.Expr" = (),
+    seed: int | None = None,
+) -> list[pl.DataFrame]:
+    """So many tables that the release leaves possible, in the original's columns, rows in random
+    order; see ``phalanx.Release.draw``.
+    """
     if isinstance(times, bool) or not isinstance(times, int) or times < 1:
         raise ReleaseError(f"times = {times!r} is no number of tables; give a whole number from 1.")
     view = view_of(release)
@@ -47,15 +57,25 @@ def draw(release: Release, times: int = 20, *, never: "Sequence[str | pl.Expr] |
 
 def _rule(view: View, rule: "str | pl.Expr") -> Condition:
     """A condition that no row fulfils."""
-    condition = read_expression(rule).where if isinstance(rule, pl.Expr) else read_query(f"count(*) where {rule}").where
+    condition = (
+        read_expression(rule).where
+        if isinstance(rule, pl.Expr)
+        else read_query(f"count(*) where {rule}").where
+    )
     for test in comparisons(condition):
         view.attribute(test.attribute)
     return condition
 
 
 def _table(view: View, bounds: Bounds, rules: Sequence[Condition], stream: Stream) -> pl.DataFrame:
-    """One table; groups with rows that cannot be are drawn again, and what is left of such rows is left out."""
-    weights = {(i, name): _weights(bounds, facet, name, stream) for i, facet in enumerate(view.believed) for name in facet.ends}
+    """One table; groups with rows that cannot be are drawn again, and what is left of such rows is
+    left out.
+    """
+    weights = {
+        (i, name): _weights(bounds, facet, name, stream)
+        for i, facet in enumerate(view.believed)
+        for name in facet.ends
+    }
     group = np.repeat(np.arange(len(view.rows)), view.real)
     codes = _codes(view, bounds, weights, stream)
     wrong = _wrong(bounds.regions, rules, codes, len(group))
@@ -68,21 +88,32 @@ def _table(view: View, bounds: Bounds, rules: Sequence[Condition], stream: Strea
         wrong = _wrong(bounds.regions, rules, codes, len(group))
     kept = np.flatnonzero(~wrong)
     order = kept[stream.permutation(len(kept))] if len(kept) else kept
-    return pl.DataFrame([_values(bounds.regions[a.name], codes[a.name][order], stream).alias(a.name) for a in view.attributes])
+    return pl.DataFrame(
+        [
+            _values(bounds.regions[a.name], codes[a.name][order], stream).alias(a.name)
+            for a in view.attributes
+        ]
+    )
 
 
 def _weights(bounds: Bounds, facet: Facet, name: str, stream: Stream) -> Floats:
-    """Where a model that was learned from boxes of random weight believes values to lie, shape (2K + 2,)."""
+    """Where a model that was learned from boxes of random weight believes values to lie, shape (2K
+    + 2,).
+    """
     box, regions = bounds.box(facet, name), bounds.regions[name]
     chance = -np.log(_uniform(stream, len(facet.count))) * facet.count
     if not facet.ends[name].exact:
         return maximized(box, chance, regions.measure, ends=True)
     known = box.low >= box.high
     at = np.where(box.low > box.high, regions.missing, box.low)
-    return np.bincount(at[known], weights=chance[known], minlength=regions.missing + 1).astype(np.float64)
+    return np.bincount(at[known], weights=chance[known], minlength=regions.missing + 1).astype(
+        np.float64
+    )
 
 
-def _codes(view: View, bounds: Bounds, weights: Mapping[tuple[int, str], Floats], stream: Stream) -> dict[str, Ints]:
+def _codes(
+    view: View, bounds: Bounds, weights: Mapping[tuple[int, str], Floats], stream: Stream
+) -> dict[str, Ints]:
     """The region of every attribute of every row, rows by groups, shape (n,) each."""
     found: dict[str, Ints] = {}
     for i, facet in enumerate(view.believed):
@@ -94,7 +125,9 @@ def _codes(view: View, bounds: Bounds, weights: Mapping[tuple[int, str], Floats]
 
 
 def _shuffled(view: View, facet: Facet, stream: Stream) -> Ints:
-    """The entry of every row of a facet, rows by groups and within them at random; as many rows as are somebody's."""
+    """The entry of every row of a facet, rows by groups and within them at random; as many rows as
+    are somebody's.
+    """
     entry = np.repeat(np.arange(len(facet.count)), facet.count)
     order = stream.permutation(len(entry)) if len(entry) else entry
     entry = entry[order][np.argsort(facet.group[entry[order]], kind="stable")]
@@ -103,7 +136,9 @@ def _shuffled(view: View, facet: Facet, stream: Stream) -> Ints:
     return entry[place < view.real[of]]
 
 
-def _drawn(bounds: Bounds, facet: Facet, name: str, weights: Floats, entry: Ints, stream: Stream) -> Ints:
+def _drawn(
+    bounds: Bounds, facet: Facet, name: str, weights: Floats, entry: Ints, stream: Stream
+) -> Ints:
     """A region for every row, within the box of its entry, shape (n,)."""
     box, n = bounds.box(facet, name), len(entry)
     low, high, missing = box.low[entry], box.high[entry], box.missing[entry]
@@ -114,7 +149,9 @@ def _drawn(bounds: Bounds, facet: Facet, name: str, weights: Floats, entry: Ints
     mass = np.where(some, last - first, 0)
     total = mass + missing * weights[-1]
     at = _uniform(stream, n) * total
-    inside = np.clip(np.searchsorted(upto, first + at, side="right") - 1, low, np.maximum(high, low))
+    inside = np.clip(
+        np.searchsorted(upto, first + at, side="right") - 1, low, np.maximum(high, low)
+    )
     code = np.where((at >= mass) & missing, size, inside)
     coin = _uniform(stream, n) < 0.5
     code = np.where(total > 0, code, np.where(some, np.where(coin, low, high), size))
@@ -130,7 +167,9 @@ def _drawn(bounds: Bounds, facet: Facet, name: str, weights: Floats, entry: Ints
     return code.astype(np.int64)
 
 
-def _wrong(regions: Mapping[str, Regions], rules: Sequence[Condition], codes: Mapping[str, Ints], n: int) -> Bools:
+def _wrong(
+    regions: Mapping[str, Regions], rules: Sequence[Condition], codes: Mapping[str, Ints], n: int
+) -> Bools:
     """The rows that cannot be, shape (n,)."""
     found = np.zeros(n, dtype=bool)
     for rule in rules:
@@ -138,32 +177,52 @@ def _wrong(regions: Mapping[str, Regions], rules: Sequence[Condition], codes: Ma
     return found
 
 
-def _fulfils(regions: Mapping[str, Regions], condition: Condition, codes: Mapping[str, Ints], n: int) -> Bools:
+def _fulfils(
+    regions: Mapping[str, Regions], condition: Condition, codes: Mapping[str, Ints], n: int
+) -> Bools:
     if isinstance(condition, Comparison):
         return np.asarray(regions[condition.attribute].mask(condition)[codes[condition.attribute]])
     every = isinstance(condition, All)
     found = np.full(n, every)
     for part in condition.parts:
-        found = found & _fulfils(regions, part, codes, n) if every else found | _fulfils(regions, part, codes, n)
+        found = (
+            found & _fulfils(regions, part, codes, n)
+            if every
+            else found | _fulfils(regions, part, codes, n)
+        )
     return found
 
 
 def _values(regions: Regions, codes: Ints, stream: Stream) -> pl.Series:
-    """Values in the regions: points as they are, in a gap any number or day, a text near its end."""
+    """Values in the regions: points as they are, in a gap any number or day, a text near its
+    end.
+    """
     kind, points = regions.line.kind, regions.points
     missing = codes == regions.missing
     if kind in ("leaf", "text"):
         names: Any = np.array([*regions.line.tree], dtype=object) if kind == "leaf" else points
         place = np.clip(codes // 2, 0, max(len(names) - 1, 0))
-        texts = [None if gone else str(names[i]) for gone, i in zip(missing.tolist(), place.tolist(), strict=True)]
+        texts = [
+            None if gone else str(names[i])
+            for gone, i in zip(missing.tolist(), place.tolist(), strict=True)
+        ]
         return pl.Series(texts, dtype=pl.String)
     least, greatest = regions.least[codes], regions.greatest[codes]
-    least, greatest = np.where(np.isfinite(least), least, greatest), np.where(np.isfinite(greatest), greatest, least)
+    least, greatest = (
+        np.where(np.isfinite(least), least, greatest),
+        np.where(np.isfinite(greatest), greatest, least),
+    )
     point = (codes % 2 == 1) & ~missing
-    own = points[np.clip(codes // 2, 0, max(len(points) - 1, 0))] if len(points) else np.zeros(len(codes))
+    own = (
+        points[np.clip(codes // 2, 0, max(len(points) - 1, 0))]
+        if len(points)
+        else np.zeros(len(codes))
+    )
     at = _uniform(stream, len(codes))
     if kind == "number":
-        return pl.Series(np.where(point, own, least + at * (greatest - least))).set(pl.Series(missing), None)
+        return pl.Series(np.where(point, own, least + at * (greatest - least))).set(
+            pl.Series(missing), None
+        )
     inside = np.floor(least + at * (greatest - least + 1)).astype(np.int64)
     whole = pl.Series(np.where(point, own, inside).astype(np.int64)).set(pl.Series(missing), None)
     return whole.cast(pl.Int32).cast(pl.Date) if kind == "day" else whole

@@ -1,4 +1,6 @@
-"""A query as a Polars expression: a condition on rows, or ``pl.len()``, a sum or a mean of a column, filtered by one."""
+"""A query as a Polars expression: a condition on rows, or ``pl.len()``, a sum or a mean of a
+column, filtered by one.
+"""
 
 import io
 import json
@@ -10,12 +12,27 @@ from phalanx.errors import ReleaseError
 from phalanx.estimators.conditions import All, Comparison, Condition, Either, Query, both, negate
 from phalanx.estimators.queries import between, joined
 
-_COMPARED: Final = {"Eq": ("in", False), "NotEq": ("in", True), "Lt": ("below", False), "LtEq": ("upto", False), "Gt": ("upto", True), "GtEq": ("below", True)}
-_TURNED: Final = {"Lt": "Gt", "Gt": "Lt", "LtEq": "GtEq", "GtEq": "LtEq", "Eq": "Eq", "NotEq": "NotEq"}
+_COMPARED: Final = {
+    "Eq": ("in", False),
+    "NotEq": ("in", True),
+    "Lt": ("below", False),
+    "LtEq": ("upto", False),
+    "Gt": ("upto", True),
+    "GtEq": ("below", True),
+}
+_TURNED: Final = {
+    "Lt": "Gt",
+    "Gt": "Lt",
+    "LtEq": "GtEq",
+    "GtEq": "LtEq",
+    "Eq": "Eq",
+    "NotEq": "NotEq",
+}
 
 
 def read_expression(expression: pl.Expr) -> Query:
-    """A condition counts the rows of which it is true; ``pl.len()``, ``.sum()`` and ``.mean()`` may be filtered. ReleaseError for anything else.
+    """A condition counts the rows of which it is true; ``pl.len()``, ``.sum()`` and ``.mean()`` may
+    be filtered. ReleaseError for anything else.
 
     >>> read_expression(pl.col("income").filter(pl.col("age") >= 30).mean()).aggregate
     'mean'
@@ -24,7 +41,11 @@ def read_expression(expression: pl.Expr) -> Query:
     if "Agg" in node and (kind := next(iter(node["Agg"]))) in ("Sum", "Mean"):
         inner = node["Agg"][kind]
         of, where = _filtered(inner.get("input", inner))
-        return Query("sum" if kind == "Sum" else "mean", of, both(where, Comparison(str(of), "missing", negated=True)))
+        return Query(
+            "sum" if kind == "Sum" else "mean",
+            of,
+            both(where, Comparison(str(of), "missing", negated=True)),
+        )
     if node == "Len" or "Filter" in node or "Len" in node:
         of, where = _filtered(node)
         if of is None:
@@ -49,7 +70,9 @@ def _condition(node: Any) -> Condition:
     if "BinaryExpr" in node:
         left, op, right = (node["BinaryExpr"][part] for part in ("left", "op", "right"))
         if op in ("And", "LogicalAnd", "Or", "LogicalOr"):
-            return joined(All if op.endswith("And") else Either, [_condition(left), _condition(right)])
+            return joined(
+                All if op.endswith("And") else Either, [_condition(left), _condition(right)]
+            )
         if op in _COMPARED:
             if "Column" in right and "Column" not in left:
                 left, right, op = right, left, _TURNED[op]
@@ -71,7 +94,9 @@ def _function(node: Any) -> Condition:
         return Comparison(_column(inputs[0]), "missing", negated=kind == "IsNotNull")
     if isinstance(kind, dict) and "IsIn" in kind:
         values = _value(inputs[1])
-        return Comparison(_column(inputs[0]), "in", tuple(values if isinstance(values, list) else [values]))
+        return Comparison(
+            _column(inputs[0]), "in", tuple(values if isinstance(values, list) else [values])
+        )
     if isinstance(kind, dict) and "IsBetween" in kind and kind["IsBetween"]["closed"] == "Both":
         return between(_column(inputs[0]), _value(inputs[1]), _value(inputs[2]))
     if isinstance(function, dict) and function.get("StringExpr") == "StartsWith":
@@ -89,7 +114,9 @@ def _value(node: Any) -> Any:
     """What a literal says, by Polars itself."""
     if not isinstance(node, dict) or "Literal" not in node:
         raise _refusal()
-    value = pl.select(pl.Expr.deserialize(io.StringIO(json.dumps(node)), format="json")).to_series()[0]
+    value = pl.select(
+        pl.Expr.deserialize(io.StringIO(json.dumps(node)), format="json")
+    ).to_series()[0]
     if value is None:
         raise ReleaseError("nothing is equal to a missing value; ask by is_null().")
     return value.to_list() if isinstance(value, pl.Series) else value
@@ -97,6 +124,6 @@ def _value(node: Any) -> Any:
 
 def _refusal() -> ReleaseError:
     return ReleaseError(
-        'this expression cannot be asked of a release; compare columns with values, as in pl.col("age").is_between(30, 40), and join by &, | and ~, '
-        "or write the query as text."
+        "this expression cannot be asked of a release; compare columns with values, as in"
+        ' pl.col("age").is_between(30, 40), and join by &, | and ~, or write the query as text.'
     )

@@ -1,4 +1,6 @@
-"""What a generalized release shows: the box of every group, and beside it the sensitive and kept values of its rows."""
+"""What a generalized release shows: the box of every group, and beside it the sensitive and kept
+values of its rows.
+"""
 
 import numpy as np
 import polars as pl
@@ -11,22 +13,43 @@ from phalanx.release.forms.generalized import GROUP
 def view(release: Release) -> View:
     """Boxes hold real rows alone; the values of counterfeits stand among the others.
 
-    The ends of a tight box are members' values, unless the group holds registered persons, of whom one may have set them.
+    The ends of a tight box are members' values, unless the group holds registered persons, of whom
+    one may have set them.
     """
     form, manifest = release.generalized, release.manifest
-    ids, first, rows = np.unique(form.table[GROUP].to_numpy(), return_index=True, return_counts=True)
+    ids, first, rows = np.unique(
+        form.table[GROUP].to_numpy(), return_index=True, return_counts=True
+    )
     a_row = pl.Series(first, dtype=pl.UInt32)
-    counterfeits, registered = (_counts(table, ids) for table in (form.counterfeits, form.registered))
-    boxes = {a.name: Ends.of_interval(form.table[a.columns[-2]].gather(a_row), form.table[a.columns[-1]].gather(a_row)) for a in form.attribute("quasi")}
+    counterfeits, registered = (
+        _counts(table, ids) for table in (form.counterfeits, form.registered)
+    )
+    boxes = {
+        a.name: Ends.of_interval(
+            form.table[a.columns[-2]].gather(a_row), form.table[a.columns[-1]].gather(a_row)
+        )
+        for a in form.attribute("quasi")
+    }
     tight = (registered == 0) if manifest.boxes == "tight" else None
     real = rows - counterfeits
     held = np.flatnonzero(real > 0)
-    facets = [Facet(held, real[held], {name: ends.taken(held) for name, ends in boxes.items()}, None if tight is None else tight[held])]
+    facets = [
+        Facet(
+            held,
+            real[held],
+            {name: ends.taken(held) for name, ends in boxes.items()},
+            None if tight is None else tight[held],
+        )
+    ]
     beside = [a for a in form.attributes if a.role != "quasi"]
     if beside:
         may_hide = manifest.may_suppress is None or bool(manifest.may_suppress)
         shown = form.table.select(GROUP, *(a.columns[0] for a in beside))
-        counted = shown.group_by(shown.columns, maintain_order=True).len("") if "" not in shown.columns else shown.with_columns(pl.lit(1).alias(""))
+        counted = (
+            shown.group_by(shown.columns, maintain_order=True).len("")
+            if "" not in shown.columns
+            else shown.with_columns(pl.lit(1).alias(""))
+        )
         group_of = np.searchsorted(ids, counted[GROUP].to_numpy())
         fake = counterfeits[group_of] > 0
         ends = {}

@@ -1,12 +1,14 @@
-"""What can be believed of a release beyond what it says: where in a box the values lie, and that facets of a group meet by chance.
+"""What can be believed of a release beyond what it says: where in a box the values lie, and that
+facets of a group meet by chance.
 
 Within a box attributes are taken for independent. An attribute's values lie
 
 - ``uniform``: anywhere in the box alike;
-- ``em``: as they lie in the whole release, by two rounds of expectation maximization over all boxes (self-consistency, Turnbull 1976) from a uniform guess.
+- ``em``: as they lie in the whole release, by two rounds of expectation maximization over all boxes
+  (self-consistency, Turnbull 1976) from a uniform guess.
 
-Where an end of a box is somebody's (``tight``), one row is taken to stand at each end and the others in between; ``ends=False`` leaves that out, as the
-papers do.
+Where an end of a box is somebody's (``tight``), one row is taken to stand at each end and the
+others in between; ``ends=False`` leaves that out, as the papers do.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,14 +28,26 @@ Floats = npt.NDArray[np.float64]
 Spread = Literal["uniform", "em"]
 
 _ROUNDS: Final = 2
-"""Rounds of expectation maximization. More fit ends of boxes and not people: without a limit all of a coarse attribute ends up at ends of boxes."""
+"""Rounds of expectation maximization. More fit ends of boxes and not people: without a limit all of
+a coarse attribute ends up at ends of boxes.
+"""
 
 
 class Model:
     """Expected shares of rows, group by group."""
 
-    def __init__(self, view: View, bounds: Bounds, spread: Spread = "em", *, ends: bool = True, beside: "Sequence[Bounds]" = ()) -> None:
-        """``beside``: other releases of the series, from which the distribution of values is learned, too."""
+    def __init__(
+        self,
+        view: View,
+        bounds: Bounds,
+        spread: Spread = "em",
+        *,
+        ends: bool = True,
+        beside: "Sequence[Bounds]" = (),
+    ) -> None:
+        """``beside``: other releases of the series, from which the distribution of values is
+        learned, too.
+        """
         self.view, self.bounds, self.spread, self.ends = view, bounds, spread, ends
         self._weights: dict[str, Floats] = {}
         self._beside = list(beside)
@@ -42,8 +56,12 @@ class Model:
         """How many rows of each group the condition is expected to be true of, shape (g,)."""
         return self.moments(None, where)[0]
 
-    def moments(self, name: str | None, where: Condition, shift: float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Of each group the expected number of rows, their expected sum of a number less ``shift``, and of its squares, each of shape (g,)."""
+    def moments(
+        self, name: str | None, where: Condition, shift: float = 0.0
+    ) -> tuple[Floats, Floats, Floats]:
+        """Of each group the expected number of rows, their expected sum of a number less ``shift``,
+        and of its squares, each of shape (g,).
+        """
         having = None if name is None else self._holding(name, where)
         share, sums = self._group(where, having, name, 1, shift)
         squares = sums if name is None else self._group(where, having, name, 2, shift)[1]
@@ -53,17 +71,34 @@ class Model:
     def _holding(self, name: str, where: Condition) -> Facet:
         """The facet that holds a number, with most of the condition beside it."""
         parts = where.parts if isinstance(where, All) else (where,)
-        return max((f for f in self.view.believed if name in f.ends), key=lambda f: sum(within(part, f) for part in parts))
+        return max(
+            (f for f in self.view.believed if name in f.ends),
+            key=lambda f: sum(within(part, f) for part in parts),
+        )
 
-    def _group(self, where: Condition, having: Facet | None, name: str | None, power: int, shift: float) -> tuple[Floats, Floats]:
-        """Of each group, the expected share of rows of which the condition is true, and the same times a power of the number, shapes (g,)."""
-        base = np.ones(len(self.view.rows)) if having is None else self._mean(having, All(()), name, power, shift)
-        for facet in ([having] if having is not None else []) + [f for f in self.view.believed if f is not having]:
+    def _group(
+        self, where: Condition, having: Facet | None, name: str | None, power: int, shift: float
+    ) -> tuple[Floats, Floats]:
+        """Of each group, the expected share of rows of which the condition is true, and the same
+        times a power of the number, shapes (g,).
+        """
+        base = (
+            np.ones(len(self.view.rows))
+            if having is None
+            else self._mean(having, All(()), name, power, shift)
+        )
+        for facet in ([having] if having is not None else []) + [
+            f for f in self.view.believed if f is not having
+        ]:
             if within(where, facet):
                 share = self._mean(facet, where, None, 0, 0.0)
-                return share, self._mean(facet, where, name, power, shift) if facet is having else share * base
+                return share, self._mean(
+                    facet, where, name, power, shift
+                ) if facet is having else share * base
         if isinstance(where, Comparison):
-            raise ReleaseError(f"this release says nothing of {where.attribute!r}; ask about another attribute.")
+            raise ReleaseError(
+                f"this release says nothing of {where.attribute!r}; ask about another attribute."
+            )
         parts, carrying = self._split(where, having)
         found = [self._group(part, having, name, power, shift) for part in parts]
         every = isinstance(where, All)
@@ -75,7 +110,9 @@ class Model:
         return 1 - shares[carrying] * others, base - (base - with_value) * others
 
     def _split(self, where: All | Either, having: Facet | None) -> tuple[list[Condition], int]:
-        """The parts of a condition, those of one facet put together, and which of them says most of the number."""
+        """The parts of a condition, those of one facet put together, and which of them says most of
+        the number.
+        """
         rest, carrying = list(where.parts), 0
         found: list[Condition] = []
         for facet in self.view.believed:
@@ -86,25 +123,39 @@ class Model:
                 found.append(type(where)(tuple(here)))
         return [*found, *rest], carrying
 
-    def _mean(self, facet: Facet, where: Condition, name: str | None, power: int, shift: float) -> Floats:
+    def _mean(
+        self, facet: Facet, where: Condition, name: str | None, power: int, shift: float
+    ) -> Floats:
         """The mean over the rows of each group of what :meth:`_entry` expects, shape (g,)."""
         g = len(self.view.rows)
         total = np.bincount(facet.group, weights=facet.count, minlength=g)
-        held = np.bincount(facet.group, weights=facet.count * self._entry(facet, where, name, power, shift), minlength=g)
+        held = np.bincount(
+            facet.group,
+            weights=facet.count * self._entry(facet, where, name, power, shift),
+            minlength=g,
+        )
         return held / np.maximum(total, 1)
 
-    def _entry(self, facet: Facet, condition: Condition, name: str | None, power: int, shift: float) -> Floats:
-        """The expected share of an entry's rows of which the condition is true; with ``name``, times a power of the number less ``shift``."""
+    def _entry(
+        self, facet: Facet, condition: Condition, name: str | None, power: int, shift: float
+    ) -> Floats:
+        """The expected share of an entry's rows of which the condition is true; with ``name``,
+        times a power of the number less ``shift``.
+        """
         tree = merged(condition, self.bounds.regions)
         return self._expected(facet, tree, name, power, shift)
 
-    def _expected(self, facet: Facet, tree: Leaf | Joined, name: str | None, power: int, shift: float) -> Floats:
+    def _expected(
+        self, facet: Facet, tree: Leaf | Joined, name: str | None, power: int, shift: float
+    ) -> Floats:
         names = list(_leaves(tree))
         split = name if name is not None else next((n for n in names if names.count(n) > 1), None)
         if split is None:
             return self._product(facet, tree)
         regions, box = self.bounds.regions[split], self.bounds.box(facet, split)
-        number = (regions.middle - shift) ** power if split == name else np.ones(regions.missing + 1)
+        number = (
+            (regions.middle - shift) ** power if split == name else np.ones(regions.missing + 1)
+        )
         masks = {tuple(mask): mask for leaf in _of_attribute(tree, split) for mask in [leaf.mask]}
         result = np.zeros(len(facet.count))
         for chosen, inside in _classes(list(masks.values()), regions.missing + 1):
@@ -119,7 +170,13 @@ class Model:
     def _product(self, facet: Facet, tree: Leaf | Joined) -> Floats:
         if isinstance(tree, Leaf):
             regions = self.bounds.regions[tree.attribute]
-            return self._share(facet, self.bounds.box(facet, tree.attribute), regions, tree.attribute, tree.mask.astype(np.float64))
+            return self._share(
+                facet,
+                self.bounds.box(facet, tree.attribute),
+                regions,
+                tree.attribute,
+                tree.mask.astype(np.float64),
+            )
         result = np.ones(len(facet.count))
         for part in tree.parts:
             share = self._product(facet, part)
@@ -134,7 +191,9 @@ class Model:
             free = box.low < box.high
             if free.any():
                 weights = self.weights(facet, name, regions)
-                found = np.where(free, float((weights * value).sum() / max(weights.sum(), 1e-300)), found)
+                found = np.where(
+                    free, float((weights * value).sum() / max(weights.sum(), 1e-300)), found
+                )
             return found
         inner = _inside(box, self.weights(facet, name, regions), value)
         if not self.ends:
@@ -148,7 +207,9 @@ class Model:
             if facet.ends[name].exact:
                 at = np.where(box.low > box.high, regions.missing, box.low)
                 known = box.low >= box.high
-                self._weights[name] = np.bincount(at[known], weights=facet.count[known], minlength=regions.missing + 1).astype(np.float64)
+                self._weights[name] = np.bincount(
+                    at[known], weights=facet.count[known], minlength=regions.missing + 1
+                ).astype(np.float64)
             elif self.spread == "uniform":
                 self._weights[name] = regions.measure
             else:
@@ -158,13 +219,22 @@ class Model:
                     if there is not None:
                         boxes.append(other.box(there, name))
                         counts.append(there.count)
-                together = Box(*(np.concatenate([getattr(b, part) for b in boxes]) for part in ("low", "high", "missing", "tight")))
-                self._weights[name] = maximized(together, np.concatenate(counts), regions.measure, ends=self.ends)
+                together = Box(
+                    *(
+                        np.concatenate([getattr(b, part) for b in boxes])
+                        for part in ("low", "high", "missing", "tight")
+                    )
+                )
+                self._weights[name] = maximized(
+                    together, np.concatenate(counts), regions.measure, ends=self.ends
+                )
         return self._weights[name]
 
 
 def with_ends(box: Box, count: Ints, value: Floats, inner: Floats) -> Floats:
-    """The mean of a ``value`` where one row stands at each end of a tight box and all others as ``inner`` says."""
+    """The mean of a ``value`` where one row stands at each end of a tight box and all others as
+    ``inner`` says.
+    """
     n = np.maximum(count, 1)
     first = np.where(box.missing, value[-1], value[np.clip(box.low, 0, len(value) - 1)])
     ends = first + value[np.clip(box.high, 0, len(value) - 1)]
@@ -172,7 +242,9 @@ def with_ends(box: Box, count: Ints, value: Floats, inner: Floats) -> Floats:
 
 
 def _inside(box: Box, weights: Floats, value: Floats) -> Floats:
-    """The weighted mean of ``value`` over the regions that each box holds; where all of them weigh nothing, of its ends."""
+    """The weighted mean of ``value`` over the regions that each box holds; where all of them weigh
+    nothing, of its ends.
+    """
     size = len(weights) - 1
     low, high = np.clip(box.low, 0, size), np.clip(box.high + 1, 0, size)
     mass, held = (np.concatenate([[0.0], np.cumsum(w[:-1])]) for w in (weights, weights * value))
@@ -184,9 +256,11 @@ def _inside(box: Box, weights: Floats, value: Floats) -> Floats:
 
 
 def maximized(box: Box, count: Ints | Floats, measure: Floats, *, ends: bool) -> Floats:
-    """The distribution over regions under which the boxes are most likely, from a uniform one, by expectation maximization; shape (2K + 2,).
+    """The distribution over regions under which the boxes are most likely, from a uniform one, by
+    expectation maximization; shape (2K + 2,).
 
-    Each round costs one pass over boxes and one over regions: a box takes the mass between its ends from running sums, and gives its rows by differences.
+    Each round costs one pass over boxes and one over regions: a box takes the mass between its ends
+    from running sums, and gives its rows by differences.
     """
     size = len(measure) - 1
     point = box.low == box.high
@@ -207,7 +281,9 @@ def maximized(box: Box, count: Ints | Floats, measure: Floats, *, ends: bool) ->
         upto = np.concatenate([[0.0], np.cumsum(share[:-1])])
         mass = np.where(some, upto[high] - upto[low], 0) + box.missing * share[-1]
         per = np.where(mass > 0, rest / np.where(mass > 0, mass, 1), 0)
-        steps = np.bincount(low[some], weights=per[some], minlength=size + 1) - np.bincount(high[some], weights=per[some], minlength=size + 1)
+        steps = np.bincount(low[some], weights=per[some], minlength=size + 1) - np.bincount(
+            high[some], weights=per[some], minlength=size + 1
+        )
         factor = np.concatenate([np.cumsum(steps)[:size], [float((per * box.missing).sum())]])
         new = fixed + share * factor
         new /= max(new.sum(), 1e-300)

@@ -1,4 +1,6 @@
-"""Answers of several drawn tables put together (Rubin, Multiple Imputation for Nonresponse in Surveys, 1987, chapter 3)."""
+"""Answers of several drawn tables put together (Rubin, Multiple Imputation for Nonresponse in
+Surveys, 1987, chapter 3).
+"""
 
 import math
 from collections.abc import Sequence
@@ -40,10 +42,13 @@ class Pooled:
 
 
 def pool(estimates: Sequence[float], variances: Sequence[float], *, level: float = 0.95) -> Pooled:
-    """The figure of an analysis that was made of each drawn table, with its variance, by Rubin's rules.
+    """The figure of an analysis that was made of each drawn table, with its variance, by Rubin's
+    rules.
 
-    ``estimates`` and ``variances`` (squared standard errors): one for each table, at least two. The interval says what the draws do not know; that
-    draws hold less of how attributes go together than people do, no pooling mends. ReleaseError where the numbers are not two or more pairs of finite ones.
+    ``estimates`` and ``variances`` (squared standard errors): one for each table, at least two. The
+    interval says what the draws do not know; that draws hold less of how attributes go together
+    than people do, no pooling mends. ReleaseError where the numbers are not two or more pairs of
+    finite ones.
 
     >>> found = pool([4.0, 5.0, 6.0], [1.0, 1.0, 1.0])
     >>> found.estimate, round(found.variance, 4), round(found.freedom, 3)
@@ -52,7 +57,10 @@ def pool(estimates: Sequence[float], variances: Sequence[float], *, level: float
     q, u = [float(x) for x in estimates], [float(x) for x in variances]
     m = len(q)
     if m < 2 or len(u) != m or not all(map(math.isfinite, [*q, *u])) or min(u) < 0:
-        raise ReleaseError("pooling takes an estimate and a variance of at least 0 from each of two or more tables; give two lists of equal length.")
+        raise ReleaseError(
+            "pooling takes an estimate and a variance of at least 0 from each of two or more"
+            " tables; give two lists of equal length."
+        )
     if not 0 < level < 1:
         raise ReleaseError(f"level = {level} is no share; give one between 0 and 1, such as 0.95.")
     mean, within = math.fsum(q) / m, math.fsum(u) / m
@@ -61,7 +69,15 @@ def pool(estimates: Sequence[float], variances: Sequence[float], *, level: float
     variance = within + added
     freedom = math.inf if added == 0 else (m - 1) * (variance / added) ** 2
     half = _quantile((1 + level) / 2, freedom) * math.sqrt(variance)
-    return Pooled(estimate=mean, within=within, between=between, variance=variance, freedom=freedom, interval=(mean - half, mean + half), tables=m)
+    return Pooled(
+        estimate=mean,
+        within=within,
+        between=between,
+        variance=variance,
+        freedom=freedom,
+        interval=(mean - half, mean + half),
+        tables=m,
+    )
 
 
 def _quantile(p: float, freedom: float) -> float:
@@ -84,7 +100,9 @@ def _quantile(p: float, freedom: float) -> float:
 
 
 def _above(t: float, freedom: float) -> float:
-    """How probable more than t is: half of the incomplete beta function, by its continued fraction (Abramowitz and Stegun 26.5.8 and 26.7.1)."""
+    """How probable more than t is: half of the incomplete beta function, by its continued fraction
+    (Abramowitz and Stegun 26.5.8 and 26.7.1).
+    """
     x = freedom / (freedom + t * t)
     return _incomplete(x, freedom / 2, 0.5) / 2
 
@@ -94,11 +112,23 @@ def _incomplete(x: float, a: float, b: float) -> float:
         return 1 - _incomplete(1 - x, b, a)
     if x == 0:
         return 0.0
-    front = math.exp(a * math.log(x) + b * math.log1p(-x) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)) / a
+    front = (
+        math.exp(
+            a * math.log(x)
+            + b * math.log1p(-x)
+            + math.lgamma(a + b)
+            - math.lgamma(a)
+            - math.lgamma(b)
+        )
+        / a
+    )
     c, d = 1.0, 1 / _away(1 - (a + b) * x / (a + 1))
     result = d
     for i in range(1, 10_000):
-        for numerator in (i * (b - i) * x / ((a + 2 * i - 1) * (a + 2 * i)), -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1))):
+        for numerator in (
+            i * (b - i) * x / ((a + 2 * i - 1) * (a + 2 * i)),
+            -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1)),
+        ):
             d, c = 1 / _away(1 + numerator * d), _away(1 + numerator / c)
             result *= c * d
         if abs(c * d - 1) < 1e-15:

@@ -1,10 +1,21 @@
-"""The text of a query, read by sqlglot: what can be asked of a release, and the reason where something cannot."""
+"""The text of a query, read by sqlglot: what can be asked of a release, and the reason where
+something cannot.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Final
 
 from phalanx.errors import ReleaseError, require_extra
-from phalanx.estimators.conditions import Aggregate, All, Comparison, Condition, Either, Query, both, negate
+from phalanx.estimators.conditions import (
+    Aggregate,
+    All,
+    Comparison,
+    Condition,
+    Either,
+    Query,
+    both,
+    negate,
+)
 
 _EXAMPLE: Final = "count(*) where age between 30 and 40"
 _AGGREGATES: Final[dict[str, Aggregate]] = {"Sum": "sum", "Avg": "mean"}
@@ -21,10 +32,12 @@ _TURNED: Final = {"LT": "GT", "GT": "LT", "LTE": "GTE", "GTE": "LTE", "EQ": "EQ"
 
 
 def read_query(text: str) -> Query:
-    """A query such as ``count(*) where sex = 'F' and age between 30 and 40 group by diagnosis``; a whole SELECT is read, too.
+    """A query such as ``count(*) where sex = 'F' and age between 30 and 40 group by diagnosis``; a
+    whole SELECT is read, too.
 
-    ReleaseError where it is no SQL, or asks what no release can answer: joins, subqueries, two columns compared with each other, functions of columns.
-    ExtraError without the extra that reads SQL.
+    ReleaseError where it is no SQL, or asks what no release can answer: joins, subqueries, two
+    columns compared with each other, functions of columns. ExtraError without the extra that reads
+    SQL.
 
     >>> read_query("avg(income) where age >= 30 group by sex").by
     ('sex',)
@@ -39,7 +52,9 @@ def read_query(text: str) -> Query:
     try:
         tree = sqlglot.parse_one(asked, dialect="duckdb")
     except (SqlglotError, RecursionError):
-        raise ReleaseError(f"the query {_short(text)} is no SQL that can be read; write it as in {_EXAMPLE!r}.") from None
+        raise ReleaseError(
+            f"the query {_short(text)} is no SQL that can be read; write it as in {_EXAMPLE!r}."
+        ) from None
     return _query(tree)
 
 
@@ -47,19 +62,45 @@ def _query(tree: Any) -> Query:
     from sqlglot import expressions as sql
 
     if not isinstance(tree, sql.Select):
-        raise ReleaseError(f"a query asks for a count, a sum or a mean; write it as in {_EXAMPLE!r}.")
-    allowed = {"expressions", "where", "group", "from", "from_", "kind", "hint", "distinct", "limit", "operation_modifiers"}
-    if extra := [part for part, given in tree.args.items() if given and part not in allowed - {"distinct", "limit"}]:
+        raise ReleaseError(
+            f"a query asks for a count, a sum or a mean; write it as in {_EXAMPLE!r}."
+        )
+    allowed = {
+        "expressions",
+        "where",
+        "group",
+        "from",
+        "from_",
+        "kind",
+        "hint",
+        "distinct",
+        "limit",
+        "operation_modifiers",
+    }
+    if extra := [
+        part
+        for part, given in tree.args.items()
+        if given and part not in allowed - {"distinct", "limit"}
+    ]:
         raise _refusal(f"the part {extra[0].strip('_')!r}")
     group = tree.args.get("group")
     by = tuple(_column(part) for part in (group.expressions if group is not None else ()))
-    answers = [part for part in tree.expressions if not (isinstance(part.unalias(), sql.Column) and part.unalias().name in by)]
+    answers = [
+        part
+        for part in tree.expressions
+        if not (isinstance(part.unalias(), sql.Column) and part.unalias().name in by)
+    ]
     if len(answers) != 1:
-        raise ReleaseError(f"a query asks for one figure at a time, and this one for {len(answers)}; ask once for each.")
+        raise ReleaseError(
+            f"a query asks for one figure at a time, and this one for {len(answers)}; ask once for"
+            " each."
+        )
     aggregate, of = _aggregate(answers[0].unalias())
     where = tree.args.get("where")
     condition = _condition(where.this) if where is not None else All()
-    if of is not None:  # as in SQL, a row without the value is not among those that are counted or added up
+    if (
+        of is not None
+    ):  # as in SQL, a row without the value is not among those that are counted or added up
         condition = both(condition, Comparison(of, "missing", negated=True))
     return Query(aggregate, None if aggregate == "count" else of, condition, by)
 
@@ -69,13 +110,25 @@ def _aggregate(node: Any) -> tuple[Aggregate, str | None]:
 
     if isinstance(node, sql.Count):
         if node.args.get("expressions") or isinstance(node.this, sql.Distinct):
-            raise ReleaseError("how many different values there are in the table no release says; count rows, as in count(*).")
-        return "count", None if node.this is None or isinstance(node.this, sql.Star) else _column(node.this)
+            raise ReleaseError(
+                "how many different values there are in the table no release says; count rows, as"
+                " in count(*)."
+            )
+        return "count", (
+            None if node.this is None or isinstance(node.this, sql.Star) else _column(node.this)
+        )
     if (name := type(node).__name__) in _AGGREGATES:
         return _AGGREGATES[name], _column(node.this)
-    if isinstance(node, sql.Anonymous) and node.name.lower() == "mean" and len(node.expressions) == 1:
+    if (
+        isinstance(node, sql.Anonymous)
+        and node.name.lower() == "mean"
+        and len(node.expressions) == 1
+    ):
         return "mean", _column(node.expressions[0])
-    raise ReleaseError(f"{_short(node.sql())} is not what a release can answer; ask for count(*), sum(column) or mean as avg(column).")
+    raise ReleaseError(
+        f"{_short(node.sql())} is not what a release can answer; ask for count(*), sum(column) or"
+        " mean as avg(column)."
+    )
 
 
 def _condition(node: Any) -> Condition:  # noqa: PLR0911 - one line for each kind of condition
@@ -95,7 +148,9 @@ def _condition(node: Any) -> Condition:  # noqa: PLR0911 - one line for each kin
         low, high = (_constant(node.args[side]) for side in ("low", "high"))
         return between(_column(node.this), low, high)
     if isinstance(node, sql.In) and not node.args.get("query"):
-        return Comparison(_column(node.this), "in", tuple(_constant(value) for value in node.expressions))
+        return Comparison(
+            _column(node.this), "in", tuple(_constant(value) for value in node.expressions)
+        )
     if isinstance(node, sql.Is) and isinstance(node.expression, sql.Null):
         return Comparison(_column(node.this), "missing")
     if isinstance(node, sql.Like):
@@ -118,7 +173,10 @@ def _comparison(node: Any, name: str) -> Comparison:
 def _prefix(name: str, pattern: Any) -> Comparison:
     stem = str(pattern)
     if not stem.endswith("%") or any(mark in stem[:-1] for mark in "%_"):
-        raise ReleaseError(f"LIKE {stem!r} cannot be asked, only what a text begins with; write it as in LIKE '47%'.")
+        raise ReleaseError(
+            f"LIKE {stem!r} cannot be asked, only what a text begins with; write it as in LIKE"
+            " '47%'."
+        )
     return Comparison(name, "prefix", (stem[:-1],))
 
 
@@ -150,7 +208,10 @@ def _constant(node: Any) -> Any:
     if isinstance(node, sql.Null):
         raise ReleaseError("nothing is equal to a missing value; ask by IS NULL or IS NOT NULL.")
     if isinstance(node, sql.Column):
-        raise ReleaseError(f"{node.name!r} is compared with another column, which no release can answer; compare with a value, a text in 'single quotes'.")
+        raise ReleaseError(
+            f"{node.name!r} is compared with another column, which no release can answer; compare"
+            " with a value, a text in 'single quotes'."
+        )
     raise _refusal(_short(node.sql()))
 
 
@@ -161,7 +222,9 @@ def _number(text: str) -> int | float:
 
 def joined(kind: type[All | Either], parts: Sequence[Condition]) -> Condition:
     """All or some of the parts; those of a part of the same kind stand beside the others."""
-    return kind(tuple(p for part in parts for p in (part.parts if isinstance(part, kind) else (part,))))
+    return kind(
+        tuple(p for part in parts for p in (part.parts if isinstance(part, kind) else (part,)))
+    )
 
 
 def between(name: str, low: Any, high: Any) -> Condition:
@@ -170,7 +233,10 @@ def between(name: str, low: Any, high: Any) -> Condition:
 
 
 def _refusal(what: str) -> ReleaseError:
-    return ReleaseError(f"{what} cannot be asked of a release, which knows columns beside constants; write it as in {_EXAMPLE!r}.")
+    return ReleaseError(
+        f"{what} cannot be asked of a release, which knows columns beside constants; write it as in"
+        f" {_EXAMPLE!r}."
+    )
 
 
 def _short(text: str) -> str:

@@ -12,7 +12,10 @@ from phalanx.release.folder import Release
 from phalanx.release.forms.recoded import Recoded
 from phalanx.release.manifest import PublishedAttribute
 
-_WHY = "only a random sample of the rows is published, and of it only what enough rows share; how many rows there are is not told"
+_WHY = (
+    "only a random sample of the rows is published, and of it only what enough rows share; how many"
+    " rows there are is not told"
+)
 
 
 def view(release: Release) -> View:
@@ -25,7 +28,16 @@ def view(release: Release) -> View:
     ends = {a.name: _ends(a, counted, recodings.get(a.name, {})) for a in form.attributes}
     none = np.zeros(counted.height, dtype=np.int64)
     facets = (Facet(group, count, ends),)
-    return View("recoded", form.attributes, count, none, facets, unpublished=None, why_unpublished=_WHY, share=_beta(release))
+    return View(
+        "recoded",
+        form.attributes,
+        count,
+        none,
+        facets,
+        unpublished=None,
+        why_unpublished=_WHY,
+        share=_beta(release),
+    )
 
 
 def _beta(release: Release) -> float:
@@ -40,23 +52,37 @@ def _ends(attribute: PublishedAttribute, table: pl.DataFrame, recoding: Mapping[
     if len(attribute.columns) == 1:
         return _nodes(attribute, table[attribute.columns[0]], recoding)
     low, high = (table[c] for c in attribute.columns)
-    if attribute.type == "numeric":  # ends are whole where the grid's are, and values between them need not be
+    if (
+        attribute.type == "numeric"
+    ):  # ends are whole where the grid's are, and values between them need not be
         low, high = low.cast(pl.Float64), high.cast(pl.Float64)
     none = low.is_null().to_numpy()
-    # where all values are one, and at the top of bands, which have no ends, a missing value is among them
+    # where all values are one, and at the top of bands, which have no ends, a missing value is
+    # among them
     widths = recoding.get("widths")
     top = recoding.get("level") is None or recoding.get("level") == _top(attribute, recoding)
     sides = [_is_edge(end, recoding.get(side)) for end, side in ((low, "low"), (high, "high"))]
     everything = none & (widths is None) if top else none & False
     missing = none | everything | ((sides[0] & sides[1]) if top else False)
-    return Ends(low, high, none & ~everything, missing, (sides[0] | everything, sides[1] | everything), half_open=True)
+    return Ends(
+        low,
+        high,
+        none & ~everything,
+        missing,
+        (sides[0] | everything, sides[1] | everything),
+        half_open=True,
+    )
 
 
 def _is_edge(ends: pl.Series, edge: Any) -> np.ndarray:
     """Where an end is that of the whole grid, beyond which the cell goes on."""
     if edge is None:
         return np.zeros(len(ends), dtype=bool)
-    same = ends.cast(pl.String) == edge if isinstance(edge, str) else ends.cast(pl.Float64) == float(edge)
+    same = (
+        ends.cast(pl.String) == edge
+        if isinstance(edge, str)
+        else ends.cast(pl.Float64) == float(edge)
+    )
     return same.fill_null(value=False).to_numpy()
 
 
@@ -67,23 +93,40 @@ def _top(attribute: PublishedAttribute, recoding: Mapping[str, Any]) -> int:
 
 
 def _nodes(attribute: PublishedAttribute, nodes: pl.Series, recoding: Mapping[str, Any]) -> Ends:
-    """Nodes of a hierarchy, of which ``*`` is all values, the missing one among them; without a hierarchy values, or ``*`` for all."""
+    """Nodes of a hierarchy, of which ``*`` is all values, the missing one among them; without a
+    hierarchy values, or ``*`` for all.
+    """
     null = nodes.is_null().to_numpy()
     root = (nodes == "*").fill_null(value=False).to_numpy() & (recoding.get("level") != 0)
     kind = (attribute.hierarchy or {}).get("kind")
     low, high = nodes, nodes
     if kind == "tree":
-        found = {node: node_ends(attribute, node) or (node, node) for node in nodes.drop_nulls().unique().to_list() if node != "*"}
-        low, high = (nodes.replace_strict({k: v[side] for k, v in found.items()}, default=None, return_dtype=pl.String) for side in (0, 1))
+        found = {
+            node: node_ends(attribute, node) or (node, node)
+            for node in nodes.drop_nulls().unique().to_list()
+            if node != "*"
+        }
+        low, high = (
+            nodes.replace_strict(
+                {k: v[side] for k, v in found.items()}, default=None, return_dtype=pl.String
+            )
+            for side in (0, 1)
+        )
     elif kind == "prefix":
         return _prefixes(nodes, null, root, recoding)
     return Ends(low, high, null, null | root, (root, root))
 
 
-def _prefixes(nodes: pl.Series, null: np.ndarray, root: np.ndarray, recoding: Mapping[str, Any]) -> Ends:
-    """Codes cut after some characters; a star that ends one may also be the code's own, so that it is read as a cut."""
+def _prefixes(
+    nodes: pl.Series, null: np.ndarray, root: np.ndarray, recoding: Mapping[str, Any]
+) -> Ends:
+    """Codes cut after some characters; a star that ends one may also be the code's own, so that it
+    is read as a cut.
+    """
     stems = nodes.str.strip_chars_end("*")
-    high = pl.Series([None if stem is None else after(stem) for stem in stems.to_list()], dtype=pl.String)
+    high = pl.Series(
+        [None if stem is None else after(stem) for stem in stems.to_list()], dtype=pl.String
+    )
     if recoding.get("level") == 0:
         return Ends.of_values(nodes)
     return Ends(stems, high, null, null | root, (root, root), half_open=True)

@@ -1,8 +1,10 @@
-"""The values of one attribute in regions within which a query makes no difference: known points, and the gaps between them.
+"""The values of one attribute in regions within which a query makes no difference: known points,
+and the gaps between them.
 
-The points are all ends that were published and all constants of the query, K of them in order. Region 2i + 1 is point i, region 2i is the gap before it,
-region 2K the gap above all points, and region 2K + 1 the missing value. A test is true in all of a region or in none of it, so that a box is a range of
-regions and everything else is counting.
+The points are all ends that were published and all constants of the query, K of them in order.
+Region 2i + 1 is point i, region 2i is the gap before it, region 2K the gap above all points, and
+region 2K + 1 the missing value. A test is true in all of a region or in none of it, so that a box
+is a range of regions and everything else is counting.
 """
 
 import datetime as dt
@@ -30,14 +32,24 @@ _LAST: Final = "\U0010ffff"
 
 
 class Line:
-    """How the values of an attribute are ordered: whole numbers, numbers, days, the leaves of a tree, or texts by code point."""
+    """How the values of an attribute are ordered: whole numbers, numbers, days, the leaves of a
+    tree, or texts by code point.
+    """
 
     def __init__(self, attribute: PublishedAttribute, columns: Sequence[pl.Series]) -> None:
         self.attribute = attribute
         self.tree = _leaves(attribute)
         dtypes = [c.dtype for c in columns if c.null_count() < len(c)]
         numeric = bool(dtypes) and all(d.is_numeric() for d in dtypes)
-        self.kind = "leaf" if self.tree else "day" if attribute.type == "date" else "whole" if numeric else "text"
+        self.kind = (
+            "leaf"
+            if self.tree
+            else "day"
+            if attribute.type == "date"
+            else "whole"
+            if numeric
+            else "text"
+        )
         if numeric and any(d.is_float() for d in dtypes):
             self.kind = "number"
         elif not dtypes and attribute.type == "numeric":
@@ -54,52 +66,92 @@ class Line:
         return self.kind in ("whole", "number")
 
     def keys(self, values: pl.Series) -> npt.NDArray[Any]:
-        """Published values as what sorts in their order; what stands for a missing one means nothing."""
+        """Published values as what sorts in their order; what stands for a missing one means
+        nothing.
+        """
         if self.kind == "leaf":
-            return values.replace_strict(self.tree, default=0, return_dtype=pl.Int64).fill_null(0).to_numpy()
+            return (
+                values.replace_strict(self.tree, default=0, return_dtype=pl.Int64)
+                .fill_null(0)
+                .to_numpy()
+            )
         if self.kind == "text":
             return np.array(values.cast(pl.String).fill_null("").to_list(), dtype=object)
         if self.kind == "day":
             return values.cast(pl.Date).to_physical().cast(pl.Int64).fill_null(0).to_numpy()
-        return values.cast(pl.Float64 if self.kind == "number" else pl.Int64).fill_null(0).to_numpy()
+        return (
+            values.cast(pl.Float64 if self.kind == "number" else pl.Int64).fill_null(0).to_numpy()
+        )
 
     def constants(self, test: Comparison) -> list[Any]:
-        """The keys of a test's constants; ReleaseError where they are no values of the attribute."""
+        """The keys of a test's constants; ReleaseError where they are no values of the
+        attribute.
+        """
         if self.kind == "text" and test.kind == "prefix":
             text = str(test.values[0])
             return [text, after(text)]
         if test.kind == "prefix":
-            raise ReleaseError(f"{test.attribute!r} is no text, and LIKE asks for one; compare it by = or by IN.")
+            raise ReleaseError(
+                f"{test.attribute!r} is no text, and LIKE asks for one; compare it by = or by IN."
+            )
         if self.kind == "leaf" and test.kind in ("below", "upto"):
-            raise ReleaseError(f"the values of {test.attribute!r} are leaves of a hierarchy and have no less or more; ask by = or by IN.")
+            raise ReleaseError(
+                f"the values of {test.attribute!r} are leaves of a hierarchy and have no less or"
+                " more; ask by = or by IN."
+            )
         return [key for value in test.values for key in self._constant(test, value)]
 
     def _constant(self, test: Comparison, value: Any) -> Iterable[Any]:
         name = test.attribute
         if self.kind == "leaf":
             if (nodes := _below(self.attribute, str(value))) is None:
-                known = did_you_mean(str(value), self.tree) or "; it takes leaves and nodes of its hierarchy."
+                known = (
+                    did_you_mean(str(value), self.tree)
+                    or "; it takes leaves and nodes of its hierarchy."
+                )
                 raise ReleaseError(f"{value!r} is no value of {name!r}{known}")
             return nodes
         if self.kind == "text":
             return [str(value).lower() if isinstance(value, bool) else str(value)]
         if self.kind == "day":
             try:
-                return [((value if isinstance(value, dt.date) else dt.date.fromisoformat(value)) - _EPOCH).days]
+                return [
+                    (
+                        (value if isinstance(value, dt.date) else dt.date.fromisoformat(value))
+                        - _EPOCH
+                    ).days
+                ]
             except (TypeError, ValueError):
-                raise ReleaseError(f"{name!r} is a date and is compared with {value!r}; write it as '2026-01-31'.") from None
+                raise ReleaseError(
+                    f"{name!r} is a date and is compared with {value!r}; write it as '2026-01-31'."
+                ) from None
         if isinstance(value, str | dt.date):
-            raise ReleaseError(f"{name!r} is a number and is compared with {value!r}; write a number.")
+            raise ReleaseError(
+                f"{name!r} is a number and is compared with {value!r}; write a number."
+            )
         number = int(value) if isinstance(value, bool) else value
         if self.kind == "number" or number == int(number):
-            return [float(number) if self.kind == "number" else int(np.clip(int(number), -(2**62), 2**62))]
-        # between two whole numbers: nothing is equal to it, what is below it is below the next one, and what is up to it is up to the one before
-        return [] if test.kind == "in" else [math.ceil(number) if test.kind == "below" else math.floor(number)]
+            return [
+                (
+                    float(number)
+                    if self.kind == "number"
+                    else int(np.clip(int(number), -(2**62), 2**62))
+                )
+            ]
+        # between two whole numbers: nothing is equal to it, what is below it is below the next one,
+        # and what is up to it is up to the one before
+        return (
+            []
+            if test.kind == "in"
+            else [math.ceil(number) if test.kind == "below" else math.floor(number)]
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """Published values as what sorts in their order: the different ones, and which of them stands where."""
+    """Published values as what sorts in their order: the different ones, and which of them stands
+    where.
+    """
 
     different: npt.NDArray[Any]
     """In order, shape (d,), without the missing value."""
@@ -124,13 +176,17 @@ class Regions:
     """The keys of all known points in order, shape (K,)."""
 
     @classmethod
-    def of(cls, line: Line, known: Iterable[npt.NDArray[Any]], asked: Iterable[Comparison]) -> "Regions":
+    def of(
+        cls, line: Line, known: Iterable[npt.NDArray[Any]], asked: Iterable[Comparison]
+    ) -> "Regions":
         """The regions that the keys of published ends and the constants of a query make."""
         constants = {key for test in asked for key in line.constants(test)}
         if line.kind == "leaf":
             constants |= set(range(len(line.tree)))
         kind: Any = {"text": object, "number": np.float64}.get(line.kind, np.int64)
-        return cls(line, np.unique(np.concatenate([np.array(sorted(constants), dtype=kind), *known])))
+        return cls(
+            line, np.unique(np.concatenate([np.array(sorted(constants), dtype=kind), *known]))
+        )
 
     @property
     def missing(self) -> int:
@@ -138,7 +194,9 @@ class Regions:
         return 2 * len(self.points) + 1
 
     def at(self, keys: "Keys") -> Ints:
-        """The region of published values that are points, shape (n,); anything for a missing one."""
+        """The region of published values that are points, shape (n,); anything for a missing
+        one.
+        """
         if not len(keys.different):
             return np.ones(len(keys.which), dtype=np.int64)
         return (2 * np.searchsorted(self.points, keys.different) + 1)[keys.which].astype(np.int64)
@@ -163,7 +221,9 @@ class Regions:
 
     @cached_property
     def possible(self) -> Bools:
-        """The regions in which there can be a value, shape (2K + 2,); none between neighbouring whole numbers, days or leaves."""
+        """The regions in which there can be a value, shape (2K + 2,); none between neighbouring
+        whole numbers, days or leaves.
+        """
         there = np.ones(self.missing + 1, dtype=bool)
         if not self.line.continuous:
             there[2:-2:2] = np.diff(self.points) > 1
@@ -173,9 +233,11 @@ class Regions:
 
     @cached_property
     def measure(self) -> Floats:
-        """How much room there is in each region for a value of which nothing is known, shape (2K + 2,).
+        """How much room there is in each region for a value of which nothing is known, shape (2K +
+        2,).
 
-        A point of a continuous line, and a gap between texts of which none is known, have none; nor have the ends beyond all points and the missing value.
+        A point of a continuous line, and a gap between texts of which none is known, have none; nor
+        have the ends beyond all points and the missing value.
         """
         room = np.zeros(self.missing + 1)
         if self.line.kind == "number":
@@ -198,7 +260,9 @@ class Regions:
 
     @cached_property
     def middle(self) -> Floats:
-        """What a value in each region is on average if it may be anywhere in it, shape (2K + 2,)."""
+        """What a value in each region is on average if it may be anywhere in it, shape (2K +
+        2,).
+        """
         with np.errstate(invalid="ignore"):
             found = (self.least + self.greatest) / 2
         return np.where(np.isfinite(found), found, 0)
@@ -223,7 +287,9 @@ def _leaves(attribute: PublishedAttribute) -> dict[str, int]:
 
 
 def _below(attribute: PublishedAttribute, node: str) -> list[int] | None:
-    """The places of the leaves under a node of a tree, or of the leaf itself; None where there is no such node."""
+    """The places of the leaves under a node of a tree, or of the leaf itself; None where there is
+    no such node.
+    """
     places = [i for i, path in enumerate(_tree(attribute).paths) if node in path]
     return places or None
 

@@ -1,4 +1,6 @@
-"""What a sliced release shows: of every bucket, which values stand together in each of its columns."""
+"""What a sliced release shows: of every bucket, which values stand together in each of its
+columns.
+"""
 
 import numpy as np
 
@@ -8,7 +10,9 @@ from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
 
 
 def view(release: Release) -> View:
-    """A facet for each column; values that were generalized are intervals, whose ends are somebody's of the table and perhaps of no row of the bucket."""
+    """A facet for each column; values that were generalized are intervals, whose ends are
+    somebody's of the table and perhaps of no row of the bucket.
+    """
     form = release.form
     assert isinstance(form, Sliced)  # noqa: S101 - by the form's kind
     by_name = {a.name: a for a in form.attributes}
@@ -18,7 +22,17 @@ def view(release: Release) -> View:
         ends = {}
         for name in names:
             columns = by_name[name].columns
-            ends[name] = Ends.of_values(part[columns[0]]) if len(columns) == 1 else Ends.of_interval(part[columns[-2]], part[columns[-1]])
-        facets.append(Facet(np.searchsorted(ids, part[BUCKET].to_numpy()), part[COUNT].to_numpy().astype(np.int64), ends))
+            ends[name] = (
+                Ends.of_values(part[columns[0]])
+                if len(columns) == 1
+                else Ends.of_interval(part[columns[-2]], part[columns[-1]])
+            )
+        facets.append(
+            Facet(
+                np.searchsorted(ids, part[BUCKET].to_numpy()),
+                part[COUNT].to_numpy().astype(np.int64),
+                ends,
+            )
+        )
     rows = form.sizes[COUNT].to_numpy().astype(np.int64)
     return View("sliced", form.attributes, rows, np.zeros(len(ids), dtype=np.int64), tuple(facets))

@@ -1,4 +1,6 @@
-"""What a release of any form shows, in one shape: groups of rows, and facets that say, each by itself, what the rows of a group hold."""
+"""What a release of any form shows, in one shape: groups of rows, and facets that say, each by
+itself, what the rows of a group hold.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +20,9 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """What a facet's entries say of one attribute: the values from ``low`` to ``high``, all arrays of shape (e,)."""
+    """What a facet's entries say of one attribute: the values from ``low`` to ``high``, all arrays
+    of shape (e,).
+    """
 
     low: pl.Series
     high: pl.Series
@@ -42,7 +46,9 @@ class Ends:
 
     @classmethod
     def of_interval(cls, low: pl.Series, high: pl.Series) -> "Ends":
-        """Closed intervals; a missing low end holds the missing value and all values up to the high end, or it alone where that is missing, too."""
+        """Closed intervals; a missing low end holds the missing value and all values up to the high
+        end, or it alone where that is missing, too.
+        """
         none, upto = high.is_null().to_numpy(), low.is_null().to_numpy()
         return cls(low, high, none, upto, (upto & ~none, np.zeros(len(low), dtype=bool)))
 
@@ -58,12 +64,22 @@ class Ends:
         at = pl.Series(entries, dtype=pl.UInt32)
         low, high = self.low.gather(at), self.high.gather(at)
         sides = self.unbounded[0][entries], self.unbounded[1][entries]
-        return Ends(low, high, self.nothing[entries], self.missing[entries], sides, self.half_open, self.exact)
+        return Ends(
+            low,
+            high,
+            self.nothing[entries],
+            self.missing[entries],
+            sides,
+            self.half_open,
+            self.exact,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Facet:
-    """Entries of groups: ``count`` rows of ``group`` hold what the entry says, attribute by attribute. Together they are all rows of their group."""
+    """Entries of groups: ``count`` rows of ``group`` hold what the entry says, attribute by
+    attribute. Together they are all rows of their group.
+    """
 
     group: Ints
     """Shape (e,): 0 .. g-1, ascending or not."""
@@ -108,13 +124,20 @@ class View:
         return self.shown or self.facets
 
     def attribute(self, name: str) -> PublishedAttribute:
-        """The published attribute of this name; ReleaseError where there is none, or it holds sets."""
+        """The published attribute of this name; ReleaseError where there is none, or it holds
+        sets.
+        """
         names = [a.name for a in self.attributes]
         if name not in names:
-            raise ReleaseError(f"this release has no attribute {name!r}{did_you_mean(name, names) or '; it has ' + ', '.join(names) + '.'}")
+            raise ReleaseError(
+                "this release has no attribute"
+                f" {name!r}{did_you_mean(name, names) or '; it has ' + ', '.join(names) + '.'}"
+            )
         found = self.attributes[names.index(name)]
         if found.type == "set":
-            raise ReleaseError(f"{name!r} holds sets of values, and a query asks about one value; leave it out.")
+            raise ReleaseError(
+                f"{name!r} holds sets of values, and a query asks about one value; leave it out."
+            )
         return found
 
     def line(self, name: str) -> Line:
@@ -126,18 +149,28 @@ class View:
     def ends(self, name: str) -> Sequence[pl.Series]:
         """All published ends of an attribute."""
         facets = [f for f in (*self.facets, *self.shown) if name in f.ends]
-        return [end for f in facets for end in (f.ends[name].low, *(() if f.ends[name].exact else (f.ends[name].high,)))]
+        return [
+            end
+            for f in facets
+            for end in (f.ends[name].low, *(() if f.ends[name].exact else (f.ends[name].high,)))
+        ]
 
     def keys(self, name: str, ends: pl.Series) -> Keys:
         """Published ends as keys, looked at once."""
-        if id(ends) not in self._keys:  # the view holds them, so that none gets the place of another one
+        if (
+            id(ends) not in self._keys
+        ):  # the view holds them, so that none gets the place of another one
             self._keys[id(ends)] = Keys.of(self.line(name), ends)
         return self._keys[id(ends)]
 
     def regions(self, name: str, asked: Condition, beside: "Sequence[View]" = ()) -> Regions:
         """The regions of an attribute for a query, which the ends of other releases cut, too."""
-        known = [view.keys(name, end).different for view in (self, *beside) for end in view.ends(name)]
-        return Regions.of(self.line(name), known, [t for t in comparisons(asked) if t.attribute == name])
+        known = [
+            view.keys(name, end).different for view in (self, *beside) for end in view.ends(name)
+        ]
+        return Regions.of(
+            self.line(name), known, [t for t in comparisons(asked) if t.attribute == name]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +182,9 @@ class Box:
     high: Ints
     missing: Bools
     tight: Bools
-    """Whether one row holds the first region and another one the last, shape (e,); the first is the missing value's where the entry holds it."""
+    """Whether one row holds the first region and another one the last, shape (e,); the first is the
+    missing value's where the entry holds it.
+    """
 
     @classmethod
     def of(cls, view: View, facet: Facet, name: str, regions: Regions) -> "Box":

@@ -1,4 +1,6 @@
-"""Anatomy's l-diversity: in no bucket has a sensitive value more than 1/l of the tuples (Xiao & Tao, VLDB 2006, definition 2)."""
+"""Anatomy's l-diversity: in no bucket has a sensitive value more than 1/l of the tuples (Xiao &
+Tao, VLDB 2006, definition 2).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +17,12 @@ from phalanx.release.folder import Release
 
 @dataclass(frozen=True)
 class AnatomyDiversity:
-    """In no bucket has a sensitive value more than 1/l of the bucket's tuples; PlanError where l is below 1.
+    """In no bucket has a sensitive value more than 1/l of the bucket's tuples; PlanError where l is
+    below 1.
 
-    Whoever knows all quasi-identifiers of a person finds the person's bucket, as these are published as they are, and links them with a value with at
-    most this. That a person is in the table at all is not hidden.
+    Whoever knows all quasi-identifiers of a person finds the person's bucket, as these are
+    published as they are, and links them with a value with at most this. That a person is in the
+    table at all is not hidden.
     """
 
     name: ClassVar[str] = "anatomy's l-diversity"
@@ -28,7 +32,9 @@ class AnatomyDiversity:
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", bounded(self.l, "l", 1))
 
-    def check(self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
+    def check(
+        self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
         """The largest share of one value in a bucket, a fraction."""
         return check_shares(self.name, self.l, Groups.of(release), word="buckets")
 
@@ -39,6 +45,8 @@ class AnatomyDiversity:
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
         return (
-            f"In no bucket do more than {one_in(self.l)} of the persons have the same sensitive value: whoever knows all quasi-identifiers of somebody in the "
-            f"table finds their bucket, and links them with no value with a probability above {one_in(self.l)} (anatomy's l-diversity)."
+            f"In no bucket do more than {one_in(self.l)} of the persons have the same sensitive"
+            " value: whoever knows all quasi-identifiers of somebody in the table finds their"
+            f" bucket, and links them with no value with a probability above {one_in(self.l)}"
+            " (anatomy's l-diversity)."
         )

@@ -1,4 +1,6 @@
-"""What a guarantee is: it states a promise, and checks it from what was published. No code here comes from the makers of releases."""
+"""What a guarantee is: it states a promise, and checks it from what was published. No code here
+comes from the makers of releases.
+"""
 
 import math
 import re
@@ -41,7 +43,9 @@ class Verdict:
 
     @property
     def result(self) -> str:
-        """``holds`` or ``fails``; where nothing was compared, how the note begins: ``not checked``, ``not covered`` or ``stated``."""
+        """``holds`` or ``fails``; where nothing was compared, how the note begins: ``not checked``,
+        ``not covered`` or ``stated``.
+        """
         mark = self.note.partition(":")[0]
         if self.holds and self.worst is None and mark in ("not checked", "not covered", "stated"):
             return mark
@@ -49,30 +53,48 @@ class Verdict:
 
     @property
     def figures(self) -> tuple[str, str]:
-        """``worst`` and ``bound`` as people read them: short fractions exactly, else decimals of which worst is shown as worse, if anything, and bound as stricter.
+        """``worst`` and ``bound`` as people read them: short fractions exactly, else decimals of
+        which worst is shown as worse, if anything, and bound as stricter.
 
         >>> Verdict(name="t", bound=Fraction(1, 3), worst=Fraction(333331, 1000000), holds=True).figures
         ('0.333331', '1/3')
         """
         worst, bound = _fraction(self.worst), _fraction(self.bound)
         if worst is None or bound is None or worst == bound:
-            return _shown(self.worst, up=not self.less_is_worse), _shown(self.bound, up=not self.less_is_worse)
+            return _shown(self.worst, up=not self.less_is_worse), _shown(
+                self.bound, up=not self.less_is_worse
+            )
         more_is_worse = (worst < bound) == self.holds
         for digits in _DIGITS:
-            texts = _shown(self.worst, up=more_is_worse, digits=digits), _shown(self.bound, up=not more_is_worse, digits=digits)
-            if (Fraction(texts[0]) < Fraction(texts[1])) == (worst < bound) and texts[0] != texts[1]:
+            texts = (
+                _shown(self.worst, up=more_is_worse, digits=digits),
+                _shown(self.bound, up=not more_is_worse, digits=digits),
+            )
+            if (Fraction(texts[0]) < Fraction(texts[1])) == (worst < bound) and texts[0] != texts[
+                1
+            ]:
                 break
         return texts
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: name, bound, worst, holds, note; fractions as text such as ``"1/2"``."""
         bound, worst = (str(x) if isinstance(x, Fraction) else x for x in (self.bound, self.worst))
-        return {"name": self.name, "bound": bound, "worst": worst, "holds": self.holds, "note": self.note}
+        return {
+            "name": self.name,
+            "bound": bound,
+            "worst": worst,
+            "holds": self.holds,
+            "note": self.note,
+        }
 
 
 def _fraction(figure: float | Fraction | str | None) -> Fraction | None:
     """The number that a figure is; None where it is a text, or none."""
-    if figure is None or isinstance(figure, str) or (isinstance(figure, float) and not math.isfinite(figure)):
+    if (
+        figure is None
+        or isinstance(figure, str)
+        or (isinstance(figure, float) and not math.isfinite(figure))
+    ):
         return None
     return Fraction(repr(figure)) if isinstance(figure, float) else Fraction(figure)
 
@@ -80,26 +102,39 @@ def _fraction(figure: float | Fraction | str | None) -> Fraction | None:
 def _shown(figure: float | Fraction | str | None, *, up: bool, digits: int = _DIGITS[0]) -> str:
     number = _fraction(figure)
     if number is None:
-        return "" if figure is None else _LONG.sub(lambda found: _shown(Fraction(found[0]), up=up), str(figure))
+        return (
+            ""
+            if figure is None
+            else _LONG.sub(lambda found: _shown(Fraction(found[0]), up=up), str(figure))
+        )
     if number.denominator == 1:
         return str(number.numerator)
     text = str(number)
-    return text if isinstance(figure, Fraction) and len(text) <= _FRACTION else rounded(number, up=up, digits=digits)
+    return (
+        text
+        if isinstance(figure, Fraction) and len(text) <= _FRACTION
+        else rounded(number, up=up, digits=digits)
+    )
 
 
 class Guarantee(Protocol):
-    """A frozen dataclass of the promise's parameters; found by the entry point of its name, in the group ``phalanx.guarantees``.
+    """A frozen dataclass of the promise's parameters; found by the entry point of its name, in the
+    group ``phalanx.guarantees``.
 
-    It may be ``Worded``, ``Limited`` and ``Graded`` too. ``variants``, where it has some, are other names of it, each with the parameters that it stands for;
-    each needs an entry point of its own.
+    It may be ``Worded``, ``Limited`` and ``Graded`` too. ``variants``, where it has some, are other
+    names of it, each with the parameters that it stands for; each needs an entry point of its own.
     """
 
     name: ClassVar[str]
     forms: ClassVar[tuple[str, ...]]
     """The kinds of releases that the promise is about."""
 
-    def check(self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
-        """Check a release, with the series before it and whatever evidence there is; one verdict per part of the promise."""
+    def check(
+        self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
+        """Check a release, with the series before it and whatever evidence there is; one verdict
+        per part of the promise.
+        """
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -107,30 +142,45 @@ class Guarantee(Protocol):
 
 @runtime_checkable
 class Worded(Protocol):
-    """A guarantee that has a sentence for the report; of any other one, name and parameters are shown."""
+    """A guarantee that has a sentence for the report; of any other one, name and parameters are
+    shown.
+    """
 
     def in_words(self, *, sensitive: bool = True) -> str:
-        """The promise as a sentence; ``sensitive``: whether the release names a sensitive attribute."""
+        """The promise as a sentence; ``sensitive``: whether the release names a sensitive
+        attribute.
+        """
 
 
 @runtime_checkable
 class Limited(Protocol):
     """A guarantee that says in the report what it leaves out."""
 
-    def limits(self, manifest: Manifest, earlier: Sequence[Manifest] = (), *, reidentified: float | None = None) -> Iterator[tuple[str, str]]:
+    def limits(
+        self,
+        manifest: Manifest,
+        earlier: Sequence[Manifest] = (),
+        *,
+        reidentified: float | None = None,
+    ) -> Iterator[tuple[str, str]]:
         """What whoever hands out this release must know, as (headline, sentence).
 
-        ``earlier`` are the manifests of the releases before it; ``reidentified`` is the share of persons whose row an adversary names who knows how the
-        release was made, where that was measured.
+        ``earlier`` are the manifests of the releases before it; ``reidentified`` is the share of
+        persons whose row an adversary names who knows how the release was made, where that was
+        measured.
         """
 
 
 @runtime_checkable
 class Graded(Protocol):
-    """A guarantee that knows how much it promises; of any other one, parameters are compared by what their names mean everywhere (``strength``)."""
+    """A guarantee that knows how much it promises; of any other one, parameters are compared by
+    what their names mean everywhere (``strength``).
+    """
 
     def promises_nothing(self) -> str:
         """Why every table keeps this promise; empty where not every one does."""
 
     def weaker_than(self, before: Any) -> Iterator[str]:
-        """What this promises less than ``before``, a guarantee of the same class; nothing where it promises as much, or more."""
+        """What this promises less than ``before``, a guarantee of the same class; nothing where it
+        promises as much, or more.
+        """

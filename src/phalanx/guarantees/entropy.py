@@ -1,4 +1,6 @@
-"""Is the entropy of some counts at least ln l? Decided exactly, without the huge powers of the textbook inequality."""
+"""Is the entropy of some counts at least ln l? Decided exactly, without the huge powers of the
+textbook inequality.
+"""
 
 import math
 from collections import Counter
@@ -13,14 +15,18 @@ from phalanx.exact import Ints
 from phalanx.guarantees.views.groups import Groups
 
 _PRECISIONS: Final = (40, 80, 160, 320, 640, 1280, 2560)
-"""Decimal digits tried one after the other; the two sides differ by then, unless somebody built them to be hard."""
+"""Decimal digits tried one after the other; the two sides differ by then, unless somebody built
+them to be hard.
+"""
 
 
 def entropy_at_least(counts: Sequence[int], l: Fraction) -> bool:
-    """Whether ``-sum (r/n) ln(r/n) >= ln l``, that is ``n**n >= l**n * prod(r**r)``, for positive counts ``r`` of sum n.
+    """Whether ``-sum (r/n) ln(r/n) >= ln l``, that is ``n**n >= l**n * prod(r**r)``, for positive
+    counts ``r`` of sum n.
 
-    Equality is decided by unique factorisation into coprime parts. Where the two sides differ, logarithms with proven error
-    bounds tell which is larger. Undecided at the last precision counts as no.
+    Equality is decided by unique factorisation into coprime parts. Where the two sides differ,
+    logarithms with proven error bounds tell which is larger. Undecided at the last precision counts
+    as no.
 
     >>> entropy_at_least([4, 1, 1, 1, 1], Fraction(4)), entropy_at_least([4, 1, 1, 1, 1], Fraction(4001, 1000))
     (True, False)
@@ -53,7 +59,9 @@ def _is_one(powers: Counter[int]) -> bool:
 
 
 def _coprime_parts(numbers: Iterable[int]) -> list[int]:
-    """Pairwise coprime factors of which every number is a product (factor refinement, Bach, Driscoll & Shallit 1993)."""
+    """Pairwise coprime factors of which every number is a product (factor refinement, Bach,
+    Driscoll & Shallit 1993).
+    """
     parts: list[int] = []
     waiting = list(numbers)
     while waiting:
@@ -70,13 +78,16 @@ def _coprime_parts(numbers: Iterable[int]) -> list[int]:
 
 
 def _logarithm_is_positive(powers: Counter[int]) -> bool:
-    """Whether ``sum(power * ln(base)) > 0``, given that it is not 0; False where no precision decides it."""
+    """Whether ``sum(power * ln(base)) > 0``, given that it is not 0; False where no precision
+    decides it.
+    """
     for digits in _PRECISIONS:
         with localcontext(Context(prec=digits, traps=[])) as context:
             context.traps[Inexact] = context.traps[Rounded] = False
             terms = [Decimal(power) * Decimal(base).ln() for base, power in powers.items()]
             total, weight = sum(terms, Decimal(0)), sum(map(abs, terms), Decimal(0))
-            # a base, a power and a logarithm are each rounded once (ln(base) >= ln 2 keeps a rounded base's effect below 2 units), then each product and sum
+            # a base, a power and a logarithm are each rounded once (ln(base) >= ln 2 keeps a
+            # rounded base's effect below 2 units), then each product and sum
             doubt = weight * (len(terms) + 16) * Decimal(10) ** (2 - digits)
             if abs(total) > doubt:
                 return total > 0
@@ -86,7 +97,8 @@ def _logarithm_is_positive(powers: Counter[int]) -> bool:
 def entropy_fails(groups: Groups, l: Fraction) -> Ints:
     """The groups whose entropy is below ln l, as places in ``groups.ids``.
 
-    Floats settle only the groups that are farther from the bound than all rounding together; the others are decided exactly.
+    Floats settle only the groups that are farther from the bound than all rounding together; the
+    others are decided exactly.
     """
     n, count = groups.sizes.astype(np.float64), groups.cell_count.astype(np.float64)
     ln_l = math.log(l.numerator) - math.log(l.denominator)
@@ -105,7 +117,9 @@ def entropy_fails(groups: Groups, l: Fraction) -> Ints:
 
 
 def effective_numbers(groups: Groups) -> list[float]:
-    """``exp(entropy)`` of every group, for reading only: whole where all counts are equal, else rounded down at nine digits."""
+    """``exp(entropy)`` of every group, for reading only: whole where all counts are equal, else
+    rounded down at nine digits.
+    """
     n, count = groups.sizes.astype(np.float64), groups.cell_count.astype(np.float64)
     inside = np.add.reduceat(count * np.log(count), groups.starts)
     figures = np.floor(np.exp(np.log(n) - inside / n) * (1 - 1e-12) * 1e9) / 1e9

@@ -15,9 +15,11 @@ from phalanx.release.folder import Release
 
 @dataclass(frozen=True)
 class KAnonymity:
-    """Every group holds at least ``k`` persons (Sweeney 2002); counterfeits cover nobody's identity and are not counted.
+    """Every group holds at least ``k`` persons (Sweeney 2002); counterfeits cover nobody's identity
+    and are not counted.
 
-    Missing quasi-identifiers are values like any other. PlanError where k is not a whole number of at least 1.
+    Missing quasi-identifiers are values like any other. PlanError where k is not a whole number of
+    at least 1.
     """
 
     name: ClassVar[str] = "k-anonymity"
@@ -27,11 +29,21 @@ class KAnonymity:
     def __post_init__(self) -> None:
         whole(self.k, "k")
 
-    def check(self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
+    def check(
+        self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
         """The smallest group, in persons."""
         groups = Groups.of(release)
         if not len(groups):
-            return [Verdict(name=self.name, bound=self.k, worst=None, holds=True, note="the table has no rows")]
+            return [
+                Verdict(
+                    name=self.name,
+                    bound=self.k,
+                    worst=None,
+                    holds=True,
+                    note="the table has no rows",
+                )
+            ]
         persons = groups.sizes - groups.counterfeits
         order = np.argsort(persons, kind="stable")
         below = int((persons < self.k).sum())
@@ -41,7 +53,11 @@ class KAnonymity:
                 bound=self.k,
                 worst=int(persons.min()),
                 holds=below == 0,
-                note=f"{below} of {len(groups)} groups hold fewer than {self.k} persons" if below else f"{len(groups)} groups",
+                note=(
+                    f"{below} of {len(groups)} groups hold fewer than {self.k} persons"
+                    if below
+                    else f"{len(groups)} groups"
+                ),
                 worst_cases=groups.cases(order[:10], persons=persons[order[:10]].tolist()),
             )
         ]
@@ -52,4 +68,7 @@ class KAnonymity:
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
-        return f"By the quasi-identifiers everybody is one of at least {self.k}: every group has at least {self.k} rows (k-anonymity)."
+        return (
+            f"By the quasi-identifiers everybody is one of at least {self.k}: every group has at"
+            f" least {self.k} rows (k-anonymity)."
+        )

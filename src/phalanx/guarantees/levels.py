@@ -16,9 +16,11 @@ _MOST = 20
 def levels(table: Published) -> dict[str, Any]:
     """The levels of a table, each the best that holds.
 
-    ``rows``, ``groups``; ``k``; and with a sensitive attribute ``distinct_l``, ``frequency_l`` (a fraction), ``entropy_l`` (rounded down at nine
-    digits), ``recursive`` (for each l from 2: the table is (c, l)-diverse for every c above this fraction), ``t_equal``, ``t_ordered`` (fractions),
-    and ``t_hierarchical`` where the manifest has a hierarchy. Missing values are values.
+    ``rows``, ``groups``; ``k``; and with a sensitive attribute ``distinct_l``, ``frequency_l`` (a
+    fraction), ``entropy_l`` (rounded down at nine digits), ``recursive`` (for each l from 2: the
+    table is (c, l)-diverse for every c above this fraction), ``t_equal``, ``t_ordered``
+    (fractions), and ``t_hierarchical`` where the manifest has a hierarchy. Missing values are
+    values.
     """
     groups = Groups.of(table)
     found: dict[str, Any] = {"rows": groups.rows, "groups": len(groups)}

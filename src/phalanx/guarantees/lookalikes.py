@@ -1,4 +1,6 @@
-"""Values that look alike to people and are different to a computer: each counts as a value of its own, and none protects the other."""
+"""Values that look alike to people and are different to a computer: each counts as a value of its
+own, and none protects the other.
+"""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -14,7 +16,8 @@ _SIGNS: Final = str.maketrans("I1|0", "lllO")
 
 
 def lookalikes(values: Sequence[str]) -> list[list[str]]:
-    """Different values that look alike, together: in letters of other scripts, in case, in blanks and signs that are not seen, in how accents are written.
+    """Different values that look alike, together: in letters of other scripts, in case, in blanks
+    and signs that are not seen, in how accents are written.
 
     >>> lookalikes(["flu", "Flu ", "gout", "fIu"])
     [['flu', 'Flu '], ['flu', 'fIu']]
@@ -41,8 +44,12 @@ def _with_case(value: str) -> str:
 
 def _seen(value: str) -> str:
     """A value without what is not seen, in Latin letters where it looks like them."""
-    return " ".join("".join(_visible(unicodedata.normalize("NFKC", value))).split()).translate(_LETTERS)
+    return " ".join("".join(_visible(unicodedata.normalize("NFKC", value))).split()).translate(
+        _LETTERS
+    )
 
 
 def _visible(text: str) -> Iterator[str]:
-    return (sign for sign in text if unicodedata.category(sign) not in ("Cf", "Cc") or sign.isspace())
+    return (
+        sign for sign in text if unicodedata.category(sign) not in ("Cf", "Cc") or sign.isspace()
+    )

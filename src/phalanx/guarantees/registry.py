@@ -28,17 +28,23 @@ OURS: Final[Mapping[str, str]] = {
     "mutual cover": "phalanx.guarantees.mutual_cover.guarantee:MutualCover",
     "differential privacy": "phalanx.guarantees.differential_privacy.guarantee:DifferentialPrivacy",
 }
-"""What ``pyproject.toml`` lists too, so that whoever looks for entry points finds all of them alike."""
+"""What ``pyproject.toml`` lists too, so that whoever looks for entry points finds all of them
+alike.
+"""
 KNOWN: Final = Installed("phalanx.guarantees", OURS)
 
 
 def from_parameters(public: Mapping[str, Any]) -> Guarantee:
-    """The guarantee that a manifest lists; ReleaseError where its name or a parameter is unknown, missing or wrong.
+    """The guarantee that a manifest lists; ReleaseError where its name or a parameter is unknown,
+    missing or wrong.
 
     >>> from_parameters({"name": "k-anonymity", "k": 3})
     KAnonymity(k=3)
     """
-    name, parameters = public.get("name"), {key: value for key, value in public.items() if key != "name"}
+    name, parameters = (
+        public.get("name"),
+        {key: value for key, value in public.items() if key != "name"},
+    )
     if not isinstance(name, str) or name not in KNOWN:
         hint = did_you_mean(str(name), KNOWN) or "; known are " + ", ".join(KNOWN) + "."
         raise ReleaseError(f"the manifest promises {name!r}, which no check is known for{hint}")
@@ -49,11 +55,23 @@ def from_parameters(public: Mapping[str, Any]) -> Guarantee:
     parameters |= getattr(cls, "variants", {}).get(name, {})
     takes = fields(cls)
     if unknown := [key for key in parameters if key not in {f.name for f in takes}]:
-        raise ReleaseError(f"the manifest promises {name} with an unknown parameter {unknown[0]!r}; it takes {', '.join(f.name for f in takes)}.")
-    if missing := [f.name for f in takes if f.default is MISSING and f.default_factory is MISSING and f.name not in parameters]:
-        raise ReleaseError(f"the manifest promises {name} without its parameter {missing[0]!r}; ask the publisher for the folder again.")
+        raise ReleaseError(
+            f"the manifest promises {name} with an unknown parameter {unknown[0]!r}; it takes"
+            f" {', '.join(f.name for f in takes)}."
+        )
+    if missing := [
+        f.name
+        for f in takes
+        if f.default is MISSING and f.default_factory is MISSING and f.name not in parameters
+    ]:
+        raise ReleaseError(
+            f"the manifest promises {name} without its parameter {missing[0]!r}; ask the publisher"
+            " for the folder again."
+        )
     try:
         guarantee: Guarantee = cls(**parameters)
     except PlanError as error:
-        raise ReleaseError(f"the manifest promises {name} with a wrong parameter: {error}") from None
+        raise ReleaseError(
+            f"the manifest promises {name} with a wrong parameter: {error}"
+        ) from None
     return guarantee

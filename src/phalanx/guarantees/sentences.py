@@ -32,21 +32,29 @@ def ordinal(l: int) -> str:
 
 def named(values: Sequence[Any]) -> str:
     """Values in a sentence, the first twelve by name."""
-    return ", ".join(str(value) for value in values[:_MOST]) + (f" and {len(values) - _MOST} more" if len(values) > _MOST else "")
+    return ", ".join(str(value) for value in values[:_MOST]) + (
+        f" and {len(values) - _MOST} more" if len(values) > _MOST else ""
+    )
 
 
 def at_most(number: float | Fraction | Decimal | str) -> str:
-    """A figure that is promised at most, as people read it: four digits, rounded up; a small one as 1 over a whole number where it is one.
+    """A figure that is promised at most, as people read it: four digits, rounded up; a small one as
+    1 over a whole number where it is one.
 
     >>> [at_most(x) for x in (1, "1/2", Fraction(1, 10**6), 2.718281828, 9.7712e-07)]
     ['1', '0.5', '1/1,000,000', '2.719', '9.772e-7']
     """
     figure = Fraction(repr(number) if isinstance(number, float) else number)
-    return f"1/{figure.denominator:,}" if figure.numerator == 1 and figure.denominator >= 1000 else rounded(figure, up=True)
+    return (
+        f"1/{figure.denominator:,}"
+        if figure.numerator == 1 and figure.denominator >= 1000
+        else rounded(figure, up=True)
+    )
 
 
 def percent(share: float) -> str:
-    """A share with one decimal; what is above 0 is never shown as 0, and what is below 1 never as 100.
+    """A share with one decimal; what is above 0 is never shown as 0, and what is below 1 never as
+    100.
 
     >>> [percent(x) for x in (0, 0.0001, 0.125, 0.9999, 1)]
     ['0%', '<0.1%', '12.5%', '>99.9%', '100%']

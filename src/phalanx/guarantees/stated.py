@@ -1,4 +1,6 @@
-"""Limits of the guarantees: those that the manifest states, which no file shows, and values that look alike, each of which is counted as another one."""
+"""Limits of the guarantees: those that the manifest states, which no file shows, and values that
+look alike, each of which is counted as another one.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -13,35 +15,58 @@ _WHY: Final = {
     "not eligible": "those whose value is too frequent for the guarantee",
     "changed value": "those of persons whose value changed",
     "no group": "those for which no group was found",
-    "spent budget": "values of persons whose budget is spent, and of others so that these hold no value with more than 1/l",
+    "spent budget": (
+        "values of persons whose budget is spent, and of others so that these hold no value with"
+        " more than 1/l"
+    ),
 }
 
 
 def check(release: Release) -> Iterator[Verdict]:
-    """Which adversary, which rows and which values the guarantees do not cover; nothing is compared, and nothing fails."""
+    """Which adversary, which rows and which values the guarantees do not cover; nothing is
+    compared, and nothing fails.
+    """
     known, suppressed = release.manifest.holds_if_method_known, release.manifest.may_suppress
     if known:
-        note = "stated: the guarantees hold also against an adversary who runs the method on every table that could have been this one"
+        note = (
+            "stated: the guarantees hold also against an adversary who runs the method on every"
+            " table that could have been this one"
+        )
         yield _stated("adversary who knows the method", note)
     elif known is not None:
-        note = "not covered: an adversary who runs the method on every table that could have been this one may infer more than is promised"
+        note = (
+            "not covered: an adversary who runs the method on every table that could have been this"
+            " one may infer more than is promised"
+        )
         yield _stated("adversary who knows the method", note)
     if suppressed:
         why = ", ".join(_WHY[reason] for reason in suppressed)
-        yield _stated("suppressed rows", f"not covered: rows may have been suppressed ({why}), and no guarantee is about a row that is not published")
+        yield _stated(
+            "suppressed rows",
+            f"not covered: rows may have been suppressed ({why}), and no guarantee is about a row"
+            " that is not published",
+        )
     yield from _alike(release)
 
 
 def _alike(release: Release) -> Iterator[Verdict]:
     """Published sensitive values that look alike, which are shown."""
-    column = next((table[name] for table in release.form.tables().values() if (name := release.form.sensitive) in table.columns), None)
+    column = next(
+        (
+            table[name]
+            for table in release.form.tables().values()
+            if (name := release.form.sensitive) in table.columns
+        ),
+        None,
+    )
     if column is None or column.dtype != pl.String:
         return
     found = lookalikes(column.drop_nulls().unique().sort().to_list())
     if found:
         note = (
-            f"not covered: {len({value for group in found for value in group})} sensitive values look like another one (case, blanks, letters of another script) "
-            "and count as different; if they mean the same, the guarantees promise less"
+            f"not covered: {len({value for group in found for value in group})} sensitive values"
+            " look like another one (case, blanks, letters of another script) and count as"
+            " different; if they mean the same, the guarantees promise less"
         )
         yield Verdict(
             name="values that look alike",

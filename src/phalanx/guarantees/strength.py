@@ -1,4 +1,6 @@
-"""How much a guarantee promises, by its parameters: nothing at all, or less than another one of its name. The same words mean the same in every guarantee."""
+"""How much a guarantee promises, by its parameters: nothing at all, or less than another one of its
+name. The same words mean the same in every guarantee.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -23,26 +25,41 @@ _COSTS_NOTHING: Final = ("name", "beta", "accounting", "epsilon_scheme")
 
 
 def promises_nothing(public: Mapping[str, Any]) -> str:
-    """Why what a manifest lists is kept by every table; empty where it is not. ReleaseError where it lists no guarantee."""
+    """Why what a manifest lists is kept by every table; empty where it is not. ReleaseError where
+    it lists no guarantee.
+    """
     guarantee = from_parameters(public)
     if isinstance(guarantee, Graded):
         return guarantee.promises_nothing()
     given = guarantee.parameters()
     if "c" in given:  # recursive diversity: with l = 1 the largest share is below c
-        return f"l = {given['l']} with c = {given['c']} promises nothing: no share is above 1" if given["l"] == 1 and exact(given["c"], "c") > 1 else ""
+        return (
+            f"l = {given['l']} with c = {given['c']} promises nothing: no share is above 1"
+            if given["l"] == 1 and exact(given["c"], "c") > 1
+            else ""
+        )
     if given.get("protected") == [] and not given.get("permanent"):
         return "it protects no value, so it promises nothing"
-    words = _NOTHING if "epsilon" not in given else {"delta": "with that probability the promise fails"}
+    words = (
+        _NOTHING if "epsilon" not in given else {"delta": "with that probability the promise fails"}
+    )
     for word, why in words.items():
         if word in given and exact(given[word], word) == 1:
             return f"{word} = 1 promises nothing: {why}"
     return ""
 
 
-def weakened(now: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What the guarantees of a later release promise less than those before it; nothing where any of them is none that is known."""
+def weakened(
+    now: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """What the guarantees of a later release promise less than those before it; nothing where any
+    of them is none that is known.
+    """
     try:
-        later, earlier = [from_parameters(public) for public in now], [from_parameters(public) for public in before]
+        later, earlier = (
+            [from_parameters(public) for public in now],
+            [from_parameters(public) for public in before],
+        )
     except ReleaseError:  # which is told elsewhere
         return
     for guarantee in earlier:
@@ -52,7 +69,10 @@ def weakened(now: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any
             continue
         found = [list(_less(one, guarantee)) for one in alike]
         if all(found):
-            yield from (f"it promises less than the release before it ({guarantee.name}: {what})" for what in found[0])
+            yield from (
+                f"it promises less than the release before it ({guarantee.name}: {what})"
+                for what in found[0]
+            )
 
 
 def _less(now: Guarantee, before: Guarantee) -> Iterator[str]:
@@ -78,7 +98,10 @@ def _keeps(word: str, mine: Any, theirs: Any) -> bool:
     if word == "balancing":
         return bool(mine == "exact")
     if word == "budget":
-        return mine is not None and (theirs is None or all(exact(mine[key], key) <= exact(theirs[key], key) for key in theirs))
+        return mine is not None and (
+            theirs is None
+            or all(exact(mine[key], key) <= exact(theirs[key], key) for key in theirs)
+        )
     if word in _MORE:
         return exact(mine, word) >= exact(theirs, word)
     return word in _LESS and exact(mine, word) <= exact(theirs, word)
@@ -93,4 +116,10 @@ def _keeps_values(word: str, mine: Any, theirs: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    return "none" if value is None else ", ".join(f"{key} {_shown(most)}" for key, most in value.items()) if isinstance(value, Mapping) else str(value)
+    return (
+        "none"
+        if value is None
+        else ", ".join(f"{key} {_shown(most)}" for key, most in value.items())
+        if isinstance(value, Mapping)
+        else str(value)
+    )

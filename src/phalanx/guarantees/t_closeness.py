@@ -1,4 +1,6 @@
-"""t-closeness: what a group shows about the sensitive attribute is close to what the whole table shows (Li, Li & Venkatasubramanian, ICDE 2007)."""
+"""t-closeness: what a group shows about the sensitive attribute is close to what the whole table
+shows (Li, Li & Venkatasubramanian, ICDE 2007).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,11 +27,14 @@ _ROOM = 2**62
 
 @dataclass(frozen=True)
 class Closeness:
-    """The earth mover's distance between every group's distribution of sensitive values and the published table's is at most ``t``.
+    """The earth mover's distance between every group's distribution of sensitive values and the
+    published table's is at most ``t``.
 
-    ``equal``: all different values are 1 apart. ``ordered``: by places in the order of the values (the declared leaves, where there is a
-    hierarchy, used or not), scaled to 1. ``hierarchical``: the height of the lowest common ancestor over the height of the tree, whose
-    short branches count as drawn out to full height. A missing value is a value, the first in order and alone under the root.
+    ``equal``: all different values are 1 apart. ``ordered``: by places in the order of the values
+    (the declared leaves, where there is a hierarchy, used or not), scaled to 1. ``hierarchical``:
+    the height of the lowest common ancestor over the height of the tree, whose short branches count
+    as drawn out to full height. A missing value is a value, the first in order and alone under the
+    root.
 
     PlanError where t is not in [0, 1] or the distance is unknown.
     """
@@ -42,9 +47,13 @@ class Closeness:
     def __post_init__(self) -> None:
         object.__setattr__(self, "t", bounded(self.t, "t", 0, 1))
         if self.distance not in DISTANCES:
-            raise PlanError(f"distance must be one of {', '.join(DISTANCES)}, and is {self.distance!r}.")
+            raise PlanError(
+                f"distance must be one of {', '.join(DISTANCES)}, and is {self.distance!r}."
+            )
 
-    def check(self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
+    def check(
+        self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
         """The largest distance of a group, a fraction."""
         groups, bound = Groups.of(release), exact(self.t, "t")
         if early := nothing_to_check(groups, self.name, bound):
@@ -53,7 +62,18 @@ class Closeness:
             worst, where = farthest(groups, self.distance)
         except ReleaseError as error:
             return [Verdict(name=self.name, bound=bound, worst=None, holds=False, note=str(error))]
-        return [verdict(self.name, bound, worst, groups, where, "distance", holds=worst <= bound, note=f"{self.distance} distance, {len(groups)} groups")]
+        return [
+            verdict(
+                self.name,
+                bound,
+                worst,
+                groups,
+                where,
+                "distance",
+                holds=worst <= bound,
+                note=f"{self.distance} distance, {len(groups)} groups",
+            )
+        ]
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -62,15 +82,21 @@ class Closeness:
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
         return (
-            f"In every group the sensitive values are distributed as in the whole table, up to a distance of {plain(self.t)} ({self.distance} distance; "
-            "t-closeness)."
+            "In every group the sensitive values are distributed as in the whole table, up to a"
+            f" distance of {plain(self.t)} ({self.distance} distance; t-closeness)."
         )
 
 
 def farthest(groups: Groups, distance: Distance) -> tuple[Fraction, int]:
-    """The largest distance of a group from the whole table, and the group's place; ReleaseError where a hierarchy is needed and missing."""
+    """The largest distance of a group from the whole table, and the group's place; ReleaseError
+    where a hierarchy is needed and missing.
+    """
     if distance == "equal":
-        return _scaled(_equal(groups, groups.cell_group, groups.cell_count, groups.cell_value, groups.totals), groups, 2)
+        return _scaled(
+            _equal(groups, groups.cell_group, groups.cell_count, groups.cell_value, groups.totals),
+            groups,
+            2,
+        )
     if distance == "ordered":
         return _ordered(groups)
     return _hierarchical(groups)
@@ -90,7 +116,9 @@ def _fits(*factors: int) -> bool:
 
 
 def _wide(groups: Groups, *arrays: Ints) -> list[Ints]:
-    """The arrays as Python integers where 64 bits could overflow: sums stay below rows * largest group * (values + 1) * 2."""
+    """The arrays as Python integers where 64 bits could overflow: sums stay below rows * largest
+    group * (values + 1) * 2.
+    """
     length = 0 if groups.values is None else len(groups.values)
     if _fits(groups.rows, int(groups.sizes.max()), length + 1, 2):
         return list(arrays)
@@ -98,7 +126,9 @@ def _wide(groups: Groups, *arrays: Ints) -> list[Ints]:
 
 
 def _equal(groups: Groups, group: Ints, count: Ints, value: Ints, totals: Ints) -> Ints:
-    """``|g| * rows * sum_i |p_i - q_i|`` for every group; cells sorted by group, values that a group lacks are taken together."""
+    """``|g| * rows * sum_i |p_i - q_i|`` for every group; cells sorted by group, values that a
+    group lacks are taken together.
+    """
     sizes, count, totals = _wide(groups, groups.sizes, count, totals)
     starts = np.searchsorted(group, np.arange(len(groups)))
     apart = np.add.reduceat(abs(count * groups.rows - totals[value] * sizes[group]), starts)
@@ -107,7 +137,9 @@ def _equal(groups: Groups, group: Ints, count: Ints, value: Ints, totals: Ints) 
 
 
 def _ordered(groups: Groups) -> tuple[Fraction, int]:
-    """``1/(m-1) * sum_i |P_i - Q_i|`` of the cumulative distributions, walking the runs of values between a group's own."""
+    """``1/(m-1) * sum_i |P_i - Q_i|`` of the cumulative distributions, walking the runs of values
+    between a group's own.
+    """
     domain, place_of = domain_places(groups)
     m = len(domain)
     if m == 1:
@@ -117,30 +149,46 @@ def _ordered(groups: Groups) -> tuple[Fraction, int]:
     below = np.cumsum(totals)
     prefix = np.concatenate([[0], np.cumsum(below)])
     order = np.lexsort((place_of[groups.cell_value], groups.cell_group))
-    group, place, count = groups.cell_group[order], place_of[groups.cell_value][order], groups.cell_count[order]
+    group, place, count = (
+        groups.cell_group[order],
+        place_of[groups.cell_value][order],
+        groups.cell_count[order],
+    )
     sizes, starts, rows = groups.sizes, groups.starts, groups.rows
     reached = np.cumsum(count)
     reached = reached - np.concatenate([[0], np.cumsum(sizes)[:-1]])[group]
-    # a run [a, b) of values over which the group's cumulative count stays the same; before a group's first value it is 0
+    # a run [a, b) of values over which the group's cumulative count stays the same; before a
+    # group's first value it is 0
     ends = np.append(place[1:], m)
     ends[starts[1:] - 1] = m
     if not _fits(rows, int(sizes.max()), m + 1, 2):
         prefix, reached, sizes_wide = (x.astype(object) for x in (prefix, reached, sizes))
     else:
         sizes_wide = sizes
-    crossing = np.searchsorted(below, (reached * rows // sizes_wide[group]).astype(np.int64), side="right")
+    crossing = np.searchsorted(
+        below, (reached * rows // sizes_wide[group]).astype(np.int64), side="right"
+    )
     middle = np.clip(crossing, place, ends)
-    upward = (middle - place) * reached * rows - (prefix[middle] - prefix[place]) * sizes_wide[group]
-    downward = (prefix[ends] - prefix[middle]) * sizes_wide[group] - (ends - middle) * reached * rows
+    upward = (middle - place) * reached * rows - (prefix[middle] - prefix[place]) * sizes_wide[
+        group
+    ]
+    downward = (prefix[ends] - prefix[middle]) * sizes_wide[group] - (
+        ends - middle
+    ) * reached * rows
     work = np.add.reduceat(upward + downward, starts) + prefix[place[starts]] * sizes_wide
     return _scaled(np.asarray(work), groups, m - 1)
 
 
 def _hierarchical(groups: Groups) -> tuple[Fraction, int]:
-    """The distance on a tree whose leaves are all equally deep: half the surplus that has to leave every node, summed over the levels below the root."""
+    """The distance on a tree whose leaves are all equally deep: half the surplus that has to leave
+    every node, summed over the levels below the root.
+    """
     attribute = groups.attribute
     if attribute is None or attribute.hierarchy is None:
-        raise ReleaseError("the hierarchical distance needs a hierarchy of the sensitive attribute in the manifest; take the equal or ordered one.")
+        raise ReleaseError(
+            "the hierarchical distance needs a hierarchy of the sensitive attribute in the"
+            " manifest; take the equal or ordered one."
+        )
     domain, place_of = domain_places(groups)
     levels = nodes_of(hierarchy_of(attribute.hierarchy, attribute.name), domain)
     height = levels.width - 1
@@ -164,7 +212,9 @@ def _values(groups: Groups) -> pl.Series:
 
 
 def domain_places(groups: Groups) -> tuple[pl.Series, Ints]:
-    """The ordered domain of the sensitive attribute, and the place in it of every published value."""
+    """The ordered domain of the sensitive attribute, and the place in it of every published
+    value.
+    """
     values, attribute = _values(groups), groups.attribute
     if attribute is None or attribute.hierarchy is None:
         return values, np.arange(len(values))
@@ -172,5 +222,7 @@ def domain_places(groups: Groups) -> tuple[pl.Series, Ints]:
     if values.null_count():
         domain = pl.concat([pl.Series(values.name, [None], dtype=values.dtype), domain])
     known = pl.DataFrame({"value": domain, "place": np.arange(len(domain), dtype=np.int64)})
-    found = pl.DataFrame({"value": values}).join(known, on="value", how="left", nulls_equal=True, maintain_order="left")["place"]
+    found = pl.DataFrame({"value": values}).join(
+        known, on="value", how="left", nulls_equal=True, maintain_order="left"
+    )["place"]
     return domain, found.to_numpy().astype(np.int64)

@@ -19,11 +19,19 @@ from phalanx.release.folder import Release
 from phalanx.release.kinds import OURS
 
 
-def verify(releases: Sequence[Release], evidence: Evidence | None = None, *, allow_seeded: bool = False, only_last: bool = False) -> list[Verdict]:
-    """Check every release: that it is consistent, and that it keeps each promise of its manifest, given those before it.
+def verify(
+    releases: Sequence[Release],
+    evidence: Evidence | None = None,
+    *,
+    allow_seeded: bool = False,
+    only_last: bool = False,
+) -> list[Verdict]:
+    """Check every release: that it is consistent, and that it keeps each promise of its manifest,
+    given those before it.
 
-    ``releases`` of one series, in any order; ``allow_seeded`` accepts a release that was made with a seed; ``only_last`` checks the last one alone,
-    against those before it. All hold where ``all(verdict.holds for verdict in verify(...))``. ReleaseError where a promise is unknown.
+    ``releases`` of one series, in any order; ``allow_seeded`` accepts a release that was made with
+    a seed; ``only_last`` checks the last one alone, against those before it. All hold where
+    ``all(verdict.holds for verdict in verify(...))``. ReleaseError where a promise is unknown.
     """
     series = sorted(releases, key=lambda release: release.number)
     verdicts: list[Verdict] = []
@@ -33,55 +41,122 @@ def verify(releases: Sequence[Release], evidence: Evidence | None = None, *, all
         found = consistency.check(release, series[:i], evidence=evidence, allow_seeded=allow_seeded)
         if not release.manifest.guarantees:
             note = "the manifest promises nothing, so nothing protects anybody"
-            found.append(Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note))
+            found.append(
+                Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note)
+            )
         for public in release.manifest.guarantees:
             found += _promise(public, release, series[:i], evidence)
         found += stated.check(release)
         if evidence is not None:
             found += _truth(release, evidence, sound=found[0].holds)
-        verdicts += [replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in found]
+        verdicts += [
+            replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in found
+        ]
     return verdicts
 
 
-def _promise(public: Mapping[str, Any], release: Release, earlier: Sequence[Release], evidence: Evidence | None) -> list[Verdict]:
+def _promise(
+    public: Mapping[str, Any],
+    release: Release,
+    earlier: Sequence[Release],
+    evidence: Evidence | None,
+) -> list[Verdict]:
     """The check of one promise; it does not hold on a form that it is not about."""
     guarantee = from_parameters(public)
     if release.form.kind not in (forms := guarantee.forms):
-        note = f"the release is {release.form.kind}, and this is promised of {' or '.join(forms)} releases only"
-        return [Verdict(name=guarantee.name, bound=f"a {' or '.join(forms)} release", worst=release.form.kind, holds=False, note=note)]
+        note = (
+            f"the release is {release.form.kind}, and this is promised of {' or '.join(forms)}"
+            " releases only"
+        )
+        return [
+            Verdict(
+                name=guarantee.name,
+                bound=f"a {' or '.join(forms)} release",
+                worst=release.form.kind,
+                holds=False,
+                note=note,
+            )
+        ]
     if nothing := promises_nothing(public):
-        return [Verdict(name=guarantee.name, bound="a promise", worst=None, holds=False, note=nothing)]
+        return [
+            Verdict(name=guarantee.name, bound="a promise", worst=None, holds=False, note=nothing)
+        ]
     if contradicts := _contradicts(release):
-        return [Verdict(name=guarantee.name, bound="a consistent release", worst=None, holds=False, note=contradicts)]
+        return [
+            Verdict(
+                name=guarantee.name,
+                bound="a consistent release",
+                worst=None,
+                holds=False,
+                note=contradicts,
+            )
+        ]
     return guarantee.check(release, earlier, evidence)
 
 
 def _contradicts(release: Release) -> str:
-    """Why no promise can be checked on a form of buckets or rows that are not sound; empty where they are."""
+    """Why no promise can be checked on a form of buckets or rows that are not sound; empty where
+    they are.
+    """
     if bucket_faults(release.form):
-        return "not checked, since the buckets of the release contradict each other; see consistency"
+        return (
+            "not checked, since the buckets of the release contradict each other; see consistency"
+        )
     if row_faults(release.form):
-        return "not checked, since the rows of the release are not what it says of them; see consistency"
+        return (
+            "not checked, since the rows of the release are not what it says of them; see"
+            " consistency"
+        )
     if release.form.kind not in OURS and release.form.faults():
-        return "not checked, since the form of the release says that it contradicts itself; see consistency"
+        return (
+            "not checked, since the form of the release says that it contradicts itself; see"
+            " consistency"
+        )
     if cell_faults(release.form):
-        return "not checked, since the cells of the release are not what it says of them; see consistency"
+        return (
+            "not checked, since the cells of the release are not what it says of them; see"
+            " consistency"
+        )
     return ""
 
 
 def _truth(release: Release, evidence: Evidence, *, sound: bool) -> list[Verdict]:
-    """Whether what was published about each person is so, and everybody is published or suppressed, where the original table and its persons are given."""
+    """Whether what was published about each person is so, and everybody is published or suppressed,
+    where the original table and its persons are given.
+    """
     microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
     if microdata is None or microdata.persons is None:
         return []
     if not sound:
         note = "not checked, since the release contradicts itself; see consistency"
-        return [Verdict(name=coverage.NAME if mapping is None else "truth", bound=0, worst=None, holds=False, note=note)]
+        return [
+            Verdict(
+                name=coverage.NAME if mapping is None else "truth",
+                bound=0,
+                worst=None,
+                holds=False,
+                note=note,
+            )
+        ]
     if mapping is None:
         found = coverage.check(release, microdata, hides_values=truth.suppresses(release))
         return [] if found is None else [found]
     persons = microdata.persons.to_frame("person")
-    groups = persons.join(mapping, on="person", how="left", maintain_order="left")["group"].fill_null(0)
+    groups = persons.join(mapping, on="person", how="left", maintain_order="left")[
+        "group"
+    ].fill_null(0)
     without_a_row = mapping.join(persons, on="person", how="anti")["group"]
-    found = truth.check(release, microdata, groups.to_numpy().astype("int64"), registered=without_a_row.to_numpy().astype("int64"))
-    return [found, *([coverage.check_mapped(release, microdata, int((groups > 0).sum()))] if not release.form.tells_itself_alone else [])]
+    found = truth.check(
+        release,
+        microdata,
+        groups.to_numpy().astype("int64"),
+        registered=without_a_row.to_numpy().astype("int64"),
+    )
+    return [
+        found,
+        *(
+            [coverage.check_mapped(release, microdata, int((groups > 0).sum()))]
+            if not release.form.tells_itself_alone
+            else []
+        ),
+    ]

@@ -1,6 +1,7 @@
 """What the kernels of all methods share; the kernels themselves stand beside their methods.
 
-numba's compiler comes from here, after ``cache`` has said where compiled kernels lie. ``picking``: uniform integers.
+numba's compiler comes from here, after ``cache`` has said where compiled kernels lie. ``picking``:
+uniform integers.
 """
 
 from numba import njit as njit

@@ -1,7 +1,8 @@
-"""Where compiled kernels lie: beside their source, else in the user's own cache, else, for one run, in a private temporary folder.
+"""Where compiled kernels lie: beside their source, else in the user's own cache, else, for one run,
+in a private temporary folder.
 
-numba loads what it finds there as code, so that no folder is used that somebody else may write to; where there is none at all, importing numba's kernels
-would end in an error of its own.
+numba loads what it finds there as code, so that no folder is used that somebody else may write to;
+where there is none at all, importing numba's kernels would end in an error of its own.
 """
 
 import atexit
@@ -15,7 +16,9 @@ from typing import Final
 from phalanx.errors import PhalanxError
 
 BESIDE: Final = Path(__file__).parents[1]
-"""The package, in whose folders numba keeps what it compiles; whoever may write there may change the source, too."""
+"""The package, in whose folders numba keeps what it compiles; whoever may write there may change
+the source, too.
+"""
 _TEMPORARY: Final = "phalanx-kernels-"
 _VARIABLE: Final = "NUMBA_CACHE_DIR"
 _HERE: Final = "__pycache__"
@@ -26,9 +29,11 @@ class CompilesEachTime(UserWarning):
 
 
 def choose() -> Path:
-    """Find the folder, and tell numba of it; warns where it is a temporary one that begins empty. PhalanxError where there is none.
+    """Find the folder, and tell numba of it; warns where it is a temporary one that begins empty.
+    PhalanxError where there is none.
 
-    The folder of ``NUMBA_CACHE_DIR`` comes first. What was compiled beside the source by somebody who could write there is copied to the temporary one.
+    The folder of ``NUMBA_CACHE_DIR`` comes first. What was compiled beside the source by somebody
+    who could write there is copied to the temporary one.
     """
     wanted = os.environ.get(_VARIABLE)
     if wanted and _usable(Path(wanted)) and _ours(Path(wanted)):
@@ -64,12 +69,16 @@ def _temporary() -> Path:
     try:
         folder = Path(tempfile.mkdtemp(prefix=_TEMPORARY))  # of mode 0700
     except OSError:
-        raise PhalanxError("no folder may be written, and compiled kernels need one; set TMPDIR or NUMBA_CACHE_DIR to a folder of yours.") from None
+        raise PhalanxError(
+            "no folder may be written, and compiled kernels need one; set TMPDIR or NUMBA_CACHE_DIR"
+            " to a folder of yours."
+        ) from None
     os.environ[_VARIABLE] = str(folder)
     atexit.register(_remove, folder, os.getpid())
     if not any(BESIDE.rglob("*.nbi")):
         warnings.warn(
-            "kernels are compiled in each run, for neither the installation nor a cache folder may be written; run 'phalanx warm' as whoever installed it.",
+            "kernels are compiled in each run, for neither the installation nor a cache folder may"
+            " be written; run 'phalanx warm' as whoever installed it.",
             CompilesEachTime,
             stacklevel=2,
         )

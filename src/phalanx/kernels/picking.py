@@ -1,4 +1,6 @@
-"""Uniform integers from a block of random words, without the bias of a remainder, for kernels that cannot say beforehand how many they need."""
+"""Uniform integers from a block of random words, without the bias of a remainder, for kernels that
+cannot say beforehand how many they need.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,15 +10,19 @@ from phalanx.kernels import njit
 Ints = npt.NDArray[np.int64]
 
 SPARE = 64
-"""Draws beyond one per integer; one below 2^31 is refused with a chance below 2^-32, one below 2^41 with one below 2^-22."""
+"""Draws beyond one per integer; one below 2^31 is refused with a chance below 2^-32, one below 2^41
+with one below 2^-22.
+"""
 _GREATEST = 2**63 - 1
 
 
 @njit(cache=True, nogil=True, fastmath=False)
 def pick(bound: int, draws: Ints, at: int) -> tuple[int, int]:
-    """A uniform integer of ``0 .. bound-1``, without the bias of a remainder, and the place after the draw that it was made from.
+    """A uniform integer of ``0 .. bound-1``, without the bias of a remainder, and the place after
+    the draw that it was made from.
 
-    ``draws``: random numbers of ``0 .. 2^63-1``; those from the place ``at`` on are not used yet. ValueError where they run out.
+    ``draws``: random numbers of ``0 .. 2^63-1``; those from the place ``at`` on are not used yet.
+    ValueError where they run out.
     """
     refused_above = _GREATEST - (_GREATEST % bound + 1) % bound
     while True:

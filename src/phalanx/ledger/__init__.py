@@ -1,4 +1,6 @@
-"""The private record of series: what was promised, what was published, and what must be remembered about persons, sealed."""
+"""The private record of series: what was promised, what was published, and what must be remembered
+about persons, sealed.
+"""
 
 from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, SeriesFile
 from phalanx.ledger.ledger import Ledger

@@ -21,11 +21,15 @@ class ReleaseEntry:
     folder: str
     """Where the release folder is."""
     staging: str
-    """Where it was written before its rename into place; an interrupted publisher finds it there."""
+    """Where it was written before its rename into place; an interrupted publisher finds it
+    there.
+    """
     digest: str
     """SHA-256 of its manifest."""
     summary: Mapping[str, Any]
-    """Counts that JSON can hold: rows, groups, counterfeits, suppressed, suppressed_rows by reason, checks. Never a value of a person."""
+    """Counts that JSON can hold: rows, groups, counterfeits, suppressed, suppressed_rows by reason,
+    checks. Never a value of a person.
+    """
     day: str = field(default_factory=today)
     """The day on which it was published, as 2026-01-31."""
 
@@ -54,7 +58,9 @@ class SeriesFile:
     releases: int
     """How many releases it has."""
     folders: Sequence[str]
-    """Where its release folders are, by number, as the ledger that it is in or comes to has them."""
+    """Where its release folders are, by number, as the ledger that it is in or comes to has
+    them.
+    """
     file: Path
     """The sealed file."""
     key: Path
@@ -64,12 +70,18 @@ class SeriesFile:
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: series, releases, folders, file, key, copy."""
-        return asdict(self) | {"folders": list(self.folders), "file": str(self.file), "key": str(self.key)}
+        return asdict(self) | {
+            "folders": list(self.folders),
+            "file": str(self.file),
+            "key": str(self.key),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reconciliation:
-    """A steward's word on what was published, because the ledger or its mark did not know; recorded with the release that was then the last."""
+    """A steward's word on what was published, because the ledger or its mark did not know; recorded
+    with the release that was then the last.
+    """
 
     number: int
     """The release with which it is recorded."""
@@ -78,7 +90,9 @@ class Reconciliation:
     entered: Sequence[int]
     """The releases that were entered again, from their folders."""
     forgotten: bool
-    """Whether what these releases must have remembered about persons is lost, so that the series cannot go on."""
+    """Whether what these releases must have remembered about persons is lost, so that the series
+    cannot go on.
+    """
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: number, day, entered, forgotten."""

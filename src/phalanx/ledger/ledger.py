@@ -1,4 +1,6 @@
-"""The ledger: series, their releases, and the sealed memory of persons, committed one release at a time."""
+"""The ledger: series, their releases, and the sealed memory of persons, committed one release at a
+time.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -33,17 +35,21 @@ _MEMORY: Final = "memory/"
 _CARRIED: Final = "carried/"
 _SERIES: Final = """
     SELECT s.name, s.promise, s.created,
-           (SELECT count(*) FROM releases r WHERE r.series = s.name), (SELECT count(*) FROM segments g WHERE g.series = s.name AND g.name = $1)
+           (SELECT count(*) FROM releases r WHERE r.series = s.name),
+           (SELECT count(*) FROM segments g WHERE g.series = s.name AND g.name = $1)
     FROM series s"""
 
 
 class Ledger:
-    """The private record of series: a release is in it completely or not at all, and nobody reads persons in it without the key.
+    """The private record of series: a release is in it completely or not at all, and nobody reads
+    persons in it without the key.
 
-    In plain stand names, counts, dates and digests. Everything about persons (memory, groups) is sealed with AES-256-GCM
-    under a key of its series and bound to series, release and segment name; the plain entry of a release is authenticated
-    together with the names of its segments, and a sealed head says how many there are. So a changed, swapped, added or removed
-    segment or entry is a LedgerError. So is an older copy of the whole ledger, by the mark beside the key, which says what was published.
+    In plain stand names, counts, dates and digests. Everything about persons (memory, groups) is
+    sealed with AES-256-GCM under a key of its series and bound to series, release and segment name;
+    the plain entry of a release is authenticated together with the names of its segments, and a
+    sealed head says how many there are. So a changed, swapped, added or removed segment or entry is
+    a LedgerError. So is an older copy of the whole ledger, by the mark beside the key, which says
+    what was published.
 
     A ledger is used by one thread at a time, and as a context manager:
 
@@ -63,9 +69,11 @@ class Ledger:
 
     @classmethod
     def open(cls, url: str, *, create: bool = True) -> "Ledger":
-        """Open the ledger of a url (``sqlite:///file.db`` or ``postgresql://host/database``), or create it and its key file.
+        """Open the ledger of a url (``sqlite:///file.db`` or ``postgresql://host/database``), or
+        create it and its key file.
 
-        LedgerError where it cannot be opened or made, is something else, or the key is missing, wrong or not private.
+        LedgerError where it cannot be opened or made, is something else, or the key is missing,
+        wrong or not private.
         """
         store = _store(url, create=create)
         try:
@@ -74,9 +82,14 @@ class Ledger:
                 id_ = _recognised(store)
                 keys = open_keys(store, id_)
             elif tables:
-                raise LedgerError(f"{store.where} is a database and not a ledger; name another {store.kind}.")
+                raise LedgerError(
+                    f"{store.where} is a database and not a ledger; name another {store.kind}."
+                )
             elif not create:
-                raise LedgerError(f"there is no ledger at {store.where} (the {store.kind} is empty); 'publish' makes one, so check the name.")
+                raise LedgerError(
+                    f"there is no ledger at {store.where} (the {store.kind} is empty); 'publish'"
+                    " makes one, so check the name."
+                )
             else:
                 root = Keyring.create(store.key_file)
                 _begin(store, root)
@@ -88,7 +101,9 @@ class Ledger:
 
     @staticmethod
     def exists(url: str) -> bool:
-        """Whether there is something at a url that a ledger would be opened from; LedgerError where that cannot be told."""
+        """Whether there is something at a url that a ledger would be opened from; LedgerError where
+        that cannot be told.
+        """
         if url.startswith("sqlite:"):
             return sqlite_path(url).exists()
         store = _store(url, create=False)
@@ -98,7 +113,9 @@ class Ledger:
             store.close()
 
     def person_key(self, series: str) -> PersonKey:
-        """The key that turns identifiers into person keys; another one for each series, the same each time, also after a move to another ledger."""
+        """The key that turns identifiers into person keys; another one for each series, the same
+        each time, also after a move to another ledger.
+        """
         with self._store.snapshot():
             return self._rows.person_key(series, self._rows.entries(series))
 
@@ -106,7 +123,13 @@ class Ledger:
         """All series, by name."""
         try:
             listed = [
-                SeriesEntry(name=str(name), promise=dict(json.loads(promise)), created=str(created), releases=releases, moved=moved > 0)
+                SeriesEntry(
+                    name=str(name),
+                    promise=dict(json.loads(promise)),
+                    created=str(created),
+                    releases=releases,
+                    moved=moved > 0,
+                )
                 for name, promise, created, releases, moved in self._store.run(_SERIES, MOVED)
             ]
         except (ValueError, TypeError, RecursionError):
@@ -119,9 +142,11 @@ class Ledger:
         return None if text is None else dict(json.loads(text))
 
     def releases(self, series: str, *, marked: bool = False) -> list[ReleaseEntry]:
-        """The releases of a series in order, once commits under way are decided; LedgerError where an entry was changed or removed by others than Phalanx.
+        """The releases of a series in order, once commits under way are decided; LedgerError where
+        an entry was changed or removed by others than Phalanx.
 
-        With ``marked``, for whoever goes on from them, also where no mark says whether there were more; and the mark says afterwards what the ledger does.
+        With ``marked``, for whoever goes on from them, also where no mark says whether there were
+        more; and the mark says afterwards what the ledger does.
         """
         self._store.settle(named(series))
         entries, known = self._rows.known(series)
@@ -131,23 +156,41 @@ class Ledger:
         return [entry for entry, _ in entries]
 
     def remembered(self, series: str) -> dict[str, pl.DataFrame]:
-        """The memory of a series: what its releases remembered, one table per name, in release order."""
+        """The memory of a series: what its releases remembered, one table per name, in release
+        order.
+        """
         parts: dict[str, list[pl.DataFrame]] = {}
         with self._store.snapshot():
             for entry, segments in self._rows.entries(series):
                 for segment in segments:
                     if segment.startswith(_MEMORY):
-                        parts.setdefault(segment.removeprefix(_MEMORY), []).append(unpack(self._rows.segment(series, entry.number, segment)))
-        return {name: pl.concat(frames, how="vertical_relaxed") for name, frames in sorted(parts.items())}
+                        parts.setdefault(segment.removeprefix(_MEMORY), []).append(
+                            unpack(self._rows.segment(series, entry.number, segment))
+                        )
+        return {
+            name: pl.concat(frames, how="vertical_relaxed")
+            for name, frames in sorted(parts.items())
+        }
 
     def state(self, series: str) -> dict[str, pl.DataFrame]:
-        """What the last release of a series carries on, one table per name; empty before the first."""
+        """What the last release of a series carries on, one table per name; empty before the
+        first.
+        """
         with self._store.snapshot():
-            number, segments = next(((entry.number, names) for entry, names in reversed(self._rows.entries(series))), (0, []))
-            return {name.removeprefix(_CARRIED): unpack(self._rows.segment(series, number, name)) for name in segments if name.startswith(_CARRIED)}
+            number, segments = next(
+                ((entry.number, names) for entry, names in reversed(self._rows.entries(series))),
+                (0, []),
+            )
+            return {
+                name.removeprefix(_CARRIED): unpack(self._rows.segment(series, number, name))
+                for name in segments
+                if name.startswith(_CARRIED)
+            }
 
     def groups(self, series: str, number: int) -> pl.DataFrame | None:
-        """Which group each person was published in: (person Binary, group Int64), sorted by person; None where the release keeps none."""
+        """Which group each person was published in: (person Binary, group Int64), sorted by person;
+        None where the release keeps none.
+        """
         with self._store.snapshot():
             for entry, segments in self._rows.entries(series):
                 if entry.number == number and _GROUPS in segments:
@@ -155,12 +198,16 @@ class Ledger:
         return None
 
     def moved(self, series: str) -> str | None:
-        """The day on which the series was moved to another ledger, as 2026-01-31; None where it goes on here."""
+        """The day on which the series was moved to another ledger, as 2026-01-31; None where it
+        goes on here.
+        """
         with self._store.snapshot():
             return self._rows.moved(series, self._rows.entries(series))
 
     def check_goes_on(self, series: str) -> None:
-        """LedgerError where the series was moved to another ledger, or what it must remember is lost; ``commit`` asks again."""
+        """LedgerError where the series was moved to another ledger, or what it must remember is
+        lost; ``commit`` asks again.
+        """
         with self._store.snapshot():
             self._check_goes_on(series, self._rows.entries(series))
 
@@ -170,20 +217,35 @@ class Ledger:
             return reconciliations(self._rows, series, self._rows.entries(series))
 
     def standing(self, series: str) -> Standing:
-        """What the ledger knows of a series and what its mark says, be the ledger ever so old; LedgerError where folders cannot make up for it."""
+        """What the ledger knows of a series and what its mark says, be the ledger ever so old;
+        LedgerError where folders cannot make up for it.
+        """
         return standing(self._rows, series)
 
-    def reconcile(self, series: str, entered: Sequence[tuple[ReleaseEntry, Mapping[str, pl.DataFrame]]], *, forgotten: bool) -> Reconciliation:
-        """Enter releases that the ledger does not know, with what can be remembered of them, and have the mark say what the ledger does.
+    def reconcile(
+        self,
+        series: str,
+        entered: Sequence[tuple[ReleaseEntry, Mapping[str, pl.DataFrame]]],
+        *,
+        forgotten: bool,
+    ) -> Reconciliation:
+        """Enter releases that the ledger does not know, with what can be remembered of them, and
+        have the mark say what the ledger does.
 
-        ``forgotten``: that what they must have remembered about persons is lost, after which the series is not published any more. That this was done is
-        recorded. LedgerError where the releases do not follow those that are known, or do not come up to what the mark says.
+        ``forgotten``: that what they must have remembered about persons is lost, after which the
+        series is not published any more. That this was done is recorded. LedgerError where the
+        releases do not follow those that are known, or do not come up to what the mark says.
         """
-        tables = [(entry, {_MEMORY + name: pack(frame) for name, frame in remember.items()}) for entry, remember in entered]
+        tables = [
+            (entry, {_MEMORY + name: pack(frame) for name, frame in remember.items()})
+            for entry, remember in entered
+        ]
         return reconcile(self._rows, series, tables, forgotten=forgotten)
 
     def rotate_key(self) -> str:
-        """Seal everything anew under a fresh key, all of it or nothing; persons are recognised as before. Returns where the new key is."""
+        """Seal everything anew under a fresh key, all of it or nothing; persons are recognised as
+        before. Returns where the new key is.
+        """
         self._rows.keys = rotate(self._rows)
         return self._rows.keys.origin
 
@@ -197,17 +259,24 @@ class Ledger:
         groups: pl.DataFrame | None,
         state: Mapping[str, pl.DataFrame] | None = None,
     ) -> None:
-        """Record a release and what it remembers, in one transaction: afterwards all of it is in the ledger, or, with an error, nothing.
+        """Record a release and what it remembers, in one transaction: afterwards all of it is in
+        the ledger, or, with an error, nothing.
 
-        LedgerError where the release is not the next of its series (somebody else was faster), the promise is not the
-        series' own, or the ledger cannot be written. Once it is recorded, the mark says so, before this returns.
+        LedgerError where the release is not the next of its series (somebody else was faster), the
+        promise is not the series' own, or the ledger cannot be written. Once it is recorded, the
+        mark says so, before this returns.
         """
         state = state or {}
         _check_names(named(series), [*remember, *state])
-        tables = {_MEMORY + name: pack(frame) for name, frame in remember.items()} | {_CARRIED + name: pack(frame) for name, frame in state.items()}
+        tables = {_MEMORY + name: pack(frame) for name, frame in remember.items()} | {
+            _CARRIED + name: pack(frame) for name, frame in state.items()
+        }
         if groups is not None:
             tables[_GROUPS] = pack_groups(groups)
-        sealed = {segment: self._rows.seal(content, series, entry.number, segment) for segment, content in tables.items()}
+        sealed = {
+            segment: self._rows.seal(content, series, entry.number, segment)
+            for segment, content in tables.items()
+        }
         said = canonical(promise)
         self._rows.mark.prepare()
         with self._store.transaction(series):
@@ -219,7 +288,10 @@ class Ledger:
             head = Head.of(said, [*known.digests, entry.digest], known.moves)
             if before:
                 if self._rows.promise(series) != said:
-                    raise LedgerError(f"series {series!r} promises something else than this release, and keeps its promise; give the plan another series name.")
+                    raise LedgerError(
+                        f"series {series!r} promises something else than this release, and keeps"
+                        " its promise; give the plan another series name."
+                    )
                 self._drop_carried(series, *before[-1])
                 self._rows.set_head(series, head)
             else:
@@ -229,31 +301,47 @@ class Ledger:
                 self._rows.insert_segment(series, entry.number, segment, blob)
             self._rows.mark.begin(series)
         try:
-            self._rows.mark.advance(series, Marked.of([*(known_entry for known_entry, _ in before), entry], known.moves))
+            self._rows.mark.advance(
+                series, Marked.of([*(known_entry for known_entry, _ in before), entry], known.moves)
+            )
         except LedgerError as wrong:
-            raise LedgerError(f"release {entry.number} of series {series!r} is recorded, and not handed out: {wrong}") from None
+            raise LedgerError(
+                f"release {entry.number} of series {series!r} is recorded, and not handed out:"
+                f" {wrong}"
+            ) from None
 
     def export_series(self, series: str, to: str | Path, *, copy: bool = False) -> SeriesFile:
-        """Put a series into a sealed file, from which another ledger takes it; the key of the file is written beside it, into ``FILE.key``.
+        """Put a series into a sealed file, from which another ledger takes it; the key of the file
+        is written beside it, into ``FILE.key``.
 
-        From then on this ledger keeps the series for reading and refuses to publish it, since two ledgers that both did would not know of each other's
-        releases. With ``copy`` it goes on here, and the file is a backup. LedgerError, and no file, where there is no such series, it was moved already,
-        or the file exists or cannot be written.
+        From then on this ledger keeps the series for reading and refuses to publish it, since two
+        ledgers that both did would not know of each other's releases. With ``copy`` it goes on
+        here, and the file is a backup. LedgerError, and no file, where there is no such series, it
+        was moved already, or the file exists or cannot be written.
         """
         return export_series(self._rows, series, Path(to), copy=copy)
 
     def backup(self, to: str | Path) -> list[SeriesFile]:
-        """Put a copy of every series that goes on here into a new folder, which is there with all of them or not at all."""
+        """Put a copy of every series that goes on here into a new folder, which is there with all
+        of them or not at all.
+        """
         return backup(self._rows, [s.name for s in self.series() if not s.moved], Path(to))
 
-    def import_series(self, file: str | Path, *, key: str | Path | None = None, folder: str | Path | None = None) -> SeriesFile:
-        """Take a series from a file that another ledger exported, with everything that it remembers about persons, or, with an error, nothing of it.
+    def import_series(
+        self, file: str | Path, *, key: str | Path | None = None, folder: str | Path | None = None
+    ) -> SeriesFile:
+        """Take a series from a file that another ledger exported, with everything that it remembers
+        about persons, or, with an error, nothing of it.
 
-        ``key`` is the file of its key, by default beside it; ``folder`` is where the release folders stand now, by default where they stood. LedgerError
-        where the file was changed, the key is not its key, or the ledger has a series of that name, unless it is the one that was moved away from here.
+        ``key`` is the file of its key, by default beside it; ``folder`` is where the release
+        folders stand now, by default where they stood. LedgerError where the file was changed, the
+        key is not its key, or the ledger has a series of that name, unless it is the one that was
+        moved away from here.
         """
         key_file = key_beside(Path(file)) if key is None else Path(key)
-        return import_series(self._rows, Path(file), key_file, folder=None if folder is None else Path(folder))
+        return import_series(
+            self._rows, Path(file), key_file, folder=None if folder is None else Path(folder)
+        )
 
     def close(self) -> None:
         """Close the ledger."""
@@ -262,7 +350,12 @@ class Ledger:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -276,10 +369,16 @@ class Ledger:
     def _check_goes_on(self, series: str, entries: Entries) -> None:
         if (day := self._rows.moved(series, entries)) is not None:
             raise gone(series, day)
-        if lost := [str(number) for said in reconciliations(self._rows, series, entries) if said.forgotten for number in said.entered]:
+        if lost := [
+            str(number)
+            for said in reconciliations(self._rows, series, entries)
+            if said.forgotten
+            for number in said.entered
+        ]:
             raise LedgerError(
-                f"series {series!r} cannot go on: what release(s) {', '.join(lost)} remembered about persons is lost, and the promise needs it. "
-                "Put back a ledger that was used for them, or a copy that was exported after them."
+                f"series {series!r} cannot go on: what release(s) {', '.join(lost)} remembered"
+                " about persons is lost, and the promise needs it. Put back a ledger that was used"
+                " for them, or a copy that was exported after them."
             )
 
     def _drop_carried(self, series: str, entry: ReleaseEntry, segments: Sequence[str]) -> None:
@@ -288,14 +387,22 @@ class Ledger:
         for name in replaced:
             self._rows.delete_segment(series, entry.number, name)
         if replaced:
-            self._rows.authenticate_anew(series, entry, [name for name in segments if name not in replaced])
+            self._rows.authenticate_anew(
+                series, entry, [name for name in segments if name not in replaced]
+            )
 
 
 def _check_next(series: str, number: int, last: int) -> None:
     if number <= last:
-        raise LedgerError(f"release {number} of series {series!r} was published by somebody else meanwhile; publish again to make release {last + 1}.")
+        raise LedgerError(
+            f"release {number} of series {series!r} was published by somebody else meanwhile;"
+            f" publish again to make release {last + 1}."
+        )
     if number != last + 1:
-        raise LedgerError(f"release {number} of series {series!r} cannot follow release {last}; publish again to make release {last + 1}.")
+        raise LedgerError(
+            f"release {number} of series {series!r} cannot follow release {last}; publish again to"
+            f" make release {last + 1}."
+        )
 
 
 def _store(url: str, *, create: bool) -> Store:
@@ -304,7 +411,10 @@ def _store(url: str, *, create: bool) -> Store:
         return Sqlite.open(url, create=create)
     if scheme in ("postgresql", "postgres"):
         return Postgresql.open(url)
-    raise LedgerError(f"a ledger url starts with sqlite:/// or postgresql://, and this one does not; write sqlite:///{'ledger.db' if colon else url}.")
+    raise LedgerError(
+        "a ledger url starts with sqlite:/// or postgresql://, and this one does not; write"
+        f" sqlite:///{'ledger.db' if colon else url}."
+    )
 
 
 def _begin(store: Store, root: Keyring) -> None:
@@ -315,16 +425,27 @@ def _begin(store: Store, root: Keyring) -> None:
         for definition in table_definitions(store):
             store.run(definition)
         id_ = Randomness.secure().stream("ledger id").words(_ID // 8).tobytes()
-        for name, value in (("format", _FORMAT), ("id", id_), ("check", seal(root.of_ledger(id_).check(), CHECK, "check"))):
+        for name, value in (
+            ("format", _FORMAT),
+            ("id", id_),
+            ("check", seal(root.of_ledger(id_).check(), CHECK, "check")),
+        ):
             store.run("INSERT INTO meta (name, value) VALUES ($1, $2)", name, value)
 
 
 def _recognised(store: Store) -> bytes:
     """The random id of a ledger; LedgerError where it is none."""
-    meta = dict(store.run("SELECT name, value FROM meta")) if store.tables() >= {"meta", "series", "releases", "segments"} else {}
+    meta = (
+        dict(store.run("SELECT name, value FROM meta"))
+        if store.tables() >= {"meta", "series", "releases", "segments"}
+        else {}
+    )
     id_ = meta.get("id")
     if meta.get("format") != _FORMAT or not isinstance(id_, bytes) or len(id_) != _ID:
-        raise LedgerError(f"{store.where} is not a ledger of this version of Phalanx; use the version that made it, or name another {store.kind}.")
+        raise LedgerError(
+            f"{store.where} is not a ledger of this version of Phalanx; use the version that made"
+            f" it, or name another {store.kind}."
+        )
     return id_
 
 

@@ -1,8 +1,10 @@
-"""The mark: a file beside the key that says what was published from here, so that a ledger that went back in time is noticed.
+"""The mark: a file beside the key that says what was published from here, so that a ledger that
+went back in time is noticed.
 
-A mark is written once its release is in the ledger for good, and before the release folder gets its name. So what a crash leaves is one of two: the ledger
-knows a release that the mark does not, which is made good by whoever publishes next, before the folder gets its name; or both know it. A ledger that knows
-less than its mark is never what a crash leaves.
+A mark is written once its release is in the ledger for good, and before the release folder gets its
+name. So what a crash leaves is one of two: the ledger knows a release that the mark does not, which
+is made good by whoever publishes next, before the folder gets its name; or both know it. A ledger
+that knows less than its mark is never what a crash leaves.
 """
 
 import fcntl
@@ -48,7 +50,9 @@ class Marked:
 
 
 class Mark:
-    """The mark of a ledger, of all its series; it holds nothing about persons, is private all the same, and only ever grows."""
+    """The mark of a ledger, of all its series; it holds nothing about persons, is private all the
+    same, and only ever grows.
+    """
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -59,14 +63,19 @@ class Mark:
         return cls(key_file.with_suffix(".mark"))
 
     def read(self) -> Mapping[str, Marked]:
-        """What was published, by series; nothing where there is no mark. LedgerError where it cannot be read or was damaged."""
+        """What was published, by series; nothing where there is no mark. LedgerError where it
+        cannot be read or was damaged.
+        """
         try:
             with self.file.open("rb") as opened:
                 content = opened.read(_LARGEST)
         except FileNotFoundError:
             return {}
         except OSError as error:
-            raise LedgerError(f"the mark {self.file} cannot be read ({error.strerror}); give it back to its owner with mode 0600.") from None
+            raise LedgerError(
+                f"the mark {self.file} cannot be read ({error.strerror}); give it back to its owner"
+                " with mode 0600."
+            ) from None
         try:
             text, _, digest = content.decode("ascii").rstrip("\n").rpartition("\n")
             if _sum(text) != digest:
@@ -75,12 +84,16 @@ class Mark:
             if written["format"] != _FORMAT:
                 raise ValueError
             return {
-                name: Marked(releases=tuple((str(day), str(digest)) for day, digest in said["releases"]), moves=int(said["moves"]))
+                name: Marked(
+                    releases=tuple((str(day), str(digest)) for day, digest in said["releases"]),
+                    moves=int(said["moves"]),
+                )
                 for name, said in written["series"].items()
             }
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise LedgerError(
-                f"the mark {self.file}, which says what was published, is damaged; put a copy of it back, or make it anew by 'phalanx series reconcile'."
+                f"the mark {self.file}, which says what was published, is damaged; put a copy of it"
+                " back, or make it anew by 'phalanx series reconcile'."
             ) from None
 
     def prepare(self) -> None:
@@ -93,9 +106,11 @@ class Mark:
             raise self._unwritten("permission denied")
 
     def advance(self, series: str, to: Marked, *, damaged: bool = False) -> None:
-        """Have the mark say what the ledger says of a series; where it says so already, or more, nothing is written.
+        """Have the mark say what the ledger says of a series; where it says so already, or more,
+        nothing is written.
 
-        It is written beside, flushed, and renamed into place, by one process at a time. With ``damaged``, a mark that cannot be read is made anew.
+        It is written beside, flushed, and renamed into place, by one process at a time. With
+        ``damaged``, a mark that cannot be read is made anew.
         """
         beside = self.file.with_name(f"{self.file.name}.new")
         if _says(self._said(damaged=damaged), series, to):
@@ -103,10 +118,16 @@ class Mark:
         try:
             private_folder(self.file.parent)
             while True:
-                with os.fdopen(os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600), "w", encoding="ascii") as opened:
+                with os.fdopen(
+                    os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600),
+                    "w",
+                    encoding="ascii",
+                ) as opened:
                     fcntl.flock(opened, fcntl.LOCK_EX)
                     if not _is_still(beside, opened.fileno()):
-                        continue  # what was opened is the mark by now, or was removed: another process was faster
+                        # what was opened is the mark by now, or was removed: another process was
+                        # faster
+                        continue
                     try:
                         self._write(opened, self._said(damaged=damaged), series, to, beside)
                     except BaseException:
@@ -118,7 +139,9 @@ class Mark:
             raise self._unwritten(error.strerror) from None
 
     def begin(self, series: str) -> None:
-        """Have a mark for a series before its first release is recorded: one that is behind is made good, and one that is missing would be an alarm."""
+        """Have a mark for a series before its first release is recorded: one that is behind is made
+        good, and one that is missing would be an alarm.
+        """
         self.advance(series, Marked())
 
     def _said(self, *, damaged: bool) -> Mapping[str, Marked]:
@@ -129,7 +152,9 @@ class Mark:
                 raise
             return {}
 
-    def _write(self, opened: Any, said: Mapping[str, Marked], series: str, to: Marked, beside: Path) -> None:
+    def _write(
+        self, opened: Any, said: Mapping[str, Marked], series: str, to: Marked, beside: Path
+    ) -> None:
         if _says(said, series, to):
             beside.unlink()
             return
@@ -141,37 +166,52 @@ class Mark:
         beside.replace(self.file)
 
     def _unwritten(self, why: str | None) -> LedgerError:
-        return LedgerError(f"the mark {self.file}, which says what was published, cannot be written ({why}); make its folder writable, and publish again.")
+        return LedgerError(
+            f"the mark {self.file}, which says what was published, cannot be written ({why}); make"
+            " its folder writable, and publish again."
+        )
 
 
 def check_not_older(where: str, series: str, mark: Mark, marked: Marked, known: Marked) -> None:
-    """LedgerError where a ledger knows less of a series than its mark, and what was published since."""
+    """LedgerError where a ledger knows less of a series than its mark, and what was published
+    since.
+    """
     if known.covers(marked):
         return
     here, there = known.digests, marked.digests
-    if other := next((n for n, (a, b) in enumerate(zip(here, there, strict=False), start=1) if a != b), None):
+    if other := next(
+        (n for n, (a, b) in enumerate(zip(here, there, strict=False), start=1) if a != b), None
+    ):
         day, digest = marked.releases[other - 1]
         raise LedgerError(
-            f"the ledger {where} has another release {other} of series {series!r} than the one that was published by its mark {mark.file} "
-            f"(on {day}, digest {_short(digest)}); put back the ledger that has that one."
+            f"the ledger {where} has another release {other} of series {series!r} than the one that"
+            f" was published by its mark {mark.file} (on {day}, digest {_short(digest)}); put back"
+            " the ledger that has that one."
         )
     if len(here) >= len(there):
         raise LedgerError(
-            f"the ledger {where} does not know that series {series!r} was moved, so it is older than its mark {mark.file}; put back the ledger that was used last."
+            f"the ledger {where} does not know that series {series!r} was moved, so it is older"
+            f" than its mark {mark.file}; put back the ledger that was used last."
         )
-    since = [f"release {n} of {day}, digest {_short(digest)}" for n, (day, digest) in enumerate(marked.releases[len(here) :], start=len(here) + 1)]
+    since = [
+        f"release {n} of {day}, digest {_short(digest)}"
+        for n, (day, digest) in enumerate(marked.releases[len(here) :], start=len(here) + 1)
+    ]
     more = f"; and {len(since) - _NAMED} more" if len(since) > _NAMED else ""
     raise LedgerError(
-        f"the ledger {where} is older than what was published of series {series!r}: it knows {len(here)} release(s), and its mark {mark.file} {len(there)} "
-        f"({'; '.join(since[:_NAMED])}{more}). Put back the ledger that was used last, or give the missing release folders to 'phalanx series reconcile'."
+        f"the ledger {where} is older than what was published of series {series!r}: it knows"
+        f" {len(here)} release(s), and its mark {mark.file} {len(there)}"
+        f" ({'; '.join(since[:_NAMED])}{more}). Put back the ledger that was used last, or give the"
+        " missing release folders to 'phalanx series reconcile'."
     )
 
 
 def unmarked(where: str, series: str, mark: Mark, releases: int) -> LedgerError:
     """What to say of a ledger of which nothing outside of it tells whether it is the newest one."""
     return LedgerError(
-        f"the ledger {where} may be an old one: it knows {releases} release(s) of series {series!r}, and no mark at {mark.file} says whether there were more. "
-        f"Put the mark back that belongs to the key, or say what was published by 'phalanx series reconcile'."
+        f"the ledger {where} may be an old one: it knows {releases} release(s) of series"
+        f" {series!r}, and no mark at {mark.file} says whether there were more. Put the mark back"
+        " that belongs to the key, or say what was published by 'phalanx series reconcile'."
     )
 
 
@@ -187,7 +227,10 @@ def _is_still(path: Path, handle: int) -> bool:
 
 
 def _text(said: Mapping[str, Marked]) -> str:
-    series = {name: {"moves": m.moves, "releases": [list(pair) for pair in m.releases]} for name, m in sorted(said.items())}
+    series = {
+        name: {"moves": m.moves, "releases": [list(pair) for pair in m.releases]}
+        for name, m in sorted(said.items())
+    }
     text = json.dumps({"format": _FORMAT, "series": series}, indent=1, allow_nan=False)
     return f"{text}\n{_sum(text)}\n"
 

@@ -22,7 +22,9 @@ _UNNAMED: Final = ".phalanx-backup."
 
 
 def export_series(rows: Rows, series: str, file: Path, *, copy: bool) -> SeriesFile:
-    """Write a series into a new file with its key beside it, and mark it as moved unless it is a copy, all of it or nothing."""
+    """Write a series into a new file with its key beside it, and mark it as moved unless it is a
+    copy, all of it or nothing.
+    """
     store = rows.store
     with Outgoing.to(file) as out, store.snapshot() if copy else store.transaction(series):
         if not copy:
@@ -31,53 +33,96 @@ def export_series(rows: Rows, series: str, file: Path, *, copy: bool) -> SeriesF
         entries, known = rows.known(series)
         promise = rows.promise(series)
         if promise is None or not entries:
-            raise LedgerError(f"the ledger {store.where} knows no series {series!r}; 'phalanx series list' names those that it has.")
+            raise LedgerError(
+                f"the ledger {store.where} knows no series {series!r}; 'phalanx series list' names"
+                " those that it has."
+            )
         if not copy and (day := rows.moved(series, entries)) is not None:
-            raise LedgerError(f"series {series!r} was moved to another ledger on {day}; export it from there, or take a copy of what is left here.")
-        releases = [(entry, [name for name in names if name not in {PERSON, MOVED}]) for entry, names in entries]
+            raise LedgerError(
+                f"series {series!r} was moved to another ledger on {day}; export it from there, or"
+                " take a copy of what is left here."
+            )
+        releases = [
+            (entry, [name for name in names if name not in {PERSON, MOVED}])
+            for entry, names in entries
+        ]
         ((created,),) = store.run("SELECT created FROM series WHERE name = $1", series)
         key = rows.person_key(series, entries).key
-        out.write(Contents(series=series, promise=promise, created=created, person_key=key, copy=copy, moves=known.moves, releases=releases).to_bytes())
+        out.write(
+            Contents(
+                series=series,
+                promise=promise,
+                created=created,
+                person_key=key,
+                copy=copy,
+                moves=known.moves,
+                releases=releases,
+            ).to_bytes()
+        )
         for entry, names in releases:
             for name in names:
                 out.write(rows.segment(series, entry.number, name))
         if not copy:
             last, segments = entries[-1]
-            rows.insert_segment(series, last.number, MOVED, rows.seal(today().encode(), series, last.number, MOVED))
+            rows.insert_segment(
+                series, last.number, MOVED, rows.seal(today().encode(), series, last.number, MOVED)
+            )
             rows.authenticate_anew(series, last, [*segments, MOVED])
             known = replace(known, moves=known.moves + 1)
             rows.set_head(series, Head.of(promise, known.digests, known.moves))
-        out.finish()  # before the ledger commits: a series is never moved into a file that a power failure takes back
+        # before the ledger commits: a series is never moved into a file that a power failure takes
+        # back
+        out.finish()
     if not copy:
         rows.mark.advance(series, known)
-    return SeriesFile(series=series, releases=len(releases), folders=[entry.folder for entry, _ in entries], file=file, key=key_beside(file), copy=copy)
+    return SeriesFile(
+        series=series,
+        releases=len(releases),
+        folders=[entry.folder for entry, _ in entries],
+        file=file,
+        key=key_beside(file),
+        copy=copy,
+    )
 
 
 def backup(rows: Rows, series: Sequence[str], to: Path) -> list[SeriesFile]:
-    """Copies of several series in a new folder for its owner only, which gets its name once all are in it and on the disk."""
+    """Copies of several series in a new folder for its owner only, which gets its name once all are
+    in it and on the disk.
+    """
     if to.exists() or to.is_symlink():
-        raise LedgerError(f"{to} exists already and is not overwritten; name a folder that is not there.")
+        raise LedgerError(
+            f"{to} exists already and is not overwritten; name a folder that is not there."
+        )
     try:
         with _unnamed(to.parent) as beside:
-            written = [export_series(rows, name, beside / f"{quote(name, safe='')}.series", copy=True) for name in series]
+            written = [
+                export_series(rows, name, beside / f"{quote(name, safe='')}.series", copy=True)
+                for name in series
+            ]
             flush_folder(beside)
             beside.rename(to)
             flush_folder(to.parent)
     except OSError as error:
-        raise LedgerError(f"{to} cannot be written ({error.strerror}); nothing was copied, so make room or choose another folder.") from None
+        raise LedgerError(
+            f"{to} cannot be written ({error.strerror}); nothing was copied, so make room or choose"
+            " another folder."
+        ) from None
     return [replace(each, file=to / each.file.name, key=to / each.key.name) for each in written]
 
 
 @contextmanager
 def _unnamed(folder: Path) -> Iterator[Path]:
-    """A hidden folder in another one, for its owner only, locked while its maker lives; it is removed if it did not get another name.
+    """A hidden folder in another one, for its owner only, locked while its maker lives; it is
+    removed if it did not get another name.
 
     What makers left who were killed, who hold no lock any more, is removed before.
     """
     for left in folder.glob(f"{_UNNAMED}*") if folder.is_dir() else ():
         with suppress(OSError), _locked(left):
             shutil.rmtree(left, ignore_errors=True)
-    path = folder / f"{_UNNAMED}{Randomness.secure().stream('backup folder').words(1).tobytes().hex()}"
+    path = (
+        folder / f"{_UNNAMED}{Randomness.secure().stream('backup folder').words(1).tobytes().hex()}"
+    )
     path.mkdir(mode=0o700)
     try:
         with _locked(path):
@@ -98,43 +143,69 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def import_series(rows: Rows, file: Path, key_file: Path, *, folder: Path | None) -> SeriesFile:
-    """Take in the series of a file, sealed anew under the keys of this ledger, all of it or nothing.
+    """Take in the series of a file, sealed anew under the keys of this ledger, all of it or
+    nothing.
 
-    The mark says afterwards what was taken in, but not of a copy: nobody knows what was published since it was made, so a steward has to say.
+    The mark says afterwards what was taken in, but not of a copy: nobody knows what was published
+    since it was made, so a steward has to say.
     """
     with Incoming.of(file, key_file) as incoming:
         c = incoming.contents
         series = named(c.series)
-        releases = [(entry if folder is None else _standing_in(folder, entry), names) for entry, names in c.releases]
+        releases = [
+            (entry if folder is None else _standing_in(folder, entry), names)
+            for entry, names in c.releases
+        ]
         rows.mark.prepare()
         with rows.store.transaction(series):
             rows.check_key()
             moves = _make_room(rows, c, [entry.digest for entry, _ in releases])
             taken = Marked.of([entry for entry, _ in releases], moves)
-            rows.insert_series(series, c.promise, c.created, Head.of(c.promise, taken.digests, moves))
+            rows.insert_series(
+                series, c.promise, c.created, Head.of(c.promise, taken.digests, moves)
+            )
             for entry, names in releases:
-                rows.insert_release(series, c.promise, entry, [*names, PERSON] if entry.number == 1 else names)
+                rows.insert_release(
+                    series, c.promise, entry, [*names, PERSON] if entry.number == 1 else names
+                )
                 for name in names:
-                    rows.insert_segment(series, entry.number, name, rows.seal(incoming.read(), series, entry.number, name))
+                    rows.insert_segment(
+                        series,
+                        entry.number,
+                        name,
+                        rows.seal(incoming.read(), series, entry.number, name),
+                    )
             rows.insert_segment(series, 1, PERSON, rows.seal(c.person_key, series, 1, PERSON))
             incoming.end()
             if not c.copy:
                 rows.mark.begin(series)
         if not c.copy:
             rows.mark.advance(series, taken)
-    return SeriesFile(series=series, releases=len(releases), folders=[entry.folder for entry, _ in releases], file=file, key=key_file, copy=c.copy)
+    return SeriesFile(
+        series=series,
+        releases=len(releases),
+        folders=[entry.folder for entry, _ in releases],
+        file=file,
+        key=key_file,
+        copy=c.copy,
+    )
 
 
 def gone(series: str, day: str) -> LedgerError:
     """What to say of a series that was moved."""
-    return LedgerError(f"series {series!r} was moved to another ledger on {day} and goes on there; name that ledger, or import the series back into this one.")
+    return LedgerError(
+        f"series {series!r} was moved to another ledger on {day} and goes on there; name that"
+        " ledger, or import the series back into this one."
+    )
 
 
 def _make_room(rows: Rows, c: Contents, digests: Sequence[str]) -> int:
-    """How often the series has left or come back, with this time; LedgerError where it may not come.
+    """How often the series has left or come back, with this time; LedgerError where it may not
+    come.
 
-    A name that is free needs no room; a series that was moved away from here makes room for itself when it comes back, and one of which this ledger has
-    forgotten releases for a file that still has them.
+    A name that is free needs no room; a series that was moved away from here makes room for itself
+    when it comes back, and one of which this ledger has forgotten releases for a file that still
+    has them.
     """
     series, where = c.series, rows.store.where
     marked = rows.mark.read().get(series, Marked())
@@ -143,10 +214,21 @@ def _make_room(rows: Rows, c: Contents, digests: Sequence[str]) -> int:
     if not here and rows.promise(series) is None:
         return c.moves if c.copy else began + bool(marked.releases)
     if known.digests != list(digests[: len(here)]):
-        which = f"had another series {series!r}, which was moved away" if rows.moved(series, here) else f"has another series {series!r}"
-        raise LedgerError(f"the ledger {where} {which}; nothing was imported, so use another ledger.")
-    if rows.moved(series, here) is None and not (max(len(marked.releases), rows.recorded(series)) > len(here) and len(digests) > len(here)):
-        raise LedgerError(f"the ledger {where} has a series {series!r} already; nothing was imported, so use another ledger.")
+        which = (
+            f"had another series {series!r}, which was moved away"
+            if rows.moved(series, here)
+            else f"has another series {series!r}"
+        )
+        raise LedgerError(
+            f"the ledger {where} {which}; nothing was imported, so use another ledger."
+        )
+    if rows.moved(series, here) is None and not (
+        max(len(marked.releases), rows.recorded(series)) > len(here) and len(digests) > len(here)
+    ):
+        raise LedgerError(
+            f"the ledger {where} has a series {series!r} already; nothing was imported, so use"
+            " another ledger."
+        )
     rows.delete_series(series)
     return c.moves if c.copy else began + 1
 

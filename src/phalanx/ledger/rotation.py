@@ -1,4 +1,6 @@
-"""The key of a ledger, changed: everything is sealed anew in one transaction, with the new key on the disk before it, and in its place after it."""
+"""The key of a ledger, changed: everything is sealed anew in one transaction, with the new key on
+the disk before it, and in its place after it.
+"""
 
 import os
 from dataclasses import replace
@@ -16,7 +18,8 @@ _ID: Final = "SELECT value FROM meta WHERE name = 'id'"
 
 
 def open_keys(store: Store, ledger: bytes) -> Keyring:
-    """The keys of a ledger; a change of the key that was interrupted once the ledger had it is finished.
+    """The keys of a ledger; a change of the key that was interrupted once the ledger had it is
+    finished.
 
     LedgerError where the key is missing, readable by others, or not that of the ledger.
     """
@@ -35,14 +38,18 @@ def open_keys(store: Store, ledger: bytes) -> Keyring:
             return keys
     if missing is not None:
         raise missing
-    raise LedgerError(f"{root.origin} does not hold the key of the ledger {store.where}; put the right key back.")
+    raise LedgerError(
+        f"{root.origin} does not hold the key of the ledger {store.where}; put the right key back."
+    )
 
 
 def rotate(rows: Rows) -> Keyring:
     """Seal everything anew under a new key; the keys that the ledger has afterwards.
 
-    A crash before the transaction is done leaves the old key in place, and the new one beside it, of no use; a crash after it leaves a ledger that
-    :func:`open_keys` opens with the new one. Persons keep their keys, which are sealed as those of a series that came from another ledger are.
+    A crash before the transaction is done leaves the old key in place, and the new one beside it,
+    of no use; a crash after it leaves a ledger that :func:`open_keys` opens with the new one.
+    Persons keep their keys, which are sealed as those of a series that came from another ledger
+    are.
     """
     store, old = rows.store, rows.keys
     with store.transaction():
@@ -53,7 +60,9 @@ def rotate(rows: Rows) -> Keyring:
         try:
             for (series,) in store.run("SELECT name FROM series ORDER BY name"):
                 _renew(rows, renewed, series)
-            store.run("UPDATE meta SET value = $1 WHERE name = 'check'", seal(new.check(), CHECK, "check"))
+            store.run(
+                "UPDATE meta SET value = $1 WHERE name = 'check'", seal(new.check(), CHECK, "check")
+            )
         except BaseException:
             if VARIABLE not in os.environ:
                 _next(store.key_file).unlink(missing_ok=True)
@@ -73,8 +82,16 @@ def _renew(rows: Rows, renewed: Rows, series: str) -> None:
     person_key = rows.person_key(series, entries).key
     for entry, names in entries:
         for name in names:
-            sealed = renewed.seal(rows.segment(series, entry.number, name), series, entry.number, name)
-            rows.store.run("UPDATE segments SET sealed = $1 WHERE series = $2 AND number = $3 AND name = $4", sealed, series, entry.number, name)
+            sealed = renewed.seal(
+                rows.segment(series, entry.number, name), series, entry.number, name
+            )
+            rows.store.run(
+                "UPDATE segments SET sealed = $1 WHERE series = $2 AND number = $3 AND name = $4",
+                sealed,
+                series,
+                entry.number,
+                name,
+            )
         brings = entry.number == 1 and PERSON not in names
         if brings:
             renewed.insert_segment(series, 1, PERSON, renewed.seal(person_key, series, 1, PERSON))
@@ -83,19 +100,29 @@ def _renew(rows: Rows, renewed: Rows, series: str) -> None:
 
 
 def _new_root(key_file: Path) -> Keyring:
-    """The new key: a fresh one, written beside the old one; or that of the environment, where the old one is there, too."""
+    """The new key: a fresh one, written beside the old one; or that of the environment, where the
+    old one is there, too.
+    """
     if VARIABLE in os.environ:
         if NEW_VARIABLE not in os.environ:
             raise LedgerError(
-                f"the key comes from the environment variable {VARIABLE}, so the new one must, too; set {NEW_VARIABLE}, and {VARIABLE} afterwards."
+                f"the key comes from the environment variable {VARIABLE}, so the new one must, too;"
+                f" set {NEW_VARIABLE}, and {VARIABLE} afterwards."
             )
         return Keyring.of_variable(NEW_VARIABLE)
     beside = _next(key_file)
-    beside.unlink(missing_ok=True)  # what an interrupted change left, which the ledger does not have: it would have been put in place
+    beside.unlink(
+        missing_ok=True
+        # what an interrupted change left, which the ledger does not have: it would have been put in
+        # place
+    )
     key = fresh_key()
     write_key(beside, key, remedy="make its folder writable")
     if read_key(beside, of="the ledger", remedy="try again") != key:
-        raise LedgerError(f"the key file {beside} was written by somebody else meanwhile; nothing was changed, so try again.")
+        raise LedgerError(
+            f"the key file {beside} was written by somebody else meanwhile; nothing was changed, so"
+            " try again."
+        )
     return Keyring.of_file(beside)
 
 
@@ -108,7 +135,8 @@ def _put_in_place(key_file: Path) -> None:
         return
     except OSError as error:
         raise LedgerError(
-            f"the ledger has its new key, in {_next(key_file)}, which cannot be renamed to {key_file} ({error.strerror}); rename it yourself."
+            f"the ledger has its new key, in {_next(key_file)}, which cannot be renamed to"
+            f" {key_file} ({error.strerror}); rename it yourself."
         ) from None
 
 

@@ -1,4 +1,6 @@
-"""The rows of a ledger: every entry authenticated, every segment sealed, and how many there are, whoever else may write into the database."""
+"""The rows of a ledger: every entry authenticated, every segment sealed, and how many there are,
+whoever else may write into the database.
+"""
 
 import hashlib
 import hmac
@@ -16,8 +18,9 @@ from phalanx.ledger.sealing import seal, unseal
 from phalanx.ledger.store import Store
 
 PERSON: Final = "person"
-"""The segment with the first release of a series that came from another ledger, or from before the key was changed: its person key, which is not the one
-that this ledger would derive."""
+"""The segment with the first release of a series that came from another ledger, or from before the
+key was changed: its person key, which is not the one that this ledger would derive.
+"""
 MOVED: Final = "moved"
 """The segment with the last release of a series that was moved to another ledger: the day."""
 RECONCILED: Final = "reconciled"
@@ -25,8 +28,10 @@ RECONCILED: Final = "reconciled"
 CHECK: Final = b"this is the key"
 _HEAD: Final = "head"
 _ENTRIES: Final = """
-    SELECT s.promise, s.head, r.number, r.folder, r.staging, r.digest, r.day, r.summary, r.authentic, coalesce(g.name, '')
-    FROM series s LEFT JOIN releases r ON r.series = s.name LEFT JOIN segments g ON g.series = r.series AND g.number = r.number
+    SELECT s.promise, s.head, r.number, r.folder, r.staging, r.digest, r.day, r.summary,
+           r.authentic, coalesce(g.name, '')
+    FROM series s LEFT JOIN releases r ON r.series = s.name
+    LEFT JOIN segments g ON g.series = r.series AND g.number = r.number
     WHERE s.name = $1 ORDER BY r.number"""
 _TYPES: Final = (int, str, str, str, str, str, bytes)
 Entries = Sequence[tuple[ReleaseEntry, Sequence[str]]]
@@ -35,7 +40,9 @@ Entries = Sequence[tuple[ReleaseEntry, Sequence[str]]]
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """How far a series is: it only ever grows, and is sealed, so that no entry is missing at the end unnoticed."""
+    """How far a series is: it only ever grows, and is sealed, so that no entry is missing at the
+    end unnoticed.
+    """
 
     releases: int
     chain: str
@@ -53,7 +60,9 @@ class Head:
 
 
 class Rows:
-    """What stands in a ledger about one series or another, read and written row by row; whoever calls holds rows together by a transaction."""
+    """What stands in a ledger about one series or another, read and written row by row; whoever
+    calls holds rows together by a transaction.
+    """
 
     def __init__(self, store: Store, keys: Keyring) -> None:
         self.store = store
@@ -61,15 +70,21 @@ class Rows:
         self.mark = Mark.beside(store.key_file)
 
     def entries(self, series: str) -> Entries:
-        """Every release; LedgerError where one was changed by others than Phalanx, or more were published than are here."""
+        """Every release; LedgerError where one was changed by others than Phalanx, or more were
+        published than are here.
+        """
         return self.known(series)[0]
 
     def known(self, series: str, *, stale: bool = False) -> tuple[Entries, Marked]:
-        """The same, and what the mark would have to say; with ``stale`` it is no error that the newest ones are missing."""
+        """The same, and what the mark would have to say; with ``stale`` it is no error that the
+        newest ones are missing.
+        """
         entries, head = self._read(series)
         known = Marked.of([entry for entry, _ in entries], head.moves)
         if not stale:
-            check_not_older(self.store.where, series, self.mark, self.mark.read().get(series, Marked()), known)
+            check_not_older(
+                self.store.where, series, self.mark, self.mark.read().get(series, Marked()), known
+            )
             if head.releases > len(entries):
                 raise self._removed(series, head.releases, len(entries))
         return entries, known
@@ -87,9 +102,18 @@ class Rows:
 
     def segment(self, series: str, number: int, name: str) -> bytes:
         """The content of a segment; LedgerError where it was changed by others than Phalanx."""
-        rows = self.store.run("SELECT sealed FROM segments WHERE series = $1 AND number = $2 AND name = $3", series, number, name)
+        rows = self.store.run(
+            "SELECT sealed FROM segments WHERE series = $1 AND number = $2 AND name = $3",
+            series,
+            number,
+            name,
+        )
         sealed = rows[0][0] if rows else None
-        content = unseal(self.keys.sealing(series), sealed, series, number, name) if isinstance(sealed, bytes) else None
+        content = (
+            unseal(self.keys.sealing(series), sealed, series, number, name)
+            if isinstance(sealed, bytes)
+            else None
+        )
         if content is None:
             raise self.changed(series, number)
         return content
@@ -105,26 +129,48 @@ class Rows:
         return None if moved is None else self.segment(series, moved, MOVED).decode()
 
     def check_key(self) -> None:
-        """LedgerError where the key was changed since this ledger was opened; it is not, until the transaction ends."""
+        """LedgerError where the key was changed since this ledger was opened; it is not, until the
+        transaction ends.
+        """
         self.store.settle("")
         if not is_key(self.store, self.keys):
             raise self._key_changed()
 
     def insert_series(self, series: str, promise: str, created: str, head: Head) -> None:
         """Begin a series."""
-        self.store.run("INSERT INTO series (name, promise, created, head) VALUES ($1, $2, $3, $4)", series, promise, created, self._head(series, head))
+        self.store.run(
+            "INSERT INTO series (name, promise, created, head) VALUES ($1, $2, $3, $4)",
+            series,
+            promise,
+            created,
+            self._head(series, head),
+        )
 
     def set_head(self, series: str, head: Head) -> None:
         """Say how far a series is."""
-        self.store.run("UPDATE series SET head = $1 WHERE name = $2", self._head(series, head), series)
+        self.store.run(
+            "UPDATE series SET head = $1 WHERE name = $2", self._head(series, head), series
+        )
 
-    def insert_release(self, series: str, promise: str, entry: ReleaseEntry, segments: Sequence[str]) -> None:
+    def insert_release(
+        self, series: str, promise: str, entry: ReleaseEntry, segments: Sequence[str]
+    ) -> None:
         """Record a release; its segments, which its entry names, come after it."""
         summary = canonical(entry.summary)
         authentic = self._authenticate(series, promise, entry, summary, segments)
         self.store.run(
-            "INSERT INTO releases (series, number, folder, staging, digest, day, summary, authentic) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-            *(series, entry.number, entry.folder, entry.staging, entry.digest, entry.day, summary, authentic),
+            "INSERT INTO releases (series, number, folder, staging, digest, day, summary,"
+            " authentic) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            *(
+                series,
+                entry.number,
+                entry.folder,
+                entry.staging,
+                entry.digest,
+                entry.day,
+                summary,
+                authentic,
+            ),
         )
 
     def seal(self, content: bytes, series: str, number: int, name: str) -> bytes:
@@ -133,11 +179,22 @@ class Rows:
 
     def insert_segment(self, series: str, number: int, name: str, sealed: bytes) -> None:
         """Store a segment that was sealed."""
-        self.store.run("INSERT INTO segments (series, number, name, sealed) VALUES ($1, $2, $3, $4)", series, number, name, sealed)
+        self.store.run(
+            "INSERT INTO segments (series, number, name, sealed) VALUES ($1, $2, $3, $4)",
+            series,
+            number,
+            name,
+            sealed,
+        )
 
     def delete_segment(self, series: str, number: int, name: str) -> None:
         """Remove a segment; the entry of its release has to be authenticated anew."""
-        self.store.run("DELETE FROM segments WHERE series = $1 AND number = $2 AND name = $3", series, number, name)
+        self.store.run(
+            "DELETE FROM segments WHERE series = $1 AND number = $2 AND name = $3",
+            series,
+            number,
+            name,
+        )
 
     def delete_series(self, series: str) -> None:
         """Remove a series."""
@@ -147,20 +204,34 @@ class Rows:
 
     def authenticate_anew(self, series: str, entry: ReleaseEntry, segments: Sequence[str]) -> None:
         """Bind a recorded release to the segments that it has now."""
-        authentic = self._authenticate(series, self.promise(series) or "", entry, canonical(entry.summary), segments)
-        self.store.run("UPDATE releases SET authentic = $1 WHERE series = $2 AND number = $3", authentic, series, entry.number)
+        authentic = self._authenticate(
+            series, self.promise(series) or "", entry, canonical(entry.summary), segments
+        )
+        self.store.run(
+            "UPDATE releases SET authentic = $1 WHERE series = $2 AND number = $3",
+            authentic,
+            series,
+            entry.number,
+        )
 
     def changed(self, series: str, number: int) -> LedgerError:
-        """What to say where something about a release is not as Phalanx wrote it, or was written under another key than ours."""
+        """What to say where something about a release is not as Phalanx wrote it, or was written
+        under another key than ours.
+        """
         if not is_key(self.store, self.keys):
             return self._key_changed()
         return LedgerError(
-            f"the ledger {self.store.where} was changed by others than Phalanx at release {number} of series {series!r}; put back a copy of it that is whole."
+            f"the ledger {self.store.where} was changed by others than Phalanx at release {number}"
+            f" of series {series!r}; put back a copy of it that is whole."
         )
 
     def _read(self, series: str) -> tuple[list[tuple[ReleaseEntry, list[str]]], Head]:
-        """The releases from the first one on, each as it was recorded, and the head, which may say that there were more."""
-        rows = self.store.run(_ENTRIES, named(series))  # one statement, so that a commit meanwhile is seen wholly or not at all
+        """The releases from the first one on, each as it was recorded, and the head, which may say
+        that there were more.
+        """
+        rows = self.store.run(
+            _ENTRIES, named(series)
+        )  # one statement, so that a commit meanwhile is seen wholly or not at all
         if not rows:
             return [], Head.of("", [], 0)
         promise, sealed = rows[0][:2]
@@ -176,49 +247,102 @@ class Rows:
             entries.append((entry, sorted(segments)))
         head = self._head_of(series, sealed)
         digests = [entry.digest for entry, _ in entries]
-        if head is None or head.releases < len(entries) or (head.releases == len(entries) and head != Head.of(promise, digests, head.moves)):
+        if (
+            head is None
+            or head.releases < len(entries)
+            or (head.releases == len(entries) and head != Head.of(promise, digests, head.moves))
+        ):
             raise self.changed(series, max(1, len(entries)))
         return entries, head
 
-    def _entry(self, series: str, promise: str, columns: Sequence[Any], segments: Sequence[str]) -> ReleaseEntry | None:
-        """An entry from its columns; None where it is not as it was recorded, whatever a damaged database gives for it."""
-        if not all(isinstance(value, kind) for value, kind in zip((promise, *segments, *columns), (str, *(str for _ in segments), *_TYPES), strict=True)):
+    def _entry(
+        self, series: str, promise: str, columns: Sequence[Any], segments: Sequence[str]
+    ) -> ReleaseEntry | None:
+        """An entry from its columns; None where it is not as it was recorded, whatever a damaged
+        database gives for it.
+        """
+        if not all(
+            isinstance(value, kind)
+            for value, kind in zip(
+                (promise, *segments, *columns),
+                (str, *(str for _ in segments), *_TYPES),
+                strict=True,
+            )
+        ):
             return None
         number, folder, staging, digest, day, summary, authentic = columns
         if not _is_json(summary):
             return None
-        entry = ReleaseEntry(number=number, folder=folder, staging=staging, digest=digest, summary=json.loads(summary), day=day)
+        entry = ReleaseEntry(
+            number=number,
+            folder=folder,
+            staging=staging,
+            digest=digest,
+            summary=json.loads(summary),
+            day=day,
+        )
         mine = self._authenticate(series, promise, entry, summary, segments)
         return entry if hmac.compare_digest(mine, authentic) else None
 
     def _head(self, series: str, head: Head) -> bytes:
-        return seal(self.keys.sealing(series), json.dumps([head.releases, head.chain, head.moves]).encode(), series, 0, _HEAD)
+        return seal(
+            self.keys.sealing(series),
+            json.dumps([head.releases, head.chain, head.moves]).encode(),
+            series,
+            0,
+            _HEAD,
+        )
 
     def _head_of(self, series: str, sealed: object) -> Head | None:
-        content = unseal(self.keys.sealing(series), sealed, series, 0, _HEAD) if isinstance(sealed, bytes) else None
+        content = (
+            unseal(self.keys.sealing(series), sealed, series, 0, _HEAD)
+            if isinstance(sealed, bytes)
+            else None
+        )
         if content is None:
             return None
         releases, chain, moves = json.loads(content)
         return Head(releases=releases, chain=chain, moves=moves)
 
     def _key_changed(self) -> LedgerError:
-        return LedgerError(f"the key of the ledger {self.store.where} was changed meanwhile; nothing was recorded, so try again.")
+        return LedgerError(
+            f"the key of the ledger {self.store.where} was changed meanwhile; nothing was recorded,"
+            " so try again."
+        )
 
     def _removed(self, series: str, recorded: int, here: int) -> LedgerError:
         return LedgerError(
-            f"the ledger {self.store.where} was changed by others than Phalanx at release {here + 1} of series {series!r}: {recorded} were recorded, and {here} are "
-            f"here. Put back the ledger that was used last, or give the missing release folders to 'phalanx series reconcile'."
+            f"the ledger {self.store.where} was changed by others than Phalanx at release"
+            f" {here + 1} of series {series!r}: {recorded} were recorded, and {here} are here. Put"
+            " back the ledger that was used last, or give the missing release folders to 'phalanx"
+            " series reconcile'."
         )
 
-    def _authenticate(self, series: str, promise: str, entry: ReleaseEntry, summary: str, segments: Sequence[str]) -> bytes:
-        said = [series, promise, entry.number, entry.folder, entry.staging, entry.digest, entry.day, summary, sorted(segments)]
+    def _authenticate(
+        self, series: str, promise: str, entry: ReleaseEntry, summary: str, segments: Sequence[str]
+    ) -> bytes:
+        said = [
+            series,
+            promise,
+            entry.number,
+            entry.folder,
+            entry.staging,
+            entry.digest,
+            entry.day,
+            summary,
+            sorted(segments),
+        ]
         return self.keys.authenticate(series, json.dumps(said).encode())
 
 
 def is_key(store: Store, keys: Keyring) -> bool:
     """Whether the keys are those of a ledger."""
     rows = store.run("SELECT value FROM meta WHERE name = $1", "check")
-    return bool(rows) and isinstance(rows[0][0], bytes) and unseal(keys.check(), rows[0][0], "check") == CHECK
+    return (
+        bool(rows)
+        and isinstance(rows[0][0], bytes)
+        and unseal(keys.check(), rows[0][0], "check") == CHECK
+    )
 
 
 def canonical(content: Mapping[str, Any]) -> str:
@@ -229,7 +353,9 @@ def canonical(content: Mapping[str, Any]) -> str:
 def named(series: str) -> str:
     """The name of a series; LedgerError where some database could not hold it."""
     if not series or not fits(series):
-        raise LedgerError("a series needs a name that is text (not empty, no NUL); change it in the plan.")
+        raise LedgerError(
+            "a series needs a name that is text (not empty, no NUL); change it in the plan."
+        )
     return series
 
 

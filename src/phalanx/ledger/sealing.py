@@ -1,4 +1,6 @@
-"""Segments: tables about persons, sealed so that the ledger's bytes say nothing and cannot be changed unnoticed."""
+"""Segments: tables about persons, sealed so that the ledger's bytes say nothing and cannot be
+changed unnoticed.
+"""
 
 import json
 from collections.abc import Sequence
@@ -19,9 +21,14 @@ LARGEST: Final = 900_000_000  # below what SQLite (10^9) and PostgreSQL (2^30) t
 
 
 def seal(key: bytes, content: bytes, *place: str | int) -> bytes:
-    """AES-256-GCM under a random nonce, which stands in front; the place is bound to it, so that a segment opens nowhere else."""
+    """AES-256-GCM under a random nonce, which stands in front; the place is bound to it, so that a
+    segment opens nowhere else.
+    """
     if len(content) > LARGEST:
-        raise LedgerError(f"a table to remember of one release has {len(content):,} bytes and the ledger takes {LARGEST:,}; publish fewer persons per series.")
+        raise LedgerError(
+            f"a table to remember of one release has {len(content):,} bytes and the ledger takes"
+            f" {LARGEST:,}; publish fewer persons per series."
+        )
     nonce = Randomness.secure().stream("nonce").words(2).tobytes()[:_NONCE]
     return nonce + AESGCM(key).encrypt(nonce, content, _bound(place))
 
@@ -43,12 +50,14 @@ def _bound(place: Sequence[str | int]) -> bytes:
 def pack(frame: pl.DataFrame) -> bytes:
     """A table as an Arrow IPC file of its rows and nothing else.
 
-    Rows are gathered first, since Arrow writes up to 63 bytes of the neighbours of a slice, and categories become text,
-    since a category list outlives the rows that used it. No compression: person keys are noise, and it would be the
-    slowest step of a commit.
+    Rows are gathered first, since Arrow writes up to 63 bytes of the neighbours of a slice, and
+    categories become text, since a category list outlives the rows that used it. No compression:
+    person keys are noise, and it would be the slowest step of a commit.
     """
     text = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
-    own = frame.with_columns(pl.col(text).cast(pl.String)).select(pl.all().gather(pl.int_range(pl.len())))
+    own = frame.with_columns(pl.col(text).cast(pl.String)).select(
+        pl.all().gather(pl.int_range(pl.len()))
+    )
     return _to_bytes(own.to_arrow(compat_level=pl.CompatLevel.oldest()).combine_chunks())
 
 
@@ -58,18 +67,34 @@ def unpack(content: bytes) -> pl.DataFrame:
 
 
 def pack_groups(groups: pl.DataFrame) -> bytes:
-    """A person-to-group mapping in the order of the person keys, which is as good as random and says nothing about the rows."""
-    if dict(groups.schema) != {"person": pl.Binary, "group": pl.Int64} or groups["person"].null_count() or groups["group"].null_count():
+    """A person-to-group mapping in the order of the person keys, which is as good as random and
+    says nothing about the rows.
+    """
+    if (
+        dict(groups.schema) != {"person": pl.Binary, "group": pl.Int64}
+        or groups["person"].null_count()
+        or groups["group"].null_count()
+    ):
         raise ValueError("groups is a table (person Binary, group Int64) without missing values")
     lengths = groups["person"].bin.size()
     if not bool((lengths == _PERSON).all()):
         return pack(groups.sort("person"))
     keys = groups["person"].to_arrow(compat_level=pl.CompatLevel.oldest())
-    start = int(np.frombuffer(keys.buffers()[1], dtype=np.int64, count=keys.offset + 1)[keys.offset]) if len(keys) else 0
-    words = np.frombuffer(keys.buffers()[2] or b"", dtype=np.uint64, count=2 * len(keys), offset=start).reshape(-1, 2)
+    start = (
+        int(np.frombuffer(keys.buffers()[1], dtype=np.int64, count=keys.offset + 1)[keys.offset])
+        if len(keys)
+        else 0
+    )
+    words = np.frombuffer(
+        keys.buffers()[2] or b"", dtype=np.uint64, count=2 * len(keys), offset=start
+    ).reshape(-1, 2)
     order = _order(words)
-    persons = pa.FixedSizeBinaryArray.from_buffers(pa.binary(_PERSON), len(order), [None, pa.py_buffer(words[order].tobytes())])
-    return _to_bytes(pa.table({"person": persons, "group": pa.array(groups["group"].to_numpy()[order])}))
+    persons = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(_PERSON), len(order), [None, pa.py_buffer(words[order].tobytes())]
+    )
+    return _to_bytes(
+        pa.table({"person": persons, "group": pa.array(groups["group"].to_numpy()[order])})
+    )
 
 
 def unpack_groups(content: bytes) -> pl.DataFrame:

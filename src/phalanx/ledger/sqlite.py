@@ -18,13 +18,14 @@ busy_milliseconds = 5000
 class Sqlite(Store):
     """One SQLite file, private from its first byte.
 
-    A rollback journal rather than a write-ahead log: at rest the ledger is one file, which copies and network folders
-    keep whole, and nobody publishes so often that readers would have to be let through meanwhile. ``synchronous=EXTRA`` is
-    FULL plus a flush of the folder once the journal is gone, without which a power failure could take back a commit
-    whose release folder stands already. Deleted pages are overwritten (the SQLite inside ADBC does not by default).
+    A rollback journal rather than a write-ahead log: at rest the ledger is one file, which copies
+    and network folders keep whole, and nobody publishes so often that readers would have to be let
+    through meanwhile. ``synchronous=EXTRA`` is FULL plus a flush of the folder once the journal is
+    gone, without which a power failure could take back a commit whose release folder stands
+    already. Deleted pages are overwritten (the SQLite inside ADBC does not by default).
 
-    The file is never opened by other means than SQLite while it exists: closing it would drop the locks of every
-    connection of this process.
+    The file is never opened by other means than SQLite while it exists: closing it would drop the
+    locks of every connection of this process.
     """
 
     kind = "file"
@@ -35,9 +36,14 @@ class Sqlite(Store):
 
     @classmethod
     def open(cls, url: str, *, create: bool) -> "Sqlite":
-        """Open, or create with mode 0600 whatever the umask; LedgerError where the file cannot be used."""
+        """Open, or create with mode 0600 whatever the umask; LedgerError where the file cannot be
+        used.
+        """
         if not url.startswith(PREFIX) or not (name := url[len(PREFIX) :]) or "\0" in name:
-            raise LedgerError(f"the ledger url {url!r} names no file; write sqlite:///ledger.db for a file beside the plan, or sqlite:////folder/ledger.db.")
+            raise LedgerError(
+                f"the ledger url {url!r} names no file; write sqlite:///ledger.db for a file beside"
+                " the plan, or sqlite:////folder/ledger.db."
+            )
         path = Path(os.path.realpath(name))  # one key file, by whatever link the ledger is opened
         _make(path, create=create)
         try:
@@ -47,7 +53,12 @@ class Sqlite(Store):
         store = cls(connection, str(path), path.with_name(path.name + ".key"))
         try:
             store.run(f"PRAGMA busy_timeout = {int(busy_milliseconds)}")
-            for setting in ("secure_delete = ON", "synchronous = EXTRA", "foreign_keys = ON", "temp_store = MEMORY"):
+            for setting in (
+                "secure_delete = ON",
+                "synchronous = EXTRA",
+                "foreign_keys = ON",
+                "temp_store = MEMORY",
+            ):
                 store.run(f"PRAGMA {setting}")
             if store.run("PRAGMA journal_mode") != [("delete",)]:
                 store.run("PRAGMA journal_mode = DELETE")
@@ -62,13 +73,17 @@ class Sqlite(Store):
 
     def explain(self, error: dbapi.Error, statement: str) -> str:
         """One sentence for a failure, told apart by SQLite's own words."""
-        if statement == "COMMIT" and "disk I/O error" in str(error):  # it may have been the last flush, of what is recorded already
+        if statement == "COMMIT" and "disk I/O error" in str(
+            error
+        ):  # it may have been the last flush, of what is recorded already
             return f"the ledger {self.where} {_UNKNOWN}"
         return _sentence(self.where, str(error))
 
 
 def _make(path: Path, *, create: bool) -> None:
-    """The file must be there before SQLite looks: SQLite would give it the umask's mode, and its journals the file's mode."""
+    """The file must be there before SQLite looks: SQLite would give it the umask's mode, and its
+    journals the file's mode.
+    """
     if path.is_dir():
         raise LedgerError(f"the ledger {path} is a folder; name a file inside it.")
     if path.exists():
@@ -80,7 +95,10 @@ def _make(path: Path, *, create: bool) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise LedgerError(f"the ledger {path} cannot be made ({error.strerror}); name a folder that exists and may be written.") from None
+        raise LedgerError(
+            f"the ledger {path} cannot be made ({error.strerror}); name a folder that exists and"
+            " may be written."
+        ) from None
     try:
         if os.name == "posix":
             os.fchmod(handle, 0o600)
@@ -93,20 +111,34 @@ def _sentence(where: str, message: str) -> str:
     for words, sentence in _SENTENCES.items():
         if words in message:
             return f"the ledger {where} {sentence}"
-    return f"the ledger {where} could not be used, for a reason that SQLite calls {message.splitlines()[0].rsplit(': ', 1)[-1]!r}; nothing was changed."
+    return (
+        f"the ledger {where} could not be used, for a reason that SQLite calls"
+        f" {message.splitlines()[0].rsplit(': ', 1)[-1]!r}; nothing was changed."
+    )
 
 
 _UNKNOWN: Final = (
-    "met an error of its disk in the moment of recording, so whether this was recorded is not known; check the disk, "
-    "'phalanx series show' says, and the next publish goes on from there."
+    "met an error of its disk in the moment of recording, so whether this was recorded is not"
+    " known; check the disk, 'phalanx series show' says, and the next publish goes on from there."
 )
 _SENTENCES: Final = {
     "database is locked": "is locked by another publisher; try again when it has finished.",
-    "database or disk is full": "cannot grow because the disk is full; nothing was changed, so make room and publish again.",
-    "file is not a database": "is not a ledger but some other file; name another file, or remove this one.",
+    "database or disk is full": (
+        "cannot grow because the disk is full; nothing was changed, so make room and publish again."
+    ),
+    "file is not a database": (
+        "is not a ledger but some other file; name another file, or remove this one."
+    ),
     "malformed": "is damaged; put back a copy of it, together with its key file.",
     "readonly database": "may not be written; make the file and its folder writable for you.",
-    "unable to open database file": "cannot be opened; make the file and its folder readable and writable for you.",
-    "failed to open": "cannot be opened; make the file and its folder readable and writable for you.",
-    "disk I/O error": "cannot be read or written because the disk reports an error; nothing was changed, so check the disk and publish again.",
+    "unable to open database file": (
+        "cannot be opened; make the file and its folder readable and writable for you."
+    ),
+    "failed to open": (
+        "cannot be opened; make the file and its folder readable and writable for you."
+    ),
+    "disk I/O error": (
+        "cannot be read or written because the disk reports an error; nothing was changed, so check"
+        " the disk and publish again."
+    ),
 }

@@ -1,4 +1,6 @@
-"""A database behind the ledger, through ADBC: statements in, rows out, every failure one sentence."""
+"""A database behind the ledger, through ADBC: statements in, rows out, every failure one
+sentence.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,7 +16,8 @@ from phalanx.errors import LedgerError
 class Store:
     """One open database in autocommit mode; a subclass per database says what differs.
 
-    Parameters are ``$1``, ``$2``, … and appear in that order in the statement, which SQLite and PostgreSQL both understand.
+    Parameters are ``$1``, ``$2``, … and appear in that order in the statement, which SQLite and
+    PostgreSQL both understand.
     """
 
     kind: ClassVar[str]
@@ -39,18 +42,27 @@ class Store:
         raise NotImplementedError
 
     def explain(self, error: dbapi.Error, statement: str) -> str:
-        """One sentence for a failure of the driver, whose own words may quote statements and values."""
+        """One sentence for a failure of the driver, whose own words may quote statements and
+        values.
+        """
         raise NotImplementedError
 
     def damaged(self) -> LedgerError:
         """What to say where the database gives what nobody can have put there."""
-        return LedgerError(f"the ledger {self.where} is damaged; put back a copy of it, together with its key file.")
+        return LedgerError(
+            f"the ledger {self.where} is damaged; put back a copy of it, together with its key"
+            " file."
+        )
 
     def exclude(self, series: str) -> None:
-        """Keep everybody else out of a series until the transaction ends; nothing to do where ``begin`` does it."""
+        """Keep everybody else out of a series until the transaction ends; nothing to do where
+        ``begin`` does it.
+        """
 
     def settle(self, series: str) -> None:
-        """Return once no commit of others to a series is under way; nothing to do where a publisher's death ends its commits."""
+        """Return once no commit of others to a series is under way; nothing to do where a
+        publisher's death ends its commits.
+        """
 
     def run(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Run one statement to its end, so that no lock outlives it; LedgerError where it fails."""
@@ -60,12 +72,19 @@ class Store:
                 return cursor.fetchall()
         except dbapi.Error as error:
             raise LedgerError(self.explain(error, statement)) from None
-        except (ValueError, TypeError, OverflowError, pa.ArrowException):  # rows that are no text, or of which one column holds things of several kinds
+        except (
+            ValueError,
+            TypeError,
+            OverflowError,
+            pa.ArrowException,
+        ):  # rows that are no text, or of which one column holds things of several kinds
             raise self.damaged() from None
 
     @contextmanager
     def transaction(self, series: str = "") -> Iterator[None]:
-        """All statements inside, or none of them; nobody else publishes into that series meanwhile ("" is the ledger's own tables)."""
+        """All statements inside, or none of them; nobody else publishes into that series meanwhile
+        ("" is the ledger's own tables).
+        """
         with self._until_commit(self.begin):
             self.exclude(series)
             yield
@@ -78,7 +97,9 @@ class Store:
 
     @contextmanager
     def _until_commit(self, begin: str, end: str = "COMMIT") -> Iterator[None]:
-        """``end`` is COMMIT where something may be recorded, and only there: what a failure leaves open depends on it."""
+        """``end`` is COMMIT where something may be recorded, and only there: what a failure leaves
+        open depends on it.
+        """
         self.run(begin)
         try:
             yield
@@ -98,11 +119,17 @@ def table_definitions(store: Store) -> Sequence[str]:
     bytes_, end = store.blob, store.table_end
     return (
         f"CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value {bytes_} NOT NULL){end}",
-        f"CREATE TABLE series (name TEXT NOT NULL PRIMARY KEY, promise TEXT NOT NULL, created TEXT NOT NULL, head {bytes_} NOT NULL){end}",
+        (
+            "CREATE TABLE series (name TEXT NOT NULL PRIMARY KEY, promise TEXT NOT NULL, created"
+            f" TEXT NOT NULL, head {bytes_} NOT NULL){end}"
+        ),
         f"""CREATE TABLE releases (
-            series TEXT NOT NULL REFERENCES series (name), number INTEGER NOT NULL, folder TEXT NOT NULL, staging TEXT NOT NULL,
-            digest TEXT NOT NULL, day TEXT NOT NULL, summary TEXT NOT NULL, authentic {bytes_} NOT NULL, PRIMARY KEY (series, number)){end}""",
+            series TEXT NOT NULL REFERENCES series (name), number INTEGER NOT NULL,
+            folder TEXT NOT NULL, staging TEXT NOT NULL, digest TEXT NOT NULL,
+            day TEXT NOT NULL, summary TEXT NOT NULL, authentic {bytes_} NOT NULL,
+            PRIMARY KEY (series, number)){end}""",
         f"""CREATE TABLE segments (
-            series TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, sealed {bytes_} NOT NULL,
-            PRIMARY KEY (series, number, name), FOREIGN KEY (series, number) REFERENCES releases (series, number)){end}""",
+            series TEXT NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL,
+            sealed {bytes_} NOT NULL, PRIMARY KEY (series, number, name),
+            FOREIGN KEY (series, number) REFERENCES releases (series, number)){end}""",
     )

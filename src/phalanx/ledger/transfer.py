@@ -1,4 +1,6 @@
-"""A series in a file, on its way to another ledger: sealed under a key of its own, written whole, and read back only as it was written."""
+"""A series in a file, on its way to another ledger: sealed under a key of its own, written whole,
+and read back only as it was written.
+"""
 
 import hashlib
 import hmac
@@ -24,14 +26,18 @@ _SEALING: Final = 28  # what sealing adds: nonce and tag
 
 @dataclass(frozen=True, kw_only=True)
 class Contents:
-    """What a file says about its series, before the segments come, release by release, in the order of their names here."""
+    """What a file says about its series, before the segments come, release by release, in the order
+    of their names here.
+    """
 
     series: str
     promise: str
     """As the ledger has it, JSON."""
     created: str
     person_key: bytes
-    """The key that turns identifiers into person keys, without which the persons would be forgotten."""
+    """The key that turns identifiers into person keys, without which the persons would be
+    forgotten.
+    """
     copy: bool
     """Whether the series goes on where it came from."""
     moves: int
@@ -54,12 +60,25 @@ class Contents:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Contents":
-        """The contents that were written; ValueError, KeyError or TypeError where they are of another make."""
+        """The contents that were written; ValueError, KeyError or TypeError where they are of
+        another make.
+        """
         said: Mapping[str, Any] = json.loads(content)
-        releases = [(ReleaseEntry(**{k: v for k, v in r.items() if k != "segments"}), [str(name) for name in r["segments"]]) for r in said["releases"]]
+        releases = [
+            (
+                ReleaseEntry(**{k: v for k, v in r.items() if k != "segments"}),
+                [str(name) for name in r["segments"]],
+            )
+            for r in said["releases"]
+        ]
         key = bytes.fromhex(said["person_key"])
         own = {name for _, names in releases for name in names} & {PERSON, MOVED}
-        if len(key) != 32 or not releases or [entry.number for entry, _ in releases] != list(range(1, len(releases) + 1)) or own:
+        if (
+            len(key) != 32
+            or not releases
+            or [entry.number for entry, _ in releases] != list(range(1, len(releases) + 1))
+            or own
+        ):
             raise ValueError
         return cls(
             series=str(said["series"]),
@@ -73,7 +92,9 @@ class Contents:
 
 
 class Outgoing:
-    """A new file that takes a series, record by record; each is bound to its place in the row, so that none can be changed, swapped or left out."""
+    """A new file that takes a series, record by record; each is bound to its place in the row, so
+    that none can be changed, swapped or left out.
+    """
 
     def __init__(self, file: Path, opened: BinaryIO, key: bytes) -> None:
         self._file = file
@@ -85,7 +106,9 @@ class Outgoing:
     @classmethod
     @contextmanager
     def to(cls, file: Path) -> Iterator["Outgoing"]:
-        """Make the file, for its owner only; file and key are removed again where the block ends with an error."""
+        """Make the file, for its owner only; file and key are removed again where the block ends
+        with an error.
+        """
         for path in (file, key_beside(file)):
             if path.exists() or path.is_symlink():
                 raise _exists(path)
@@ -127,7 +150,9 @@ class Outgoing:
 
 
 class Incoming:
-    """A file that was exported, read in the order in which it was written; LedgerError where it is not as it was written."""
+    """A file that was exported, read in the order in which it was written; LedgerError where it is
+    not as it was written.
+    """
 
     def __init__(self, file: Path, opened: BinaryIO, key: bytes) -> None:
         self._file = file
@@ -146,13 +171,23 @@ class Incoming:
         try:
             opened = file.open("rb")
         except OSError as error:
-            raise LedgerError(f"{file} cannot be read ({error.strerror}); name the file that 'series export' wrote.") from None
+            raise LedgerError(
+                f"{file} cannot be read ({error.strerror}); name the file that 'series export'"
+                " wrote."
+            ) from None
         with opened:
             if opened.read(len(_FORMAT)) != _FORMAT:
                 raise _other_version(file)
-            key = read_key(key_file, of=str(file), remedy="have it sent too, and name it with --key where it is not beside the file")
+            key = read_key(
+                key_file,
+                of=str(file),
+                remedy="have it sent too, and name it with --key where it is not beside the file",
+            )
             if not hmac.compare_digest(opened.read(_CHECK), _check_of(key)):
-                raise LedgerError(f"the key file {key_file} does not hold the key of {file}; put the key there that was exported with it.")
+                raise LedgerError(
+                    f"the key file {key_file} does not hold the key of {file}; put the key there"
+                    " that was exported with it."
+                )
             yield cls(file, opened, key)
 
     def read(self) -> bytes:
@@ -161,8 +196,14 @@ class Incoming:
             length = int.from_bytes(self._opened.read(_LENGTH), "big")
             sealed = self._opened.read(length) if length <= LARGEST + _SEALING else b""
         except OSError as error:
-            raise LedgerError(f"{self._file} cannot be read ({error.strerror}); nothing was imported.") from None
-        content = unseal(_sealing_of(self._key), sealed, "record", self._count) if len(sealed) == length else None
+            raise LedgerError(
+                f"{self._file} cannot be read ({error.strerror}); nothing was imported."
+            ) from None
+        content = (
+            unseal(_sealing_of(self._key), sealed, "record", self._count)
+            if len(sealed) == length
+            else None
+        )
         if content is None:
             raise self._changed()
         self._count += 1
@@ -174,7 +215,10 @@ class Incoming:
             raise self._changed()
 
     def _changed(self) -> LedgerError:
-        return LedgerError(f"{self._file} is not as it was exported (changed or cut short on its way); nothing was imported, so have it sent again.")
+        return LedgerError(
+            f"{self._file} is not as it was exported (changed or cut short on its way); nothing was"
+            " imported, so have it sent again."
+        )
 
 
 def key_beside(file: Path) -> Path:
@@ -196,8 +240,14 @@ def _exists(path: Path) -> LedgerError:
 
 
 def _unwritten(file: Path, error: OSError) -> LedgerError:
-    return LedgerError(f"{file} cannot be written ({error.strerror}); nothing was exported, so make room or choose another folder.")
+    return LedgerError(
+        f"{file} cannot be written ({error.strerror}); nothing was exported, so make room or choose"
+        " another folder."
+    )
 
 
 def _other_version(file: Path) -> LedgerError:
-    return LedgerError(f"{file} is not a series that this version of Phalanx exported; name the file that 'series export' wrote.")
+    return LedgerError(
+        f"{file} is not a series that this version of Phalanx exported; name the file that 'series"
+        " export' wrote."
+    )

@@ -1,4 +1,5 @@
-"""Methods, one room each: the method in its paper's phases, its parts, its kernels. A new method is one room more, and a line in pyproject.toml.
+"""Methods, one room each: the method in its paper's phases, its parts, its kernels. A new method is
+one room more, and a line in pyproject.toml.
 
 ``base``: what a method is, and how it is found by name.
 

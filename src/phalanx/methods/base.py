@@ -1,4 +1,6 @@
-"""What a method is: parameters in, a draft of a release out. The registry finds methods by name, third parties' too."""
+"""What a method is: parameters in, a draft of a release out. The registry finds methods by name,
+third parties' too.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +25,9 @@ from phalanx.release.form import Form
 class Memory:
     """What a method remembers about persons between releases, as tables it alone understands.
 
-    ``tables`` grow by what each draft appends; ``carried`` is what the last draft replaced; ``groups`` is the person-to-group mapping of the last
-    release (person, group), None before the first.
+    ``tables`` grow by what each draft appends; ``carried`` is what the last draft replaced;
+    ``groups`` is the person-to-group mapping of the last release (person, group), None before the
+    first.
     """
 
     releases: int = 0
@@ -35,31 +38,51 @@ class Memory:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Draft:
-    """What a method proposes to publish; it leaves only if the independent check of its files holds."""
+    """What a method proposes to publish; it leaves only if the independent check of its files
+    holds.
+    """
 
     form: Form
     groups: npt.NDArray[np.int64]
-    """The published group id of every microdata row, shape (n,); 0 for a row that is suppressed. Of a perturbed form the number of its row, from 1."""
+    """The published group id of every microdata row, shape (n,); 0 for a row that is suppressed. Of
+    a perturbed form the number of its row, from 1.
+    """
     remember: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Rows to append to the memory's tables."""
     state: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-    """Tables that replace those of the same purpose that the release before carried; memory keeps the newest only."""
+    """Tables that replace those of the same purpose that the release before carried; memory keeps
+    the newest only.
+    """
     registered: npt.NDArray[np.int64] | None = None
-    """The published group id of every row of the microdata's registry, shape (r,), 0 for one in no group; None where there is no registry."""
+    """The published group id of every row of the microdata's registry, shape (r,), 0 for one in no
+    group; None where there is no registry.
+    """
     suppressed_microdata: Microdata | None = None
-    """The microdata with suppressed sensitive values taken out, where the method suppresses any; None where all are as they came."""
+    """The microdata with suppressed sensitive values taken out, where the method suppresses any;
+    None where all are as they came.
+    """
     suppressed_values: Mapping[str, int] = field(default_factory=dict)
     """How many sensitive values of published rows are suppressed, by reason."""
     guarantees: Sequence[Guarantee] | None = None
-    """What this release promises where that says more than the method's own promise (which values are protected); None: the method's."""
+    """What this release promises where that says more than the method's own promise (which values
+    are protected); None: the method's.
+    """
     suppressed_rows: Mapping[str, int] | None = field(default_factory=dict)
-    """How many rows are not published, by reason; None where that may not be told, as it would say more of the rows than the promise covers."""
+    """How many rows are not published, by reason; None where that may not be told, as it would say
+    more of the rows than the promise covers.
+    """
     discard_mapping: bool = False
-    """Whether who is in which group must be forgotten: a sample protects only while nobody knows who is in it."""
+    """Whether who is in which group must be forgotten: a sample protects only while nobody knows
+    who is in it.
+    """
     spent: Mapping[str, float] | None = None
-    """Of a differentially private release, what it and those before it cost together: epsilon, delta, releases."""
+    """Of a differentially private release, what it and those before it cost together: epsilon,
+    delta, releases.
+    """
     outputs: OutputTables | None = None
-    """The random output tables that a perturbed form was drawn from; for the check, and remembered only if they are in ``remember``, too."""
+    """The random output tables that a perturbed form was drawn from; for the check, and remembered
+    only if they are in ``remember``, too.
+    """
     privacy_unit: str = "person"
     """Whom the promise covers: ``person`` or ``record``."""
 
@@ -71,9 +94,13 @@ class Method(Protocol):
     name: ClassVar[str]
     needs_persons: ClassVar[bool]
     looks_back: ClassVar[Literal["all", "last"]]
-    """Which earlier releases the check of a new one has to read: all of them, or the last, because what came before is carried in memory."""
+    """Which earlier releases the check of a new one has to read: all of them, or the last, because
+    what came before is carried in memory.
+    """
     takes_registry: ClassVar[bool]
-    """Whether a registry is of use: whether registered persons without a row may be put into groups."""
+    """Whether a registry is of use: whether registered persons without a row may be put into
+    groups.
+    """
 
     @property
     def guarantees(self) -> list[Guarantee]:
@@ -81,11 +108,15 @@ class Method(Protocol):
 
     @property
     def holds_if_method_known(self) -> bool:
-        """Whether that holds also against an adversary who has this source code and runs it on every table that could have been ours."""
+        """Whether that holds also against an adversary who has this source code and runs it on
+        every table that could have been ours.
+        """
 
     @property
     def may_suppress(self) -> Sequence[str]:
-        """Why rows, or values of rows, may be suppressed, where values decide which; from the plan alone, since whether it came to it would say more of the table."""
+        """Why rows, or values of rows, may be suppressed, where values decide which; from the plan
+        alone, since whether it came to it would say more of the table.
+        """
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         """Publish the microdata once; MethodError where the promise cannot be kept."""
@@ -96,18 +127,24 @@ class Method(Protocol):
 
 @runtime_checkable
 class Widening(Protocol):
-    """A method whose plan may bound what adversaries find out, and which can hide more than its plan asks for."""
+    """A method whose plan may bound what adversaries find out, and which can hide more than its
+    plan asks for.
+    """
 
     bounds: Mapping[str, Any]
     """By adversary, the greatest share of rows that it may name rightly."""
 
     def wider(self, rows: int) -> "Method | None":
-        """The same method, hiding more in wider groups, for a table of so many rows; None where there are none so wide."""
+        """The same method, hiding more in wider groups, for a table of so many rows; None where
+        there are none so wide.
+        """
 
 
 @runtime_checkable
 class Budgeted(Protocol):
-    """A method whose plan may bound what all releases of a series cost together, which only a memory of them can keep."""
+    """A method whose plan may bound what all releases of a series cost together, which only a
+    memory of them can keep.
+    """
 
     budget: Mapping[str, Any]
     """What they may cost; empty where the plan bounds nothing."""
@@ -115,21 +152,36 @@ class Budgeted(Protocol):
 
 @runtime_checkable
 class Recollecting(Protocol):
-    """A method whose memory of a release follows from the release folder, so that a ledger that lost it can be brought up to what was published."""
+    """A method whose memory of a release follows from the release folder, so that a ledger that
+    lost it can be brought up to what was published.
+    """
 
     @staticmethod
-    def recollect(digest: str, guarantees: Sequence[Mapping[str, Any]]) -> Mapping[str, pl.DataFrame]:
-        """What the release with this digest and these guarantees must be remembered by, as its draft had it, or stricter."""
+    def recollect(
+        digest: str, guarantees: Sequence[Mapping[str, Any]]
+    ) -> Mapping[str, pl.DataFrame]:
+        """What the release with this digest and these guarantees must be remembered by, as its
+        draft had it, or stricter.
+        """
 
 
 def promises_nothing(method: Method) -> bool:
-    """Whether every bound is 1: groups of one, a value that may be in all of a group, a distance that may be the greatest there is."""
-    bounds = [bound for g in method.guarantees for key, bound in g.parameters().items() if key not in ("name", "distance")]
+    """Whether every bound is 1: groups of one, a value that may be in all of a group, a distance
+    that may be the greatest there is.
+    """
+    bounds = [
+        bound
+        for g in method.guarantees
+        for key, bound in g.parameters().items()
+        if key not in ("name", "distance")
+    ]
     return bool(bounds) and all(str(bound) == "1" for bound in bounds)
 
 
 def strengthened(method: Method, rows: int) -> Iterator[Method]:
-    """The method, and where its plan bounds adversaries, the method with wider and wider groups, in which it hides more and more."""
+    """The method, and where its plan bounds adversaries, the method with wider and wider groups, in
+    which it hides more and more.
+    """
     yield method
     while isinstance(method, Widening) and method.bounds:
         wider = method.wider(rows)
@@ -142,21 +194,36 @@ def strengthened(method: Method, rows: int) -> Iterator[Method]:
 def check_widths(widths: object) -> None:
     """PlanError where the least widths are no table of numbers above 0."""
     if not isinstance(widths, Mapping):
-        raise PlanError("[method] min_width is a table with a width for each attribute; write it as in { age = 5 }.")
+        raise PlanError(
+            "[method] min_width is a table with a width for each attribute; write it as in { age ="
+            " 5 }."
+        )
     for name, width in widths.items():
-        if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < float("inf"):
-            raise PlanError(f"[method] min_width for {name!r} is {width!r} and must be a number above 0.")
+        if (
+            isinstance(width, bool)
+            or not isinstance(width, int | float)
+            or not 0 < width < float("inf")
+        ):
+            raise PlanError(
+                f"[method] min_width for {name!r} is {width!r} and must be a number above 0."
+            )
 
 
 def check_min_width(widths: Mapping[str, float], microdata: Microdata) -> None:
-    """PlanError where a least width is of no quasi-identifier, or of one whose leaves only the rows tell: there is no grid that depends on no data."""
+    """PlanError where a least width is of no quasi-identifier, or of one whose leaves only the rows
+    tell: there is no grid that depends on no data.
+    """
     for name in widths:
         if name not in microdata.schema.quasi:
-            raise PlanError(f"[method] min_width names {name!r}, which is no quasi-identifier{did_you_mean(name, microdata.schema.quasi) or '; remove it.'}")
+            raise PlanError(
+                f"[method] min_width names {name!r}, which is no"
+                f" quasi-identifier{did_you_mean(name, microdata.schema.quasi) or '; remove it.'}"
+            )
         domain = microdata.columns[name].domain
         if domain.type == "categorical" and not isinstance(domain.hierarchy, Tree):
             raise PlanError(
-                f"[method] min_width names {name!r}, a categorical attribute whose values are not declared; give it a hierarchy that names all leaves, or remove it."
+                f"[method] min_width names {name!r}, a categorical attribute whose values are not"
+                " declared; give it a hierarchy that names all leaves, or remove it."
             )
 
 
@@ -179,20 +246,32 @@ def registered() -> dict[str, EntryPoint]:
 
 
 def make(name: str, parameters: Mapping[str, Any]) -> Method:
-    """The method of a name with parameters from a plan; PlanError where the name or a parameter is unknown or wrong."""
+    """The method of a name with parameters from a plan; PlanError where the name or a parameter is
+    unknown or wrong.
+    """
     import dataclasses
 
     if name not in KNOWN:
-        raise PlanError(f"[method] name = {name!r} is not a method{did_you_mean(name, KNOWN) or '; known are ' + ', '.join(sorted(KNOWN)) + '.'}")
+        raise PlanError(
+            f"[method] name = {name!r} is not a"
+            f" method{did_you_mean(name, KNOWN) or '; known are ' + ', '.join(sorted(KNOWN)) + '.'}"
+        )
     cls = KNOWN[name]
     fields = [f.name for f in dataclasses.fields(cls)]
     for parameter in parameters:
         if parameter in (refused := getattr(cls, "refused", {})):
             raise PlanError(f"[method] {parameter} {refused[parameter]}")
         if parameter not in fields:
-            raise PlanError(f"[method] has an unknown key {parameter!r} for {name}{did_you_mean(parameter, fields) or '; it takes ' + ', '.join(fields) + '.'}")
+            raise PlanError(
+                f"[method] has an unknown key {parameter!r} for"
+                f" {name}{did_you_mean(parameter, fields) or '; it takes ' + ', '.join(fields) + '.'}"
+            )
     missing = [
-        f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING and f.name not in parameters
+        f.name
+        for f in dataclasses.fields(cls)
+        if f.default is dataclasses.MISSING
+        and f.default_factory is dataclasses.MISSING
+        and f.name not in parameters
     ]
     if missing:
         raise PlanError(f"[method] name = {name!r} needs the key {missing[0]!r}; add it.")

@@ -1,1 +1,3 @@
-"""What ``phalanx init`` looks at (``columns``, ``table``; ``scales``: words that have an order), and what it proposes (``proposal``)."""
+"""What ``phalanx init`` looks at (``columns``, ``table``; ``scales``: words that have an order),
+and what it proposes (``proposal``).
+"""

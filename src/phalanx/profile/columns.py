@@ -21,7 +21,9 @@ _POSTAL: Final = frozenset({"zip", "zipcode", "postcode", "postal", "plz"})
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnProfile:
-    """One column, as counts; ``role`` is a proposal that errs on the safe side, ``reason`` says why."""
+    """One column, as counts; ``role`` is a proposal that errs on the safe side, ``reason`` says
+    why.
+    """
 
     name: str
     type: Type
@@ -33,11 +35,17 @@ class ColumnProfile:
     most_frequent: int
     """Rows of the most frequent value, a missing one counted as a value."""
     near_unique: bool
-    """Whether it names people by its mere values: whole numbers or text, nearly as many as rows; in sets, values that hardly ever come again."""
+    """Whether it names people by its mere values: whole numbers or text, nearly as many as rows; in
+    sets, values that hardly ever come again.
+    """
     prefix: tuple[int, ...] = ()
-    """Lengths of a prefix hierarchy for codes of one length, as zip codes are; empty for all else."""
+    """Lengths of a prefix hierarchy for codes of one length, as zip codes are; empty for all
+    else.
+    """
     scale: tuple[str, ...] = ()
-    """Words with an order of their own (months, degrees) where it holds these and no others; the words are the scale's, not the table's."""
+    """Words with an order of their own (months, degrees) where it holds these and no others; the
+    words are the scale's, not the table's.
+    """
     role: str = "quasi"
     reason: str = "nothing says that it is harmless"
 
@@ -48,7 +56,9 @@ class ColumnProfile:
 
     @property
     def largest_m(self) -> int:
-        """The largest m for which no value has more than 1/m of the rows, at most the number of values."""
+        """The largest m for which no value has more than 1/m of the rows, at most the number of
+        values.
+        """
         return min(self.rows // self.most_frequent, self.distinct + (self.missing > 0))
 
 
@@ -64,7 +74,15 @@ def counted(values: pl.Series) -> ColumnProfile:
     if (seen := _of_sets(values)) is not None:
         return seen
     if values.dtype.is_nested() or values.dtype in (pl.Binary, pl.Object, pl.Time, pl.Duration):
-        blank = ColumnProfile(name=name, type="categorical", rows=rows, distinct=rows, missing=values.null_count(), most_frequent=rows, near_unique=False)
+        blank = ColumnProfile(
+            name=name,
+            type="categorical",
+            rows=rows,
+            distinct=rows,
+            missing=values.null_count(),
+            most_frequent=rows,
+            near_unique=False,
+        )
         return replace(blank, role="drop", reason="lists, bytes and times cannot be published")
     kind = infer_type(values.dtype)
     values = values.fill_nan(None) if values.dtype.is_float() else values
@@ -88,12 +106,21 @@ def counted(values: pl.Series) -> ColumnProfile:
 
 
 def _of_sets(values: pl.Series) -> ColumnProfile | None:
-    """The counts of lists, and of texts of which most hold a semicolon and whose parts come again, as those of prose do not; None for other columns."""
-    texts = values.dtype == pl.String and 2 * int(values.str.contains(";", literal=True).sum()) > len(values) - values.null_count()
+    """The counts of lists, and of texts of which most hold a semicolon and whose parts come again,
+    as those of prose do not; None for other columns.
+    """
+    texts = (
+        values.dtype == pl.String
+        and 2 * int(values.str.contains(";", literal=True).sum())
+        > len(values) - values.null_count()
+    )
     if not texts and not sets.holds_sets(values.dtype):
         return None
     try:
-        held, counts = sets.members(values)["value"], sets.canonical(values).alias("value").value_counts()
+        held, counts = (
+            sets.members(values)["value"],
+            sets.canonical(values).alias("value").value_counts(),
+        )
     except SourceError:  # its lists hold what cannot be published
         return None
     rare = 2 * held.n_unique() > len(held)

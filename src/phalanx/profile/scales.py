@@ -1,4 +1,6 @@
-"""Words that have an order of their own, which is not that of the alphabet: months, weekdays, levels of education, degrees."""
+"""Words that have an order of their own, which is not that of the alphabet: months, weekdays,
+levels of education, degrees.
+"""
 
 from collections.abc import Callable
 from typing import Final
@@ -30,7 +32,8 @@ _SPELLINGS: Final[tuple[Callable[[str], str], ...]] = (str.lower, str.title, str
 
 
 def scale_of(values: pl.Series) -> tuple[str, ...]:
-    """The scale whose words a text column holds, spelled as there, whole and in its order; empty where it holds others, or fewer than three.
+    """The scale whose words a text column holds, spelled as there, whole and in its order; empty
+    where it holds others, or fewer than three.
 
     The words are those of the scale and not of the table, so that nothing is told of it but that
     it holds no others; ``unknown`` may stand beside any of them, and stands last.

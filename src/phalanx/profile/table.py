@@ -1,4 +1,6 @@
-"""What a table looks like: types, distinct counts, uniqueness and the likely role of every column. Counts only, never values."""
+"""What a table looks like: types, distinct counts, uniqueness and the likely role of every column.
+Counts only, never values.
+"""
 
 from dataclasses import replace
 from typing import Final
@@ -40,7 +42,9 @@ _PERSON: Final = frozenset(
         "id",
     }
 )
-_NUMBER: Final = frozenset({"id", "ids", "nbr", "nr", "no", "num", "number", "key", "uuid", "guid", "identifier", "code"})
+_NUMBER: Final = frozenset(
+    {"id", "ids", "nbr", "nr", "no", "num", "number", "key", "uuid", "guid", "identifier", "code"}
+)
 _DIRECT: Final = frozenset(
     {
         "name",
@@ -64,11 +68,41 @@ _DIRECT: Final = frozenset(
         "username",
     }
 )
-_SHARE: Final = frozenset({"rate", "percent", "percentage", "pct", "ratio", "prozent", "anteil", "quote"})
+_SHARE: Final = frozenset(
+    {"rate", "percent", "percentage", "pct", "ratio", "prozent", "anteil", "quote"}
+)
 """A share of money says little about how much there is."""
-_WAVE: Final = frozenset({"year", "jahr", "wave", "welle", "quarter", "quartal", "release", "round", "runde", "semester", "period", "survey"})
+_WAVE: Final = frozenset(
+    {
+        "year",
+        "jahr",
+        "wave",
+        "welle",
+        "quarter",
+        "quartal",
+        "release",
+        "round",
+        "runde",
+        "semester",
+        "period",
+        "survey",
+    }
+)
 _MOST_WAVES: Final = 200
-_FREE: Final = frozenset({"note", "notes", "comment", "comments", "remark", "remarks", "text", "description", "narrative", "memo"})
+_FREE: Final = frozenset(
+    {
+        "note",
+        "notes",
+        "comment",
+        "comments",
+        "remark",
+        "remarks",
+        "text",
+        "description",
+        "narrative",
+        "memo",
+    }
+)
 _SENSITIVE: Final = (
     frozenset(
         {
@@ -89,9 +123,28 @@ _SENSITIVE: Final = (
         }
     )
     | {"diseases", "conditions", "disorders", "symptoms", "reaction", "reactions"},
-    frozenset({"treatment", "drug", "medication", "medicine", "prescription", "procedure", "therapy"})
+    frozenset(
+        {"treatment", "drug", "medication", "medicine", "prescription", "procedure", "therapy"}
+    )
     | {"treatments", "drugs", "medications", "medicines", "prescriptions", "procedures"},
-    frozenset({"income", "salary", "wage", "wages", "earnings", "pay", "debt", "inc", "balance", "einkommen", "gehalt", "lohn", "schulden", "guthaben"}),
+    frozenset(
+        {
+            "income",
+            "salary",
+            "wage",
+            "wages",
+            "earnings",
+            "pay",
+            "debt",
+            "inc",
+            "balance",
+            "einkommen",
+            "gehalt",
+            "lohn",
+            "schulden",
+            "guthaben",
+        }
+    ),
     frozenset({"occupation", "job", "profession", "occ"}),
     frozenset({"educ", "education", "schooling", "degree"}),
 )
@@ -174,22 +227,30 @@ _KNOWN: Final = "others may know it"
 _ENOUGH: Final = 3
 """So many attributes that others know are enough to propose."""
 _FEW_NAMES: Final = 20
-"""A column of fewer different values names nobody, whatever it is called: whether there is a telephone, the state of an account."""
+"""A column of fewer different values names nobody, whatever it is called: whether there is a
+telephone, the state of an account.
+"""
 _SEVERAL_PER_ROW: Final = 0.1
 """An identifier of persons who recur still has at least so many distinct values per row."""
 _SECRET_UNIQUENESS: Final = 0.5
-"""An attribute with more distinct values per row than this tells people apart, and so cannot be published as it is."""
+"""An attribute with more distinct values per row than this tells people apart, and so cannot be
+published as it is.
+"""
 _FREE_TEXT_LENGTH: Final = 40
 _SENSITIVE_VALUES: Final = 100
-"""Without a name to go by, an attribute of more values than this is more likely known to others (a place, a date) than a secret."""
+"""Without a name to go by, an attribute of more values than this is more likely known to others (a
+place, a date) than a secret.
+"""
 
 
 def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
     """Profile every column and propose one role for each; SourceError where the table has no rows.
 
-    Roles: at most one identifier and one sensitive attribute; columns that name people directly, free text, second near-unique columns, a panel's wave,
-    and what is missing in most rows are dropped. What others are known to know is a quasi-identifier, and so is whatever is not known to be harmless where
-    there are fewer than three of these; else it is left out, since every further attribute widens the intervals of all.
+    Roles: at most one identifier and one sensitive attribute; columns that name people directly,
+    free text, second near-unique columns, a panel's wave, and what is missing in most rows are
+    dropped. What others are known to know is a quasi-identifier, and so is whatever is not known to
+    be harmless where there are fewer than three of these; else it is left out, since every further
+    attribute widens the intervals of all.
 
     >>> [c.role for c in profile(pl.DataFrame({"patient": [1, 2, 3], "age": [30, 30, 41], "disease": ["a", "b", "c"]}))]
     ['identifier', 'quasi', 'sensitive']
@@ -200,48 +261,105 @@ def profile(frame: pl.DataFrame) -> list[ColumnProfile]:
         raise SourceError("the table has no columns; there is nothing to profile.")
     seen = [counted(column) for column in frame.get_columns()]
     identifier = _identifier(seen)
-    roles = [replace(c, role="identifier", reason=identifier[1]) if identifier and c.name == identifier[0] else c for c in seen]
+    roles = [
+        (
+            replace(c, role="identifier", reason=identifier[1])
+            if identifier and c.name == identifier[0]
+            else c
+        )
+        for c in seen
+    ]
     roles = [_dropped(c, frame[c.name]) if c.role == "quasi" else c for c in roles]
     roles = [_wave(c, frame, identifier[0]) if identifier else c for c in roles]
-    roles = [replace(c, reason=_KNOWN) if c.role == "quasi" and words(c.name) & _QUASI else c for c in roles]
+    roles = [
+        replace(c, reason=_KNOWN) if c.role == "quasi" and words(c.name) & _QUASI else c
+        for c in roles
+    ]
     sensitive = _sensitive(roles)
-    roles = [replace(c, role="sensitive", reason=sensitive[1]) if sensitive and c.name == sensitive[0] else c for c in roles]
+    roles = [
+        (
+            replace(c, role="sensitive", reason=sensitive[1])
+            if sensitive and c.name == sensitive[0]
+            else c
+        )
+        for c in roles
+    ]
     roles = _few(roles)
     return [
-        replace(c, role="drop", reason="only the sensitive attribute may be a set of values") if c.type == "set" and c.role == "quasi" else c for c in roles
+        (
+            replace(c, role="drop", reason="only the sensitive attribute may be a set of values")
+            if c.type == "set" and c.role == "quasi"
+            else c
+        )
+        for c in roles
     ]
 
 
 def _identifier(columns: list[ColumnProfile]) -> tuple[str, str] | None:
-    """The column that says who a row is about: by a person's name for it, by a number's, by uniqueness alone."""
-    possible = [c for c in columns if c.role == "quasi" and not c.missing and c.type not in ("date", "set") and c.distinct > _SEVERAL_PER_ROW * c.rows]
-    of_persons = [c for c in possible if words(c.name) <= _PERSON | _NUMBER and words(c.name) & _PERSON]
+    """The column that says who a row is about: by a person's name for it, by a number's, by
+    uniqueness alone.
+    """
+    possible = [
+        c
+        for c in columns
+        if c.role == "quasi"
+        and not c.missing
+        and c.type not in ("date", "set")
+        and c.distinct > _SEVERAL_PER_ROW * c.rows
+    ]
+    of_persons = [
+        c for c in possible if words(c.name) <= _PERSON | _NUMBER and words(c.name) & _PERSON
+    ]
     if of_persons:
         best = max(of_persons, key=lambda c: (bool(words(c.name) & (_PERSON - {"id"})), c.distinct))
         return best.name, "its name says that it names persons" + (
-            "" if best.distinct == best.rows else "; persons recur, and a release holds one row per person"
+            ""
+            if best.distinct == best.rows
+            else "; persons recur, and a release holds one row per person"
         )
     if numbered := [c for c in possible if words(c.name) & _NUMBER and c.near_unique]:
         return numbered[0].name, "it is a number for nearly every row"
-    if unique := [c for c in possible if c.near_unique and c.distinct == c.rows and not words(c.name) & (_QUASI | _DIRECT | _FREE)]:
+    if unique := [
+        c
+        for c in possible
+        if c.near_unique and c.distinct == c.rows and not words(c.name) & (_QUASI | _DIRECT | _FREE)
+    ]:
         return unique[0].name, "every row has its own value"
     return None
 
 
 def _wave(column: ColumnProfile, frame: pl.DataFrame, identifier: str) -> ColumnProfile:
     """A panel's wave, in which nobody is twice, is of no row but of a release."""
-    of_waves = column.role == "quasi" and words(column.name) & _WAVE and not column.missing and 2 <= column.distinct <= _MOST_WAVES
-    if not of_waves or frame[identifier].n_unique() == frame.height or frame.select(identifier, column.name).is_duplicated().any():
+    of_waves = (
+        column.role == "quasi"
+        and words(column.name) & _WAVE
+        and not column.missing
+        and 2 <= column.distinct <= _MOST_WAVES
+    )
+    if (
+        not of_waves
+        or frame[identifier].n_unique() == frame.height
+        or frame.select(identifier, column.name).is_duplicated().any()
+    ):
         return column
-    return replace(column, role="drop", reason="which wave a row is of: persons recur, and each wave is a release of its own")
+    return replace(
+        column,
+        role="drop",
+        reason="which wave a row is of: persons recur, and each wave is a release of its own",
+    )
 
 
 def _few(columns: list[ColumnProfile]) -> list[ColumnProfile]:
-    """Where enough attributes are known to be known, what nothing is known of is left out: each attribute more widens all others' intervals."""
+    """Where enough attributes are known to be known, what nothing is known of is left out: each
+    attribute more widens all others' intervals.
+    """
     if sum(c.role == "quasi" and c.reason == _KNOWN for c in columns) < _ENOUGH:
         return columns
     why = "nothing says whether others may know it; make it quasi if they may, and only then"
-    return [replace(c, role="drop", reason=why) if c.role == "quasi" and c.reason != _KNOWN else c for c in columns]
+    return [
+        replace(c, role="drop", reason=why) if c.role == "quasi" and c.reason != _KNOWN else c
+        for c in columns
+    ]
 
 
 def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
@@ -249,7 +367,14 @@ def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
     if said & _DIRECT and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS):
         return replace(column, role="drop", reason="its name says that it names people")
     text = values.dtype == pl.String and column.type != "set"
-    if text and (said & _FREE or (column.uniqueness > 0.5 and float(values.str.len_chars().mean() or 0) > _FREE_TEXT_LENGTH)):  # type: ignore[arg-type]
+    if text and (
+        said & _FREE
+        or (
+            column.uniqueness > 0.5
+            and float(values.str.len_chars().mean() or 0)  # type: ignore[arg-type]
+            > _FREE_TEXT_LENGTH
+        )
+    ):
         return replace(column, role="drop", reason="it looks like free text")
     if 2 * column.missing > column.rows:
         return replace(column, role="drop", reason="it is missing in most rows")
@@ -259,18 +384,46 @@ def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
 
 
 def _sensitive(columns: list[ColumnProfile]) -> tuple[str, str] | None:
-    """By name, the most telling word first; else a set of values; else the attribute of most values, within a bound, that is not what others know."""
+    """By name, the most telling word first; else a set of values; else the attribute of most
+    values, within a bound, that is not what others know.
+    """
     several = [c for c in columns if c.role == "quasi" and c.type == "set"]
-    eligible = [c for c in columns if c.role == "quasi" and c.largest_m >= 2 and (c.uniqueness <= _SECRET_UNIQUENESS or c.rows < UNIQUE_ROWS)]
+    eligible = [
+        c
+        for c in columns
+        if c.role == "quasi"
+        and c.largest_m >= 2
+        and (c.uniqueness <= _SECRET_UNIQUENESS or c.rows < UNIQUE_ROWS)
+    ]
     eligible = several + [c for c in eligible if c not in several]
     for hints in _SENSITIVE:
         if named := [c for c in eligible if words(c.name) & hints and not words(c.name) & _SHARE]:
-            return max(named, key=lambda c: c.largest_m).name, "its name says that people would not want to be linked with it"
+            return (
+                max(named, key=lambda c: c.largest_m).name,
+                "its name says that people would not want to be linked with it",
+            )
     if guessed := [c for c in several if c.rows >= UNIQUE_ROWS]:
-        return max(guessed, key=lambda c: c.distinct).name, "a guess: a person has several values of it"
-    guessed = [c for c in eligible if c.uniqueness <= _SECRET_UNIQUENESS and c.type != "set"]  # few rows or not: a column of single values may name the persons
-    others = [c for c in guessed if not words(c.name) & _QUASI and c.type == "categorical" and 3 <= c.distinct <= _SENSITIVE_VALUES]
+        return (
+            max(guessed, key=lambda c: c.distinct).name,
+            "a guess: a person has several values of it",
+        )
+    guessed = [
+        c for c in eligible if c.uniqueness <= _SECRET_UNIQUENESS and c.type != "set"
+    ]  # few rows or not: a column of single values may name the persons
+    others = [
+        c
+        for c in guessed
+        if not words(c.name) & _QUASI
+        and c.type == "categorical"
+        and 3 <= c.distinct <= _SENSITIVE_VALUES
+    ]
     if others:
         best = max(others, key=lambda c: c.distinct)
-        return best.name, f"a guess: of the attributes with at most {_SENSITIVE_VALUES} values, the one with most"
+        return (
+            best.name,
+            (
+                f"a guess: of the attributes with at most {_SENSITIVE_VALUES} values, the one with"
+                " most"
+            ),
+        )
     return None

@@ -51,16 +51,23 @@ class Release:
     def read(cls, path: str | Path) -> Self:
         """Read a release folder and check that its files are those of its manifest.
 
-        Raises ReleaseError where a file is missing, added, changed, or does not say what the manifest says.
+        Raises ReleaseError where a file is missing, added, changed, or does not say what the
+        manifest says.
         """
         path = Path(path)
         _check_links(path)
         if not path.is_dir() or not (path / NAME).is_file():
-            raise ReleaseError(f"{path} is not a release folder (it has no {NAME}); name the folder that 'publish' made.")
+            raise ReleaseError(
+                f"{path} is not a release folder (it has no {NAME}); name the folder that 'publish'"
+                " made."
+            )
         content = (path / NAME).read_bytes()
         manifest = Manifest.from_bytes(content, path)
         if content != manifest.to_bytes():
-            raise ReleaseError(f"{path}: the manifest is not in the form in which it was published; ask the publisher for the folder again.")
+            raise ReleaseError(
+                f"{path}: the manifest is not in the form in which it was published; ask the"
+                " publisher for the folder again."
+            )
         _check_files(path, manifest)
         form = _form(path, manifest, _read_tables(path, manifest))
         _check_form(path, manifest, form)
@@ -70,12 +77,17 @@ class Release:
     def generalized(self) -> Generalized:
         """The form of a release that has intervals; ReleaseError where it is of another kind."""
         if not isinstance(self.form, Generalized):
-            raise ReleaseError(f"release {self.number} is {self.form.kind}, and this is about generalized releases; choose what fits its form.")
+            raise ReleaseError(
+                f"release {self.number} is {self.form.kind}, and this is about generalized"
+                " releases; choose what fits its form."
+            )
         return self.form
 
 
 def write_folder(path: Path, form: Form, formats: Sequence[str], **said: Any) -> Manifest:
-    """Write the files and the manifest into an empty folder, each flushed to the disk; ``said`` is the rest of the manifest."""
+    """Write the files and the manifest into an empty folder, each flushed to the disk; ``said`` is
+    the rest of the manifest.
+    """
     files: list[PublishedFile] = []
     for name, table in form.tables().items():
         for format in formats:
@@ -101,19 +113,25 @@ def write_folder(path: Path, form: Form, formats: Sequence[str], **said: Any) ->
 def encode(table: pl.DataFrame, file: BinaryIO, format: str) -> None:
     """The bytes of a published table in one of the formats, which follow from its rows alone."""
     if format == "csv":
-        table.with_columns(cs.datetime().cast(pl.String)).write_csv(file)  # written as the text that a reader of the other format sees
+        table.with_columns(cs.datetime().cast(pl.String)).write_csv(
+            file
+        )  # written as the text that a reader of the other format sees
     else:
         table.write_parquet(file, compression="zstd", compression_level=1, statistics=False)
 
 
 def _write_table(table: pl.DataFrame, target: Path, format: str) -> None:
-    """Plain columns, no dictionary of unused values, no statistics, no metadata beyond the schema."""
+    """Plain columns, no dictionary of unused values, no statistics, no metadata beyond the
+    schema.
+    """
     try:
         with target.open("wb") as file:
             encode(table, file, format)
             file.flush()
             os.fsync(file.fileno())
-    except pl.exceptions.PolarsError:  # how its writers tell that the disk is full, in words that differ by format
+    except (
+        pl.exceptions.PolarsError
+    ):  # how its writers tell that the disk is full, in words that differ by format
         raise OSError(errno.EIO, f"{target.name} does not fit, or its disk fails") from None
 
 
@@ -134,35 +152,62 @@ def _flush_folder(path: Path) -> None:
 
 
 def _check_links(path: Path) -> None:
-    """ReleaseError where the folder or anything in it is a link, which may show this reader other bytes than the next one."""
+    """ReleaseError where the folder or anything in it is a link, which may show this reader other
+    bytes than the next one.
+    """
     if path.is_symlink():
         raise ReleaseError(f"{path} is a symbolic link; name the release folder itself.")
-    if path.is_dir() and (links := sorted(entry.name for entry in path.iterdir() if entry.is_symlink())):
-        raise ReleaseError(f"{path}: {links[0]} is a symbolic link and no file of a release; ask the publisher for the folder again.")
+    if path.is_dir() and (
+        links := sorted(entry.name for entry in path.iterdir() if entry.is_symlink())
+    ):
+        raise ReleaseError(
+            f"{path}: {links[0]} is a symbolic link and no file of a release; ask the publisher for"
+            " the folder again."
+        )
 
 
 def _check_files(path: Path, manifest: Manifest) -> None:
     present = {entry.name for entry in path.iterdir()} - {NAME}
     declared = [f.name for f in manifest.files]
-    if len(set(declared)) < len(declared) or any(Path(name).name != name or not name.endswith((".parquet", ".csv")) for name in declared):
-        raise ReleaseError(f"{path}: the manifest names files that no release has; ask the publisher for the folder again.")
+    if len(set(declared)) < len(declared) or any(
+        Path(name).name != name or not name.endswith((".parquet", ".csv")) for name in declared
+    ):
+        raise ReleaseError(
+            f"{path}: the manifest names files that no release has; ask the publisher for the"
+            " folder again."
+        )
     if missing := sorted(set(declared) - present):
-        raise ReleaseError(f"{path}: the file {missing[0]} is missing; ask the publisher for the folder again.")
+        raise ReleaseError(
+            f"{path}: the file {missing[0]} is missing; ask the publisher for the folder again."
+        )
     if added := sorted(present - set(declared)):
-        raise ReleaseError(f"{path}: the file {added[0]} is not part of the release; remove it or ask the publisher.")
+        raise ReleaseError(
+            f"{path}: the file {added[0]} is not part of the release; remove it or ask the"
+            " publisher."
+        )
     if unfit := [name for name in sorted(present) if not (path / name).is_file()]:
-        raise ReleaseError(f"{path}: {unfit[0]} is not a file; ask the publisher for the folder again.")
+        raise ReleaseError(
+            f"{path}: {unfit[0]} is not a file; ask the publisher for the folder again."
+        )
     for file in manifest.files:
         if digest((path / file.name).read_bytes()) != file.sha256:
-            raise ReleaseError(f"{path}: the file {file.name} was changed after it was published (its digest differs); ask the publisher for it again.")
+            raise ReleaseError(
+                f"{path}: the file {file.name} was changed after it was published (its digest"
+                " differs); ask the publisher for it again."
+            )
 
 
 def _read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
-    """Every table, from its Parquet file where there is one, else from its CSV, typed as the manifest says."""
+    """Every table, from its Parquet file where there is one, else from its CSV, typed as the
+    manifest says.
+    """
     cls, names = form_class(manifest.form), [f.name for f in manifest.files]
     tables: dict[str, pl.DataFrame] = {}
     for stem in dict.fromkeys(name.rsplit(".", 1)[0] for name in names):
-        unreadable = ReleaseError(f"{path}: the {stem} file cannot be read as the manifest describes it; ask the publisher for it again.")
+        unreadable = ReleaseError(
+            f"{path}: the {stem} file cannot be read as the manifest describes it; ask the"
+            " publisher for it again."
+        )
         with refusing(unreadable):
             if f"{stem}.parquet" in names:
                 tables[stem] = read_parquet(path / f"{stem}.parquet", unreadable)
@@ -173,30 +218,55 @@ def _read_tables(path: Path, manifest: Manifest) -> dict[str, pl.DataFrame]:
 
 
 def _form(path: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> Form:
-    """The form of the manifest's kind; ReleaseError where a table is missing, or one is named that the form has not."""
+    """The form of the manifest's kind; ReleaseError where a table is missing, or one is named that
+    the form has not.
+    """
     cls = form_class(manifest.form)
     for name, what in DESCRIBED_BY.items():
         said = getattr(manifest, name) is not None
-        if (said and cls.described_by != name) or (cls.described_by == name != "layout" and not said):
-            raise ReleaseError(f"{path}: the manifest says {manifest.form} and does not describe its {what} so; ask the publisher for the folder again.")
+        if (said and cls.described_by != name) or (
+            cls.described_by == name != "layout" and not said
+        ):
+            raise ReleaseError(
+                f"{path}: the manifest says {manifest.form} and does not describe its {what} so;"
+                " ask the publisher for the folder again."
+            )
     needed, allowed = cls.files(manifest)
     if absent := sorted(needed - tables.keys()):
-        raise ReleaseError(f"{path}: the manifest names no {absent[0]} file; ask the publisher for the folder again.")
+        raise ReleaseError(
+            f"{path}: the manifest names no {absent[0]} file; ask the publisher for the folder"
+            " again."
+        )
     if strange := sorted(tables.keys() - allowed):
-        raise ReleaseError(f"{path}: the file {strange[0]} is not part of the release; remove it or ask the publisher.")
+        raise ReleaseError(
+            f"{path}: the file {strange[0]} is not part of the release; remove it or ask the"
+            " publisher."
+        )
     return cls.of_folder(manifest, tables)
 
 
 def read_csv(path: Path, types: Mapping[str, Any], *, infer: bool = True) -> pl.DataFrame:
-    """A published CSV file; an empty field is missing and a quoted one is the empty text, as they were written.
+    """A published CSV file; an empty field is missing and a quoted one is the empty text, as they
+    were written.
 
-    Other columns than those in ``types`` have the type that all of their values suggest, or are text. Polars leaves the doubled quotes of a header as
-    they are, so names are undoubled here.
+    Other columns than those in ``types`` have the type that all of their values suggest, or are
+    text. Polars leaves the doubled quotes of a header as they are, so names are undoubled here.
     """
     doubled = {name.replace('"', '""'): dtype for name, dtype in types.items()}
     check_size(path, 0, 2 * path.stat().st_size)
-    with refusing(ReleaseError(f"{path} cannot be read as the CSV of a release; ask the publisher for it again.")):
-        frame = pl.read_csv(path, infer_schema=infer, infer_schema_length=None, schema_overrides=doubled, try_parse_dates=False, glob=False)
+    with refusing(
+        ReleaseError(
+            f"{path} cannot be read as the CSV of a release; ask the publisher for it again."
+        )
+    ):
+        frame = pl.read_csv(
+            path,
+            infer_schema=infer,
+            infer_schema_length=None,
+            schema_overrides=doubled,
+            try_parse_dates=False,
+            glob=False,
+        )
     frame.columns = [name.replace('""', '"') for name in frame.columns]
     return frame
 
@@ -205,9 +275,25 @@ def _check_form(path: Path, manifest: Manifest, form: Form) -> None:
     tables = form.tables()
     for name, expected in form.headers().items():
         if tables[name].columns != expected:
-            raise ReleaseError(f"{path}: the columns of {name} are not those of the manifest; ask the publisher for the folder again.")
-    said = {"rows": manifest.rows, "groups": manifest.groups, "counterfeits": manifest.counterfeits, "registered": manifest.registered}
-    found = {"rows": form.rows, "groups": form.groups, "counterfeits": form.counterfeit_rows, "registered": form.registered_persons}
+            raise ReleaseError(
+                f"{path}: the columns of {name} are not those of the manifest; ask the publisher"
+                " for the folder again."
+            )
+    said = {
+        "rows": manifest.rows,
+        "groups": manifest.groups,
+        "counterfeits": manifest.counterfeits,
+        "registered": manifest.registered,
+    }
+    found = {
+        "rows": form.rows,
+        "groups": form.groups,
+        "counterfeits": form.counterfeit_rows,
+        "registered": form.registered_persons,
+    }
     for what, number in said.items():
         if found[what] != number:
-            raise ReleaseError(f"{path}: the manifest says {number} {what} and the files hold {found[what]}; ask the publisher for the folder again.")
+            raise ReleaseError(
+                f"{path}: the manifest says {number} {what} and the files hold {found[what]}; ask"
+                " the publisher for the folder again."
+            )

@@ -1,4 +1,6 @@
-"""Tables that somebody else published: their groups are the rows that share all quasi-identifiers, exactly as they are written."""
+"""Tables that somebody else published: their groups are the rows that share all quasi-identifiers,
+exactly as they are written.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,45 +22,78 @@ class Foreign:
 
     quasi: tuple[str, ...]
     groups: pl.Series
-    """The group of every row: 1 .. g in order of first appearance, or the values of the group column that was named."""
+    """The group of every row: 1 .. g in order of first appearance, or the values of the group
+    column that was named.
+    """
     sensitive: str | None
     values: pl.Series | None
-    """The sensitive values; text from CSV is read as numbers where every cell is one, so that distances have an order."""
+    """The sensitive values; text from CSV is read as numbers where every cell is one, so that
+    distances have an order.
+    """
 
     @classmethod
-    def read(cls, source: Any, *, quasi: Sequence[str], sensitive: str | None = None, group: str | None = None) -> "Foreign":
-        """Read a CSV or Parquet file, or a frame (Polars, pandas, Arrow, anything with the Arrow PyCapsule interface).
+    def read(
+        cls,
+        source: Any,
+        *,
+        quasi: Sequence[str],
+        sensitive: str | None = None,
+        group: str | None = None,
+    ) -> "Foreign":
+        """Read a CSV or Parquet file, or a frame (Polars, pandas, Arrow, anything with the Arrow
+        PyCapsule interface).
 
-        Two rows share a group where every quasi-identifier has the same text: ``1`` and ``1.0`` differ in a CSV file, null is a
-        value of its own and neither ``NaN`` nor the empty text. With ``group`` the groups are those of that column instead.
-        A pandas column of numbers writes both NaN and missing as NaN, so there they are one value.
+        Two rows share a group where every quasi-identifier has the same text: ``1`` and ``1.0``
+        differ in a CSV file, null is a value of its own and neither ``NaN`` nor the empty text.
+        With ``group`` the groups are those of that column instead. A pandas column of numbers
+        writes both NaN and missing as NaN, so there they are one value.
 
-        Raises ReleaseError where the file cannot be read, has no rows, lacks a column, or where one column is given two roles.
+        Raises ReleaseError where the file cannot be read, has no rows, lacks a column, or where one
+        column is given two roles.
 
-        >>> table = Foreign.read(pl.DataFrame({"age": ["2*", "2*", None], "ill": ["flu", "gout", "flu"]}), quasi=["age"], sensitive="ill")
+        >>> frame = pl.DataFrame({"age": ["2*", "2*", None], "ill": ["flu", "gout", "flu"]})
+        >>> table = Foreign.read(frame, quasi=["age"], sensitive="ill")
         >>> table.groups.to_list()
         [1, 1, 2]
         """
         where = str(source) if isinstance(source, str | Path) else "the table"
         frame = _read_file(Path(source)) if isinstance(source, str | Path) else _of_frame(source)
-        roles = [*quasi, *([] if sensitive is None else [sensitive]), *([] if group is None else [group])]
+        roles = [
+            *quasi,
+            *([] if sensitive is None else [sensitive]),
+            *([] if group is None else [group]),
+        ]
         for name in roles:
             if roles.count(name) > 1:
-                raise ReleaseError(f"column {name!r} is named {roles.count(name)} times; give it one role.")
+                raise ReleaseError(
+                    f"column {name!r} is named {roles.count(name)} times; give it one role."
+                )
             if name not in frame.columns:
-                hint = did_you_mean(name, frame.columns) or "; it has " + ", ".join(map(repr, frame.columns[:8])) + "."
+                hint = (
+                    did_you_mean(name, frame.columns)
+                    or "; it has " + ", ".join(map(repr, frame.columns[:8])) + "."
+                )
                 raise ReleaseError(f"{where} has no column {name!r}{hint}")
         if not quasi and group is None:
-            raise ReleaseError(f"{where} needs at least one quasi-identifier, or a group column, to have groups; name them.")
+            raise ReleaseError(
+                f"{where} needs at least one quasi-identifier, or a group column, to have groups;"
+                " name them."
+            )
         if frame.height == 0:
             raise ReleaseError(f"{where} has no rows; there is nothing to check.")
-        groups = _classes(frame.select(_text(frame[name]) for name in quasi)) if group is None else _text(frame[group]).alias("group")
+        groups = (
+            _classes(frame.select(_text(frame[name]) for name in quasi))
+            if group is None
+            else _text(frame[group]).alias("group")
+        )
         values = None if sensitive is None else _ordered(frame[sensitive])
         return cls(tuple(quasi), groups, sensitive, values)
 
 
 def _read_file(path: Path) -> pl.DataFrame:
-    """All cells of a CSV as text; an empty cell is missing, a quoted empty one is the empty text."""
+    """All cells of a CSV as text; an empty cell is missing, a quoted empty one is the empty
+    text.
+    """
     try:
         return read_source(path, drop=None, text=None)
     except SourceError as refused:
@@ -66,13 +101,22 @@ def _read_file(path: Path) -> pl.DataFrame:
 
 
 def _of_frame(source: Any) -> pl.DataFrame:
-    with refusing(ReleaseError(f"a {type(source).__name__} is not a table; give a Polars, pandas or Arrow frame, or a path.")):
+    with refusing(
+        ReleaseError(
+            f"a {type(source).__name__} is not a table; give a Polars, pandas or Arrow frame, or a"
+            " path."
+        )
+    ):
         if isinstance(source, pl.LazyFrame):
             frame = source.collect()
         elif isinstance(source, pl.DataFrame):
             frame = source
         else:
-            frame = pl.from_pandas(source, nan_to_null=False) if type(source).__module__.startswith("pandas") else pl.DataFrame(source)
+            frame = (
+                pl.from_pandas(source, nan_to_null=False)
+                if type(source).__module__.startswith("pandas")
+                else pl.DataFrame(source)
+            )
         check_names(frame.columns, ReleaseError)
         return frame
 
@@ -81,8 +125,15 @@ def _text(column: pl.Series) -> pl.Series:
     """Every cell as text, missing stays missing."""
     if column.dtype == pl.Binary:
         return column.bin.encode("hex")
-    if column.dtype.is_nested() or column.dtype == pl.Object or isinstance(column.dtype, pl.BaseExtension):
-        raise ReleaseError(f"column {column.name!r} holds {column.dtype}, and one value per cell is needed; flatten it.")
+    if (
+        column.dtype.is_nested()
+        or column.dtype == pl.Object
+        or isinstance(column.dtype, pl.BaseExtension)
+    ):
+        raise ReleaseError(
+            f"column {column.name!r} holds {column.dtype}, and one value per cell is needed;"
+            " flatten it."
+        )
     return column.cast(pl.String)
 
 
@@ -90,11 +141,15 @@ def _classes(quasi: pl.DataFrame) -> pl.Series:
     """The equivalence class of every row, numbered from 1 in order of first appearance."""
     distinct = quasi.unique(maintain_order=True)
     numbered = distinct.with_columns(pl.Series("\0group", np.arange(1, distinct.height + 1)))
-    return quasi.join(numbered, on=quasi.columns, how="left", nulls_equal=True, maintain_order="left")["\0group"].alias("group")
+    return quasi.join(
+        numbered, on=quasi.columns, how="left", nulls_equal=True, maintain_order="left"
+    )["\0group"].alias("group")
 
 
 def _ordered(values: pl.Series) -> pl.Series:
-    """The sensitive column in a type whose order means something: numbers and dates as they are, else text."""
+    """The sensitive column in a type whose order means something: numbers and dates as they are,
+    else text.
+    """
     if values.dtype.is_numeric() or values.dtype.is_temporal():
         return values
     text = _text(values)

@@ -1,4 +1,6 @@
-"""What all published forms have in common: tables to write, attributes to name, and what checks, adversaries and reports ask of them."""
+"""What all published forms have in common: tables to write, attributes to name, and what checks,
+adversaries and reports ask of them.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,12 +17,18 @@ if TYPE_CHECKING:
 
     from phalanx.data.microdata import Microdata
 
-DESCRIBED_BY: Final[Mapping[str, str]] = {"sliced": "columns", "scheme": "scheme", "layout": "layout"}
+DESCRIBED_BY: Final[Mapping[str, str]] = {
+    "sliced": "columns",
+    "scheme": "scheme",
+    "layout": "layout",
+}
 """The fields of a manifest that describe one form, and of what; another form's is left out."""
 
 
 class SensitiveCounts(NamedTuple):
-    """How often sensitive values stand in groups: rows of a group, a value, and how many tuples they stand for."""
+    """How often sensitive values stand in groups: rows of a group, a value, and how many tuples
+    they stand for.
+    """
 
     groups: pl.Series
     values: pl.Series | None
@@ -30,7 +38,9 @@ class SensitiveCounts(NamedTuple):
 
 
 class RandomOrder(NamedTuple):
-    """A table whose rows stand in the order of their groups, if it has any, and within a group in an order that chance gave."""
+    """A table whose rows stand in the order of their groups, if it has any, and within a group in
+    an order that chance gave.
+    """
 
     table: pl.DataFrame
     within: Sequence[str]
@@ -40,24 +50,31 @@ class RandomOrder(NamedTuple):
 
 
 class SortedCounts(NamedTuple):
-    """A table of counts that stands in the order of what it says, so that no row of the source has a part in it."""
+    """A table of counts that stands in the order of what it says, so that no row of the source has
+    a part in it.
+    """
 
     what: str
     """As in ``the counts of column 2 are not in order``."""
     table: pl.DataFrame
     by: Sequence[tuple[str, PublishedAttribute | None]]
-    """The columns that it is sorted by, and the attribute whose order counts where it has one of its own; a missing value is the least."""
+    """The columns that it is sorted by, and the attribute whose order counts where it has one of
+    its own; a missing value is the least.
+    """
 
 
 class Together(NamedTuple):
-    """Attributes that are kept together, and how often their values stand together in each group: a table of ``bucket``, their columns, and ``count``."""
+    """Attributes that are kept together, and how often their values stand together in each group: a
+    table of ``bucket``, their columns, and ``count``.
+    """
 
     names: Sequence[str]
     counts: pl.DataFrame
 
 
 class Form(ABC):
-    """A published form, immutable: what stands in the files of a release folder, found by the entry point of its kind in the group ``phalanx.forms``.
+    """A published form, immutable: what stands in the files of a release folder, found by the entry
+    point of its kind in the group ``phalanx.forms``.
 
     What is not abstract has an answer that is right of a table of rows in groups.
     """
@@ -69,11 +86,15 @@ class Form(ABC):
     group_word: ClassVar[str] = "group"
     """What people call a group of it; empty where none is published."""
     described_by: ClassVar[str | None] = None
-    """The field of the manifest that describes its layout: ``layout``, if any, of a form of another package."""
+    """The field of the manifest that describes its layout: ``layout``, if any, of a form of another
+    package.
+    """
     read_as: ClassVar[str] = ""
     """What stands in its files, for the report: one or two sentences."""
     visible: ClassVar[tuple[str, str] | None] = None
-    """What can be seen in it of single persons, for the report, as (headline, sentence); None where nothing can."""
+    """What can be seen in it of single persons, for the report, as (headline, sentence); None where
+    nothing can.
+    """
     is_drawn: ClassVar[bool] = False
     """Whether its values were drawn from random output tables, which are private evidence."""
     tells_itself_alone: ClassVar[bool] = False
@@ -85,7 +106,9 @@ class Form(ABC):
     counterfeits: pl.DataFrame | None = None
     """(group, count) of rows that are counterfeits; None where the form has no word of any."""
     registered: pl.DataFrame | None = None
-    """(group, count) of registered persons without a row; None where the form has no word of any."""
+    """(group, count) of registered persons without a row; None where the form has no word of
+    any.
+    """
 
     @property
     @abstractmethod
@@ -118,7 +141,11 @@ class Form(ABC):
     @classmethod
     def csv_types(cls, manifest: Manifest, table: str) -> dict[str, Any]:
         """The types of a table's columns that the values in a CSV file alone do not tell."""
-        return {column: dtype for attribute in manifest.attributes for column, dtype in types_of(attribute).items()}
+        return {
+            column: dtype
+            for attribute in manifest.attributes
+            for column, dtype in types_of(attribute).items()
+        }
 
     @property
     def has_intervals(self) -> bool:
@@ -140,8 +167,13 @@ class Form(ABC):
         return {}
 
     def sensitive_counts(self) -> SensitiveCounts:
-        """How often each sensitive value stands in each group; asked only of a form that has groups."""
-        return SensitiveCounts(self.table[self.id_column], None if self.sensitive is None else self.table[self.sensitive])
+        """How often each sensitive value stands in each group; asked only of a form that has
+        groups.
+        """
+        return SensitiveCounts(
+            self.table[self.id_column],
+            None if self.sensitive is None else self.table[self.sensitive],
+        )
 
     def in_random_order(self) -> Iterator[RandomOrder]:
         """The tables whose rows' order is chance's."""
@@ -153,15 +185,20 @@ class Form(ABC):
         yield from ()
 
     def together(self) -> Sequence[Together]:
-        """Which attributes' values stand together, in groups; nothing where values do not stand as they are."""
+        """Which attributes' values stand together, in groups; nothing where values do not stand as
+        they are.
+        """
         return ()
 
     def faults(self) -> Sequence[str]:
-        """How its files contradict each other or the manifest, one sentence each; of forms of ours the checks look for that themselves."""
+        """How its files contradict each other or the manifest, one sentence each; of forms of ours
+        the checks look for that themselves.
+        """
         return ()
 
     def untrue(self, microdata: "Microdata", groups: "npt.NDArray[np.int64]") -> int | None:
-        """How many values of persons are not published as they are: ``groups`` (n,) are where each row was published, 0 for a suppressed one.
+        """How many values of persons are not published as they are: ``groups`` (n,) are where each
+        row was published, 0 for a suppressed one.
 
         None where the form cannot tell; of forms of ours the checks find that out themselves.
         """
@@ -179,7 +216,11 @@ class Form(ABC):
 
 def types_of(attribute: PublishedAttribute) -> dict[str, Any]:
     """The types of one attribute's columns; none for numbers, which are what they look like."""
-    *node, _, _ = attribute.columns if attribute.role == "quasi" and len(attribute.columns) > 1 else (None, None)
+    *node, _, _ = (
+        attribute.columns
+        if attribute.role == "quasi" and len(attribute.columns) > 1
+        else (None, None)
+    )
     of_values = {"categorical": pl.String, "set": pl.String, "date": pl.Date}.get(attribute.type)
     of_nodes = dict.fromkeys((c for c in node if c is not None), pl.String)
     return (dict.fromkeys(attribute.columns, of_values) if of_values is not None else {}) | of_nodes

@@ -27,7 +27,10 @@ def form_class(kind: str) -> type[Form]:
     try:
         found: type[Form] = KNOWN[kind]
     except KeyError:
-        raise ReleaseError(f"the manifest says {kind!r}, a form that nothing installed here reads; install the package that it was made with.") from None
+        raise ReleaseError(
+            f"the manifest says {kind!r}, a form that nothing installed here reads; install the"
+            " package that it was made with."
+        ) from None
     except ExtraError as error:
         raise ReleaseError(f"the form of the release cannot be read: {error}") from None
     return found

@@ -1,4 +1,6 @@
-"""The manifest of a release folder, ``release.json``: all that may be public about a release, and nothing else."""
+"""The manifest of a release folder, ``release.json``: all that may be public about a release, and
+nothing else.
+"""
 
 import hashlib
 import json
@@ -12,7 +14,9 @@ from phalanx.errors import ReleaseError
 
 NAME = "release.json"
 Suppressible = Literal["not eligible", "changed value", "no group", "spent budget"]
-"""Why a method may suppress rows that stand for persons, or only their values (spent budget), where values decide which."""
+"""Why a method may suppress rows that stand for persons, or only their values (spent budget), where
+values decide which.
+"""
 
 
 class _Strict(BaseModel):
@@ -26,10 +30,17 @@ class PublishedAttribute(_Strict):
     role: Literal["quasi", "sensitive", "keep"]
     type: Literal["numeric", "categorical", "date", "set"]
     columns: list[str] = Field(
-        description="a generalized quasi-identifier: [low, high], or [node, low, high] where there is a hierarchy; a recoded attribute in a grid: [low, high]; else the column itself"
+        description=(
+            "a generalized quasi-identifier: [low, high], or [node, low, high] where there is a"
+            " hierarchy; a recoded attribute in a grid: [low, high]; else the column itself"
+        )
     )
     hierarchy: dict[str, Any] | None = Field(
-        default=None, description="the hierarchy as declared in the plan, which orders the leaves; without one, values are ordered by code point"
+        default=None,
+        description=(
+            "the hierarchy as declared in the plan, which orders the leaves; without one, values"
+            " are ordered by code point"
+        ),
     )
 
 
@@ -43,8 +54,12 @@ class PublishedFile(_Strict):
 class Slices(_Strict):
     """How a sliced release is laid out."""
 
-    columns: list[list[str]] = Field(description="the attributes of each column; the sensitive attribute stands in the last one")
-    compact: bool = Field(default=False, description="one table per column, with counts, instead of one table of rows")
+    columns: list[list[str]] = Field(
+        description="the attributes of each column; the sensitive attribute stands in the last one"
+    )
+    compact: bool = Field(
+        default=False, description="one table per column, with counts, instead of one table of rows"
+    )
 
 
 class Manifest(_Strict):
@@ -53,46 +68,97 @@ class Manifest(_Strict):
     format: Literal["phalanx-release-1"] = "phalanx-release-1"
     series: str
     number: int = Field(ge=1)
-    form: str = Field(pattern=r"^[a-z][a-z0-9-]{0,49}$", description="generalized, sliced, bucketized, perturbed, recoded, or a form of another package")
+    form: str = Field(
+        pattern=r"^[a-z][a-z0-9-]{0,49}$",
+        description=(
+            "generalized, sliced, bucketized, perturbed, recoded, or a form of another package"
+        ),
+    )
     sliced: Slices | None = Field(default=None, description="of a sliced release only")
     scheme: dict[str, Any] | None = Field(
-        default=None, description="of a recoded release only: how the recodings were chosen, and for each attribute its grid (low, high, widths) and level"
+        default=None,
+        description=(
+            "of a recoded release only: how the recodings were chosen, and for each attribute its"
+            " grid (low, high, widths) and level"
+        ),
     )
-    layout: dict[str, Any] | None = Field(default=None, description="of a form of another package only: how its tables are to be read, as that form says")
+    layout: dict[str, Any] | None = Field(
+        default=None,
+        description=(
+            "of a form of another package only: how its tables are to be read, as that form says"
+        ),
+    )
     method: dict[str, Any] = Field(description="the method's name and public parameters")
-    guarantees: list[dict[str, Any]] = Field(description="what is promised: each guarantee's name and parameters")
+    guarantees: list[dict[str, Any]] = Field(
+        description="what is promised: each guarantee's name and parameters"
+    )
     attributes: list[PublishedAttribute]
     rows: int = Field(ge=0)
     groups: int = Field(ge=0)
     counterfeits: int = Field(ge=0)
-    registered: int = Field(default=0, ge=0, description="registered persons without a row who are in a group all the same; left out where there are none")
+    registered: int = Field(
+        default=0,
+        ge=0,
+        description=(
+            "registered persons without a row who are in a group all the same; left out where there"
+            " are none"
+        ),
+    )
     boxes: Literal["tight", "widened", "exact", "fixed"] = Field(
-        description="tight: an interval's ends are values of persons in the group; widened: narrow ones are snapped to a fixed grid; exact: no value is "
-        "generalized; fixed: the ends of cells that follow no person"
+        description=(
+            "tight: an interval's ends are values of persons in the group; widened: narrow ones are"
+            " snapped to a fixed grid; exact: no value is generalized; fixed: the ends of cells"
+            " that follow no person"
+        )
     )
     privacy_unit: Literal["person", "record"] = Field(
-        default="person", description="whom the promise covers: a person, or each record of a person whose value changed"
+        default="person",
+        description=(
+            "whom the promise covers: a person, or each record of a person whose value changed"
+        ),
     )
     holds_if_method_known: bool | None = Field(
         default=None,
-        description="whether the guarantees hold also against an adversary who has the method's source code and runs it on every table that could have been "
-        "this one; left out where that is not stated",
+        description=(
+            "whether the guarantees hold also against an adversary who has the method's source code"
+            " and runs it on every table that could have been this one; left out where that is not"
+            " stated"
+        ),
     )
     may_suppress: list[Suppressible] | None = Field(
         default=None,
-        description="why rows may have been suppressed, where their values decide which, as the plan allows it and whether or not it came to it; no guarantee "
-        "covers suppressed rows; left out where that is not stated",
+        description=(
+            "why rows may have been suppressed, where their values decide which, as the plan allows"
+            " it and whether or not it came to it; no guarantee covers suppressed rows; left out"
+            " where that is not stated"
+        ),
     )
-    not_for_publication: bool = Field(default=False, description="made with a seed: whoever guesses it can undo the random choices")
+    not_for_publication: bool = Field(
+        default=False,
+        description="made with a seed: whoever guesses it can undo the random choices",
+    )
     files: list[PublishedFile]
-    previous: str | None = Field(default=None, description="SHA-256 of the previous release's manifest; null for the first")
+    previous: str | None = Field(
+        default=None, description="SHA-256 of the previous release's manifest; null for the first"
+    )
 
     def to_bytes(self) -> bytes:
         """The canonical bytes of the manifest: what is written, and what its digest is taken of."""
-        absent = {name for name in ("registered", "sliced", "scheme", "layout") if not getattr(self, name)}
-        absent |= {name for name in ("holds_if_method_known", "may_suppress") if getattr(self, name) is None}
+        absent = {
+            name for name in ("registered", "sliced", "scheme", "layout") if not getattr(self, name)
+        }
+        absent |= {
+            name
+            for name in ("holds_if_method_known", "may_suppress")
+            if getattr(self, name) is None
+        }
         # so that a release without them is written as before there were any
-        return (json.dumps(self.model_dump(exclude=absent), indent=1, ensure_ascii=False, sort_keys=False) + "\n").encode()
+        return (
+            json.dumps(
+                self.model_dump(exclude=absent), indent=1, ensure_ascii=False, sort_keys=False
+            )
+            + "\n"
+        ).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes, where: Path) -> "Manifest":
@@ -102,8 +168,18 @@ class Manifest(_Strict):
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"]) or "the file"
-            raise ReleaseError(f"{where}: the manifest is not valid at {place} ({first['msg'].lower()}); ask the publisher for the folder again.") from None
-        check_names((name for attribute in manifest.attributes for name in (attribute.name, *attribute.columns)), ReleaseError)
+            raise ReleaseError(
+                f"{where}: the manifest is not valid at {place} ({first['msg'].lower()}); ask the"
+                " publisher for the folder again."
+            ) from None
+        check_names(
+            (
+                name
+                for attribute in manifest.attributes
+                for name in (attribute.name, *attribute.columns)
+            ),
+            ReleaseError,
+        )
         return manifest
 
 

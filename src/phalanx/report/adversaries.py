@@ -1,6 +1,8 @@
-"""What adversaries found out, as the page of a release tells it: who they are, how often they name the right row, and whom to expect.
+"""What adversaries found out, as the page of a release tells it: who they are, how often they name
+the right row, and whom to expect.
 
-The regulator's three questions, too, each answered by those who were played; where none was, there is no answer.
+The regulator's three questions, too, each answered by those who were played; where none was, there
+is no answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +37,9 @@ class Disclosure(Protocol):
 
     @property
     def named_rightly(self) -> tuple[float, tuple[float, float]]:
-        """How often the row that it names as a person's is that person's, on average over persons, and the 95 % confidence interval."""
+        """How often the row that it names as a person's is that person's, on average over persons,
+        and the 95 % confidence interval.
+        """
 
     @property
     def identity_baseline(self) -> float:
@@ -43,7 +47,9 @@ class Disclosure(Protocol):
 
     @property
     def success(self) -> float | None:
-        """How often the sensitive value that it names is the person's; None where none is published."""
+        """How often the sensitive value that it names is the person's; None where none is
+        published.
+        """
 
     @property
     def attribute_baseline(self) -> float | None:
@@ -107,15 +113,28 @@ class Told:
 
 
 def told(found: Sequence[Disclosure], bounds: Mapping[str, Any]) -> list[Told]:
-    """Rows of the table, the first of them for somebody who takes any row; none where nobody attacked. ``bounds``: the plan's, by adversary."""
+    """Rows of the table, the first of them for somebody who takes any row; none where nobody
+    attacked. ``bounds``: the plan's, by adversary.
+    """
     if not found:
         return []
-    anybody = Told("anybody", "nothing, and takes any row", "", None, found[0].identity_baseline, None, found[0].attribute_baseline, "")
+    anybody = Told(
+        "anybody",
+        "nothing, and takes any row",
+        "",
+        None,
+        found[0].identity_baseline,
+        None,
+        found[0].attribute_baseline,
+        "",
+    )
     return [anybody, *(_told(each, str(bounds.get(each.adversary, ""))) for each in found)]
 
 
 def reasons(question: Question, kind: str) -> list[tuple[str, list[str]]]:
-    """Why adversaries were not played, each reason once, with their names; that they are about another form than this ``kind`` in few words."""
+    """Why adversaries were not played, each reason once, with their names; that they are about
+    another form than this ``kind`` in few words.
+    """
     found: dict[str, list[str]] = {}
     for name, why in question.not_played.items():
         other = f"this one is {kind}" in why or f"a {kind} release has" in why
@@ -124,7 +143,9 @@ def reasons(question: Question, kind: str) -> list[tuple[str, list[str]]]:
 
 
 def by_informed(found: Sequence[Disclosure]) -> float | None:
-    """The share of persons whose row the adversary names whom everybody can be; None where that one did not attack."""
+    """The share of persons whose row the adversary names whom everybody can be; None where that one
+    did not attack.
+    """
     return next((each.named_rightly[0] for each in found if each.adversary == "informed"), None)
 
 
@@ -138,4 +159,13 @@ def _stands_for(adversary: str) -> str:
 def _told(found: Disclosure, allowed: str) -> Told:
     rows, interval = found.named_rightly
     within = None if found.sample is None else interval
-    return Told(found.adversary, found.knows, _stands_for(found.adversary), found.persons, rows, within, found.success, allowed)
+    return Told(
+        found.adversary,
+        found.knows,
+        _stands_for(found.adversary),
+        found.persons,
+        rows,
+        within,
+        found.success,
+        allowed,
+    )

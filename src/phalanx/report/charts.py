@@ -1,4 +1,6 @@
-"""Charts as inline SVG, drawn on the server: no script, nothing to load, readable by a screen reader, in the dark and on paper."""
+"""Charts as inline SVG, drawn on the server: no script, nothing to load, readable by a screen
+reader, in the dark and on paper.
+"""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +19,9 @@ _LEAST: Final = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Bars:
-    """A bar per value over a base line at 0; ``key`` names the chart within its page, so that a screen reader finds its title."""
+    """A bar per value over a base line at 0; ``key`` names the chart within its page, so that a
+    screen reader finds its title.
+    """
 
     key: str
     title: str
@@ -33,13 +37,19 @@ class Bars:
         step = self._inner / max(1, len(values))
         every = max(1, math.ceil((_room(labels) + 8) / step))
         ticks = [(_LEFT + (i + 0.5) * step, labels[i]) for i in range(0, len(labels), every)]
-        return self._drawn(labels, values, ticks, min(step * 0.8, 44.0), written=_room(self._shown(values)) <= step)
+        return self._drawn(
+            labels, values, ticks, min(step * 0.8, 44.0), written=_room(self._shown(values)) <= step
+        )
 
     def by_share(self, counts: Sequence[int]) -> str:
-        """Equal bins over shares from 0 to 100 %, labelled at their edges; an empty text where there is nothing to draw."""
+        """Equal bins over shares from 0 to 100 %, labelled at their edges; an empty text where
+        there is nothing to draw.
+        """
         n = len(counts)
         labels = [f"{i / n:.0%} to {(i + 1) / n:.0%}" for i in range(n)]
-        ticks = [(_LEFT + self._inner * share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+        ticks = [
+            (_LEFT + self._inner * share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)
+        ]
         return self._drawn(labels, counts, ticks, self._inner / max(1, n) - 1.5, written=False)
 
     @property
@@ -49,29 +59,58 @@ class Bars:
     def _shown(self, values: Sequence[float]) -> list[str]:
         return [percent(v) if self.percent else f"{v:,}" for v in values]
 
-    def _drawn(self, labels: Sequence[str], values: Sequence[float], ticks: Sequence[tuple[float, str]], wide: float, *, written: bool) -> str:
+    def _drawn(
+        self,
+        labels: Sequence[str],
+        values: Sequence[float],
+        ticks: Sequence[tuple[float, str]],
+        wide: float,
+        *,
+        written: bool,
+    ) -> str:
         if not values:
             return ""
         most, tall, base = max(values) or 1, self.height - _TOP - _BOTTOM, self.height - _BOTTOM
         step = self._inner / len(values)
         shown = self._shown(values)
-        said = [f"{label}: {figure} {self.unit}".rstrip() for label, figure in zip(labels, shown, strict=True)]
-        parts = [f'<line class="grid" x1="{_LEFT}" y1="{_TOP}" x2="{self.width - _RIGHT}" y2="{_TOP}"/>']
+        said = [
+            f"{label}: {figure} {self.unit}".rstrip()
+            for label, figure in zip(labels, shown, strict=True)
+        ]
+        parts = [
+            f'<line class="grid" x1="{_LEFT}" y1="{_TOP}" x2="{self.width - _RIGHT}" y2="{_TOP}"/>'
+        ]
         for i, value in enumerate(values):
             tip = max(_LEAST, tall * value / most) if value else 0.0
             middle = _LEFT + (i + 0.5) * step
-            box = f'x="{middle - max(1.0, wide) / 2:.1f}" y="{base - tip:.1f}" width="{max(1.0, wide):.1f}" height="{tip:.1f}"'
+            box = (
+                f'x="{middle - max(1.0, wide) / 2:.1f}" y="{base - tip:.1f}"'
+                f' width="{max(1.0, wide):.1f}" height="{tip:.1f}"'
+            )
             parts.append(f'<rect class="bar" {box}><title>{escape(said[i])}</title></rect>')
             if written:
-                parts.append(f'<text x="{middle:.1f}" y="{base - tip - 5:.1f}" text-anchor="middle">{escape(shown[i])}</text>')
-        parts.append(f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{self.width - _RIGHT}" y2="{base}"/>')
+                parts.append(
+                    f'<text x="{middle:.1f}" y="{base - tip - 5:.1f}"'
+                    f' text-anchor="middle">{escape(shown[i])}</text>'
+                )
+        parts.append(
+            f'<line class="axis" x1="{_LEFT}" y1="{base}" x2="{self.width - _RIGHT}" y2="{base}"/>'
+        )
         if not written:
-            parts.append(f'<text x="{_LEFT - 6}" y="{_TOP + 4}" text-anchor="end">{escape(self._shown([most])[0])}</text>')
+            parts.append(
+                f'<text x="{_LEFT - 6}" y="{_TOP + 4}"'
+                f' text-anchor="end">{escape(self._shown([most])[0])}</text>'
+            )
             parts.append(f'<text x="{_LEFT - 6}" y="{base + 4}" text-anchor="end">0</text>')
-        parts += [f'<text x="{x:.1f}" y="{base + 17}" text-anchor="middle">{escape(label)}</text>' for x, label in ticks]
+        parts += [
+            f'<text x="{x:.1f}" y="{base + 17}" text-anchor="middle">{escape(label)}</text>'
+            for x, label in ticks
+        ]
         return (
-            f'<svg role="img" aria-labelledby="{self.key}-title {self.key}-says" viewBox="0 0 {self.width} {self.height}">'
-            f'<title id="{self.key}-title">{escape(self.title)}</title><desc id="{self.key}-says">{escape("; ".join(said))}</desc>{"".join(parts)}</svg>'
+            f'<svg role="img" aria-labelledby="{self.key}-title {self.key}-says" viewBox="0 0'
+            f' {self.width} {self.height}"><title'
+            f' id="{self.key}-title">{escape(self.title)}</title><desc'
+            f' id="{self.key}-says">{escape("; ".join(said))}</desc>{"".join(parts)}</svg>'
         )
 
 

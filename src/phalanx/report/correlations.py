@@ -1,4 +1,6 @@
-"""How much the attributes of a release of buckets tell of each other: the mean-square contingency coefficient phi^2, from published tables alone."""
+"""How much the attributes of a release of buckets tell of each other: the mean-square contingency
+coefficient phi^2, from published tables alone.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,11 +18,15 @@ from phalanx.release.manifest import PublishedAttribute
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 BINS: Final = 10
-"""Into so many intervals of equal width is a number or date cut that has more values, as slicing does when it looks for columns."""
+"""Into so many intervals of equal width is a number or date cut that has more values, as slicing
+does when it looks for columns.
+"""
 MOST: Final = 15
 """So many attributes are compared; more make a table that nobody reads."""
 _NARROW: Final = 32
-"""Attributes with up to so many values are counted in tables of values by buckets, which are full enough."""
+"""Attributes with up to so many values are counted in tables of values by buckets, which are full
+enough.
+"""
 _AT_ONCE: Final = 8192
 """So many buckets stand in such a table at once."""
 _MOST_PAIRS: Final = 20_000_000
@@ -29,10 +35,12 @@ _MOST_PAIRS: Final = 20_000_000
 
 @dataclass(frozen=True, eq=False)
 class Correlations:
-    """phi^2 of every two attributes: 0 where the release shows them independent, 1 where one is told by the other.
+    """phi^2 of every two attributes: 0 where the release shows them independent, 1 where one is
+    told by the other.
 
-    Two attributes of one column stand together in the release, and are counted exactly. Of two that stand in no column together, n(a, b) is estimated
-    as what it is on average over all ways to assign the columns within buckets to each other::
+    Two attributes of one column stand together in the release, and are counted exactly. Of two that
+    stand in no column together, n(a, b) is estimated as what it is on average over all ways to
+    assign the columns within buckets to each other::
 
         n(a, b) = sum_B n_B(a) n_B(b) / |B|
 
@@ -42,7 +50,9 @@ class Correlations:
     names: tuple[str, ...]
     """In the order of the columns."""
     phi2: Floats
-    """Shape (d, d), symmetric; 1 on the diagonal, nan where it is undefined, as one of the two has a single value, or was not computed."""
+    """Shape (d, d), symmetric; 1 on the diagonal, nan where it is undefined, as one of the two has
+    a single value, or was not computed.
+    """
     together: npt.NDArray[np.bool_]
     """Which two stand in one column, shape (d, d)."""
     left_out: int
@@ -50,32 +60,55 @@ class Correlations:
 
     @classmethod
     def of(cls, form: Form) -> "Correlations":
-        """Of the first ``MOST`` attributes in the order of the columns, the sensitive one among them in any case."""
+        """Of the first ``MOST`` attributes in the order of the columns, the sensitive one among
+        them in any case.
+        """
         columns, parts = zip(*form.together(), strict=True)
         by_name = {a.name: a for a in form.attributes}
         held = list(dict.fromkeys(name for column in columns for name in column))
         last = [a.name for a in form.attribute("sensitive") if a.name in held[MOST:]]
         names = [*held[: MOST - len(last)], *last]
         ids = np.unique(parts[0][BUCKET].to_numpy())
-        home = {name: next(i for i, column in enumerate(columns) if name in column) for name in names}
+        home = {
+            name: next(i for i, column in enumerate(columns) if name in column) for name in names
+        }
         counts = [part[COUNT].to_numpy().astype(np.float64) for part in parts]
-        codes = {(i, name): _codes(by_name[name], parts[i]) for i, column in enumerate(columns) for name in column if name in home}
-        spread = {name: _Spread.of(np.searchsorted(ids, parts[i][BUCKET].to_numpy()), codes[i, name], counts[i], len(ids)) for name, i in home.items()}
+        codes = {
+            (i, name): _codes(by_name[name], parts[i])
+            for i, column in enumerate(columns)
+            for name in column
+            if name in home
+        }
+        spread = {
+            name: _Spread.of(
+                np.searchsorted(ids, parts[i][BUCKET].to_numpy()),
+                codes[i, name],
+                counts[i],
+                len(ids),
+            )
+            for name, i in home.items()
+        }
         narrow = _among_narrow({name: s for name, s in spread.items() if len(s.totals) <= _NARROW})
         found, together = np.eye(len(names)), np.eye(len(names), dtype=np.bool_)
         for x, a in enumerate(names):
             for y, b in enumerate(names[:x]):
-                both = next((i for i, column in enumerate(columns) if a in column and b in column), None)
+                both = next(
+                    (i for i, column in enumerate(columns) if a in column and b in column), None
+                )
                 if both is not None:
                     joint: _Joint | None = _counted(codes[both, a], codes[both, b], counts[both])
                 else:
                     joint = narrow[a, b] if (a, b) in narrow else _estimated(spread[a], spread[b])
-                found[x, y] = found[y, x] = np.nan if joint is None else _phi2(*joint, spread[a].totals, spread[b].totals)
+                found[x, y] = found[y, x] = (
+                    np.nan if joint is None else _phi2(*joint, spread[a].totals, spread[b].totals)
+                )
                 together[x, y] = together[y, x] = both is not None
         return cls(tuple(names), found, together, len(held) - len(names))
 
     def strongest(self, *, together: bool) -> tuple[str, str, float] | None:
-        """The two attributes of one column, or of different ones, that tell most of each other; None where there are none."""
+        """The two attributes of one column, or of different ones, that tell most of each other;
+        None where there are none.
+        """
         pairs = [
             (float(self.phi2[x, y]), self.names[y], self.names[x])
             for x in range(len(self.names))
@@ -120,10 +153,14 @@ class _Spread:
         return cls(bucket, code, count, _added(code, count), _added(bucket, count, g))
 
     def table(self, begin: int, end: int) -> Floats:
-        """Tuples with each value in each bucket from ``begin`` to before ``end``, shape (d, end - begin)."""
+        """Tuples with each value in each bucket from ``begin`` to before ``end``, shape (d, end -
+        begin).
+        """
         here = slice(*np.searchsorted(self.bucket, [begin, end]))
         d, g = len(self.totals), end - begin
-        return _added(self.code[here] * g + self.bucket[here] - begin, self.count[here], d * g).reshape(d, g)
+        return _added(
+            self.code[here] * g + self.bucket[here] - begin, self.count[here], d * g
+        ).reshape(d, g)
 
     @cached_property
     def cells(self) -> _Joint:
@@ -132,7 +169,9 @@ class _Spread:
 
 
 def _among_narrow(spread: Mapping[str, _Spread]) -> dict[tuple[str, str], _Joint]:
-    """The estimates for every two attributes of few values: all at once, some buckets after the other."""
+    """The estimates for every two attributes of few values: all at once, some buckets after the
+    other.
+    """
     ends = np.cumsum([0, *(len(s.totals) for s in spread.values())])
     sizes = next((s.sizes for s in spread.values()), np.zeros(0))
     joint = np.zeros((ends[-1], ends[-1]))
@@ -150,7 +189,9 @@ def _among_narrow(spread: Mapping[str, _Spread]) -> dict[tuple[str, str], _Joint
 
 
 def _estimated(a: _Spread, b: _Spread) -> _Joint | None:
-    """The estimate for two attributes, from all pairs of values within buckets; None where these are too many."""
+    """The estimate for two attributes, from all pairs of values within buckets; None where these
+    are too many.
+    """
     (of_a, value, n), (of_b, other, m) = a.cells, b.cells
     begin = np.searchsorted(of_b, of_a, "left")
     times = np.searchsorted(of_b, of_a, "right") - begin
@@ -180,7 +221,9 @@ def _added(places: Ints, count: Floats, at_least: int = 0) -> Floats:
 
 
 def _phi2(a: Ints, b: Ints, joint: Floats, of_a: Floats, of_b: Floats) -> float:
-    """By ``sum_ij (f_ij - f_i. f_.j)^2 / (f_i. f_.j) = sum_ij f_ij^2 / (f_i. f_.j) - 1``; nan where one of the two has a single value."""
+    """By ``sum_ij (f_ij - f_i. f_.j)^2 / (f_i. f_.j) = sum_ij f_ij^2 / (f_i. f_.j) - 1``; nan where
+    one of the two has a single value.
+    """
     least = min(len(of_a), len(of_b))
     if least < 2:
         return float("nan")
@@ -191,20 +234,40 @@ def _phi2(a: Ints, b: Ints, joint: Floats, of_a: Floats, of_b: Floats) -> float:
 def _codes(attribute: PublishedAttribute, part: pl.DataFrame) -> Ints:
     """The part's values of one attribute, or their intervals, as 0 .. d-1 of which each occurs."""
     low = part[attribute.columns[-2:][0]].alias("value")
-    values = low.unique().sort()  # so that codes are the same in every column that the attribute stands in
+    values = (
+        low.unique().sort()
+    )  # so that codes are the same in every column that the attribute stands in
     known, missing = values.drop_nulls(), values.null_count()
     code = np.arange(len(known), dtype=np.int64)
     if attribute.type in ("numeric", "date") and len(known) > BINS:
-        _, code = np.unique(_intervals(known.to_physical().cast(pl.Float64).to_numpy()), return_inverse=True)
+        _, code = np.unique(
+            _intervals(known.to_physical().cast(pl.Float64).to_numpy()), return_inverse=True
+        )
     numbered = pl.DataFrame({"value": known, "code": code})
     if missing:
-        numbered = pl.concat([numbered, pl.DataFrame({"value": [None], "code": [int(code.max(initial=-1)) + 1]}, schema=numbered.schema)])
-    return low.to_frame().join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")["code"].to_numpy()
+        numbered = pl.concat(
+            [
+                numbered,
+                pl.DataFrame(
+                    {"value": [None], "code": [int(code.max(initial=-1)) + 1]},
+                    schema=numbered.schema,
+                ),
+            ]
+        )
+    return (
+        low.to_frame()
+        .join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
+        .to_numpy()
+    )
 
 
 def _intervals(values: Floats) -> Ints:
-    """For every number its interval, 0 .. BINS-1, of equal width between the least and the greatest."""
-    scaled = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))  # exact, and no difference overflows
+    """For every number its interval, 0 .. BINS-1, of equal width between the least and the
+    greatest.
+    """
+    scaled = np.ldexp(
+        values, -int(np.frexp(np.abs(values).max())[1])
+    )  # exact, and no difference overflows
     low, high = scaled.min(), scaled.max()
     found: Ints = np.floor((scaled - low) * BINS / (high - low)).astype(np.int64)
     return np.minimum(found, BINS - 1)  # the greatest closes the last interval

@@ -23,7 +23,9 @@ _ROWS: Final = "rows of the group"
 
 @dataclass(frozen=True, eq=False)
 class Width:
-    """How wide one attribute's intervals are, as shares of the released domain; a group's rows all have the same."""
+    """How wide one attribute's intervals are, as shares of the released domain; a group's rows all
+    have the same.
+    """
 
     name: str
     shares: Floats
@@ -37,7 +39,9 @@ class Width:
 
     @property
     def mean(self) -> float:
-        """The mean over published rows: the normalized certainty penalty (Xu et al., KDD 2006) of this attribute; 0 for a table without rows."""
+        """The mean over published rows: the normalized certainty penalty (Xu et al., KDD 2006) of
+        this attribute; 0 for a table without rows.
+        """
         rows = int(self.sizes.sum())
         return min(1.0, float(self.shares @ self.sizes) / rows) if rows else 0.0
 
@@ -48,12 +52,16 @@ class Width:
         if not rows:
             return 0.0
         order = np.argsort(self.shares)
-        middle = np.searchsorted(np.cumsum(self.sizes[order]), [(rows - 1) // 2, rows // 2], side="right")
+        middle = np.searchsorted(
+            np.cumsum(self.sizes[order]), [(rows - 1) // 2, rows // 2], side="right"
+        )
         return float(self.shares[order][middle].mean())
 
     @property
     def exact(self) -> float:
-        """The share of published rows whose interval is a single value; 0 for a table without rows."""
+        """The share of published rows whose interval is a single value; 0 for a table without
+        rows.
+        """
         rows = int(self.sizes.sum())
         return int(self.sizes[self.shares == 0].sum()) / rows if rows else 0.0
 
@@ -79,7 +87,12 @@ class Shown:
     def of(cls, column: pl.Series) -> "Shown":
         """Counted in a published column."""
         counts = column.alias("value").value_counts(sort=True)["count"]
-        return cls(column.name, len(counts), counts[0] / len(column) if len(counts) else 0.0, column.null_count())
+        return cls(
+            column.name,
+            len(counts),
+            counts[0] / len(column) if len(counts) else 0.0,
+            column.null_count(),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +134,10 @@ class Figures:
             return cls._of_buckets(release.number, form)
         boxes = _boxes(form.table, list(dict.fromkeys(c for a in quasi for c in a.columns[-2:])))
         sizes = boxes[_ROWS].to_numpy().astype(np.int64)
-        hosts, with_registered = (0 if counts is None else counts.height for counts in (form.counterfeits, form.registered))
+        hosts, with_registered = (
+            0 if counts is None else counts.height
+            for counts in (form.counterfeits, form.registered)
+        )
         return cls(
             number=release.number,
             rows=form.rows,
@@ -131,7 +147,9 @@ class Figures:
             registered=form.registered_persons,
             registered_groups=with_registered,
             sizes=sizes,
-            members=sizes if form.registered is None else sizes + _beside(boxes[GROUP], form.registered),
+            members=(
+                sizes if form.registered is None else sizes + _beside(boxes[GROUP], form.registered)
+            ),
             widths=[_width(a, boxes, sizes) for a in quasi],
         )
 
@@ -144,9 +162,28 @@ class Figures:
 
     @classmethod
     def _of_images(cls, number: int, form: Recoded) -> "Figures":
-        """The same of recoded rows, whose groups are the rows of one image; their intervals follow a grid and not the rows, and are not measured."""
-        sizes = form.table.group_by(form.table.columns).agg(pl.len().alias(_ROWS))[_ROWS].to_numpy().astype(np.int64)
-        return cls(number, form.rows, len(sizes), 0, 0, 0, 0, sizes, sizes, [], recodings=[Recoding.of(form, a) for a in form.attributes])
+        """The same of recoded rows, whose groups are the rows of one image; their intervals follow
+        a grid and not the rows, and are not measured.
+        """
+        sizes = (
+            form.table.group_by(form.table.columns)
+            .agg(pl.len().alias(_ROWS))[_ROWS]
+            .to_numpy()
+            .astype(np.int64)
+        )
+        return cls(
+            number,
+            form.rows,
+            len(sizes),
+            0,
+            0,
+            0,
+            0,
+            sizes,
+            sizes,
+            [],
+            recodings=[Recoding.of(form, a) for a in form.attributes],
+        )
 
     @classmethod
     def _of_buckets(cls, number: int, form: Form) -> "Figures":
@@ -156,7 +193,12 @@ class Figures:
         widths = []
         for attribute in form.attribute("quasi"):
             table, times = form.table, np.ones(form.rows, dtype=np.int64)
-            if (held := next((column.counts for column in form.together() if attribute.name in column.names), None)) is not None:
+            if (
+                held := next(
+                    (column.counts for column in form.together() if attribute.name in column.names),
+                    None,
+                )
+            ) is not None:
                 table, times = held, held[COUNT].to_numpy().astype(np.int64)
             widths.append(_width(attribute, table, times))
         return cls(
@@ -174,67 +216,118 @@ class Figures:
 
 
 def _boxes(table: pl.DataFrame, ends: Sequence[str]) -> pl.DataFrame:
-    """One row per group: its intervals and how many rows it has. Our own releases are sorted by group, which makes this a pass over one column."""
+    """One row per group: its intervals and how many rows it has. Our own releases are sorted by
+    group, which makes this a pass over one column.
+    """
     ids = table[GROUP]
     if table.height and ids.dtype.is_integer() and not ids.null_count():
         steps = np.diff(ids.to_numpy())
         if (steps >= 0).all():
             starts = np.concatenate([[0], np.flatnonzero(steps) + 1])
             sizes = np.diff(starts, append=table.height)
-            return table.select(pl.col([GROUP, *ends]).gather(starts)).with_columns(pl.Series(_ROWS, sizes))
+            return table.select(pl.col([GROUP, *ends]).gather(starts)).with_columns(
+                pl.Series(_ROWS, sizes)
+            )
     return table.group_by(GROUP).agg(pl.len().alias(_ROWS), *[pl.col(c).first() for c in ends])
 
 
 def _beside(ids: pl.Series, counts: pl.DataFrame) -> Ints:
     """What a file of counts says of each group, 0 where it says nothing."""
     said = counts.select(pl.col(GROUP).cast(ids.dtype), "count")
-    return ids.to_frame(GROUP).join(said, on=GROUP, how="left", maintain_order="left")["count"].fill_null(0).to_numpy().astype(np.int64)
+    return (
+        ids.to_frame(GROUP)
+        .join(said, on=GROUP, how="left", maintain_order="left")["count"]
+        .fill_null(0)
+        .to_numpy()
+        .astype(np.int64)
+    )
 
 
 def _width(attribute: PublishedAttribute, boxes: pl.DataFrame, sizes: Ints) -> Width:
     low, high = boxes[attribute.columns[-2:][0]], boxes[attribute.columns[-1]]
-    below, upto, span, domain = _leaf_places(attribute, low, high) if attribute.type == "categorical" else _line_places(low, high)
+    below, upto, span, domain = (
+        _leaf_places(attribute, low, high)
+        if attribute.type == "categorical"
+        else _line_places(low, high)
+    )
     shares = (upto - below) / span if span else np.zeros(len(sizes))
     return Width(attribute.name, shares, sizes, domain, bool(low.null_count()))
 
 
 def _line_places(low: pl.Series, high: pl.Series) -> tuple[Floats, Floats, float, str]:
-    """Numbers and days as they are, halved so that no length overflows; a missing end counts as the least released value."""
+    """Numbers and days as they are, halved so that no length overflows; a missing end counts as the
+    least released value.
+    """
     ends = pl.concat([low.alias("end"), high.alias("end")]).drop_nulls()
     if not len(ends):
-        return np.zeros(len(low)), np.zeros(len(low)), 0.0, "missing only" if len(low) else "no values"
+        return (
+            np.zeros(len(low)),
+            np.zeros(len(low)),
+            0.0,
+            "missing only" if len(low) else "no values",
+        )
     a, b, both = (s.to_physical().cast(pl.Float64) / 2 for s in (low, high, ends))
     least, most = float(both.min()), float(both.max())  # type: ignore[arg-type]
     first, last = (_plain(end) for end in (ends.min(), ends.max()))
-    return a.fill_null(least).to_numpy(), b.fill_null(least).to_numpy(), most - least, f"{first} to {last}" if first != last else f"{first} only"
+    return (
+        a.fill_null(least).to_numpy(),
+        b.fill_null(least).to_numpy(),
+        most - least,
+        f"{first} to {last}" if first != last else f"{first} only",
+    )
 
 
 def _plain(end: object) -> str:
     """A number without an idle decimal, a date as it is written."""
-    return str(int(end)) if isinstance(end, float) and end.is_integer() and abs(end) < 1e15 else str(end)
+    return (
+        str(int(end))
+        if isinstance(end, float) and end.is_integer() and abs(end) < 1e15
+        else str(end)
+    )
 
 
-def _leaf_places(attribute: PublishedAttribute, low: pl.Series, high: pl.Series) -> tuple[Floats, Floats, float, str]:
-    """Leaves in the order of the declared tree, else released values in code point order; missing stands first."""
+def _leaf_places(
+    attribute: PublishedAttribute, low: pl.Series, high: pl.Series
+) -> tuple[Floats, Floats, float, str]:
+    """Leaves in the order of the declared tree, else released values in code point order; missing
+    stands first.
+    """
     hierarchy = attribute.hierarchy or {}
     seen = pl.concat([low.alias("end"), high.alias("end")]).cast(pl.String).unique().sort()
     declared = [path[0] for path in hierarchy["paths"]] if hierarchy.get("kind") == "tree" else []
     known = set(declared)
     leaves = declared + [value for value in seen.drop_nulls() if value not in known]
     order = [None, *leaves] if seen.null_count() else leaves
-    place = pl.DataFrame({"end": order, "place": np.arange(len(order), dtype=np.float64)}, schema={"end": pl.String, "place": pl.Float64})
-    joined = (s.cast(pl.String).to_frame("end").join(place, on="end", how="left", nulls_equal=True, maintain_order="left") for s in (low, high))
+    place = pl.DataFrame(
+        {"end": order, "place": np.arange(len(order), dtype=np.float64)},
+        schema={"end": pl.String, "place": pl.Float64},
+    )
+    joined = (
+        s.cast(pl.String)
+        .to_frame("end")
+        .join(place, on="end", how="left", nulls_equal=True, maintain_order="left")
+        for s in (low, high)
+    )
     below, upto = (found["place"].to_numpy() for found in joined)
-    kinds = f"{len(leaves):,} value{'' if len(leaves) == 1 else 's'}{' of the hierarchy' if declared else ''}{' and missing' if seen.null_count() else ''}"
+    kinds = (
+        f"{len(leaves):,}"
+        f" value{'' if len(leaves) == 1 else 's'}{' of the hierarchy' if declared else ''}"
+        f"{' and missing' if seen.null_count() else ''}"
+    )
     return below, upto, float(max(0, len(order) - 1)), kinds
 
 
 def size_histogram(sizes: Ints, most: int = 24) -> list[tuple[str, int]]:
-    """Group sizes as (label, groups): each size by itself where they are few, else in equal ranges, those without groups among them."""
+    """Group sizes as (label, groups): each size by itself where they are few, else in equal ranges,
+    those without groups among them.
+    """
     if not len(sizes):
         return []
     first, last = int(sizes.min()), int(sizes.max())
     step = -(-(last - first + 1) // most)
     counts = np.bincount((sizes - first) // step)
     labels = [first + i * step for i in range(len(counts))]
-    return [(f"{a:,}" if step == 1 else f"{a:,}–{a + step - 1:,}", int(n)) for a, n in zip(labels, counts, strict=True)]
+    return [
+        (f"{a:,}" if step == 1 else f"{a:,}–{a + step - 1:,}", int(n))
+        for a, n in zip(labels, counts, strict=True)
+    ]

@@ -37,10 +37,12 @@ def write_report(
 ) -> None:
     """Write the page of the newest of ``releases``; the earlier ones give the series so far.
 
-    ``verdicts``: the checks it passed; ``summary``: counts that are not in the release (``suppressed_rows`` and ``suppressed_values`` by reason, ``seconds``);
-    ``adversaries``: what each of them found out, to be shown side by side; ``answers``: the regulator's questions, answered by those who were played.
-    Shows released values and these figures only; loads nothing and runs nothing.
-    OSError where it cannot be written; an older page is replaced whole or not at all.
+    ``verdicts``: the checks it passed; ``summary``: counts that are not in the release
+    (``suppressed_rows`` and ``suppressed_values`` by reason, ``seconds``); ``adversaries``: what
+    each of them found out, to be shown side by side; ``answers``: the regulator's questions,
+    answered by those who were played. Shows released values and these figures only; loads nothing
+    and runs nothing. OSError where it cannot be written; an older page is replaced whole or not at
+    all.
     """
     page = render(releases, verdicts, summary=summary, adversaries=adversaries, answers=answers)
     temporary = path.with_name(f".{path.name}.part")
@@ -67,24 +69,39 @@ def render(
     intervals = form.has_intervals and not form.tells_itself_alone
     checks = [_check(v) for v in verdicts]
     checked = [c for c in checks if c["result"] in ("holds", "fails")]
-    suppressed_rows, taken_out = dict(summary.get("suppressed_rows") or {}), dict(summary.get("suppressed_values", {}))
+    suppressed_rows, taken_out = (
+        dict(summary.get("suppressed_rows") or {}),
+        dict(summary.get("suppressed_values", {})),
+    )
     return _template().render(
         manifest=manifest,
-        promises=[promises.in_words(g, sensitive=form.sensitive is not None) for g in manifest.guarantees],
+        promises=[
+            promises.in_words(g, sensitive=form.sensitive is not None) for g in manifest.guarantees
+        ],
         warnings=promises.warnings(
-            manifest, [r.manifest for r in ordered[:-1]], suppressed_values=sum(taken_out.values()), reidentified=by_informed(adversaries)
+            manifest,
+            [r.manifest for r in ordered[:-1]],
+            suppressed_values=sum(taken_out.values()),
+            reidentified=by_informed(adversaries),
         ),
         known_method=promises.KNOWN_METHOD,
-        settings=promises.settings({key: value for key, value in manifest.method.items() if key != "name"}),
+        settings=promises.settings(
+            {key: value for key, value in manifest.method.items() if key != "name"}
+        ),
         checks=checks,
-        results={kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")},
+        results={
+            kind: sum(c["result"] == kind for c in checks)
+            for kind in ("holds", "fails", "not checked")
+        },
         by_original=any("original table" in c["note"] for c in checked),
         by_tables=any("random output table" in c["note"] for c in checked),
         by_person=any("person" in c["name"] for c in checked),
         figures=figures,
         suppressed_rows=suppressed_rows,
         suppressed_values=taken_out,
-        suppressed=sum(suppressed_rows.values()) if suppressed_rows else summary.get("suppressed", 0),
+        suppressed=sum(suppressed_rows.values())
+        if suppressed_rows
+        else summary.get("suppressed", 0),
         private=_privacy(manifest, summary),
         seconds=None if form.tells_itself_alone else summary.get("seconds"),
         roles=_roles(form),
@@ -98,12 +115,16 @@ def render(
         correlations=_matrix(Correlations.of(form)) if form.together() else None,
         charts=_charts(series, place, intervals=intervals),
         series=series,
-        so_far="The series so far" if series[0].number == 1 else "This release and the one before it",
+        so_far="The series so far"
+        if series[0].number == 1
+        else "This release and the one before it",
     )
 
 
 def _privacy(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the page tells of a differentially private release beside its promise; None of one that promises no such thing, or whose promise means nothing."""
+    """What the page tells of a differentially private release beside its promise; None of one that
+    promises no such thing, or whose promise means nothing.
+    """
     said = next((g for g in manifest.guarantees if g.get("name") == PRIVACY), None)
     if said is None:
         return None
@@ -112,15 +133,30 @@ def _privacy(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str, Any] |
     except (KeyError, ValueError, ArithmeticError):
         return None
     cost = promise.cost(manifest.number, summary.get("spent") or {})
-    return {"promise": promise, "deltas": promise.deltas, "cost": cost, "beta": f"{float(promise.beta):.6g}", "delta": short(promise.delta), "shown": at_most}
+    return {
+        "promise": promise,
+        "deltas": promise.deltas,
+        "cost": cost,
+        "beta": f"{float(promise.beta):.6g}",
+        "delta": short(promise.delta),
+        "shown": at_most,
+    }
 
 
 def _roles(form: Form) -> dict[str, list[str]]:
     """Which attributes are published how."""
-    roles = {role: [a.name for a in form.attribute(role)] for role in ("quasi", "sensitive", "keep")}
-    exact = [] if form.is_drawn else [a.name for a in form.attribute("quasi") if len(a.columns) == 1]
+    roles = {
+        role: [a.name for a in form.attribute(role)] for role in ("quasi", "sensitive", "keep")
+    }
+    exact = (
+        [] if form.is_drawn else [a.name for a in form.attribute("quasi") if len(a.columns) == 1]
+    )
     drawn = roles["quasi"] if form.is_drawn else []
-    return roles | {"exact": exact, "drawn": drawn, "intervals": [name for name in roles["quasi"] if name not in (*exact, *drawn)]}
+    return roles | {
+        "exact": exact,
+        "drawn": drawn,
+        "intervals": [name for name in roles["quasi"] if name not in (*exact, *drawn)],
+    }
 
 
 def _repeated(form: Form) -> list[str]:
@@ -130,18 +166,32 @@ def _repeated(form: Form) -> list[str]:
 
 
 def _matrix(found: Correlations) -> dict[str, Any]:
-    """What the table of correlations shows: a row per attribute, and in each of its cells the figure, its shade, and whether the two stand together."""
+    """What the table of correlations shows: a row per attribute, and in each of its cells the
+    figure, its shade, and whether the two stand together.
+    """
     d = range(len(found.names))
     rows = [
         [
-            {"figure": None if math.isnan(share := float(found.phi2[x, y])) else f"{share:.2f}", "same": x == y, "together": bool(found.together[x, y])}
+            {
+                "figure": None if math.isnan(share := float(found.phi2[x, y])) else f"{share:.2f}",
+                "same": x == y,
+                "together": bool(found.together[x, y]),
+            }
             | {"shade": 0 if x == y or math.isnan(share) else round(100 * math.sqrt(share))}
             for y in d
         ]
         for x in d
     ]
-    strongest = {kind: found.strongest(together=kind == "together") for kind in ("together", "apart")}
-    return {"names": found.names, "rows": rows, "left_out": found.left_out, "undefined": bool(np.isnan(found.phi2).any()), **strongest}
+    strongest = {
+        kind: found.strongest(together=kind == "together") for kind in ("together", "apart")
+    }
+    return {
+        "names": found.names,
+        "rows": rows,
+        "left_out": found.left_out,
+        "undefined": bool(np.isnan(found.phi2).any()),
+        **strongest,
+    }
 
 
 def _charts(series: Sequence[Figures], place: str, *, intervals: bool) -> dict[str, Any]:
@@ -150,31 +200,72 @@ def _charts(series: Sequence[Figures], place: str, *, intervals: bool) -> dict[s
 
     last, numbers = series[-1], [str(f.number) for f in series]
     sizes = size_histogram(last.sizes)
-    widths = {w.name: _small(f"width-{i}", f"{w.name}: rows by interval width", unit="rows").by_share(w.histogram()) for i, w in enumerate(last.widths)}
+    widths = {
+        w.name: _small(f"width-{i}", f"{w.name}: rows by interval width", unit="rows").by_share(
+            w.histogram()
+        )
+        for i, w in enumerate(last.widths)
+    }
     places = f"{place.capitalize()}s"
-    beside = {"Registered persons": [f.registered for f in series], "Counterfeits": [f.counterfeits for f in series]}
+    beside = {
+        "Registered persons": [f.registered for f in series],
+        "Counterfeits": [f.counterfeits for f in series],
+    }
     growth = {
-        "Rows": _small("series-rows", "Rows by release").by_label(numbers, [f.rows for f in series]),
-        **({places: _small(f"series-{place}s", f"{places} by release").by_label(numbers, [f.groups for f in series])} if place else {}),
-        **{t: _small(f"series-{t.split()[0].lower()}", f"{t} by release").by_label(numbers, counts) for t, counts in beside.items() if any(counts)},
+        "Rows": _small("series-rows", "Rows by release").by_label(
+            numbers, [f.rows for f in series]
+        ),
+        **(
+            {
+                places: _small(f"series-{place}s", f"{places} by release").by_label(
+                    numbers, [f.groups for f in series]
+                )
+            }
+            if place
+            else {}
+        ),
+        **{
+            t: _small(f"series-{t.split()[0].lower()}", f"{t} by release").by_label(numbers, counts)
+            for t, counts in beside.items()
+            if any(counts)
+        },
     }
     if intervals:
-        growth["Mean interval width"] = _small("series-width", "Mean interval width by release", percent=True).by_label(numbers, [f.loss for f in series])
+        growth["Mean interval width"] = _small(
+            "series-width", "Mean interval width by release", percent=True
+        ).by_label(numbers, [f.loss for f in series])
     return {
-        "sizes": Markup(Bars(key="sizes", title=f"{places} by size", unit=f"{place}s").by_label([label for label, _ in sizes], [n for _, n in sizes])),  # noqa: S704 - see above
+        "sizes": Markup(  # noqa: S704 - see above
+            Bars(key="sizes", title=f"{places} by size", unit=f"{place}s").by_label(
+                [label for label, _ in sizes], [n for _, n in sizes]
+            )
+        ),
         "widths": {name: Markup(chart) for name, chart in widths.items()},  # noqa: S704
         "cells": [(name, Markup(chart)) for name, chart in _cells(last.recodings)],  # noqa: S704
-        "series": [(title, Markup(chart)) for title, chart in growth.items()] if len(series) > 1 else [],  # noqa: S704
+        "series": [(title, Markup(chart)) for title, chart in growth.items()]  # noqa: S704
+        if len(series) > 1
+        else [],
     }
 
 
 def _cells(recodings: Sequence[Recoding]) -> Iterator[tuple[str, str]]:
-    """The rows of every published cell, attribute by attribute; a chart that stands alone is larger."""
+    """The rows of every published cell, attribute by attribute; a chart that stands alone is
+    larger.
+    """
     drawn = [r for r in recodings if r.cells]
     for i, recoding in enumerate(drawn):
         key, title = f"cells-{i}", f"{recoding.name}: rows by cell"
-        chart = _small(key, title, unit="rows") if len(drawn) > 1 else Bars(key=key, title=title, unit="rows")
-        yield recoding.name, chart.by_label([label for label, _ in recoding.cells], [rows for _, rows in recoding.cells])
+        chart = (
+            _small(key, title, unit="rows")
+            if len(drawn) > 1
+            else Bars(key=key, title=title, unit="rows")
+        )
+        yield (
+            recoding.name,
+            chart.by_label(
+                [label for label, _ in recoding.cells], [rows for _, rows in recoding.cells]
+            ),
+        )
 
 
 def _small(key: str, title: str, *, unit: str = "", percent: bool = False) -> Bars:
@@ -187,7 +278,13 @@ def _template() -> "Template":
     """Compiled once per process, and imported only by whoever writes a report."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(loader=PackageLoader("phalanx.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        loader=PackageLoader("phalanx.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters |= {"percent": percent, "many": _many, "listed": _listed}
     return environment.get_template("release.html")
 
@@ -205,7 +302,9 @@ def _listed(names: Sequence[str]) -> str:
 def _check(verdict: Verdict) -> dict[str, str]:
     worst, bound = map(_short, verdict.figures)
     return {
-        "name": verdict.name.split(": ", 1)[-1] if verdict.name.startswith("release ") else verdict.name,
+        "name": verdict.name.split(": ", 1)[-1]
+        if verdict.name.startswith("release ")
+        else verdict.name,
         "bound": bound,
         "worst": worst,
         "result": verdict.result,

@@ -1,4 +1,6 @@
-"""What a differentially private release costs, in plain words, from its manifest and what its series has spent."""
+"""What a differentially private release costs, in plain words, from its manifest and what its
+series has spent.
+"""
 
 import math
 from collections.abc import Mapping
@@ -26,11 +28,15 @@ class Privacy:
     accounting: str
     epsilon_scheme: Fraction
     budget: tuple[Fraction, Fraction] | None
-    """What all releases of the series may cost together, epsilon and delta; None where no budget is named, which allows one release."""
+    """What all releases of the series may cost together, epsilon and delta; None where no budget is
+    named, which allows one release.
+    """
 
     @classmethod
     def of(cls, guarantee: Mapping[str, Any]) -> "Privacy":
-        """As the manifest has it; KeyError, ValueError or ArithmeticError where that means nothing."""
+        """As the manifest has it; KeyError, ValueError or ArithmeticError where that means
+        nothing.
+        """
         budget = guarantee.get("budget")
         return cls(
             epsilon=_number(guarantee["epsilon"]),
@@ -44,7 +50,9 @@ class Privacy:
 
     @property
     def deltas(self) -> dict[str, str]:
-        """The delta of this k, beta and epsilon by each accounting; empty where it cannot be computed."""
+        """The delta of this k, beta and epsilon by each accounting; empty where it cannot be
+        computed.
+        """
         from phalanx.accounting import theorem_delta, tight_delta
 
         found = {}
@@ -61,17 +69,32 @@ class Privacy:
     def cost(self, number: int, spent: Mapping[str, Any]) -> str:
         """What this release costs together with those before it, and what may still be spent."""
         if number == 1:
-            cost = f"This is the first release of its series, and costs epsilon {at_most(self.epsilon)} at delta {at_most(self.delta)}."
-        else:
-            epsilon, delta = (spent.get("epsilon", number * self.epsilon), spent.get("delta", number * self.delta))
-            less = " (composed exactly, which is less than their sum)" if at_most(epsilon) != at_most(number * self.epsilon) else ""
             cost = (
-                f"Every release of a series draws a sample of its own, and all of them cost: this one by itself epsilon {at_most(self.epsilon)} at delta "
-                f"{at_most(self.delta)}, and releases 1 to {number} together epsilon {at_most(epsilon)} at delta {at_most(delta)}{less}."
+                "This is the first release of its series, and costs epsilon"
+                f" {at_most(self.epsilon)} at delta {at_most(self.delta)}."
+            )
+        else:
+            epsilon, delta = (
+                spent.get("epsilon", number * self.epsilon),
+                spent.get("delta", number * self.delta),
+            )
+            less = (
+                " (composed exactly, which is less than their sum)"
+                if at_most(epsilon) != at_most(number * self.epsilon)
+                else ""
+            )
+            cost = (
+                "Every release of a series draws a sample of its own, and all of them cost: this"
+                f" one by itself epsilon {at_most(self.epsilon)} at delta {at_most(self.delta)},"
+                f" and releases 1 to {number} together epsilon {at_most(epsilon)} at delta"
+                f" {at_most(delta)}{less}."
             )
         if self.budget is None:
             return f"{cost} The plan allows one release."
-        return f"{cost} The plan allows all releases together epsilon {at_most(self.budget[0])} at delta {at_most(self.budget[1])}, and no release beyond that leaves."
+        return (
+            f"{cost} The plan allows all releases together epsilon {at_most(self.budget[0])} at"
+            f" delta {at_most(self.budget[1])}, and no release beyond that leaves."
+        )
 
 
 def short(number: Fraction) -> str:
@@ -80,5 +103,13 @@ def short(number: Fraction) -> str:
 
 
 def _number(said: Any) -> Fraction:
-    """A number of a manifest, or of what a series has spent; a float stands for its shortest decimal text."""
-    return Fraction(repr(said) if isinstance(said, float) else said if isinstance(said, Fraction | int) else str(said))
+    """A number of a manifest, or of what a series has spent; a float stands for its shortest
+    decimal text.
+    """
+    return Fraction(
+        repr(said)
+        if isinstance(said, float)
+        else said
+        if isinstance(said, Fraction | int)
+        else str(said)
+    )

@@ -15,7 +15,8 @@ _MOST: Final = 12
 
 
 def in_words(guarantee: Mapping[str, Any], *, sensitive: bool = True) -> str:
-    """One promise as a sentence; its name and parameters where no sentence is known. ``sensitive``: whether the release names a sensitive attribute.
+    """One promise as a sentence; its name and parameters where no sentence is known. ``sensitive``:
+    whether the release names a sensitive attribute.
 
     >>> in_words({"name": "distinct l-diversity", "l": 3})
     'Every group has at least 3 different sensitive values (distinct l-diversity).'
@@ -24,7 +25,10 @@ def in_words(guarantee: Mapping[str, Any], *, sensitive: bool = True) -> str:
         found = from_parameters(guarantee)
         if isinstance(found, Worded):
             return found.in_words(sensitive=sensitive)
-    name, parameters = str(guarantee.get("name")), {key: value for key, value in guarantee.items() if key != "name"}
+    name, parameters = (
+        str(guarantee.get("name")),
+        {key: value for key, value in guarantee.items() if key != "name"},
+    )
     return f"{name}: {settings(parameters)}" if parameters else name
 
 
@@ -34,7 +38,11 @@ def settings(parameters: Mapping[str, Any]) -> str:
     >>> settings({"m": 3, "remember": True, "min_width": {"age": 2}, "protect": ["flu", "gout"]})
     'm = 3, remember = yes, min_width = (age = 2), protect = flu / gout'
     """
-    return ", ".join(f"{key} = {_setting(value)}" for key, value in parameters.items() if value not in ({}, [], ()))
+    return ", ".join(
+        f"{key} = {_setting(value)}"
+        for key, value in parameters.items()
+        if value not in ({}, [], ())
+    )
 
 
 def _setting(value: Any) -> str:
@@ -43,21 +51,32 @@ def _setting(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"({settings(value)})"
     if isinstance(value, list | tuple):
-        return " / ".join(f"({_setting(v)})" if isinstance(v, list | tuple) else _setting(v) for v in value[:_MOST]) + (
-            f" and {len(value) - _MOST} more" if len(value) > _MOST else ""
-        )
+        return " / ".join(
+            f"({_setting(v)})" if isinstance(v, list | tuple) else _setting(v)
+            for v in value[:_MOST]
+        ) + (f" and {len(value) - _MOST} more" if len(value) > _MOST else "")
     return str(value)
 
 
 KNOWN_METHOD: Final = (
-    "This holds also against an adversary who knows how the release was made, and runs the method on every table that could have been this one."
+    "This holds also against an adversary who knows how the release was made, and runs the method"
+    " on every table that could have been this one."
 )
 _SUPPRESSED: Final = {
-    "not eligible": "those whose value is too frequent for the guarantee: where it is known how frequent values are, a missing person is likely to hold one of the most frequent",
-    "changed value": "those of persons whose value changed: a person known to be in the table and not published is likely to be one",
+    "not eligible": (
+        "those whose value is too frequent for the guarantee: where it is known how frequent values"
+        " are, a missing person is likely to hold one of the most frequent"
+    ),
+    "changed value": (
+        "those of persons whose value changed: a person known to be in the table and not published"
+        " is likely to be one"
+    ),
     "no group": "those for which no group was found, or that were too few for one",
-    "spent budget": "those published without a value, as the person's budget is spent, or so that nobody without a value holds one with more than 1/l: "
-    "an adversary who knows how often each value stands in the table infers no more than that of them",
+    "spent budget": (
+        "those published without a value, as the person's budget is spent, or so that nobody"
+        " without a value holds one with more than 1/l: an adversary who knows how often each value"
+        " stands in the table infers no more than that of them"
+    ),
 }
 """Which rows may be suppressed, and what it tells of them that they are."""
 
@@ -67,30 +86,52 @@ def _against_whom(manifest: Manifest) -> Iterator[tuple[str, str]]:
     if manifest.holds_if_method_known is False:
         yield (
             "Only against those who do not know the method",
-            "An adversary who knows how the release was made, and runs the method on every table that could have been this one, may infer more than is promised here.",
+            (
+                "An adversary who knows how the release was made, and runs the method on every"
+                " table that could have been this one, may infer more than is promised here."
+            ),
         )
     if manifest.may_suppress:
         which = "; and ".join(_SUPPRESSED[reason] for reason in manifest.may_suppress)
-        yield "Suppressed rows are not covered", f"Rows may have been suppressed, and no guarantee is about these: {which}."
+        yield (
+            "Suppressed rows are not covered",
+            f"Rows may have been suppressed, and no guarantee is about these: {which}.",
+        )
 
 
-def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed_values: int = 0, reidentified: float | None = None) -> list[tuple[str, str]]:
+def warnings(
+    manifest: Manifest,
+    earlier: Sequence[Manifest] = (),
+    *,
+    suppressed_values: int = 0,
+    reidentified: float | None = None,
+) -> list[tuple[str, str]]:
     """What somebody must know before they hand the release out, as (headline, sentence).
 
-    ``earlier`` are the manifests of the releases before it, ``suppressed_values`` is how many values were taken out of its rows, and ``reidentified`` the share
-    of persons whose row an adversary names who knows how the release was made, where that was measured.
+    ``earlier`` are the manifests of the releases before it, ``suppressed_values`` is how many
+    values were taken out of its rows, and ``reidentified`` the share of persons whose row an
+    adversary names who knows how the release was made, where that was measured.
     """
     found = []
     if manifest.not_for_publication:
-        found.append(("Not for publication", "This release was made with a seed; whoever guesses it can undo the random choices. Publish without a seed."))
+        found.append(
+            (
+                "Not for publication",
+                (
+                    "This release was made with a seed; whoever guesses it can undo the random"
+                    " choices. Publish without a seed."
+                ),
+            )
+        )
     found += _against_whom(manifest)
     if manifest.privacy_unit == "record":
         found.append(
             (
                 "Per record, not per person",
                 (
-                    "A person whose value changed was published as a new record with a cover of its own. The promise covers each record, not the person over "
-                    "all their records; for values that change, the global guarantee is the right promise."
+                    "A person whose value changed was published as a new record with a cover of its"
+                    " own. The promise covers each record, not the person over all their records;"
+                    " for values that change, the global guarantee is the right promise."
                 ),
             )
         )
@@ -99,8 +140,9 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
             (
                 "Those who return are not covered",
                 (
-                    "This series forgets who left, and does not cover those who return, nor those in whose groups they stood. Set remember = true unless you "
-                    "are comparing with the paper."
+                    "This series forgets who left, and does not cover those who return, nor those"
+                    " in whose groups they stood. Set remember = true unless you are comparing with"
+                    " the paper."
                 ),
             )
         )
@@ -109,7 +151,10 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
         found.append(
             (
                 "One release at a time",
-                "The promise is about this release alone. Several releases of a changing table can be intersected; use m-invariance for a series.",
+                (
+                    "The promise is about this release alone. Several releases of a changing table"
+                    " can be intersected; use m-invariance for a series."
+                ),
             )
         )
     if visible is not None:
@@ -119,11 +164,16 @@ def warnings(manifest: Manifest, earlier: Sequence[Manifest] = (), *, suppressed
             promised = from_parameters(guarantee)
             if isinstance(promised, Limited):
                 found += promised.limits(manifest, earlier, reidentified=reidentified)
-    if suppressed_values and any(a.role == "sensitive" and a.type != "set" for a in manifest.attributes):
+    if suppressed_values and any(
+        a.role == "sensitive" and a.type != "set" for a in manifest.attributes
+    ):
         found.append(
             (
                 "A missing value tells something",
-                "Protected values were taken out of some rows. A row without a value may be one of these, and is one where the source has a value in every row.",
+                (
+                    "Protected values were taken out of some rows. A row without a value may be one"
+                    " of these, and is one where the source has a value in every row."
+                ),
             )
         )
     return found

@@ -1,4 +1,6 @@
-"""How each attribute of a recoded release was recoded, and what its rows show: from the manifest and the published table alone."""
+"""How each attribute of a recoded release was recoded, and what its rows show: from the manifest
+and the published table alone.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,14 +32,23 @@ class Recoding:
     missing: int
     """Rows that say that the value is missing; 0 where all values were made one."""
     cells: tuple[tuple[str, int], ...]
-    """Of numbers and dates, the published cells from low to high, missing ones last, with their rows; empty where they are one, or too many to be drawn."""
+    """Of numbers and dates, the published cells from low to high, missing ones last, with their
+    rows; empty where they are one, or too many to be drawn.
+    """
 
     @classmethod
     def of(cls, form: Recoded, attribute: PublishedAttribute) -> "Recoding":
         """Counted in the published table."""
         said = form.scheme.get("attributes", {}).get(attribute.name, {})
-        ends = form.table.select(pl.col(column).alias(place) for column, place in zip(attribute.columns, ("low", "high"), strict=False))
-        counted = ends.group_by(ends.columns).agg(pl.len().alias(_ROWS)).sort(ends.columns, nulls_last=True)
+        ends = form.table.select(
+            pl.col(column).alias(place)
+            for column, place in zip(attribute.columns, ("low", "high"), strict=False)
+        )
+        counted = (
+            ends.group_by(ends.columns)
+            .agg(pl.len().alias(_ROWS))
+            .sort(ends.columns, nulls_last=True)
+        )
         whole = _whole(attribute, said)
         labels = ["any" if whole else _label(row[:-1], said) for row in counted.iter_rows()]
         rows = counted[_ROWS].to_list()
@@ -48,12 +59,17 @@ class Recoding:
             values=len(rows),
             most=tuple((labels[i], rows[i] / form.rows) for i in order[:_MOST]),
             missing=0 if whole else ends["low"].null_count(),
-            cells=tuple(zip(labels, rows, strict=True)) if len(attribute.columns) > 1 and 1 < len(rows) <= _CELLS else (),
+            cells=(
+                tuple(zip(labels, rows, strict=True))
+                if len(attribute.columns) > 1 and 1 < len(rows) <= _CELLS
+                else ()
+            ),
         )
 
 
 def how(attribute: PublishedAttribute, said: Mapping[str, Any]) -> str:
-    """To what the values of an attribute were recoded; ``said`` is what the manifest's scheme says of it.
+    """To what the values of an attribute were recoded; ``said`` is what the manifest's scheme says
+    of it.
 
     >>> age = PublishedAttribute(name="age", role="quasi", type="numeric", columns=["age_low", "age_high"])
     >>> how(age, {"low": 0, "high": 100, "widths": [10], "level": 0})
@@ -61,27 +77,45 @@ def how(attribute: PublishedAttribute, said: Mapping[str, Any]) -> str:
     """
     if _whole(attribute, said):
         return "all values are one"
-    return _grid(attribute, said) if "widths" in said else _nodes(attribute.hierarchy or {}, said.get("level"))
+    return (
+        _grid(attribute, said)
+        if "widths" in said
+        else _nodes(attribute.hierarchy or {}, said.get("level"))
+    )
 
 
 def _grid(attribute: PublishedAttribute, said: Mapping[str, Any]) -> str:
     """The cells of a grid in words; without a level they are parts of a private partition."""
-    ends = f"from {said['low']} to {said['high']}; the first and the last hold everything beyond, too"
+    ends = (
+        f"from {said['low']} to {said['high']}; the first and the last hold everything beyond, too"
+    )
     if said.get("level") is None:
         return f"cells, wider where rows are few, {ends}"
     width = said["widths"][said["level"]]
-    return f"cells of {'one day' if width == 1 else f'{width} days'} {ends}" if attribute.type == "date" else f"cells of width {width} {ends}"
+    return (
+        f"cells of {'one day' if width == 1 else f'{width} days'} {ends}"
+        if attribute.type == "date"
+        else f"cells of width {width} {ends}"
+    )
 
 
 def _nodes(hierarchy: Mapping[str, Any], level: int | None) -> str:
-    """The nodes of a hierarchy in words, a level below the top; without a level they are of several."""
+    """The nodes of a hierarchy in words, a level below the top; without a level they are of
+    several.
+    """
     if level is None:
-        return "nodes of its hierarchy, higher where rows are few" if hierarchy else "as it is, or * where rows are few"
+        return (
+            "nodes of its hierarchy, higher where rows are few"
+            if hierarchy
+            else "as it is, or * where rows are few"
+        )
     if hierarchy.get("kind") == "bands":
         return f"bands of width {hierarchy['widths'][level - 1]}"
     if hierarchy.get("kind") == "prefix" and level > 0:
         kept, of = hierarchy["lengths"][level], hierarchy["lengths"][0]
-        return f"the first {kept} of {of} characters" if kept > 1 else f"the first of {of} characters"
+        return (
+            f"the first {kept} of {of} characters" if kept > 1 else f"the first of {of} characters"
+        )
     return "as it is" if level == 0 else f"level {level} of its hierarchy"
 
 
@@ -93,7 +127,11 @@ def _whole(attribute: PublishedAttribute, said: Mapping[str, Any]) -> bool:
     if "widths" in said:
         return bool(level >= len(said["widths"]))
     if (kind := hierarchy.get("kind")) in ("bands", "prefix"):
-        return bool(level > len(hierarchy["widths"]) if kind == "bands" else level >= len(hierarchy["lengths"]) - 1)
+        return bool(
+            level > len(hierarchy["widths"])
+            if kind == "bands"
+            else level >= len(hierarchy["lengths"]) - 1
+        )
     return bool(level >= max(map(len, hierarchy["paths"])) - 1 if kind == "tree" else level >= 1)
 
 
@@ -108,7 +146,17 @@ def _label(ends: tuple[Any, ...], said: Mapping[str, Any]) -> str:
     if first and last:
         return "any"
     below, above = _plain(low), _plain(high)
-    return f"<{above}" if first else f"≥{below}" if last else f"{below} to {above}" if "-" in f"{below}{above}" else f"{below}–{above}"
+    return (
+        f"<{above}"
+        if first
+        else (
+            f"≥{below}"
+            if last
+            else f"{below} to {above}"
+            if "-" in f"{below}{above}"
+            else f"{below}–{above}"
+        )
+    )
 
 
 def _plain(end: object) -> str:

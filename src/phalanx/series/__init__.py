@@ -1,5 +1,6 @@
 """The way of the data: ``series``: read, publish, check, record, hand out.
 
-``drafting``: from a draft to checked files; ``bounds``: what adversaries may find; ``staging``: folders; ``released``: the public face of a release;
-``preview``: of one that was not made; ``reconciling``: a ledger brought up to what was published.
+``drafting``: from a draft to checked files; ``bounds``: what adversaries may find; ``staging``:
+folders; ``released``: the public face of a release; ``preview``: of one that was not made;
+``reconciling``: a ledger brought up to what was published.
 """

@@ -16,16 +16,22 @@ if TYPE_CHECKING:
     from phalanx.adversaries.opinion import Answer
 
 MOST_ROWS: Final = 1_000
-"""A larger release is not attacked for its report. The limit is on published rows, which everybody knows, so that no time and no silence follows the values."""
+"""A larger release is not attacked for its report. The limit is on published rows, which everybody
+knows, so that no time and no silence follows the values.
+"""
 _SAMPLE: Final = 2000
 """So many persons are attacked, drawn at random, where there are more."""
 
 
-def disclosed(release: Release, evidence: Evidence, bounds: Mapping[str, Number]) -> list[Disclosed]:
-    """What three adversaries find out of a perturbed release, the one who knows least first; nothing of other releases, whose promises say it all.
+def disclosed(
+    release: Release, evidence: Evidence, bounds: Mapping[str, Number]
+) -> list[Disclosed]:
+    """What three adversaries find out of a perturbed release, the one who knows least first;
+    nothing of other releases, whose promises say it all.
 
-    ``evidence`` holds the original table, who is in which row, and the random output tables. The omniscient adversary attacks everybody where ``bounds``
-    are about it, as its persons are drawn by groups and tell less than as many drawn by themselves.
+    ``evidence`` holds the original table, who is in which row, and the random output tables. The
+    omniscient adversary attacks everybody where ``bounds`` are about it, as its persons are drawn
+    by groups and tell less than as many drawn by themselves.
     """
     if not release.form.is_drawn:
         return []
@@ -39,23 +45,35 @@ def disclosed(release: Release, evidence: Evidence, bounds: Mapping[str, Number]
 
 
 def questions(release: Release, evidence: Evidence, found: Sequence[Disclosed]) -> "list[Answer]":
-    """The regulator's three questions about a release, answered by adversaries that were played on it; ``found``: what some of them found already.
+    """The regulator's three questions about a release, answered by adversaries that were played on
+    it; ``found``: what some of them found already.
 
-    Nobody more is played on a release of more than ``MOST_ROWS`` rows, nor on a differentially private one, of whose table nothing but the release may be told;
-    then each adversary is named with that reason.
+    Nobody more is played on a release of more than ``MOST_ROWS`` rows, nor on a differentially
+    private one, of whose table nothing but the release may be told; then each adversary is named
+    with that reason.
     """
-    from phalanx.adversaries.opinion import play_none, play_one  # the learning adversaries are slow to import
+    from phalanx.adversaries.opinion import (
+        play_none,
+        play_one,
+    )  # the learning adversaries are slow to import
 
     if release.form.tells_itself_alone:
-        return play_none("what it finds would say more of the original table than differential privacy allows")
+        return play_none(
+            "what it finds would say more of the original table than differential privacy allows"
+        )
     if release.form.rows > MOST_ROWS:
-        why = f"beyond its budget: the release has {release.form.rows:,} rows, and up to {MOST_ROWS:,} are attacked here; play it by 'phalanx attack'"
+        why = (
+            f"beyond its budget: the release has {release.form.rows:,} rows, and up to"
+            f" {MOST_ROWS:,} are attacked here; play it by 'phalanx attack'"
+        )
         return play_none(why, found)
     return play_one(release, evidence, found)
 
 
 def beyond(found: Sequence[Disclosed], bounds: Mapping[str, Number]) -> Disclosed | None:
-    """The first of the adversaries that names more rows rightly than its bound allows; where persons were drawn, by the end of the interval."""
+    """The first of the adversaries that names more rows rightly than its bound allows; where
+    persons were drawn, by the end of the interval.
+    """
     for adversary in found:
         bound = bounds.get(adversary.adversary)
         if bound is not None and _at_most(adversary) > exact(bound, "a bound"):

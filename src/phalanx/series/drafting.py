@@ -1,4 +1,6 @@
-"""From a draft to a release whose very files were checked; what is done with it then, its publisher says."""
+"""From a draft to a release whose very files were checked; what is done with it then, its publisher
+says.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -28,12 +30,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Checked:
-    """A draft whose files were written, read back and checked, in a staging folder that has no published name yet."""
+    """A draft whose files were written, read back and checked, in a staging folder that has no
+    published name yet.
+    """
 
     draft: Draft
     release: Release
     groups: "pl.DataFrame | None"
-    """Who is in which group (person, group); None where persons are not followed, or must be forgotten."""
+    """Who is in which group (person, group); None where persons are not followed, or must be
+    forgotten.
+    """
     evidence: Evidence
     """What the check was given, with the keyed hashes of the persons; private."""
     verdicts: Sequence[Verdict]
@@ -58,11 +64,17 @@ class Drafting:
     groups: "Mapping[int, pl.DataFrame]"
     """Release number -> who was in which group, of the earlier ones."""
 
-    def check(self, room: Callable[[], AbstractContextManager[Folder]], take: Callable[[Folder, Checked], T], progress: Progress) -> T:
-        """Make drafts until one holds and keeps the bounds of the plan, and hand it to ``take`` while its folder is there.
+    def check(
+        self,
+        room: Callable[[], AbstractContextManager[Folder]],
+        take: Callable[[Folder, Checked], T],
+        progress: Progress,
+    ) -> T:
+        """Make drafts until one holds and keeps the bounds of the plan, and hand it to ``take``
+        while its folder is there.
 
-        ``room`` makes an empty folder that only its owner may read. GuaranteeError where the check of the files fails, MethodError where no draft
-        keeps the bounds on adversaries.
+        ``room`` makes an empty folder that only its owner may read. GuaranteeError where the check
+        of the files fails, MethodError where no draft keeps the bounds on adversaries.
         """
         bounds = self.method.bounds if isinstance(self.method, Widening) else {}
         for attempt, method in enumerate(strengthened(self.method, self.microdata.rows)):
@@ -72,51 +84,88 @@ class Drafting:
             _check_attributes(self.earlier, draft)
             with room() as folder:
                 progress("write")
-                write_folder(folder.path, draft.form, self.formats, **self._manifest_fields(draft, rng))
+                write_folder(
+                    folder.path, draft.form, self.formats, **self._manifest_fields(draft, rng)
+                )
                 progress("check")
                 checked = self._checked(draft, Release.read(folder.path), bounds)
                 too_much = beyond(checked.attacks, bounds)
                 if too_much is None:
                     return take(folder, checked)
             refusal = MethodError(
-                f"the {too_much.adversary} adversary names {too_much.named_rightly[0]:.1%} of the rows rightly, and the plan allows "
-                f"{bounds[too_much.adversary]}, however wide groups are; nothing was published, so raise its bound in [method.bounds], or ask for more changes."
+                f"the {too_much.adversary} adversary names {too_much.named_rightly[0]:.1%} of the"
+                f" rows rightly, and the plan allows {bounds[too_much.adversary]}, however wide"
+                " groups are; nothing was published, so raise its bound in [method.bounds], or ask"
+                " for more changes."
             )
         raise refusal  # the method itself is always the first to be tried
 
     def _checked(self, draft: Draft, release: Release, bounds: Mapping[str, Any]) -> Checked:
         """The check of files that were just written."""
         own = None if draft.discard_mapping else _person_to_group(self.microdata, draft)
-        evidence = self._evidence(draft, self.groups if own is None else {**self.groups, self.number: own})
-        of_tuples = replace(evidence, microdata={self.number: replace(self.microdata, persons=None)})  # what a promise says of tuples, not of persons
-        verdicts = verify([*self.earlier, release], of_tuples, allow_seeded=self.seed is not None, only_last=True)
-        verdicts.append(truth.check(release, self.microdata, draft.groups, draft.suppressed_microdata or self.microdata, draft.registered))
+        evidence = self._evidence(
+            draft, self.groups if own is None else {**self.groups, self.number: own}
+        )
+        of_tuples = replace(
+            evidence, microdata={self.number: replace(self.microdata, persons=None)}
+        )  # what a promise says of tuples, not of persons
+        verdicts = verify(
+            [*self.earlier, release], of_tuples, allow_seeded=self.seed is not None, only_last=True
+        )
+        verdicts.append(
+            truth.check(
+                release,
+                self.microdata,
+                draft.groups,
+                draft.suppressed_microdata or self.microdata,
+                draft.registered,
+            )
+        )
         if broken := [v for v in verdicts if not v.holds]:
             v = broken[0]
             worst, bound = v.figures
             raise GuaranteeError(
-                f"the check of the written files failed ({v.name}: bound {bound}, worst {worst or None}; {v.note}); nothing was published, please report this."
+                f"the check of the written files failed ({v.name}: bound {bound}, worst"
+                f" {worst or None}; {v.note}); nothing was published, please report this."
             )
         attacks = disclosed(release, of_tuples, bounds) if bounds or self.attacked else []
-        return Checked(draft=draft, release=release, groups=own, evidence=evidence, verdicts=verdicts, attacks=attacks)
+        return Checked(
+            draft=draft,
+            release=release,
+            groups=own,
+            evidence=evidence,
+            verdicts=verdicts,
+            attacks=attacks,
+        )
 
     def _evidence(self, draft: Draft, groups: "Mapping[int, pl.DataFrame]") -> Evidence:
         evidence = Evidence(groups=groups, microdata={self.number: self.microdata})
         if draft.form.is_drawn:
             if draft.outputs is None:
                 raise GuaranteeError(
-                    f"{self.method.name} made a {draft.form.kind} release and no random output tables; nothing was published, please report this."
+                    f"{self.method.name} made a {draft.form.kind} release and no random output"
+                    " tables; nothing was published, please report this."
                 )
-            evidence = replace(evidence, rows={self.number: draft.groups}, outputs={self.number: draft.outputs})
+            evidence = replace(
+                evidence, rows={self.number: draft.groups}, outputs={self.number: draft.outputs}
+            )
         if self.method.looks_back == "all":
             return evidence
-        return replace(evidence, before=Exposures.of_tables(self.memory.state), after=Exposures.of_tables(draft.state))
+        return replace(
+            evidence,
+            before=Exposures.of_tables(self.memory.state),
+            after=Exposures.of_tables(draft.state),
+        )
 
     def _randomness(self, attempt: int) -> Randomness:
         """Fresh randomness for each draft of each release."""
         if self.seed is None:
             return Randomness.secure()
-        return Randomness.seeded(self.seed + self.number if attempt == 0 else (self.seed + self.number + (attempt << 32)) % 2**64)
+        return Randomness.seeded(
+            self.seed + self.number
+            if attempt == 0
+            else (self.seed + self.number + (attempt << 32)) % 2**64
+        )
 
     def _manifest_fields(self, draft: Draft, rng: Randomness) -> dict[str, Any]:
         method = self.method.parameters()
@@ -125,7 +174,17 @@ class Drafting:
             "number": self.number,
             "method": method,
             "guarantees": [g.parameters() for g in draft.guarantees or self.method.guarantees],
-            "boxes": "fixed" if draft.form.tells_itself_alone else "widened" if method.get("min_width") else "tight" if draft.form.has_intervals else "exact",
+            "boxes": (
+                "fixed"
+                if draft.form.tells_itself_alone
+                else (
+                    "widened"
+                    if method.get("min_width")
+                    else "tight"
+                    if draft.form.has_intervals
+                    else "exact"
+                )
+            ),
             "privacy_unit": draft.privacy_unit,
             "holds_if_method_known": self.method.holds_if_method_known,
             "may_suppress": list(self.method.may_suppress),
@@ -142,12 +201,16 @@ def _person_to_group(microdata: Microdata, draft: Draft) -> "pl.DataFrame | None
         return None
     members = [pl.DataFrame({"person": microdata.persons, "group": draft.groups})]
     if microdata.registry is not None and draft.registered is not None:
-        members.append(pl.DataFrame({"person": microdata.registry.persons, "group": draft.registered}))
+        members.append(
+            pl.DataFrame({"person": microdata.registry.persons, "group": draft.registered})
+        )
     return pl.concat(members).filter(pl.col("group") > 0)
 
 
 def _check_attributes(earlier: Sequence[Release], draft: Draft) -> None:
-    """SchemaError where the columns are not those of the release before, as when one row makes a column of numbers one of texts."""
+    """SchemaError where the columns are not those of the release before, as when one row makes a
+    column of numbers one of texts.
+    """
     if not earlier:
         return
     before = earlier[-1]
@@ -155,8 +218,12 @@ def _check_attributes(earlier: Sequence[Release], draft: Draft) -> None:
     for now in draft.form.attributes:
         if known.get(now.name, now.type) != now.type:
             raise SchemaError(
-                f"column {now.name!r} is {now.type} in this table, and was {known[now.name]} in release {before.number}; "
-                "correct the table, or name the type in the schema's types."
+                f"column {now.name!r} is {now.type} in this table, and was {known[now.name]} in"
+                f" release {before.number}; correct the table, or name the type in the schema's"
+                " types."
             )
     if list(draft.form.attributes) != list(before.form.attributes):
-        raise SchemaError(f"the published columns are not those of release {before.number}, and a series keeps its own; give the plan another series name.")
+        raise SchemaError(
+            f"the published columns are not those of release {before.number}, and a series keeps"
+            " its own; give the plan another series name."
+        )

@@ -13,7 +13,8 @@ from phalanx.series.drafting import Checked
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Preview:
-    """What the next release would be: its figures, and not one row of it, so that no release leaves without being recorded.
+    """What the next release would be: its figures, and not one row of it, so that no release leaves
+    without being recorded.
 
     Made by ``Series.check`` and ``Plan.check``. Under differential privacy a figure that depends on
     the table would cost a part of the budget, so that all of these are None: only a release that is
@@ -31,9 +32,13 @@ class Preview:
     guarantees: Sequence[Mapping[str, Any]]
     """What the release would promise, as its manifest would say it."""
     group: str | None
-    """What a group is called in its form, group or bucket; None where it has none, or none that is public."""
+    """What a group is called in its form, group or bucket; None where it has none, or none that is
+    public.
+    """
     spent: Mapping[str, float] | None = None
-    """What it would cost with those before it, by the plan alone: epsilon, delta, releases; None for what is not differentially private."""
+    """What it would cost with those before it, by the plan alone: epsilon, delta, releases; None
+    for what is not differentially private.
+    """
     rows: int | None = None
     """Published rows, counterfeits among them."""
     groups: int | None = None
@@ -49,7 +54,9 @@ class Preview:
     checks: Sequence[Verdict] | None = None
     """The checks that its files passed, without their worst cases."""
     attacks: Sequence[Disclosed] | None = None
-    """What adversaries found, where the plan bounds it or a report shows it, without the persons."""
+    """What adversaries found, where the plan bounds it or a report shows it, without the
+    persons.
+    """
     seconds: float | None = None
     """How long it took."""
 
@@ -103,10 +110,14 @@ class Preview:
             "registered": self.registered,
             "suppressed": self.suppressed,
             "suppressed_rows": None if self.suppressed_rows is None else dict(self.suppressed_rows),
-            "suppressed_values": None if self.suppressed_values is None else dict(self.suppressed_values),
+            "suppressed_values": None
+            if self.suppressed_values is None
+            else dict(self.suppressed_values),
             "seconds": None if self.seconds is None else round(self.seconds, 3),
             "checks": None if self.checks is None else [v.to_json() for v in self.checks],
-            "disclosed": None if self.attacks is None else [attack.to_json() for attack in self.attacks],
+            "disclosed": None
+            if self.attacks is None
+            else [attack.to_json() for attack in self.attacks],
         }
 
     def __repr__(self) -> str:
@@ -114,4 +125,6 @@ class Preview:
         if self.rows is None:
             return f"<Preview of {of}: its figures are for the release alone to tell>"
         in_groups = "" if self.groups is None else f" in {self.groups:,} {self.group}s"
-        return f"<Preview of {of}: {self.rows:,} rows{in_groups}; {self.suppressed:,} rows suppressed>"
+        return (
+            f"<Preview of {of}: {self.rows:,} rows{in_groups}; {self.suppressed:,} rows suppressed>"
+        )

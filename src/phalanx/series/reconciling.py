@@ -1,4 +1,6 @@
-"""A ledger that is older than what was published, brought up to it from the release folders, as far as these say what must be remembered."""
+"""A ledger that is older than what was published, brought up to it from the release folders, as far
+as these say what must be remembered.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,90 +19,150 @@ if TYPE_CHECKING:
 
 
 def reconcile(series: str, folders: Sequence[str | Path] = (), *, ledger: str) -> Reconciliation:
-    """Say to a ledger which releases of a series were published, with the folders of those that it does not know; whoever says so, says it of all.
+    """Say to a ledger which releases of a series were published, with the folders of those that it
+    does not know; whoever says so, says it of all.
 
-    Every folder is verified from its files, must name the release before it, and must be the one that the mark has, where there is a mark. What the method
-    must remember of a release is made from its folder where that is possible (nothing, or what was spent). Where it is about persons, the folder does not
-    hold it: the releases are recorded, and the series is not published any more. LedgerError where a release is missing, or is not what was published;
-    ReleaseError where a folder is not a release.
+    Every folder is verified from its files, must name the release before it, and must be the one
+    that the mark has, where there is a mark. What the method must remember of a release is made
+    from its folder where that is possible (nothing, or what was spent). Where it is about persons,
+    the folder does not hold it: the releases are recorded, and the series is not published any
+    more. LedgerError where a release is missing, or is not what was published; ReleaseError where a
+    folder is not a release.
     """
-    releases = sorted((Release.read(folder) for folder in folders), key=lambda release: release.number)
+    releases = sorted(
+        (Release.read(folder) for folder in folders), key=lambda release: release.number
+    )
     with Ledger.open(ledger, create=False) as opened:
         standing = opened.standing(series)
         entered = _unknown(series, standing, releases)
         _check_all(series, standing, entered)
         if standing.marked and not entered:
-            raise LedgerError(f"the ledger and its mark agree on {len(standing.entries)} release(s) of series {series!r}; there is nothing to reconcile.")
+            raise LedgerError(
+                f"the ledger and its mark agree on {len(standing.entries)} release(s) of series"
+                f" {series!r}; there is nothing to reconcile."
+            )
         _check_files(standing, entered)
         promise = opened.promise(series) or {}
         method = registered().get(str(promise.get("method")))
         of_method = None if method is None else method.load()
         forgotten = bool(entered) and standing.remembers and not isinstance(of_method, Recollecting)
         dated = {digest: day for day, digest in standing.missing}
-        return opened.reconcile(series, [(_entry(release, dated), _memory(of_method, release)) for release in entered], forgotten=forgotten)
+        return opened.reconcile(
+            series,
+            [(_entry(release, dated), _memory(of_method, release)) for release in entered],
+            forgotten=forgotten,
+        )
 
 
 def _unknown(series: str, standing: Standing, releases: Sequence[Release]) -> list[Release]:
-    """The releases that the ledger does not know; LedgerError where one is not of the series, or is another one than the ledger knows."""
+    """The releases that the ledger does not know; LedgerError where one is not of the series, or is
+    another one than the ledger knows.
+    """
     known = {entry.number: entry.digest for entry in standing.entries}
     for release in releases:
         if release.manifest.series != series:
-            raise LedgerError(f"{release.path} is a release of series {release.manifest.series!r} and not of {series!r}; leave it out.")
+            raise LedgerError(
+                f"{release.path} is a release of series {release.manifest.series!r} and not of"
+                f" {series!r}; leave it out."
+            )
         if known.get(release.number, release.digest) != release.digest:
-            raise LedgerError(f"{release.path} is not the release {release.number} of series {series!r} that the ledger recorded; leave it out.")
+            raise LedgerError(
+                f"{release.path} is not the release {release.number} of series {series!r} that the"
+                " ledger recorded; leave it out."
+            )
     return [release for release in releases if release.number not in known]
 
 
 def _check_all(series: str, standing: Standing, entered: Sequence[Release]) -> None:
-    """LedgerError where a release that left would still be missing, or the releases are not a chain."""
+    """LedgerError where a release that left would still be missing, or the releases are not a
+    chain.
+    """
     known = len(standing.entries)
     by_number = {release.number: release for release in entered}
     for number, (day, digest) in enumerate(standing.missing, start=known + 1):
         release = by_number.get(number)
         if release is None:
             raise LedgerError(
-                f"release {number} of series {series!r} was published on {day} with the digest {digest[:12]} and is not given; name its folder, too."
+                f"release {number} of series {series!r} was published on {day} with the digest"
+                f" {digest[:12]} and is not given; name its folder, too."
             )
         if release.digest != digest:
             raise LedgerError(
-                f"{release.path} is not the release {number} of series {series!r} that was published on {day} (digest {digest[:12]}); find that one."
+                f"{release.path} is not the release {number} of series {series!r} that was"
+                f" published on {day} (digest {digest[:12]}); find that one."
             )
     before = standing.entries[-1].digest
     for number, release in enumerate(entered, start=known + 1):
         if release.number != number or release.manifest.previous != before:
             raise LedgerError(
-                f"{release.path} does not follow release {number - 1} of series {series!r}, which it has to name; name every missing folder once."
+                f"{release.path} does not follow release {number - 1} of series {series!r}, which"
+                " it has to name; name every missing folder once."
             )
         before = release.digest
     last = known + len(entered)
     if standing.recorded > last:
-        raise LedgerError(f"{standing.recorded} releases of series {series!r} were recorded, and only {last} would be known; name the missing folders, too.")
-    places = {Path(standing.entries[-1].folder).parent, *(release.path.resolve().parent for release in entered)}
+        raise LedgerError(
+            f"{standing.recorded} releases of series {series!r} were recorded, and only {last}"
+            " would be known; name the missing folders, too."
+        )
+    places = {
+        Path(standing.entries[-1].folder).parent,
+        *(release.path.resolve().parent for release in entered),
+    }
     for place in sorted(places):
         if further := staging.later(place, series, last):
             raise LedgerError(f"{further[0]} is not in the ledger and not given; name it, too.")
 
 
 def _check_files(standing: Standing, entered: Sequence[Release]) -> None:
-    """LedgerError where the files of a release do not keep what they promise, as those that were published did."""
-    earlier = [Release.read(entry.folder) for entry in standing.entries if (Path(entry.folder) / "release.json").is_file()] if entered else []
+    """LedgerError where the files of a release do not keep what they promise, as those that were
+    published did.
+    """
+    earlier = (
+        [
+            Release.read(entry.folder)
+            for entry in standing.entries
+            if (Path(entry.folder) / "release.json").is_file()
+        ]
+        if entered
+        else []
+    )
     for place, release in enumerate(entered):
         checked = verify([*earlier, *entered[: place + 1]], allow_seeded=True, only_last=True)
         if broken := [verdict for verdict in checked if not verdict.holds]:
             raise LedgerError(
-                f"{release.path} is not as it was published ({broken[0].name} does not hold: {broken[0].note}); find the folder that was handed out."
+                f"{release.path} is not as it was published ({broken[0].name} does not hold:"
+                f" {broken[0].note}); find the folder that was handed out."
             )
 
 
 def _entry(release: Release, dated: Mapping[str, str]) -> ReleaseEntry:
-    """The entry of a release that is entered again; one that never got its name gets it at the next publish."""
+    """The entry of a release that is entered again; one that never got its name gets it at the next
+    publish.
+    """
     m, path = release.manifest, release.path.resolve()
-    summary = {"rows": m.rows, "groups": m.groups, "counterfeits": m.counterfeits, "registered": m.registered}
+    summary = {
+        "rows": m.rows,
+        "groups": m.groups,
+        "counterfeits": m.counterfeits,
+        "registered": m.registered,
+    }
     unnamed = path.name.startswith(".")
     day = {"day": dated[release.digest]} if release.digest in dated else {}
     folder = path.with_name(f"{m.series}-{m.number}") if unnamed else path
-    return ReleaseEntry(number=m.number, folder=str(folder), staging=path.name if unnamed else "", digest=release.digest, summary=summary, **day)
+    return ReleaseEntry(
+        number=m.number,
+        folder=str(folder),
+        staging=path.name if unnamed else "",
+        digest=release.digest,
+        summary=summary,
+        **day,
+    )
 
 
 def _memory(method: object, release: Release) -> "Mapping[str, pl.DataFrame]":
-    return method.recollect(release.digest, release.manifest.guarantees) if isinstance(method, Recollecting) else {}
+    return (
+        method.recollect(release.digest, release.manifest.guarantees)
+        if isinstance(method, Recollecting)
+        else {}
+    )

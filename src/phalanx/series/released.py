@@ -1,4 +1,6 @@
-"""The public face of a release: its tables, its checks, its adversaries; in memory, or as a folder."""
+"""The public face of a release: its tables, its checks, its adversaries; in memory, or as a
+folder.
+"""
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,22 +29,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Release(folder.Release):
-    """What was published once: by ``publish`` or a series, or read again from its folder by ``Release.read``.
+    """What was published once: by ``publish`` or a series, or read again from its folder by
+    ``Release.read``.
 
-    A release that was published here has its evidence beside it (the original table, who is in which group), so that it can be checked and attacked
-    without a ledger. None of that is written by ``save``; a release is not pickled.
+    A release that was published here has its evidence beside it (the original table, who is in
+    which group), so that it can be checked and attacked without a ledger. None of that is written
+    by ``save``; a release is not pickled.
     """
 
     checks: Sequence[Verdict] = ()
-    """The checks that its files passed when it was published; none of a folder that was only read."""
+    """The checks that its files passed when it was published; none of a folder that was only
+    read.
+    """
     suppressed_rows: Mapping[str, int] | None = field(default_factory=dict)
-    """Rows of the table that were not published, by reason; None where that is not told, under differential privacy."""
+    """Rows of the table that were not published, by reason; None where that is not told, under
+    differential privacy.
+    """
     suppressed_values: Mapping[str, int] = field(default_factory=dict)
     """Sensitive values that were taken out of published rows, by reason."""
     attacks: Sequence["Disclosed"] = ()
-    """What adversaries found out of a perturbed release before it left; empty for other forms, and where neither a report nor a bound asks for it."""
+    """What adversaries found out of a perturbed release before it left; empty for other forms, and
+    where neither a report nor a bound asks for it.
+    """
     spent: Mapping[str, float] | None = None
-    """What a differentially private release and those before it cost together: epsilon, delta, releases; None for others."""
+    """What a differentially private release and those before it cost together: epsilon, delta,
+    releases; None for others.
+    """
     seconds: float | None = None
     """How long publishing took."""
     page: Path | None = None
@@ -54,7 +66,9 @@ class Release(folder.Release):
 
     @property
     def table(self) -> Any:
-        """The published table, one row per tuple, as the kind of frame that came in; of a bucketized release the one without the sensitive values."""
+        """The published table, one row per tuple, as the kind of frame that came in; of a
+        bucketized release the one without the sensitive values.
+        """
         return like(self._like, self.form.table)
 
     @property
@@ -88,57 +102,87 @@ class Release(folder.Release):
         return None if self.suppressed_rows is None else sum(self.suppressed_rows.values())
 
     def verify(self, *, allow_seeded: bool = False) -> "Verification":
-        """Read the files again and check them as ``phalanx.verify`` does, against all evidence that there is; ``allow_seeded`` accepts a test's seed."""
+        """Read the files again and check them as ``phalanx.verify`` does, against all evidence that
+        there is; ``allow_seeded`` accepts a test's seed.
+        """
         from phalanx.guarantees.verify import verify
         from phalanx.verification import Verification
 
         with self.on_disk() as there:
             read = folder.Release.read(there.path)
             if read.digest != self.digest:
-                raise ReleaseError(f"{self.path} is not the release that was published here (its digest differs); put the published folder back.")
-            return Verification(verify([*self._earlier, read], self.evidence, allow_seeded=allow_seeded, only_last=True))
+                raise ReleaseError(
+                    f"{self.path} is not the release that was published here (its digest differs);"
+                    " put the published folder back."
+                )
+            return Verification(
+                verify(
+                    [*self._earlier, read], self.evidence, allow_seeded=allow_seeded, only_last=True
+                )
+            )
 
     def attack(self, adversary: "Adversary") -> "Attack":
-        """What an adversary concludes from this release alone; ReleaseError where it lacks what it needs to know."""
+        """What an adversary concludes from this release alone; ReleaseError where it lacks what it
+        needs to know.
+        """
         return adversary.attack([self], self.evidence)
 
     def estimate(self, query: "str | pl.Expr", *, suppressed: int | None = None) -> "Estimate":
-        """Answer a count, a sum or a mean from the release alone: bounds that hold by construction, a point estimate, and a model's interval.
+        """Answer a count, a sum or a mean from the release alone: bounds that hold by construction,
+        a point estimate, and a model's interval.
 
-        ``query``: SQL such as ``"count(*) where age between 30 and 40 group by diagnosis"`` (needs the extra ``estimate``), or a Polars expression: a
-        condition, or ``pl.len()``, a column's ``.sum()`` or ``.mean()``, filtered by one. As in SQL, no comparison is true of a missing value. Bounds are of
-        the table behind the release. ``suppressed``: how many rows were suppressed, where the publisher says so; without it, a release whose plan
-        allows it has no upper bounds.
+        ``query``: SQL such as ``"count(*) where age between 30 and 40 group by diagnosis"`` (needs
+        the extra ``estimate``), or a Polars expression: a condition, or ``pl.len()``, a column's
+        ``.sum()`` or ``.mean()``, filtered by one. As in SQL, no comparison is true of a missing
+        value. Bounds are of the table behind the release. ``suppressed``: how many rows were
+        suppressed, where the publisher says so; without it, a release whose plan allows it has no
+        upper bounds.
 
-        ReleaseError where the query is none that a release can answer, with the reason; ExtraError without the extra.
+        ReleaseError where the query is none that a release can answer, with the reason; ExtraError
+        without the extra.
         """
         from phalanx.estimators import estimate
 
         return estimate(self, query, suppressed=suppressed)
 
-    def draw(self, times: int = 20, *, never: "Sequence[str | pl.Expr] | str | pl.Expr" = (), seed: int | None = None) -> list[Any]:
-        """Draw tables that the release leaves possible, in the original's columns with values in them, as the kind of frame that came in; Polars of a release that was read.
+    def draw(
+        self,
+        times: int = 20,
+        *,
+        never: "Sequence[str | pl.Expr] | str | pl.Expr" = (),
+        seed: int | None = None,
+    ) -> list[Any]:
+        """Draw tables that the release leaves possible, in the original's columns with values in
+        them, as the kind of frame that came in; Polars of a release that was read.
 
-        Any analysis of a plain table can be made of each of them, and pooled by ``phalanx.pool``. ``never``: conditions that no row fulfils, as in
-        ``["age < 16 and education = 'Doctorate'"]``: groups with such rows are drawn again, and the rows left out where that does not help. ``seed``: draw
-        the same tables again.
+        Any analysis of a plain table can be made of each of them, and pooled by ``phalanx.pool``.
+        ``never``: conditions that no row fulfils, as in ``["age < 16 and education =
+        'Doctorate'"]``: groups with such rows are drawn again, and the rows left out where that
+        does not help. ``seed``: draw the same tables again.
 
-        A drawn table is a guess, and not a release: within a group attributes of different facets go together by chance, so that what goes together in the
-        original goes together less in draws. Of a sample (safe sampling) as many rows are drawn as were published.
+        A drawn table is a guess, and not a release: within a group attributes of different facets
+        go together by chance, so that what goes together in the original goes together less in
+        draws. Of a sample (safe sampling) as many rows are drawn as were published.
 
-        ReleaseError where the release holds sets, or a condition is none; ExtraError without the extra that reads conditions as text.
+        ReleaseError where the release holds sets, or a condition is none; ExtraError without the
+        extra that reads conditions as text.
         """
         from phalanx.estimators.draws import draw
 
         tables = draw(self, times, never=never, seed=seed)
         return tables if self._like is None else [like(self._like, table) for table in tables]
 
-    def measure(self, original: Any, *, held_out: Any = None, seed: int | None = None) -> "Measured":
-        """What was lost: figures of the release and of tables drawn from it beside the original, each next to a sample of the same size.
+    def measure(
+        self, original: Any, *, held_out: Any = None, seed: int | None = None
+    ) -> "Measured":
+        """What was lost: figures of the release and of tables drawn from it beside the original,
+        each next to a sample of the same size.
 
-        ``original``: the table that was published, a frame or the path of a file. ``held_out``: other rows of the same kind, that the release was not made
-        of, on which a model that learned from the release is tried. The sample is drawn from the original with replacement, so that its figures are what
-        chance alone loses. These figures say how private values are distributed: they are for the publisher.
+        ``original``: the table that was published, a frame or the path of a file. ``held_out``:
+        other rows of the same kind, that the release was not made of, on which a model that learned
+        from the release is tried. The sample is drawn from the original with replacement, so that
+        its figures are what chance alone loses. These figures say how private values are
+        distributed: they are for the publisher.
 
         ReleaseError where a table lacks a published column, or there is no row.
         """
@@ -148,18 +192,27 @@ class Release(folder.Release):
         texts = [a.name for a in self.form.attributes if a.type == "categorical"]
 
         def table(given: Any) -> "pl.DataFrame":
-            return read_source(given, drop=None, text=texts) if isinstance(given, str | Path) else to_polars(given, drop=None)
+            return (
+                read_source(given, drop=None, text=texts)
+                if isinstance(given, str | Path)
+                else to_polars(given, drop=None)
+            )
 
-        return measure(self, table(original), held_out=None if held_out is None else table(held_out), seed=seed)
+        return measure(
+            self, table(original), held_out=None if held_out is None else table(held_out), seed=seed
+        )
 
     def save(self, path: str | Path) -> "Release":
-        """Write the checked files into a new folder, whole or not at all, and return the release that is there.
+        """Write the checked files into a new folder, whole or not at all, and return the release
+        that is there.
 
         ReleaseError where the name is taken, or the folder cannot be written.
         """
         final = Path(path)
         if final.exists():
-            raise ReleaseError(f"{final} exists, and a release is never written over another; choose another name.")
+            raise ReleaseError(
+                f"{final} exists, and a release is never written over another; choose another name."
+            )
         try:
             staging.make_room(final.parent)
             with staging.Folder.new(final.parent, final.name) as room, self.on_disk() as read:
@@ -168,25 +221,50 @@ class Release(folder.Release):
                 folder.Release.read(room.path)
                 room.hand_out(final)
         except OSError as error:
-            raise ReleaseError(f"{final} cannot be written ({(error.strerror or 'input/output error').lower()}); choose another folder.") from None
+            raise ReleaseError(
+                f"{final} cannot be written ({(error.strerror or 'input/output error').lower()});"
+                " choose another folder."
+            ) from None
         return replace(self, path=final, files=None)
 
     def report(self, path: str | Path) -> Path:
-        """Write the page about this release and those before it, released values only; ReleaseError where it cannot be written."""
+        """Write the page about this release and those before it, released values only; ReleaseError
+        where it cannot be written.
+        """
         from phalanx.report import write_report
         from phalanx.series.bounds import questions
 
-        summary = {"suppressed": self.suppressed, "suppressed_rows": self.suppressed_rows, "suppressed_values": self.suppressed_values, "seconds": self.seconds}
+        summary = {
+            "suppressed": self.suppressed,
+            "suppressed_rows": self.suppressed_rows,
+            "suppressed_values": self.suppressed_values,
+            "seconds": self.seconds,
+        }
         spent = {} if self.spent is None else {"spent": self.spent}
         try:
-            checks, answers = self.checks or self.verify().checks, questions(self, self.evidence, self.attacks)
-            write_report(Path(path), [*self._earlier, self], checks, summary=summary | spent, adversaries=self.attacks, answers=answers)
+            checks, answers = (
+                self.checks or self.verify().checks,
+                questions(self, self.evidence, self.attacks),
+            )
+            write_report(
+                Path(path),
+                [*self._earlier, self],
+                checks,
+                summary=summary | spent,
+                adversaries=self.attacks,
+                answers=answers,
+            )
         except OSError as error:
-            raise ReleaseError(f"{path} cannot be written ({(error.strerror or 'input/output error').lower()}); choose another place.") from None
+            raise ReleaseError(
+                f"{path} cannot be written ({(error.strerror or 'input/output error').lower()});"
+                " choose another place."
+            ) from None
         return Path(path)
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed, suppressed_rows, suppressed_values, spent, seconds, report, checks, disclosed."""
+        """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed,
+        suppressed_rows, suppressed_values, spent, seconds, report, checks, disclosed.
+        """
         return {
             "release": str(self.path) if self.files is None else None,
             "number": self.number,
@@ -206,7 +284,9 @@ class Release(folder.Release):
 
     @contextmanager
     def on_disk(self) -> Iterator[folder.Release]:
-        """The release where its files can be looked at: in memory, read again from a private folder that is there as long as it is needed."""
+        """The release where its files can be looked at: in memory, read again from a private folder
+        that is there as long as it is needed.
+        """
         if self.files is None:
             yield self
             return
@@ -226,17 +306,30 @@ class Release(folder.Release):
             "size": f"{m.rows:,} rows{in_groups}",
             "method": str(m.method["name"]),
             "guarantees": "; ".join(str(g["name"]) for g in m.guarantees),
-            "checks": f"{held} hold" if self.checks and all(v.holds for v in self.checks) else "not checked here",
+            "checks": (
+                f"{held} hold"
+                if self.checks and all(v.holds for v in self.checks)
+                else "not checked here"
+            ),
             "place": "in memory" if self.files is not None else str(self.path),
         }
 
     def __repr__(self) -> str:
         fact = self._facts
-        return f"<Release {fact['release']}: {fact['size']}, by {fact['method']}; checks: {fact['checks']}; {fact['place']}>"
+        return (
+            f"<Release {fact['release']}: {fact['size']}, by {fact['method']}; checks:"
+            f" {fact['checks']}; {fact['place']}>"
+        )
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<tr><th style='text-align:left'>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._facts.items())
+        lines = "".join(
+            f"<tr><th style='text-align:left'>{name}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in self._facts.items()
+        )
         return f"<table>{lines}</table>"
 
     def __reduce__(self) -> Any:
-        raise TypeError("a release is not pickled, because private evidence lies beside it; use save, and Release.read.")
+        raise TypeError(
+            "a release is not pickled, because private evidence lies beside it; use save, and"
+            " Release.read."
+        )

@@ -1,4 +1,6 @@
-"""The way of the data: read, publish, check the very files, record, hand out. Whatever fails leaves nothing behind."""
+"""The way of the data: read, publish, check the very files, record, hand out. Whatever fails leaves
+nothing behind.
+"""
 
 import contextlib
 import json
@@ -14,7 +16,15 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.source import read_source
-from phalanx.errors import LedgerError, MethodError, PhalanxError, PlanError, ReleaseError, SchemaError, SourceError
+from phalanx.errors import (
+    LedgerError,
+    MethodError,
+    PhalanxError,
+    PlanError,
+    ReleaseError,
+    SchemaError,
+    SourceError,
+)
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.ledger import Ledger, ReleaseEntry
 from phalanx.methods.base import Budgeted, Memory, Method
@@ -57,14 +67,17 @@ def publish(
     seed: int | None = None,
     progress: Progress = lambda _: None,
 ) -> Release:
-    """Publish a table once, in memory: nothing is written, but by ``save`` of the release, and nothing is remembered.
+    """Publish a table once, in memory: nothing is written, but by ``save`` of the release, and
+    nothing is remembered.
 
-    The same independent check is made of the very files as for a series; where it does not hold, there is no release. ``table``: pandas, Polars, Arrow,
-    anything with the Arrow PyCapsule interface, or the path of a file; one row per person. ``name`` stands in the manifest; ``seed`` makes the release
-    predictable, hence marked as not for publication. A table that is published again as it changes needs a ``Series``.
+    The same independent check is made of the very files as for a series; where it does not hold,
+    there is no release. ``table``: pandas, Polars, Arrow, anything with the Arrow PyCapsule
+    interface, or the path of a file; one row per person. ``name`` stands in the manifest; ``seed``
+    makes the release predictable, hence marked as not for publication. A table that is published
+    again as it changes needs a ``Series``.
 
-    Raises SchemaError or SourceError where the table is not what the schema says, MethodError where the method cannot keep its guarantee on it, or
-    needs to remember what it published or spent.
+    Raises SchemaError or SourceError where the table is not what the schema says, MethodError where
+    the method cannot keep its guarantee on it, or needs to remember what it published or spent.
 
     >>> import polars as pl
     >>> people = pl.DataFrame({"age": [30, 31, 40, 41], "ill": ["flu", "cold", "flu", "cold"]})
@@ -74,10 +87,14 @@ def publish(
     began = time.perf_counter()
     _check_parts(name, schema, method, formats)
     if method.needs_persons:
-        raise MethodError(f"{method.name} remembers what it published, and in memory there is no ledger; publish by a Series.")
+        raise MethodError(
+            f"{method.name} remembers what it published, and in memory there is no ledger; publish"
+            " by a Series."
+        )
     if isinstance(method, Budgeted) and method.budget:
         raise MethodError(
-            f"the budget of {method.name} is kept by remembering what was spent, and in memory there is no ledger; publish by a Series, or give no budget."
+            f"the budget of {method.name} is kept by remembering what was spent, and in memory"
+            " there is no ledger; publish by a Series, or give no budget."
         )
     frame = _frame(table, schema)
     progress("encode")
@@ -85,7 +102,11 @@ def publish(
         series=name,
         number=1,
         method=method,
-        microdata=Microdata.encode(frame, schema, PersonKey(Randomness.secure().stream("persons in memory").words(4).tobytes())),
+        microdata=Microdata.encode(
+            frame,
+            schema,
+            PersonKey(Randomness.secure().stream("persons in memory").words(4).tobytes()),
+        ),
         formats=tuple(dict.fromkeys(formats)),
         seed=seed,
         attacked=False,
@@ -94,11 +115,16 @@ def publish(
     )
 
     try:
-        with tempfile.TemporaryDirectory(prefix="phalanx-") as place:  # private, for as long as the files are checked
-            return drafting.check(lambda: staging.Folder.new(Path(place), name), _in_memory(table, began), progress)
+        with tempfile.TemporaryDirectory(
+            prefix="phalanx-"
+        ) as place:  # private, for as long as the files are checked
+            return drafting.check(
+                lambda: staging.Folder.new(Path(place), name), _in_memory(table, began), progress
+            )
     except OSError as error:
         raise ReleaseError(
-            f"the folder for temporary files cannot be written ({_reason(error)}); nothing was published, so make room, or name another in TMPDIR."
+            f"the folder for temporary files cannot be written ({_reason(error)}); nothing was"
+            " published, so make room, or name another in TMPDIR."
         ) from None
 
 
@@ -116,8 +142,9 @@ class _Settings:
 class Series:
     """The releases of one changing table, and where they and their ledger live.
 
-    ``to`` is the folder that gets the releases ``NAME-1``, ``NAME-2``, …; ``ledger`` a URL, by default an SQLite file beside that folder;
-    ``seed`` makes releases predictable, hence marked as not for publication. Raises SchemaError for an unknown format.
+    ``to`` is the folder that gets the releases ``NAME-1``, ``NAME-2``, …; ``ledger`` a URL, by
+    default an SQLite file beside that folder; ``seed`` makes releases predictable, hence marked as
+    not for publication. Raises SchemaError for an unknown format.
     """
 
     def __init__(
@@ -134,11 +161,28 @@ class Series:
     ) -> None:
         _check_parts(name, schema, method, formats)
         if method.needs_persons and schema.identifier is None:
-            raise SchemaError(f"{method.name} follows persons through the releases and no identifier is declared; name the identifier column in the schema.")
+            raise SchemaError(
+                f"{method.name} follows persons through the releases and no identifier is declared;"
+                " name the identifier column in the schema."
+            )
         self.name = name
-        url = ledger or f"sqlite:///{Path(to).absolute().parent / (name + '.db')}"  # not in the folder whose contents are handed out
-        self._is = _Settings(schema=schema, method=method, to=Path(to), ledger=url, formats=tuple(dict.fromkeys(formats)), seed=seed, report=report)
-        self._published: dict[int, Any] = {}  # the tables that came in, so that adversaries can be played without asking for them again
+        url = (
+            ledger or f"sqlite:///{Path(to).absolute().parent / (name + '.db')}"
+        )  # not in the folder whose contents are handed out
+        self._is = _Settings(
+            schema=schema,
+            method=method,
+            to=Path(to),
+            ledger=url,
+            formats=tuple(dict.fromkeys(formats)),
+            seed=seed,
+            report=report,
+        )
+        self._published: dict[
+            int,
+            Any,
+            # the tables that came in, so that adversaries can be played without asking for them again
+        ] = {}
 
     def __repr__(self) -> str:
         return f"<Series {self.name!r} by {self._is.method.name}, to {self._is.to}>"
@@ -148,13 +192,17 @@ class Series:
         """The roles of the columns."""
         return self._is.schema
 
-    def publish(self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None) -> Release:
+    def publish(
+        self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None
+    ) -> Release:
         """Publish a table once, as the next release of the series.
 
-        ``table``: pandas, Polars, Arrow, anything with the Arrow PyCapsule interface, or the path of a file; one row per person. ``registry``: another
-        one, of persons whom an adversary knows (the identifier and all quasi-identifiers; other columns are ignored), for a method that puts those of
-        them who are not in ``table`` into groups. The release leaves only if an independent check of its files holds; otherwise, and at any error,
-        nothing is published and nothing remembered.
+        ``table``: pandas, Polars, Arrow, anything with the Arrow PyCapsule interface, or the path
+        of a file; one row per person. ``registry``: another one, of persons whom an adversary knows
+        (the identifier and all quasi-identifiers; other columns are ignored), for a method that
+        puts those of them who are not in ``table`` into groups. The release leaves only if an
+        independent check of its files holds; otherwise, and at any error, nothing is published and
+        nothing remembered.
         """
         began = time.perf_counter()
         frame = _frame(table, self._is.schema)
@@ -166,42 +214,71 @@ class Series:
                     return self._publish(frame, listed, table, ledger, began, progress)
                 except BaseException:
                     with contextlib.suppress(PhalanxError, OSError):
-                        staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name, marked=True))
+                        staging.recover(
+                            self._is.to, self.name, lambda: ledger.releases(self.name, marked=True)
+                        )
                     raise
         except OSError as error:
-            raise ReleaseError(f"{self._is.to} cannot be written ({_reason(error)}); nothing was published, so make room or choose another folder.") from None
+            raise ReleaseError(
+                f"{self._is.to} cannot be written ({_reason(error)}); nothing was published, so"
+                " make room or choose another folder."
+            ) from None
 
     def attack(self, adversary: "Adversary", *, originals: Sequence[Any] = ()) -> "Attack":
         """What an adversary concludes from all releases together, with the ledger as evidence.
 
-        ``originals``: the original table of each release, in order, where the adversary needs them or its success is asked for; without them, the tables
-        that this object has published are used where it has published all.
+        ``originals``: the original table of each release, in order, where the adversary needs them
+        or its success is asked for; without them, the tables that this object has published are
+        used where it has published all.
         """
         releases = [Release.read(entry.folder) for entry in self._entries()]
         if not originals and set(self._published) >= {release.number for release in releases}:
             originals = [self._published[release.number] for release in releases]
-        evidence, _ = gather_evidence(releases, ledger=self._is.ledger, originals=originals, identifier=self._is.schema.identifier, persons=False)
+        evidence, _ = gather_evidence(
+            releases,
+            ledger=self._is.ledger,
+            originals=originals,
+            identifier=self._is.schema.identifier,
+            persons=False,
+        )
         return adversary.attack(releases, evidence)
 
-    def estimate(self, query: "str | pl.Expr", *, suppressed: Sequence[int | None] = ()) -> "list[Estimate]":
+    def estimate(
+        self, query: "str | pl.Expr", *, suppressed: Sequence[int | None] = ()
+    ) -> "list[Estimate]":
         """Answer a query from every release of the series, in order, as ``Release.estimate`` does.
 
-        Each release bounds its own table. How values lie within boxes is learned from all releases together, as their boxes cut the values at different
-        places. ``suppressed``: of each release, how many rows were suppressed, where that is said.
+        Each release bounds its own table. How values lie within boxes is learned from all releases
+        together, as their boxes cut the values at different places. ``suppressed``: of each
+        release, how many rows were suppressed, where that is said.
         """
         from phalanx.estimators import estimate
 
         releases = [Release.read(entry.folder) for entry in self._entries()]
         told = [*suppressed, *[None] * (len(releases) - len(suppressed))]
         if len(told) > len(releases):
-            raise ReleaseError(f"'suppressed' has {len(told)} numbers and the series {len(releases)} release(s); give one for each, or none.")
-        return [estimate(r, query, suppressed=n, beside=[other for other in releases if other is not r]) for r, n in zip(releases, told, strict=True)]
+            raise ReleaseError(
+                f"'suppressed' has {len(told)} numbers and the series {len(releases)} release(s);"
+                " give one for each, or none."
+            )
+        return [
+            estimate(r, query, suppressed=n, beside=[other for other in releases if other is not r])
+            for r, n in zip(releases, told, strict=True)
+        ]
 
-    def verify(self, *, originals: Sequence[Any] = (), allow_seeded: bool = False) -> "Verification":
-        """Check every release of the series from its files, against the ledger and whatever ``originals`` (one table for each, in order) are given."""
+    def verify(
+        self, *, originals: Sequence[Any] = (), allow_seeded: bool = False
+    ) -> "Verification":
+        """Check every release of the series from its files, against the ledger and whatever
+        ``originals`` (one table for each, in order) are given.
+        """
         folders = [entry.folder for entry in self._entries()]
         return verify(
-            folders, ledger=self._is.ledger, originals=originals, identifier=self._is.schema.identifier if originals else None, allow_seeded=allow_seeded
+            folders,
+            ledger=self._is.ledger,
+            originals=originals,
+            identifier=self._is.schema.identifier if originals else None,
+            allow_seeded=allow_seeded,
         )
 
     def _entries(self) -> "Sequence[ReleaseEntry]":
@@ -213,34 +290,58 @@ class Series:
 
     def _registry(self, registry: Any) -> "pl.DataFrame":
         if self._is.schema.identifier is None:
-            raise SchemaError("a registry is matched with the table by person and no identifier is declared; name the identifier column, or leave it out.")
+            raise SchemaError(
+                "a registry is matched with the table by person and no identifier is declared; name"
+                " the identifier column, or leave it out."
+            )
         if not self._is.method.takes_registry:
-            raise SchemaError(f"a registry is of no use to {self._is.method.name}; leave it out, or publish by global-guarantee.")
+            raise SchemaError(
+                f"a registry is of no use to {self._is.method.name}; leave it out, or publish by"
+                " global-guarantee."
+            )
         try:
             return _frame(registry, None)
         except SourceError as wrong:
             raise SourceError(f"in the registry: {wrong}") from None
 
-    def check(self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None) -> Preview:
-        """Do everything but publish: the figures of a release that ``publish`` could make now, of which nothing is kept, recorded or remembered.
+    def check(
+        self, table: Any, *, registry: Any = None, progress: Progress = lambda _: None
+    ) -> Preview:
+        """Do everything but publish: the figures of a release that ``publish`` could make now, of
+        which nothing is kept, recorded or remembered.
 
-        The next ``publish`` draws anew, so that its groups may be others. What ``check`` shows follows from the table: whoever changes a plan until they
-        like what they see makes a choice that depends on it, which no guarantee covers; of a differentially private release nothing is shown but that
-        it can be made. Parameters and errors as for ``publish``.
+        The next ``publish`` draws anew, so that its groups may be others. What ``check`` shows
+        follows from the table: whoever changes a plan until they like what they see makes a choice
+        that depends on it, which no guarantee covers; of a differentially private release nothing
+        is shown but that it can be made. Parameters and errors as for ``publish``.
         """
         began = time.perf_counter()
         frame = _frame(table, self._is.schema)
         listed = None if registry is None else self._registry(registry)
         with tempfile.TemporaryDirectory(prefix="phalanx-") as place:
-            url = self._is.ledger if Ledger.exists(self._is.ledger) else f"sqlite:///{place}/ledger.db"
+            url = (
+                self._is.ledger
+                if Ledger.exists(self._is.ledger)
+                else f"sqlite:///{place}/ledger.db"
+            )
             with Ledger.open(url) as ledger:
                 drafting = self._drafting(frame, listed, ledger, progress)
                 return drafting.check(
-                    lambda: staging.Folder.new(Path(place), self.name), lambda _, checked: Preview.of(checked, time.perf_counter() - began), progress
+                    lambda: staging.Folder.new(Path(place), self.name),
+                    lambda _, checked: Preview.of(checked, time.perf_counter() - began),
+                    progress,
                 )
 
-    def _drafting(self, frame: "pl.DataFrame", registry: "pl.DataFrame | None", ledger: Ledger, progress: Progress) -> Drafting:
-        """What the next release is made from; LedgerError where the series cannot go on, or began with another guarantee."""
+    def _drafting(
+        self,
+        frame: "pl.DataFrame",
+        registry: "pl.DataFrame | None",
+        ledger: Ledger,
+        progress: Progress,
+    ) -> Drafting:
+        """What the next release is made from; LedgerError where the series cannot go on, or began
+        with another guarantee.
+        """
         ledger.check_goes_on(self.name)
         entries = ledger.releases(self.name, marked=True)
         looked_at = entries if self._is.method.looks_back == "all" else entries[-1:]
@@ -250,7 +351,11 @@ class Series:
         progress("encode")
         microdata = Microdata.encode(frame, self._is.schema, ledger.person_key(self.name), registry)
         self._check_promise(ledger.promise(self.name))
-        groups = {entry.number: found for entry in looked_at if (found := ledger.groups(self.name, entry.number)) is not None}
+        groups = {
+            entry.number: found
+            for entry in looked_at
+            if (found := ledger.groups(self.name, entry.number)) is not None
+        }
         return Drafting(
             series=self.name,
             number=number,
@@ -259,13 +364,28 @@ class Series:
             formats=self._is.formats,
             seed=self._is.seed,
             attacked=self._is.report,
-            memory=Memory(len(entries), ledger.remembered(self.name), groups.get(number - 1), ledger.state(self.name)),
+            memory=Memory(
+                len(entries),
+                ledger.remembered(self.name),
+                groups.get(number - 1),
+                ledger.state(self.name),
+            ),
             earlier=earlier,
             groups=groups,
         )
 
-    def _publish(self, frame: "pl.DataFrame", registry: "pl.DataFrame | None", table: Any, ledger: Ledger, began: float, progress: Progress) -> Release:
-        ledger.releases(self.name, marked=True)  # before anything is mended: an old ledger would not know what it must keep
+    def _publish(
+        self,
+        frame: "pl.DataFrame",
+        registry: "pl.DataFrame | None",
+        table: Any,
+        ledger: Ledger,
+        began: float,
+        progress: Progress,
+    ) -> Release:
+        ledger.releases(
+            self.name, marked=True
+        )  # before anything is mended: an old ledger would not know what it must keep
         staging.recover(self._is.to, self.name, lambda: ledger.releases(self.name, marked=True))
         drafting = self._drafting(frame, registry, ledger, progress)
         number = drafting.number
@@ -275,33 +395,56 @@ class Series:
             final = self._is.to / f"{self.name}-{number}"
             release = _released(checked, final, table, began, drafting.earlier)
             summary = self._summary(release)
-            entry = ReleaseEntry(number=number, folder=str(final.resolve()), staging=room.path.name, digest=release.digest, summary=summary)
+            entry = ReleaseEntry(
+                number=number,
+                folder=str(final.resolve()),
+                staging=room.path.name,
+                digest=release.digest,
+                summary=summary,
+            )
             self._record(ledger, room, entry, checked)
             return release
 
-        release = drafting.check(lambda: staging.Folder.new(self._is.to, self.name), record, progress)
+        release = drafting.check(
+            lambda: staging.Folder.new(self._is.to, self.name), record, progress
+        )
         self._published[number] = table
         return self._with_page(release)
 
-    def _record(self, ledger: Ledger, room: staging.Folder, entry: ReleaseEntry, checked: Checked) -> None:
+    def _record(
+        self, ledger: Ledger, room: staging.Folder, entry: ReleaseEntry, checked: Checked
+    ) -> None:
         """Write a release and what it remembers into the ledger, and give its folder its name."""
         room.recording = True
         draft = checked.draft
-        ledger.commit(self.name, entry, promise=self._promise(draft.privacy_unit), remember=draft.remember, groups=checked.groups, state=draft.state)
+        ledger.commit(
+            self.name,
+            entry,
+            promise=self._promise(draft.privacy_unit),
+            remember=draft.remember,
+            groups=checked.groups,
+            state=draft.state,
+        )
         final = self._is.to / f"{self.name}-{entry.number}"
         try:
             room.hand_out(final)
         except OSError as error:
             raise ReleaseError(
-                f"release {entry.number} is recorded and cannot be named {final} ({_reason(error)}); make room for that name, and the next publish puts it there."
+                f"release {entry.number} is recorded and cannot be named {final}"
+                f" ({_reason(error)}); make room for that name, and the next publish puts it there."
             ) from None
 
     def _check_promise(self, begun: Mapping[str, Any] | None) -> None:
-        """Whether the series began with this promise; the ledger asks again at the commit, and about ``per``."""
+        """Whether the series began with this promise; the ledger asks again at the commit, and
+        about ``per``.
+        """
         said = json.loads(json.dumps(self._promise("person")))
         for key, word in _PROMISED.items():
             if begun is not None and begun.get(key) != said[key]:
-                raise LedgerError(f"series {self.name!r} began with another {word} and keeps its promise; put it back, or give this series another name.")
+                raise LedgerError(
+                    f"series {self.name!r} began with another {word} and keeps its promise; put it"
+                    " back, or give this series another name."
+                )
 
     def _promise(self, privacy_unit: str) -> dict[str, Any]:
         """What may not change within a series."""
@@ -317,8 +460,19 @@ class Series:
 
     def _summary(self, release: Release) -> dict[str, Any]:
         told = release.to_json()
-        keys = ("rows", "groups", "counterfeits", "registered", "suppressed", "suppressed_rows", "suppressed_values", "seconds")
-        return {key: told[key] for key in keys} | ({} if release.spent is None else {"spent": told["spent"]})
+        keys = (
+            "rows",
+            "groups",
+            "counterfeits",
+            "registered",
+            "suppressed",
+            "suppressed_rows",
+            "suppressed_values",
+            "seconds",
+        )
+        return {key: told[key] for key in keys} | (
+            {} if release.spent is None else {"spent": told["spent"]}
+        )
 
     def _with_page(self, release: Release) -> Release:
         """The release with its report, where the series writes one."""
@@ -326,16 +480,26 @@ class Series:
             return release
         page = self._is.to / f"{self.name}-{release.number}.html"
         try:
-            with staging.Folder.new(self._is.to, self.name) as room:  # so that the next publish removes what an interrupted one leaves of it
+            with staging.Folder.new(
+                self._is.to, self.name
+            ) as room:  # so that the next publish removes what an interrupted one leaves of it
                 release.report(room.path / page.name)
                 staging.hand_out_page(room.path / page.name, page)
         except (OSError, ReleaseError) as error:
-            why = f"its report cannot be written ({_reason(error) if isinstance(error, OSError) else error})"
-            raise ReleaseError(f"release {release.number} is published as {release.path}, but {why}; do not publish it again.") from None
+            why = (
+                "its report cannot be written"
+                f" ({_reason(error) if isinstance(error, OSError) else error})"
+            )
+            raise ReleaseError(
+                f"release {release.number} is published as {release.path}, but {why}; do not"
+                " publish it again."
+            ) from None
         return replace(release, page=page)
 
 
-def _released(checked: Checked, path: Path, table: Any, began: float, earlier: Sequence[folder.Release] = ()) -> Release:
+def _released(
+    checked: Checked, path: Path, table: Any, began: float, earlier: Sequence[folder.Release] = ()
+) -> Release:
     """What was checked, as its publisher gets it."""
     return Release(
         manifest=checked.release.manifest,
@@ -364,35 +528,64 @@ def _in_memory(table: Any, began: float) -> Callable[[staging.Folder, Checked], 
 
 
 def _check_parts(name: str, schema: Schema, method: Method, formats: Sequence[str]) -> None:
-    """One sentence where something else stands in the place of a name, a schema, a method or formats."""
+    """One sentence where something else stands in the place of a name, a schema, a method or
+    formats.
+    """
     if not isinstance(name, str) or not name or Path(name).name != name or name.startswith("."):
-        raise SchemaError(f"the series name {name!r} cannot be a folder's name; use letters, digits, '-' and '_'.")
+        raise SchemaError(
+            f"the series name {name!r} cannot be a folder's name; use letters, digits, '-' and '_'."
+        )
     if not isinstance(schema, Schema):
-        raise SchemaError(f"the schema is {_kind(schema)}; give a Schema, as in Schema(quasi=['age', 'zip'], sensitive='diagnosis').")
+        raise SchemaError(
+            f"the schema is {_kind(schema)}; give a Schema, as in Schema(quasi=['age', 'zip'],"
+            " sensitive='diagnosis')."
+        )
     if isinstance(method, type) or not isinstance(method, Method):
-        raise MethodError(f"the method is {_kind(method)}; give a method with its parameters, as in Mondrian(k=5).")
+        raise MethodError(
+            f"the method is {_kind(method)}; give a method with its parameters, as in"
+            " Mondrian(k=5)."
+        )
     if isinstance(formats, str):
-        raise SchemaError(f"formats is the text {formats!r}; give a list, as in ['parquet', 'csv'].")
+        raise SchemaError(
+            f"formats is the text {formats!r}; give a list, as in ['parquet', 'csv']."
+        )
     for format in formats:
         if format not in FORMATS:
-            raise SchemaError(f"format {format!r} is not one of {', '.join(FORMATS)}; correct 'formats'.")
+            raise SchemaError(
+                f"format {format!r} is not one of {', '.join(FORMATS)}; correct 'formats'."
+            )
     if not formats:
-        raise SchemaError(f"no format is named, so there would be no table to publish; name one or more of {', '.join(FORMATS)} in 'formats'.")
-    if nothing := next((why for g in method.guarantees if (why := promises_nothing(g.parameters()))), None):
+        raise SchemaError(
+            "no format is named, so there would be no table to publish; name one or more of"
+            f" {', '.join(FORMATS)} in 'formats'."
+        )
+    if nothing := next(
+        (why for g in method.guarantees if (why := promises_nothing(g.parameters()))), None
+    ):
         raise PlanError(f"[method] {nothing}; ask for more.")
 
 
 def _kind(thing: Any) -> str:
-    """What something is, for a sentence that wants something else; never its value, which may be a table's."""
+    """What something is, for a sentence that wants something else; never its value, which may be a
+    table's.
+    """
     if isinstance(thing, str):
         return "a text"
-    return f"the class {thing.__name__}, and not one of its methods" if isinstance(thing, type) else f"of the type {type(thing).__name__}"
+    return (
+        f"the class {thing.__name__}, and not one of its methods"
+        if isinstance(thing, type)
+        else f"of the type {type(thing).__name__}"
+    )
 
 
 def _frame(table: Any, schema: Schema | None) -> "pl.DataFrame":
     """A table, or the file that a path names; without a schema its columns may have any type."""
     drop, text = (None, ()) if schema is None else (schema.drop, schema.texts)
-    return read_source(table, drop=drop, text=text) if isinstance(table, str | Path) else to_polars(table, drop=drop)
+    return (
+        read_source(table, drop=drop, text=text)
+        if isinstance(table, str | Path)
+        else to_polars(table, drop=drop)
+    )
 
 
 def _reason(error: OSError) -> str:
@@ -402,9 +595,17 @@ def _reason(error: OSError) -> str:
 def _read_earlier(series: str, entry: ReleaseEntry) -> folder.Release:
     try:
         release = folder.Release.read(entry.folder)
-    except ReleaseError as wrong:  # its own remedy, to ask the publisher, is of no use to the publisher
+    except (
+        ReleaseError
+    ) as wrong:  # its own remedy, to ask the publisher, is of no use to the publisher
         what = str(wrong).rsplit(";", 1)[0]
-        raise ReleaseError(f"release {entry.number} of {series!r} is not as it was published ({what}); put the published folder back.") from None
+        raise ReleaseError(
+            f"release {entry.number} of {series!r} is not as it was published ({what}); put the"
+            " published folder back."
+        ) from None
     if release.digest != entry.digest:
-        raise ReleaseError(f"{entry.folder} is not what the ledger recorded as release {entry.number} of {series!r}; put the published folder back.")
+        raise ReleaseError(
+            f"{entry.folder} is not what the ledger recorded as release {entry.number} of"
+            f" {series!r}; put the published folder back."
+        )
     return release

@@ -1,7 +1,9 @@
-"""Staging folders: where a release is written and checked before it is handed out, and how an interruption is mended.
+"""Staging folders: where a release is written and checked before it is handed out, and how an
+interruption is mended.
 
-The order is: stage and flush the files, check them, commit the ledger, rename the folder into place. A crash before the commit leaves a staging
-folder that the ledger does not know: it is removed. A crash after it leaves one that the ledger does know: it is renamed. A publisher at work
+The order is: stage and flush the files, check them, commit the ledger, rename the folder into
+place. A crash before the commit leaves a staging folder that the ledger does not know: it is
+removed. A crash after it leaves one that the ledger does know: it is renamed. A publisher at work
 holds a lock on its folder, so that nobody mends what is not broken.
 """
 
@@ -25,7 +27,9 @@ _SUFFIX = ".staging"
 
 @dataclass(eq=False)
 class Folder:
-    """A private folder beside the releases, locked while its publisher lives; removed on leaving unless it was handed out."""
+    """A private folder beside the releases, locked while its publisher lives; removed on leaving
+    unless it was handed out.
+    """
 
     path: Path
     _lock: int
@@ -39,7 +43,9 @@ class Folder:
             path = to / f".{series}.{_fresh_name()}{_SUFFIX}"
             path.mkdir(mode=0o700)
             _flush(to)  # the ledger must not outlive the name that it knows
-            with contextlib.suppress(FileNotFoundError):  # another publisher may have mended it away meanwhile
+            with contextlib.suppress(
+                FileNotFoundError
+            ):  # another publisher may have mended it away meanwhile
                 lock = os.open(path, os.O_RDONLY)
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 if path.exists():
@@ -53,14 +59,21 @@ class Folder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if not self.recording:
             shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
 
 def make_room(to: Path) -> None:
-    """Make the folder that gets the releases, and those above it, durably; a group may write there as the umask says, and nobody else."""
+    """Make the folder that gets the releases, and those above it, durably; a group may write there
+    as the umask says, and nobody else.
+    """
     if not to.is_dir():
         make_room(to.parent)
         to.mkdir(mode=0o775, exist_ok=True)
@@ -68,26 +81,41 @@ def make_room(to: Path) -> None:
 
 
 def check_known(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]) -> None:
-    """ReleaseError where a folder is called like a release that the ledger does not know, which may have left.
+    """ReleaseError where a folder is called like a release that the ledger does not know, which may
+    have left.
 
-    ``entries`` reads the ledger; it is asked again where there is such a folder, since somebody else may have published it a moment ago.
+    ``entries`` reads the ledger; it is asked again where there is such a folder, since somebody
+    else may have published it a moment ago.
     """
     if later(to, series, len(entries())) and (unknown := later(to, series, len(entries()))):
         raise ReleaseError(
-            f"{unknown[0]} exists and is not in the ledger, so the ledger may be older than what was published; use the ledger that knows it, "
-            "or enter it by 'phalanx series reconcile'."
+            f"{unknown[0]} exists and is not in the ledger, so the ledger may be older than what"
+            " was published; use the ledger that knows it, or enter it by 'phalanx series"
+            " reconcile'."
         )
 
 
 def later(to: Path, series: str, releases: int) -> list[Path]:
-    """What is called like a release of a series behind the first so many, in order: the next one whatever it is, and further ones that are releases."""
+    """What is called like a release of a series behind the first so many, in order: the next one
+    whatever it is, and further ones that are releases.
+    """
     name = re.compile(rf"{re.escape(series)}-([1-9][0-9]{{0,17}})")
-    found = [(int(called[1]), path) for path in (to.iterdir() if to.is_dir() else ()) if (called := name.fullmatch(path.name))]
-    return [path for number, path in sorted(found) if number == releases + 1 or (number > releases and (path / "release.json").exists())]
+    found = [
+        (int(called[1]), path)
+        for path in (to.iterdir() if to.is_dir() else ())
+        if (called := name.fullmatch(path.name))
+    ]
+    return [
+        path
+        for number, path in sorted(found)
+        if number == releases + 1 or (number > releases and (path / "release.json").exists())
+    ]
 
 
 def hand_out_page(page: Path, final: Path) -> None:
-    """Give a written page its name, durably; an older page of that name is replaced whole or not at all."""
+    """Give a written page its name, durably; an older page of that name is replaced whole or not at
+    all.
+    """
     page.chmod(0o644 & ~_umask())
     _flush(page)
     page.replace(final)
@@ -97,7 +125,8 @@ def hand_out_page(page: Path, final: Path) -> None:
 def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]) -> None:
     """Finish or remove what interrupted publishers of a series left in a folder.
 
-    ``entries`` reads the ledger. It is asked once the folders are locked: a publisher may commit until the moment it dies.
+    ``entries`` reads the ledger. It is asked once the folders are locked: a publisher may commit
+    until the moment it dies.
     """
     with contextlib.ExitStack() as locks:
         left, busy = [], []
@@ -113,7 +142,12 @@ def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]
         if not left and not busy:
             return
         known = {entry.staging: Path(entry.folder) for entry in entries()}
-        for path, lock in busy:  # its publisher is alive; once the ledger knows the folder, all that is left to do is the rename, so wait for it
+        for (
+            path,
+            lock,
+            # its publisher is alive; once the ledger knows the folder, all that is left to do is the
+            # rename, so wait for it
+        ) in busy:
             if path.name in known:
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 left.append(path)
@@ -121,12 +155,16 @@ def recover(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEntry]]
             final = known.get(path.name)
             if final is None:
                 shutil.rmtree(path, ignore_errors=True)
-            elif path.exists() and not final.exists():  # where the name is taken, the release stays here until it is free
+            elif (
+                path.exists() and not final.exists()
+            ):  # where the name is taken, the release stays here until it is free
                 _rename(path, final)
 
 
 def _staged(to: Path, series: str) -> list[Path]:
-    """The staging folders of this series; those of a series whose name begins with this one's are not ours."""
+    """The staging folders of this series; those of a series whose name begins with this one's are
+    not ours.
+    """
     name = re.compile(rf"\.{re.escape(series)}\.[0-9a-f]{{16}}{re.escape(_SUFFIX)}")
     return sorted(path for path in to.iterdir() if name.fullmatch(path.name)) if to.is_dir() else []
 

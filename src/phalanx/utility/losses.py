@@ -1,4 +1,6 @@
-"""How far a table is from its original: shares of values, of pairs and of triples, how attributes go together, and whether the two can be told apart."""
+"""How far a table is from its original: shares of values, of pairs and of triples, how attributes
+go together, and whether the two can be told apart.
+"""
 
 import itertools
 import math
@@ -23,7 +25,9 @@ _RIDGE: Final = 1e-3
 
 @dataclass(frozen=True)
 class Bins:
-    """Bins of every attribute, made of the original alone: tenths of numbers and days with many values, other values one by one, missing ones by themselves."""
+    """Bins of every attribute, made of the original alone: tenths of numbers and days with many
+    values, other values one by one, missing ones by themselves.
+    """
 
     edges: Mapping[str, Floats]
     values: Mapping[str, pl.Series]
@@ -34,7 +38,9 @@ class Bins:
         edges, values = {}, {}
         for column in original.get_columns():
             known = column.drop_nulls()
-            if (column.dtype.is_numeric() or column.dtype.is_temporal()) and known.n_unique() > 2 * _BINS:
+            if (
+                column.dtype.is_numeric() or column.dtype.is_temporal()
+            ) and known.n_unique() > 2 * _BINS:
                 numbers = known.to_physical().cast(pl.Float64).to_numpy()
                 edges[column.name] = np.unique(np.quantile(numbers, np.arange(1, _BINS) / _BINS))
             else:
@@ -42,7 +48,9 @@ class Bins:
         return cls(edges, values)
 
     def code(self, table: pl.DataFrame) -> dict[str, Ints]:
-        """The bin of every value, 0 for a missing one, and a last bin for values that the original has not."""
+        """The bin of every value, 0 for a missing one, and a last bin for values that the original
+        has not.
+        """
         found: dict[str, Ints] = {}
         for name, edges in self.edges.items():
             numbers = table[name].to_physical().cast(pl.Float64)
@@ -52,7 +60,10 @@ class Bins:
             texts = _texts(table[name], values)
             other = len(values) + 1
             known = {value: i + 1 for i, value in enumerate(values.to_list())}
-            found[name] = np.array([0 if text is None else known.get(text, other) for text in texts.to_list()], dtype=np.int64)
+            found[name] = np.array(
+                [0 if text is None else known.get(text, other) for text in texts.to_list()],
+                dtype=np.int64,
+            )
         return {name: found[name] for name in table.columns if name in found}
 
     def size(self, name: str) -> int:
@@ -61,14 +72,18 @@ class Bins:
 
 
 def _texts(column: pl.Series, values: pl.Series) -> pl.Series:
-    """Values as the original's texts; whole numbers that became floats on the way are whole again."""
+    """Values as the original's texts; whole numbers that became floats on the way are whole
+    again.
+    """
     if column.dtype.is_float() and not values.str.contains(".", literal=True).any():
         return column.round().cast(pl.Int64).cast(pl.String)
     return column.cast(pl.String)
 
 
 def total_variation(one: Coded, other: Coded, bins: Bins, k: int) -> float | None:
-    """Half the sum of differences of shares, over all combinations of k attributes (of many, some in a fixed order), on average; None for fewer than k."""
+    """Half the sum of differences of shares, over all combinations of k attributes (of many, some
+    in a fixed order), on average; None for fewer than k.
+    """
     names = list(one)
     sets = list(itertools.combinations(names, k))
     if not sets:
@@ -86,27 +101,39 @@ def _distance(one: Coded, other: Coded, bins: Bins, names: Sequence[str]) -> flo
         keys.append(key)
     cells, at = np.unique(np.concatenate(keys), return_inverse=True)
     first, second = at[: len(keys[0])], at[len(keys[0]) :]
-    shares = [np.bincount(part, minlength=len(cells)) / max(len(part), 1) for part in (first, second)]
+    shares = [
+        np.bincount(part, minlength=len(cells)) / max(len(part), 1) for part in (first, second)
+    ]
     return float(np.abs(shares[0] - shares[1]).sum() / 2)
 
 
 def phi2(table: Coded, bins: Bins) -> Floats:
-    """Mean-square contingency of every pair of attributes, from 0 (nothing) to 1 (one says the other), shape (pairs,)."""
+    """Mean-square contingency of every pair of attributes, from 0 (nothing) to 1 (one says the
+    other), shape (pairs,).
+    """
     found = []
     for a, b in itertools.combinations(table, 2):
-        counts = np.bincount(table[a] * bins.size(b) + table[b], minlength=bins.size(a) * bins.size(b)).reshape(bins.size(a), bins.size(b)).astype(np.float64)
+        counts = (
+            np.bincount(table[a] * bins.size(b) + table[b], minlength=bins.size(a) * bins.size(b))
+            .reshape(bins.size(a), bins.size(b))
+            .astype(np.float64)
+        )
         counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
         shares = counts / counts.sum()
         expected = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
         least = min(counts.shape) - 1
-        found.append(float(((shares - expected) ** 2 / expected).sum() / least) if least > 0 else 0.0)
+        found.append(
+            float(((shares - expected) ** 2 / expected).sum() / least) if least > 0 else 0.0
+        )
     return np.array(found)
 
 
 def propensity(one: Coded, other: Coded) -> float:
-    """The mean squared difference from 1/2 of how probably a row is of the other table, by logistic regression on single values (Woo et al. 2009).
+    """The mean squared difference from 1/2 of how probably a row is of the other table, by logistic
+    regression on single values (Woo et al. 2009).
 
-    0 where the tables cannot be told apart, 1/4 where every row can. Rows of the larger table weigh less, so that both weigh the same.
+    0 where the tables cannot be told apart, 1/4 where every row can. Rows of the larger table weigh
+    less, so that both weigh the same.
     """
     columns = [np.ones(len(next(iter(one.values()))) + len(next(iter(other.values()))))]
     for name in one:

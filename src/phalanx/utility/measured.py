@@ -38,12 +38,20 @@ class Figure:
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: name, release, sample, meaning, better."""
-        return {"name": self.name, "release": self.release, "sample": self.sample, "meaning": self.meaning, "better": self.better}
+        return {
+            "name": self.name,
+            "release": self.release,
+            "sample": self.sample,
+            "meaning": self.meaning,
+            "better": self.better,
+        }
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Measured:
-    """What a release lost, beside a sample of the original of the same size, drawn with replacement: what chance alone loses."""
+    """What a release lost, beside a sample of the original of the same size, drawn with
+    replacement: what chance alone loses.
+    """
 
     figures: tuple[Figure, ...]
     rows: int
@@ -56,41 +64,78 @@ class Measured:
         for figure in self.figures:
             if figure.name == name:
                 return figure
-        raise ReleaseError(f"there is no figure {name!r}; there are {', '.join(f.name for f in self.figures)}.")
+        raise ReleaseError(
+            f"there is no figure {name!r}; there are {', '.join(f.name for f in self.figures)}."
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: rows, original, figures (each name, release, sample, meaning, better), notes."""
-        return {"rows": self.rows, "original": self.original, "figures": [f.to_json() for f in self.figures], "notes": list(self.notes)}
+        """Stable keys: rows, original, figures (each name, release, sample, meaning, better),
+        notes.
+        """
+        return {
+            "rows": self.rows,
+            "original": self.original,
+            "figures": [f.to_json() for f in self.figures],
+            "notes": list(self.notes),
+        }
 
     def lines(self) -> list[list[str]]:
         """Name, release, sample and meaning of every figure, as text."""
-        return [[f.name, _text(f.release), _text(f.sample), f"{f.meaning}; {f.better} is better"] for f in self.figures]
+        return [
+            [f.name, _text(f.release), _text(f.sample), f"{f.meaning}; {f.better} is better"]
+            for f in self.figures
+        ]
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{f.name} {_text(f.release)} (sample {_text(f.sample)})" for f in self.figures)
+        said = ", ".join(
+            f"{f.name} {_text(f.release)} (sample {_text(f.sample)})" for f in self.figures
+        )
         return f"<Measured of {self.rows:,} rows beside {self.original:,}: {said}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>" for line in self.lines())
-        return f"<table><tr><th></th><th>release</th><th>sample of the same size</th><th></th></tr>{rows}</table>"
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>"
+            for line in self.lines()
+        )
+        return (
+            "<table><tr><th></th><th>release</th><th>sample of the same"
+            f" size</th><th></th></tr>{rows}</table>"
+        )
 
 
 def _text(figure: float | None) -> str:
     return "none" if figure is None else f"{figure:.4g}"
 
 
-def measure(release: Release, original: pl.DataFrame, *, held_out: pl.DataFrame | None = None, seed: int | None = None) -> Measured:
-    """The figures of a release; see ``phalanx.Release.measure``. Tables hold the published attributes, and perhaps others."""
+def measure(
+    release: Release,
+    original: pl.DataFrame,
+    *,
+    held_out: pl.DataFrame | None = None,
+    seed: int | None = None,
+) -> Measured:
+    """The figures of a release; see ``phalanx.Release.measure``. Tables hold the published
+    attributes, and perhaps others.
+    """
     view = view_of(release)
     names = [a.name for a in view.attributes if a.type != "set"]
     table = _chosen(original, names, "original")
     rng = Randomness.secure() if seed is None else Randomness.seeded(seed)
     rows = int(view.real.sum())
     if not rows or not table.height:
-        raise ReleaseError("the release or its original has no row, and nothing can be measured; give the table that was published.")
+        raise ReleaseError(
+            "the release or its original has no row, and nothing can be measured; give the table"
+            " that was published."
+        )
     sample = table[pl.Series(rng.stream("sample").integers(table.height, rows), dtype=pl.UInt32)]
     sets = len(names) < len(view.attributes)
-    drawn = [] if sets else [d.select(names) for d in draw(release, _DRAWS, seed=None if seed is None else seed + 1)]
+    drawn = (
+        []
+        if sets
+        else [
+            d.select(names) for d in draw(release, _DRAWS, seed=None if seed is None else seed + 1)
+        ]
+    )
     notes = ["sets of values are not measured, and nothing is drawn"] if sets else []
     figures = [*_of_form(release, view), *_of_tables(table, drawn, sample)]
     figures.append(_of_queries(release, view, table, sample, rng))
@@ -98,15 +143,23 @@ def measure(release: Release, original: pl.DataFrame, *, held_out: pl.DataFrame 
     if target is None or target not in names or not drawn:
         notes.append("no learning: there is no sensitive attribute of single values")
     elif held_out is None:
-        notes.append("no learning: it is measured on rows that the release was not made of, which --held-out (held_out) gives")
+        notes.append(
+            "no learning: it is measured on rows that the release was not made of, which --held-out"
+            " (held_out) gives"
+        )
     else:
-        figures.append(_of_learning(table, drawn, sample, _chosen(held_out, names, "held-out table"), target))
+        figures.append(
+            _of_learning(table, drawn, sample, _chosen(held_out, names, "held-out table"), target)
+        )
     return Measured(figures=tuple(figures), rows=rows, original=table.height, notes=tuple(notes))
 
 
 def _chosen(table: pl.DataFrame, names: Sequence[str], called: str) -> pl.DataFrame:
     if missing := [name for name in names if name not in table.columns]:
-        raise ReleaseError(f"the {called} has no column {missing[0]!r}, which is published; give the table that the release was made of.")
+        raise ReleaseError(
+            f"the {called} has no column {missing[0]!r}, which is published; give the table that"
+            " the release was made of."
+        )
     return table.select(names)
 
 
@@ -115,49 +168,105 @@ def _of_form(release: Release, view: View) -> list[Figure]:
     meaning = "mean width of intervals, as a share of all values of the attribute (NCP)"
     names = [a.name for a in release.form.attribute("quasi")]
     bounds = Bounds(view, {name: view.regions(name, All()) for name in names})
-    widths = None if view.form == "perturbed" or not names else float(np.mean([_width(view, bounds, name) for name in names]))
-    groups = None if view.form == "perturbed" else float((view.real.astype(np.float64) ** 2).sum() / view.real.sum())
+    widths = (
+        None
+        if view.form == "perturbed" or not names
+        else float(np.mean([_width(view, bounds, name) for name in names]))
+    )
+    groups = (
+        None
+        if view.form == "perturbed"
+        else float((view.real.astype(np.float64) ** 2).sum() / view.real.sum())
+    )
     return [
         Figure(name="ncp", release=widths, sample=None if widths is None else 0.0, meaning=meaning),
-        Figure(name="discernibility", release=groups, sample=None if groups is None else 1.0, meaning="rows in the group of a row, on average"),
+        Figure(
+            name="discernibility",
+            release=groups,
+            sample=None if groups is None else 1.0,
+            meaning="rows in the group of a row, on average",
+        ),
     ]
 
 
 def _width(view: View, bounds: Bounds, name: str) -> float:
-    """The mean width of an attribute's intervals: of numbers the distance, else how many known values there are but one."""
+    """The mean width of an attribute's intervals: of numbers the distance, else how many known
+    values there are but one.
+    """
     facet = next(f for f in view.facets if name in f.ends)
     box, regions = bounds.box(facet, name), bounds.regions[name]
     points = regions.points
     if len(points) < 2:
         return 0.0
-    first, last = np.clip(box.low, 0, 2 * len(points)) // 2, (np.clip(box.high, 1, 2 * len(points)) - 1) // 2
-    place = points.astype(np.float64) if regions.line.kind in ("whole", "number", "day") else np.arange(len(points), dtype=np.float64)
-    width = np.maximum(place[np.minimum(last, len(points) - 1)] - place[np.minimum(first, len(points) - 1)], 0) / (place[-1] - place[0])
+    first, last = (
+        np.clip(box.low, 0, 2 * len(points)) // 2,
+        (np.clip(box.high, 1, 2 * len(points)) - 1) // 2,
+    )
+    place = (
+        points.astype(np.float64)
+        if regions.line.kind in ("whole", "number", "day")
+        else np.arange(len(points), dtype=np.float64)
+    )
+    width = np.maximum(
+        place[np.minimum(last, len(points) - 1)] - place[np.minimum(first, len(points) - 1)], 0
+    ) / (place[-1] - place[0])
     return float((width * facet.count).sum() / facet.count.sum())
 
 
-def _of_tables(table: pl.DataFrame, drawn: Sequence[pl.DataFrame], sample: pl.DataFrame) -> list[Figure]:
+def _of_tables(
+    table: pl.DataFrame, drawn: Sequence[pl.DataFrame], sample: pl.DataFrame
+) -> list[Figure]:
     """Figures of drawn tables, on average over them."""
     bins = Bins.of(table)
     own, beside, coded = bins.code(table), bins.code(sample), [bins.code(d) for d in drawn]
     figures = []
-    for k, name, meaning in ((1, "marginals", "of single values"), (2, "pairs", "of pairs of values"), (3, "triples", "of combinations of three values")):
+    for k, name, meaning in (
+        (1, "marginals", "of single values"),
+        (2, "pairs", "of pairs of values"),
+        (3, "triples", "of combinations of three values"),
+    ):
         found = [total_variation(own, c, bins, k) for c in coded]
         values = [x for x in found if x is not None]
-        said = f"share of rows to be moved so that shares {meaning} are the original's (total variation)"
-        figures.append(Figure(name=name, release=float(np.mean(values)) if values else None, sample=total_variation(own, beside, bins, k), meaning=said))
+        said = (
+            f"share of rows to be moved so that shares {meaning} are the original's (total"
+            " variation)"
+        )
+        figures.append(
+            Figure(
+                name=name,
+                release=float(np.mean(values)) if values else None,
+                sample=total_variation(own, beside, bins, k),
+                meaning=said,
+            )
+        )
     whole = phi2(own, bins)
     if len(whole):
-        lost = float(np.mean([np.abs(phi2(c, bins) - whole).mean() for c in coded])) if coded else None
+        lost = (
+            float(np.mean([np.abs(phi2(c, bins) - whole).mean() for c in coded])) if coded else None
+        )
         said = "difference of how strongly pairs of attributes go together, from 0 to 1"
-        figures.append(Figure(name="phi2", release=lost, sample=float(np.abs(phi2(beside, bins) - whole).mean()), meaning=said))
+        figures.append(
+            Figure(
+                name="phi2",
+                release=lost,
+                sample=float(np.abs(phi2(beside, bins) - whole).mean()),
+                meaning=said,
+            )
+        )
     told = float(np.mean([propensity(own, c) for c in coded])) if coded else None
-    said = "how well drawn rows are told from the original's by single values, from 0 to 1/4 (propensity MSE)"
-    figures.append(Figure(name="propensity", release=told, sample=propensity(own, beside), meaning=said))
+    said = (
+        "how well drawn rows are told from the original's by single values, from 0 to 1/4"
+        " (propensity MSE)"
+    )
+    figures.append(
+        Figure(name="propensity", release=told, sample=propensity(own, beside), meaning=said)
+    )
     return figures
 
 
-def _of_queries(release: Release, view: View, table: pl.DataFrame, sample: pl.DataFrame, rng: Randomness) -> Figure:
+def _of_queries(
+    release: Release, view: View, table: pl.DataFrame, sample: pl.DataFrame, rng: Randomness
+) -> Figure:
     """The median relative error of counts."""
     names: Mapping[str, Any] = {a.name: a for a in view.attributes if a.type != "set"}
     quasi = [a.name for a in release.form.attribute("quasi")]
@@ -167,22 +276,46 @@ def _of_queries(release: Release, view: View, table: pl.DataFrame, sample: pl.Da
     plain = _plain(sample, names)
     lost = errors(queries, lambda query: answer(release, query, "").figures[0].estimate or 0.0)
     chance = errors(queries, lambda query: counted(plain, query.where) / share)
-    said = f"median relative error of {len(queries)} random counts{f' by {sensitive}' if sensitive else ''}"
+    said = (
+        f"median relative error of {len(queries)} random"
+        f" counts{f' by {sensitive}' if sensitive else ''}"
+    )
     return Figure(
-        name="workload", release=float(np.median(lost)) if len(lost) else None, sample=float(np.median(chance)) if len(chance) else None, meaning=said
+        name="workload",
+        release=float(np.median(lost)) if len(lost) else None,
+        sample=float(np.median(chance)) if len(chance) else None,
+        meaning=said,
     )
 
 
 def _plain(table: pl.DataFrame, attributes: Mapping[str, Any]) -> pl.DataFrame:
     """The table with texts where values are published as texts."""
-    texts = [n for n, a in attributes.items() if a.type == "categorical" and not (a.role == "sensitive" and table[n].dtype.is_integer())]
+    texts = [
+        n
+        for n, a in attributes.items()
+        if a.type == "categorical" and not (a.role == "sensitive" and table[n].dtype.is_integer())
+    ]
     return table.with_columns(pl.col(texts).cast(pl.String))
 
 
-def _of_learning(table: pl.DataFrame, drawn: Sequence[pl.DataFrame], sample: pl.DataFrame, held_out: pl.DataFrame, target: str) -> Figure:
+def _of_learning(
+    table: pl.DataFrame,
+    drawn: Sequence[pl.DataFrame],
+    sample: pl.DataFrame,
+    held_out: pl.DataFrame,
+    target: str,
+) -> Figure:
     """How often naive Bayes names the sensitive value of rows that the release was not made of."""
     bins = Bins.of(table)
     others = bins.code(held_out)
     found = float(np.mean([accuracy(bins.code(d), others, target, bins) for d in drawn]))
-    said = "share of held-out rows whose sensitive value naive Bayes names, trained on a drawn table"
-    return Figure(name="learning", release=found, sample=accuracy(bins.code(sample), others, target, bins), meaning=said, better="higher")
+    said = (
+        "share of held-out rows whose sensitive value naive Bayes names, trained on a drawn table"
+    )
+    return Figure(
+        name="learning",
+        release=found,
+        sample=accuracy(bins.code(sample), others, target, bins),
+        meaning=said,
+        better="higher",
+    )

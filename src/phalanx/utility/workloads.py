@@ -14,16 +14,28 @@ _SHARE: Final = 400
 _TRIES: Final = 20
 
 
-def workload(table: pl.DataFrame, quasi: Sequence[str], sensitive: str | None, times: int, stream: Stream) -> list[tuple[Query, int]]:
-    """Queries on one to three quasi-identifiers and the sensitive value, each with the number of rows of the table that it is true of."""
+def workload(
+    table: pl.DataFrame, quasi: Sequence[str], sensitive: str | None, times: int, stream: Stream
+) -> list[tuple[Query, int]]:
+    """Queries on one to three quasi-identifiers and the sensitive value, each with the number of
+    rows of the table that it is true of.
+    """
     found: list[tuple[Query, int]] = []
-    values = {name: table[name].drop_nulls().unique().sort() for name in (*quasi, *([sensitive] if sensitive else []))}
+    values = {
+        name: table[name].drop_nulls().unique().sort()
+        for name in (*quasi, *([sensitive] if sensitive else []))
+    }
     for _ in range(times * _TRIES):
         if len(found) == times:
             break
         order = stream.permutation(len(quasi))[: 1 + int(stream.integers(min(3, len(quasi)), 1)[0])]
         names = [quasi[i] for i in order] + ([sensitive] if sensitive is not None else [])
-        tests = [test for name in names if len(values[name]) for test in _tests(values[name], table, stream)]
+        tests = [
+            test
+            for name in names
+            if len(values[name])
+            for test in _tests(values[name], table, stream)
+        ]
         truth = table.select(_all_true(tests)).to_series().sum()
         if truth * _SHARE >= table.height and truth > 0:
             found.append((Query("count", None, All(tuple(tests))), int(truth)))
@@ -37,7 +49,9 @@ def _tests(values: pl.Series, table: pl.DataFrame, stream: Stream) -> list[Compa
         known = table[name].drop_nulls()
         low, high = sorted(known[int(i)] for i in stream.integers(len(known), 2))
         return [Comparison(name, "below", (low,), negated=True), Comparison(name, "upto", (high,))]
-    chosen = stream.permutation(len(values))[: 1 + int(stream.integers(max(1, len(values) // 2), 1)[0])]
+    chosen = stream.permutation(len(values))[
+        : 1 + int(stream.integers(max(1, len(values) // 2), 1)[0])
+    ]
     return [Comparison(name, "in", tuple(values[int(i)] for i in chosen))]
 
 
@@ -57,5 +71,9 @@ def errors(queries: Sequence[tuple[Query, int]], answer: Callable[[Query], float
 
 def counted(table: pl.DataFrame, where: Condition) -> int:
     """How many rows of a table a workload's condition is true of."""
-    tests = [part for part in (where.parts if isinstance(where, All) else (where,)) if isinstance(part, Comparison)]
+    tests = [
+        part
+        for part in (where.parts if isinstance(where, All) else (where,))
+        if isinstance(part, Comparison)
+    ]
     return int(table.select(_all_true(tests)).to_series().sum())

@@ -1,4 +1,6 @@
-"""The downcoding adversary: minimal boxes, wide ones, a slow twin, and what its guess is worth without minimality."""
+"""The downcoding adversary: minimal boxes, wide ones, a slow twin, and what its guess is worth
+without minimality.
+"""
 
 from math import log, sqrt
 
@@ -53,22 +55,36 @@ def table(n=2000, seed=1, **hierarchies):
             "s": rng.choice(list("uvwxyz"), n),
         }
     )
-    schema = Schema(identifier="who", quasi=QUASI, sensitive="s", types={"a": "numeric", "c": "numeric"}, hierarchies=hierarchies)
+    schema = Schema(
+        identifier="who",
+        quasi=QUASI,
+        sensitive="s",
+        types={"a": "numeric", "c": "numeric"},
+        hierarchies=hierarchies,
+    )
     return Microdata.encode(frame, schema, KEY)
 
 
 def attacked(microdata, method, boxes="tight", *, mapping=True):
-    """What the adversary finds in what the method publishes of the table; with ``mapping``, by the ledger's word of who is where."""
+    """What the adversary finds in what the method publishes of the table; with ``mapping``, by the
+    ledger's word of who is where.
+    """
     draft = method.publish(microdata, Memory(), Randomness.seeded(1))
     made = release(draft.form, boxes, method.parameters())
-    mapped = {1: pl.DataFrame({"person": microdata.persons, "group": draft.groups})} if mapping else {}
+    mapped = (
+        {1: pl.DataFrame({"person": microdata.persons, "group": draft.groups})} if mapping else {}
+    )
     return Downcoding().attack([made], Evidence(groups=mapped, microdata={1: microdata})), draft
 
 
 @pytest.mark.parametrize("mapping", [True, False])
-@pytest.mark.parametrize("method", [Mondrian(k=5), Mondrian(k=5, l=2, cuts="strict")], ids=["k", "l"])
+@pytest.mark.parametrize(
+    "method", [Mondrian(k=5), Mondrian(k=5, l=2, cuts="strict")], ids=["k", "l"]
+)
 def test_minimal_boxes_are_downcoded(method, mapping):
-    """Of tight boxes two records of a group are narrowed, all of them rightly, and far more often than the guess is right by chance: beyond the interval."""
+    """Of tight boxes two records of a group are narrowed, all of them rightly, and far more often
+    than the guess is right by chance: beyond the interval.
+    """
     found, draft = attacked(table(b=LEAVES), method, mapping=mapping)
 
     assert found.narrowed == found.exposed == 2 * draft.form.groups
@@ -78,8 +94,12 @@ def test_minimal_boxes_are_downcoded(method, mapping):
 
 
 def test_wide_boxes_are_not():
-    """Of boxes that are snapped to a grid wider than they are, no end is a record's, and nothing is claimed."""
-    found, _ = attacked(table(b=LEAVES), Mondrian(k=5, min_width={"a": 100, "b": 8, "c": 1000}), "widened")
+    """Of boxes that are snapped to a grid wider than they are, no end is a record's, and nothing is
+    claimed.
+    """
+    found, _ = attacked(
+        table(b=LEAVES), Mondrian(k=5, min_width={"a": 100, "b": 8, "c": 1000}), "widened"
+    )
 
     assert (found.narrowed, found.exposed, found.success, found.baseline) == (0, 0, 0, 0)
     assert "boxes were widened" in found.note
@@ -88,7 +108,10 @@ def test_wide_boxes_are_not():
 def test_a_fixed_scheme_is_not():
     """Cells of a fixed scheme follow no record: the note says so."""
     microdata = table()
-    found = Downcoding().attack([release(Recoded(pl.DataFrame({"a": ["*"] * 9}), (), {}))], Evidence(microdata={1: microdata}))
+    found = Downcoding().attack(
+        [release(Recoded(pl.DataFrame({"a": ["*"] * 9}), (), {}))],
+        Evidence(microdata={1: microdata}),
+    )
 
     assert (found.persons, found.narrowed, found.exposed) == (2000, 0, 0)
     assert "does not follow the rows" in found.note
@@ -98,16 +121,24 @@ def test_a_fixed_scheme_is_not():
 def test_the_guess_without_minimality(seed):
     """In boxes that follow no record the guess is right as often as the baseline says.
 
-    Each group's ends are between 0 and 2 right ones, independently, so that by Hoeffding's inequality the sum is off by more than
-    sqrt(2 g ln(2 / alpha)) with probability alpha; alpha is 1e-6. Tight boxes are off by more.
+    Each group's ends are between 0 and 2 right ones, independently, so that by Hoeffding's
+    inequality the sum is off by more than sqrt(2 g ln(2 / alpha)) with probability alpha; alpha is
+    1e-6. Tight boxes are off by more.
     """
     rng = np.random.default_rng(seed)
     share = rng.dirichlet(np.ones(30))
     low = rng.integers(0, 20, 800)
     codes = np.stack([low, low + rng.integers(1, 10, 800)], axis=1)
     sizes = rng.integers(2, 9, 800)
-    groups = [rng.choice(np.arange(a, b + 1), n, p=share[a : b + 1] / share[a : b + 1].sum()) for (a, b), n in zip(codes, sizes, strict=True)]
-    right = sum(int((records == end).any()) for records, ends in zip(groups, codes, strict=True) for end in ends)
+    groups = [
+        rng.choice(np.arange(a, b + 1), n, p=share[a : b + 1] / share[a : b + 1].sum())
+        for (a, b), n in zip(codes, sizes, strict=True)
+    ]
+    right = sum(
+        int((records == end).any())
+        for records, ends in zip(groups, codes, strict=True)
+        for end in ends
+    )
     attribute, chance = downcoding.guesses(codes[:, None, :], sizes, [share])
     allowed = sqrt(2 * len(groups) * log(2 / 1e-6))
 
@@ -116,18 +147,36 @@ def test_the_guess_without_minimality(seed):
     assert 2 * len(groups) - chance.sum() > allowed
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 1), st.integers(0, 3)), min_size=2, max_size=14))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 1), st.integers(0, 3)),
+        min_size=2,
+        max_size=14,
+    )
+)
 @settings(max_examples=150, deadline=None)
 def test_the_twin_agrees(rows):
-    """Records narrowed, those narrowed rightly, and the baseline are those of the slow twin, whatever the groups."""
+    """Records narrowed, those narrowed rightly, and the baseline are those of the slow twin,
+    whatever the groups.
+    """
     values = [(a, "xyzuvw"[b], "mn"[c], "s") for a, b, c, _ in rows]
     buckets = np.unique([g for *_, g in rows], return_inverse=True)[1]
     microdata = encoded(values, persons=True)
     made = published("generalized", encoded(values), buckets)
     own = [microdata.columns[name].codes.tolist() for name in QUASI]
     records = list(zip(*own, strict=True))
-    expected = naive.narrowed([[r for r, b in zip(records, buckets, strict=True) if b == g] for g in range(buckets.max() + 1)], own)
-    mapping = {1: pl.DataFrame({"person": microdata.persons, "group": published_ids(values, buckets)[buckets]})}
+    expected = naive.narrowed(
+        [
+            [r for r, b in zip(records, buckets, strict=True) if b == g]
+            for g in range(buckets.max() + 1)
+        ],
+        own,
+    )
+    mapping = {
+        1: pl.DataFrame(
+            {"person": microdata.persons, "group": published_ids(values, buckets)[buckets]}
+        )
+    }
     found = Downcoding().attack([made], Evidence(groups=mapping, microdata={1: microdata}))
 
     assert (found.narrowed, found.exposed) == expected[:2]
@@ -138,13 +187,23 @@ def test_the_twin_agrees(rows):
 def published_ids(values, buckets):
     """The id of each bucket in the form that `published` makes, by the same seed."""
     microdata = encoded(values)
-    return generalize(microdata, np.arange(microdata.rows), np.asarray(buckets, dtype=np.int64), Randomness.seeded(1).stream("small"))[1]
+    return generalize(
+        microdata,
+        np.arange(microdata.rows),
+        np.asarray(buckets, dtype=np.int64),
+        Randomness.seeded(1).stream("small"),
+    )[1]
 
 
 def test_what_is_missing_is_named():
-    """One sentence for several releases, a form without boxes, a person who fits into several groups, and a mapping of another release."""
+    """One sentence for several releases, a form without boxes, a person who fits into several
+    groups, and a mapping of another release.
+    """
     microdata = encoded(WORKED, persons=True)
-    one, evidence = published("generalized", encoded(WORKED), [0, 1] * 4), Evidence(microdata={1: microdata})
+    one, evidence = (
+        published("generalized", encoded(WORKED), [0, 1] * 4),
+        Evidence(microdata={1: microdata}),
+    )
     with pytest.raises(ReleaseError, match="one release at a time, and 2 are given"):
         Downcoding().attack([one, one], evidence)
     with pytest.raises(ReleaseError, match="a bucketized release has none"):
@@ -159,5 +218,18 @@ def test_what_is_missing_is_named():
 def test_the_json_has_the_documented_keys():
     """Those of every attack, and its own."""
     found, _ = attacked(table(300), Mondrian(k=5))
-    keys = ["adversary", "knows", "persons", "exposed", "success", "baseline", "candidates", "note", "interval", "narrowed", "groups", "by_attribute"]
+    keys = [
+        "adversary",
+        "knows",
+        "persons",
+        "exposed",
+        "success",
+        "baseline",
+        "candidates",
+        "note",
+        "interval",
+        "narrowed",
+        "groups",
+        "by_attribute",
+    ]
     assert list(found.to_json()) == keys

@@ -17,14 +17,19 @@ from phalanx.randomness import Randomness
 
 
 def enumerated(buckets, values):
-    """Every candidate with its number of matching buckets and its degree, in fractions, by listing them all."""
+    """Every candidate with its number of matching buckets and its degree, in fractions, by listing
+    them all.
+    """
     numbers, degrees = Counter(), Counter()
     for b in set(buckets):
         rows = [v for v, own in zip(values, buckets, strict=True) if own == b]
         counts = [Counter(column) for column in zip(*rows, strict=True)]
         for candidate in product(*counts):
             numbers[candidate] += 1
-            degrees[candidate] += prod((Fraction(c[v], len(rows)) for c, v in zip(counts, candidate, strict=True)), start=Fraction(1))
+            degrees[candidate] += prod(
+                (Fraction(c[v], len(rows)) for c, v in zip(counts, candidate, strict=True)),
+                start=Fraction(1),
+            )
     return numbers, degrees
 
 
@@ -34,21 +39,37 @@ def counted(true, fake):
     return sum(pairs, Fraction(0)) / len(pairs)
 
 
-tables = st.integers(2, 4).flatmap(lambda c: st.lists(st.tuples(st.integers(0, 3), st.tuples(*[st.integers(0, 3)] * c)), min_size=2, max_size=14))
+tables = st.integers(2, 4).flatmap(
+    lambda c: st.lists(
+        st.tuples(st.integers(0, 3), st.tuples(*[st.integers(0, 3)] * c)), min_size=2, max_size=14
+    )
+)
 
 
 def numbered(rows):
     buckets = np.unique([b for b, _ in rows], return_inverse=True)[1]
-    values = np.stack([np.unique(column, return_inverse=True)[1] for column in zip(*[v for _, v in rows], strict=True)], axis=1)
+    values = np.stack(
+        [
+            np.unique(column, return_inverse=True)[1]
+            for column in zip(*[v for _, v in rows], strict=True)
+        ],
+        axis=1,
+    )
     return buckets.astype(np.int64), values.astype(np.int64)
 
 
 @settings(max_examples=150, deadline=None)
 @given(tables)
 def test_numbers_degrees_and_fakes_are_those_of_enumeration(rows):
-    """On any small table: every original's number and degree, how many fakes there are, and both areas (drawn ones within their wide margin)."""
+    """On any small table: every original's number and degree, how many fakes there are, and both
+    areas (drawn ones within their wide margin).
+    """
     buckets, values = numbered(rows)
-    columns, sizes, (originals, persons) = [Column.of_rows(buckets, v) for v in values.T], np.bincount(buckets), np.unique(values, axis=0, return_counts=True)
+    columns, sizes, (originals, persons) = (
+        [Column.of_rows(buckets, v) for v in values.T],
+        np.bincount(buckets),
+        np.unique(values, axis=0, return_counts=True),
+    )
     numbers, degrees = enumerated(buckets.tolist(), [tuple(v) for v in values.tolist()])
     number, degree = matched(columns, sizes, originals)
     assert number.tolist() == [numbers[tuple(o)] for o in originals.tolist()]
@@ -57,20 +78,37 @@ def test_numbers_degrees_and_fakes_are_those_of_enumeration(rows):
         found = rank(columns, sizes, originals, persons, Randomness.seeded(1).stream("draw"))
     fakes = [c for c in numbers if list(c) not in originals.tolist()]
     assert found.drawn == (len(columns) > 2)
-    assert found.fakes == (pytest.approx(len(fakes), abs=0.03 * len(numbers) + 0.1) if found.drawn else len(fakes))
+    assert found.fakes == (
+        pytest.approx(len(fakes), abs=0.03 * len(numbers) + 0.1) if found.drawn else len(fakes)
+    )
     if fakes:
         margin = 0.02 if found.drawn else 1e-12
         own = [tuple(o) for o in values.tolist()]
-        assert found.by_number.area == pytest.approx(float(counted([numbers[o] for o in own], [numbers[f] for f in fakes])), abs=margin)
-        assert found.by_degree.area == pytest.approx(float(counted([degrees[o] for o in own], [degrees[f] for f in fakes])), abs=margin)
+        assert found.by_number.area == pytest.approx(
+            float(counted([numbers[o] for o in own], [numbers[f] for f in fakes])), abs=margin
+        )
+        assert found.by_degree.area == pytest.approx(
+            float(counted([degrees[o] for o in own], [degrees[f] for f in fakes])), abs=margin
+        )
 
 
 def test_drawing_agrees_with_listing(monkeypatch):
-    """On a table of thousands of candidates the drawn figures are those of the list, within a hundredth; a draw that forgets the weights is not."""
+    """On a table of thousands of candidates the drawn figures are those of the list, within a
+    hundredth; a draw that forgets the weights is not.
+    """
     rng = np.random.default_rng(4)
-    buckets, values = np.repeat(np.arange(20), 30), np.stack([rng.zipf(1.5, 600) % 50, rng.integers(0, 20, 600)], axis=1)
-    values = np.stack([np.unique(v, return_inverse=True)[1] for v in values.T], axis=1).astype(np.int64)
-    columns, sizes, (originals, persons) = [Column.of_rows(buckets, v) for v in values.T], np.bincount(buckets), np.unique(values, axis=0, return_counts=True)
+    buckets, values = (
+        np.repeat(np.arange(20), 30),
+        np.stack([rng.zipf(1.5, 600) % 50, rng.integers(0, 20, 600)], axis=1),
+    )
+    values = np.stack([np.unique(v, return_inverse=True)[1] for v in values.T], axis=1).astype(
+        np.int64
+    )
+    columns, sizes, (originals, persons) = (
+        [Column.of_rows(buckets, v) for v in values.T],
+        np.bincount(buckets),
+        np.unique(values, axis=0, return_counts=True),
+    )
     listed = rank(columns, sizes, originals, persons, Randomness.seeded(1).stream("draw"))
     monkeypatch.setattr(matching, "MOST_PAIRS", 1)
     drawn = rank(columns, sizes, originals, persons, Randomness.seeded(1).stream("draw"))
@@ -79,20 +117,29 @@ def test_drawing_agrees_with_listing(monkeypatch):
     assert drawn.fakes == pytest.approx(listed.fakes, rel=0.01)
     assert drawn.by_number.area == pytest.approx(listed.by_number.area, abs=0.01)
     assert drawn.by_degree.area == pytest.approx(listed.by_degree.area, abs=0.01)
-    forgetful = area(drawn.numbers_of_originals.astype(float), drawn.numbers_of_fakes.astype(float), persons)
+    forgetful = area(
+        drawn.numbers_of_originals.astype(float), drawn.numbers_of_fakes.astype(float), persons
+    )
     assert abs(forgetful.area - listed.by_number.area) > 0.02
 
 
 def test_the_interval_covers_the_true_area():
-    """Of 400 samples from two normal distributions one apart, whose true area is 0.760, about 95 % of the intervals hold it (at least 91 %)."""
+    """Of 400 samples from two normal distributions one apart, whose true area is 0.760, about 95 %
+    of the intervals hold it (at least 91 %).
+    """
     rng = np.random.default_rng(8)
     true = 0.7602499389065233
-    held = [a.low <= true <= a.high for a in (area(rng.normal(1, 1, 60), rng.normal(0, 1, 90)) for _ in range(400))]
+    held = [
+        a.low <= true <= a.high
+        for a in (area(rng.normal(1, 1, 60), rng.normal(0, 1, 90)) for _ in range(400))
+    ]
     assert 0.91 <= np.mean(held) <= 0.99
 
 
 def test_scores_that_say_nothing_and_scores_that_say_all():
-    """Equal scores have area 0.5, separated ones 1, reversed ones 0; without fakes nothing can be said."""
+    """Equal scores have area 0.5, separated ones 1, reversed ones 0; without fakes nothing can be
+    said.
+    """
     ones = np.ones(5)
     assert area(ones, ones).area == 0.5
     assert area(ones, 0 * ones).area == 1

@@ -1,4 +1,6 @@
-"""The singling-out adversary: predicates on planted tables, what they are worth on tables that had no part in them, and releases that say less."""
+"""The singling-out adversary: predicates on planted tables, what they are worth on tables that had
+no part in them, and releases that say less.
+"""
 
 from math import log, sqrt
 
@@ -38,7 +40,9 @@ def table(n=3000, seed=1):
 
 def encoded_with(frame, quasi):
     """The table with these quasi-identifiers."""
-    return Microdata.encode(frame.select(*quasi, "ill"), Schema(quasi=quasi, sensitive="ill", types={"zip": "numeric"}))
+    return Microdata.encode(
+        frame.select(*quasi, "ill"), Schema(quasi=quasi, sensitive="ill", types={"zip": "numeric"})
+    )
 
 
 def attacked(method, microdata, boxes, **asked):
@@ -46,13 +50,23 @@ def attacked(method, microdata, boxes, **asked):
     draft = method.publish(microdata, Memory(), Randomness.seeded(1))
     made = release(draft.form, boxes, method.parameters())
     if draft.form.kind == "recoded":
-        made = type(made)(made.manifest.model_copy(update={"scheme": dict(draft.form.scheme)}), draft.form, made.path)
+        made = type(made)(
+            made.manifest.model_copy(update={"scheme": dict(draft.form.scheme)}),
+            draft.form,
+            made.path,
+        )
     return SinglingOut(**asked).attack([made], Evidence(microdata={1: microdata}))
 
 
-@pytest.mark.parametrize(("method", "boxes"), [(Mondrian(k=10, l=3), "tight"), (Mondrian(k=5), "tight"), (Anatomy(l=4), "exact")], ids=["l", "k", "anatomy"])
+@pytest.mark.parametrize(
+    ("method", "boxes"),
+    [(Mondrian(k=10, l=3), "tight"), (Mondrian(k=5), "tight"), (Anatomy(l=4), "exact")],
+    ids=["l", "k", "anatomy"],
+)
 def test_careless_releases_single_out(method, boxes):
-    """Of k-anonymous, l-diverse and bucketized releases nearly every predicate holds for one row, where one in ten would by chance at most."""
+    """Of k-anonymous, l-diverse and bucketized releases nearly every predicate holds for one row,
+    where one in ten would by chance at most.
+    """
     found = attacked(method, table()[1], boxes)
 
     assert found.predicates > 50
@@ -63,28 +77,40 @@ def test_careless_releases_single_out(method, boxes):
 
 
 def test_a_private_release_does_not():
-    """Of an (epsilon, delta)-differentially private release no predicate is so light; heavier ones hold for one row as often as by chance.
+    """Of an (epsilon, delta)-differentially private release no predicate is so light; heavier ones
+    hold for one row as often as by chance.
 
-    Each predicate holds for one row or not: by Hoeffding's inequality the number is off by more than sqrt(g ln(2 / alpha) / 2) with probability alpha, 1e-6.
+    Each predicate holds for one row or not: by Hoeffding's inequality the number is off by more
+    than sqrt(g ln(2 / alpha) / 2) with probability alpha, 1e-6.
     """
     method = SafeSampling(epsilon=1, delta="1e-6", scheme=SCHEME, expected_rows=20_000)
     microdata = encoded_with(table(20_000)[0], ["age", "zip", "sex"])
-    light, any_weight = attacked(method, microdata, "fixed"), attacked(method, microdata, "fixed", expected="1")
+    light, any_weight = (
+        attacked(method, microdata, "fixed"),
+        attacked(method, microdata, "fixed", expected="1"),
+    )
     allowed = sqrt(any_weight.predicates * log(2 / ALPHA) / 2)
 
     assert (light.predicates, light.success, light.exposed) == (0, None, 0)
     assert any_weight.predicates > 50
     assert abs(any_weight.success - any_weight.baseline) * any_weight.predicates < allowed
     careless = attacked(Mondrian(k=10, l=3), table()[1], "tight")
-    assert abs(careless.success - careless.baseline) * careless.predicates > sqrt(careless.predicates * log(2 / ALPHA) / 2)
+    assert abs(careless.success - careless.baseline) * careless.predicates > sqrt(
+        careless.predicates * log(2 / ALPHA) / 2
+    )
 
 
-SCHEME = {"age": {"low": 18, "high": 90, "widths": [24]}, "zip": {"low": 0, "high": 300, "widths": [75]}}
+SCHEME = {
+    "age": {"low": 18, "high": 90, "widths": [24]},
+    "zip": {"low": 0, "high": 300, "widths": [75]},
+}
 
 
 def holds(made, i, row, bit):
     """Whether a predicate holds for a row of codes, with the sensitive one last: the slow way."""
-    inside = all(low <= code <= high for low, code, high in zip(made.low[i], row, made.high[i], strict=False))
+    inside = all(
+        low <= code <= high for low, code, high in zip(made.low[i], row, made.high[i], strict=False)
+    )
     return inside and made.value[i] in (-1, row[-1]) and bit < made.bit[i]
 
 
@@ -96,12 +122,17 @@ def predicates(microdata, method=None, most=1e-4):
 
 
 def test_every_predicate_is_what_it_says():
-    """Row by row, the slow way: as many rows satisfy each as the fast way counts, its weight is the product of shares and below the bound."""
+    """Row by row, the slow way: as many rows satisfy each as the fast way counts, its weight is the
+    product of shares and below the bound.
+    """
     frame, microdata = table(600)
     made, regions = predicates(microdata)
     codes = [microdata.columns[name].codes.tolist() for name in (*regions.names, "ill")]
     rows, bits = list(zip(*codes, strict=True)), singling_out._bits(microdata, 7)
-    slow = [sum(holds(made, i, row, bit) for row, bit in zip(rows, bits, strict=True)) for i in range(len(made))]
+    slow = [
+        sum(holds(made, i, row, bit) for row, bit in zip(rows, bits, strict=True))
+        for i in range(len(made))
+    ]
     _, matched = singling_out._matching(made, regions, microdata, key=7)
 
     assert len(made) > 20
@@ -109,7 +140,9 @@ def test_every_predicate_is_what_it_says():
     for i in range(len(made)):
         share = 1.0
         for a, column in enumerate(codes[:-1]):
-            share *= sum(made.low[i][a] <= code <= made.high[i][a] for code in column) / frame.height
+            share *= (
+                sum(made.low[i][a] <= code <= made.high[i][a] for code in column) / frame.height
+            )
         share *= 1 if made.value[i] < 0 else codes[-1].count(made.value[i]) / frame.height
         assert made.weight[i] == pytest.approx(share * made.bit[i])
         assert made.weight[i] <= 1e-4
@@ -119,45 +152,77 @@ def test_every_predicate_is_what_it_says():
 
 
 def test_rows_of_other_regions():
-    """Where boxes overlap, the rows of others that are expected in each, by shares: pair by pair, the slow way."""
+    """Where boxes overlap, the rows of others that are expected in each, by shares: pair by pair,
+    the slow way.
+    """
     rng = np.random.default_rng(3)
-    rows = [(int(rng.integers(1, 9)), "xyzu"[rng.integers(4)], "mn"[rng.integers(2)], "st"[rng.integers(2)]) for _ in range(60)]
+    rows = [
+        (
+            int(rng.integers(1, 9)),
+            "xyzu"[rng.integers(4)],
+            "mn"[rng.integers(2)],
+            "st"[rng.integers(2)],
+        )
+        for _ in range(60)
+    ]
     microdata = encoded(rows)
-    regions = Regions.of(published("generalized", microdata, rng.permutation(np.arange(60) // 6)), microdata)
+    regions = Regions.of(
+        published("generalized", microdata, rng.permutation(np.arange(60) // 6)), microdata
+    )
     own = [microdata.columns[name].codes.tolist() for name in regions.names]
 
     def share(low, high):
-        return np.prod([sum(a <= code <= b for code in column) / 60 for column, a, b in zip(own, low, high, strict=True)])
+        return np.prod(
+            [
+                sum(a <= code <= b for code in column) / 60
+                for column, a, b in zip(own, low, high, strict=True)
+            ]
+        )
 
     for i, found in enumerate(regions.others(np.arange(len(regions)))):
         expected = 0.0
         for j in set(range(len(regions))) - {i}:
-            low, high = np.maximum(regions.low[i], regions.low[j]), np.minimum(regions.high[i], regions.high[j])
+            low, high = (
+                np.maximum(regions.low[i], regions.low[j]),
+                np.minimum(regions.high[i], regions.high[j]),
+            )
             if (low <= high).all():
-                expected += share(low, high) / share(regions.low[j], regions.high[j]) * regions.rows[j]
+                expected += (
+                    share(low, high) / share(regions.low[j], regions.high[j]) * regions.rows[j]
+                )
         assert found == pytest.approx(expected)
         assert found > 0
 
 
 def test_by_chance_is_by_chance():
-    """On tables of the same distribution that had no part in them, predicates hold for one row as often as the baseline says.
+    """On tables of the same distribution that had no part in them, predicates hold for one row as
+    often as the baseline says.
 
-    One predicate for each of 2,000 tables: by Hoeffding's inequality the number of those that hold for one row is off by more than
-    sqrt(2000 ln(2 / alpha) / 2) with probability alpha, 1e-6. On their own table they are off by more.
+    One predicate for each of 2,000 tables: by Hoeffding's inequality the number of those that hold
+    for one row is off by more than sqrt(2000 ln(2 / alpha) / 2) with probability alpha, 1e-6. On
+    their own table they are off by more.
     """
     _, microdata = table(600)
     made, regions = predicates(microdata, most=1 / 600)
     rng = np.random.default_rng(5)
-    shares = [np.bincount(microdata.columns[name].codes) / microdata.rows for name in (*regions.names, "ill")]
+    shares = [
+        np.bincount(microdata.columns[name].codes) / microdata.rows
+        for name in (*regions.names, "ill")
+    ]
     trials, once, weights = 2000, 0, []
     for i in rng.integers(0, len(made), trials):
         fresh = [rng.choice(len(share), 600, p=share) for share in shares]
-        inside = (rng.random(600) < made.bit[i]) & ((made.value[i] < 0) | (fresh[-1] == made.value[i]))
+        inside = (rng.random(600) < made.bit[i]) & (
+            (made.value[i] < 0) | (fresh[-1] == made.value[i])
+        )
         for a in range(len(regions.names)):
             inside &= (fresh[a] >= made.low[i][a]) & (fresh[a] <= made.high[i][a])
         once += int(inside.sum()) == 1
         weights.append(made.weight[i])
-    expected, allowed = singling_out.by_chance(np.array(weights), 600) * trials, sqrt(trials * log(2 / ALPHA) / 2)
+    expected, allowed = (
+        singling_out.by_chance(np.array(weights), 600) * trials,
+        sqrt(trials * log(2 / ALPHA) / 2),
+    )
     _, matched = singling_out._matching(made, regions, microdata, key=7)
 
     assert abs(once - expected) < allowed
@@ -165,22 +230,33 @@ def test_by_chance_is_by_chance():
 
 
 def test_counterfeits_and_equal_rows():
-    """Equal rows cannot be singled out, whatever the random bit; and what stands there once beside a counterfeit is not known to be a row's."""
+    """Equal rows cannot be singled out, whatever the random bit; and what stands there once beside
+    a counterfeit is not known to be a row's.
+    """
     rows = [(1, "x", "m", "s")] * 6 + [(9, "y", "n", "t")] * 6
     microdata = encoded(rows)
-    found = SinglingOut(expected="1").attack([published("bucketized", microdata, [0, 1] * 6)], Evidence(microdata={1: microdata}))
+    found = SinglingOut(expected="1").attack(
+        [published("bucketized", microdata, [0, 1] * 6)], Evidence(microdata={1: microdata})
+    )
     assert found.exposed == found.histogram.get(1, 0) == 0
     form = published("generalized", microdata, [0] * 6 + [1] * 6).form
-    counted = type(form)(form.table, form.attributes, pl.DataFrame({"group": [1, 2], "count": [1, 0]}))
+    counted = type(form)(
+        form.table, form.attributes, pl.DataFrame({"group": [1, 2], "count": [1, 0]})
+    )
     regions = Regions.of(release(counted), microdata)
     assert set(regions.cell_region.tolist()) == {1}
     assert regions.rows.tolist() == [5, 6]
 
 
 def test_what_is_missing_is_named():
-    """One sentence for several releases, no original table, forms that it does not read, and a bound that is none."""
+    """One sentence for several releases, no original table, forms that it does not read, and a
+    bound that is none.
+    """
     microdata = encoded(WORKED)
-    one, evidence = published("generalized", microdata, [0, 1] * 4), Evidence(microdata={1: microdata})
+    one, evidence = (
+        published("generalized", microdata, [0, 1] * 4),
+        Evidence(microdata={1: microdata}),
+    )
     with pytest.raises(ReleaseError, match="one release at a time, and 2 are given"):
         SinglingOut().attack([one, one], evidence)
     with pytest.raises(ReleaseError, match="release 1 has no original table"):

@@ -1,4 +1,6 @@
-"""Whose row is whose: knots, sums person by person, and beliefs, beside going through all assignments."""
+"""Whose row is whose: knots, sums person by person, and beliefs, beside going through all
+assignments.
+"""
 
 from fractions import Fraction
 
@@ -38,7 +40,9 @@ def sinkhorn(table):
 
 @pytest.mark.parametrize("seed", range(100))
 def test_sums_over_all_assignments(seed):
-    """Every probability is that of going through all assignments, and a pair that is in none falls away."""
+    """Every probability is that of going through all assignments, and a pair that is in none falls
+    away.
+    """
     rng = np.random.default_rng(seed)
     m = int(rng.integers(1, 7))
     table = likelihood(rng, m, rng.random())
@@ -51,16 +55,24 @@ def test_sums_over_all_assignments(seed):
 
 
 def test_a_wrong_sum_is_seen(monkeypatch):
-    """The comparison above refuses rows and columns that are only scaled: for two persons this takes the root of the odds."""
+    """The comparison above refuses rows and columns that are only scaled: for two persons this
+    takes the root of the odds.
+    """
     table = np.array([[9, 1], [1, 9]])
-    monkeypatch.setattr(assignments, "person_by_person", lambda logs, _: sinkhorn(np.exp(logs)).ravel())
+    monkeypatch.setattr(
+        assignments, "person_by_person", lambda logs, _: sinkhorn(np.exp(logs)).ravel()
+    )
 
     assert as_table(assignments.posterior(pairs_of(table)))[0, 0] == pytest.approx(9 / 10)
-    assert float(naive.posterior([[Fraction(int(x)) for x in row] for row in table])[0][0]) == pytest.approx(81 / 82)
+    assert float(
+        naive.posterior([[Fraction(int(x)) for x in row] for row in table])[0][0]
+    ) == pytest.approx(81 / 82)
 
 
 def test_knots():
-    """Persons are in one knot where rows may go round among them, and in different ones where they may go one way only."""
+    """Persons are in one knot where rows may go round among them, and in different ones where they
+    may go one way only.
+    """
     ring = np.eye(6, dtype=int)
     ring[0, 1] = ring[1, 2] = ring[2, 0] = ring[2, 3] = ring[4, 5] = ring[5, 4] = 1
     knot = assignments.knots(pairs_of(ring))
@@ -91,7 +103,9 @@ def ring(m):
 
 
 def test_long_ways():
-    """A ring of many thousand persons is one knot, found without recursion; of one that can be summed, all stay or all move on; a larger one is believed."""
+    """A ring of many thousand persons is one knot, found without recursion; of one that can be
+    summed, all stay or all move on; a larger one is believed.
+    """
     assert assignments.knots(ring(50_000)).max() == 0
     small, large = (assignments.posterior(ring(m)) for m in (400, 600))
 
@@ -105,7 +119,9 @@ def test_tiny_probabilities(apart):
     """Likelihoods far below the smallest float give the same probabilities."""
     rng = np.random.default_rng(8)
     pairs = pairs_of(likelihood(rng, 6))
-    far = assignments.Pairs.of(pairs.person, pairs.row, pairs.logs - apart * (10 + pairs.person) - 100 * pairs.row, 6)
+    far = assignments.Pairs.of(
+        pairs.person, pairs.row, pairs.logs - apart * (10 + pairs.person) - 100 * pairs.row, 6
+    )
     found = assignments.posterior(far)
 
     assert found.exact.all()
@@ -120,7 +136,9 @@ def test_too_far_apart_for_floating_point():
 
 
 def test_how_far_beliefs_are_off():
-    """On knots of 10 to 14, sparse as those of real releases, beliefs are off by less than 0.06 on average and hardly to one side; scaling alone is worse."""
+    """On knots of 10 to 14, sparse as those of real releases, beliefs are off by less than 0.06 on
+    average and hardly to one side; scaling alone is worse.
+    """
     rng = np.random.default_rng(5)
     exact, believed, scaled = [], [], []
     for _ in range(60):
@@ -131,7 +149,9 @@ def test_how_far_beliefs_are_off():
         sums, guess = (assignments.posterior(pairs, most) for most in (assignments.MOST_STATES, 0))
         assert sums.exact.all()
         assert (guess.exact == (np.bincount(knot)[knot] == 1)).all()
-        assert np.bincount(guess.pairs.person, weights=guess.probability) == pytest.approx(np.ones(m))
+        assert np.bincount(guess.pairs.person, weights=guess.probability) == pytest.approx(
+            np.ones(m)
+        )
         own = np.arange(m)
         exact.append(as_table(sums)[own, own])
         believed.append(as_table(guess)[own, own])
@@ -144,7 +164,9 @@ def test_how_far_beliefs_are_off():
 
 
 def test_what_takes_too_many_states_is_believed():
-    """Of two knots the one that takes more states than may be is believed, the other summed; all persons alike are believed right."""
+    """Of two knots the one that takes more states than may be is believed, the other summed; all
+    persons alike are believed right.
+    """
     table = np.zeros((16, 16), dtype=int)
     table[:2, :2] = [[3, 1], [1, 3]]
     table[2:, 2:] = 1
@@ -156,5 +178,7 @@ def test_what_takes_too_many_states_is_believed():
 
 
 def test_many_open_rows():
-    """Where more rows are open at once than a number has bits nothing is summed, whatever is asked for."""
+    """Where more rows are open at once than a number has bits nothing is summed, whatever is asked
+    for.
+    """
     assert assignments.person_by_person(np.zeros((63, 63)), 2**62) is None

@@ -1,4 +1,6 @@
-"""The linkage adversary: hand-computed releases, a slow twin for every form, drawn sets of attributes, and what it refuses."""
+"""The linkage adversary: hand-computed releases, a slow twin for every form, drawn sets of
+attributes, and what it refuses.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -33,11 +35,16 @@ P = ["1/10", "1/2", "0.8", "1"]
 
 @st.composite
 def small(draw):
-    """Up to 10 rows of few values, missing ones among them, in up to 3 groups, in one of the forms, with what was drawn for each."""
+    """Up to 10 rows of few values, missing ones among them, in up to 3 groups, in one of the forms,
+    with what was drawn for each.
+    """
     kind = draw(st.sampled_from(sorted(FEW)))
     row = st.tuples(*map(st.sampled_from, FEW[kind]), st.sampled_from(["s", "t", None]))
     rows = draw(st.lists(row, min_size=1, max_size=10))
-    groups = np.unique(draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows))), return_inverse=True)[1]
+    groups = np.unique(
+        draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows))),
+        return_inverse=True,
+    )[1]
     microdata = people(rows)
     width = [len(column.domain) for column in microdata.quasi]
     drawn = [[draw(st.integers(0, w - 1)) for w in width] for _ in rows]
@@ -45,20 +52,42 @@ def small(draw):
 
 
 def published(kind, rows, groups, drawn, microdata):
-    """The release and its evidence, and persons, records and when these match, as the slow twin takes them."""
+    """The release and its evidence, and persons, records and when these match, as the slow twin
+    takes them.
+    """
     named = [dict(zip((*QUASI, "s"), row, strict=True)) for row in rows]
     stream = Randomness.seeded(1).stream("small")
     if kind == "perturbed":
         release, evidence = perturbed(microdata, drawn)
         values = [column.domain.values.to_list() for column in microdata.quasi]
-        records = [({a: values[i][codes[i]] for i, a in enumerate(QUASI)}, {row["s"]: 1}) for codes, row in zip(drawn, named, strict=True)]
-        return release, evidence, [(row, i, row["s"]) for i, row in enumerate(named)], records, equal
-    members = [[row for row, g in zip(named, groups, strict=True) if g == group] for group in groups]
-    shares = [{s: Fraction(n, len(inside)) for s, n in Counter(row["s"] for row in inside).items()} for inside in members]
+        records = [
+            ({a: values[i][codes[i]] for i, a in enumerate(QUASI)}, {row["s"]: 1})
+            for codes, row in zip(drawn, named, strict=True)
+        ]
+        return (
+            release,
+            evidence,
+            [(row, i, row["s"]) for i, row in enumerate(named)],
+            records,
+            equal,
+        )
+    members = [
+        [row for row, g in zip(named, groups, strict=True) if g == group] for group in groups
+    ]
+    shares = [
+        {s: Fraction(n, len(inside)) for s, n in Counter(row["s"] for row in inside).items()}
+        for inside in members
+    ]
     evidence = Evidence(microdata={1: microdata})
     if kind == "bucketized":
         records = list(zip(named, shares, strict=True))
-        return of_form(bucketize(microdata, groups, stream)[0]), evidence, [(row, None, row["s"]) for row in named], records, equal
+        return (
+            of_form(bucketize(microdata, groups, stream)[0]),
+            evidence,
+            [(row, None, row["s"]) for row in named],
+            records,
+            equal,
+        )
     boxes = [{a: [row[a] for row in inside] for a in QUASI} for inside in members]
     records = [(box, {row["s"]: 1}) for box, row in zip(boxes, named, strict=True)]
     form, _ = generalize(microdata, np.arange(len(rows)), groups, stream)
@@ -74,15 +103,25 @@ def contains(record, value):
 
 
 def agrees(found, persons, records, matches, p):
-    """Fails where both disclosures, their baselines or the persons' matching records are not the twin's."""
+    """Fails where both disclosures, their baselines or the persons' matching records are not the
+    twin's.
+    """
     identity, attribute = naive.disclosures(persons, records, matches, QUASI, p)
-    counts = [sum(all(matches(record[a], values[a]) for a in QUASI) for record, _ in records) for values, _, _ in persons]
-    shares = [sum(Fraction(share.get(secret, 0)) for _, share in records) / len(records) for _, _, secret in persons]
+    counts = [
+        sum(all(matches(record[a], values[a]) for a in QUASI) for record, _ in records)
+        for values, _, _ in persons
+    ]
+    shares = [
+        sum(Fraction(share.get(secret, 0)) for _, share in records) / len(records)
+        for _, _, secret in persons
+    ]
     assert found.identity == pytest.approx(float(identity))
     assert found.attribute == found.success == pytest.approx(float(attribute))
     assert found.identity_baseline == pytest.approx(1 / len(records))
     assert found.attribute_baseline == pytest.approx(float(sum(shares)) / len(persons))
-    assert found.baseline == pytest.approx(Counter(secret for *_, secret in persons).most_common(1)[0][1] / len(persons))
+    assert found.baseline == pytest.approx(
+        Counter(secret for *_, secret in persons).most_common(1)[0][1] / len(persons)
+    )
     assert found.histogram == dict(Counter(counts))
     assert sorted(found.per_person["candidates"].to_list()) == sorted(counts)
     assert found.identity_interval[0] <= found.identity <= found.identity_interval[1]
@@ -91,43 +130,63 @@ def agrees(found, persons, records, matches, p):
 @given(small(), st.sampled_from(P))
 @settings(max_examples=200, deadline=None)
 def test_every_form_has_the_twins_figures(case, p):
-    """Both disclosures, their baselines and the number of matching records are those of the slow twin, for every form and p_match."""
+    """Both disclosures, their baselines and the number of matching records are those of the slow
+    twin, for every form and p_match.
+    """
     release, evidence, persons, records, matches = published(*case)
     agrees(Linkage(p_match=p).attack([release], evidence), persons, records, matches, p)
 
 
 @pytest.mark.parametrize("kind", sorted(FEW))
 def test_a_wrong_law_is_seen(kind, monkeypatch):
-    """The comparison with the slow twin refuses an adversary that never leaves an attribute out, in every form."""
+    """The comparison with the slow twin refuses an adversary that never leaves an attribute out, in
+    every form.
+    """
     rows = [(1, "x", "m", "s"), (1, "x", "n", "t"), (2, "x", "m", "s"), (3, "y", "n", "t")]
     microdata = people(rows)
-    release, evidence, *rest = published(kind, rows, np.array([0, 0, 1, 1]), codes_of(microdata)[[0, 1, 3, 2]], microdata)
+    release, evidence, *rest = published(
+        kind, rows, np.array([0, 0, 1, 1]), codes_of(microdata)[[0, 1, 3, 2]], microdata
+    )
 
     agrees(Linkage(p_match="1/2").attack([release], evidence), *rest, "1/2")
-    monkeypatch.setattr("phalanx.adversaries.records.linkage.weights", lambda d, _: subsets.weights(d, 1.0))
+    monkeypatch.setattr(
+        "phalanx.adversaries.records.linkage.weights", lambda d, _: subsets.weights(d, 1.0)
+    )
     with pytest.raises(AssertionError):
         agrees(Linkage(p_match="1/2").attack([release], evidence), *rest, "1/2")
 
 
 def test_who_changed_everywhere_is_not_found():
-    """Two persons who swap all values: at p_match 1 each is led to the other; by nothing, a record is found with 1/2."""
+    """Two persons who swap all values: at p_match 1 each is led to the other; by nothing, a record
+    is found with 1/2.
+    """
     microdata = people([(1, "x", "m", "s"), (2, "y", "n", "t")])
     release, evidence = perturbed(microdata, codes_of(microdata)[[1, 0]])
     found = Linkage().attack([release], evidence)
 
     assert (found.identity, found.attribute, found.exposed, found.histogram) == (0, 0, 0, {1: 2})
     half = Linkage(p_match="1/2").attack([release], evidence)
-    assert (half.identity, half.attribute) == (1 / 16, 1 / 16)  # the empty set alone leaves one's own record, with 1/2
+    assert (half.identity, half.attribute) == (
+        1 / 16,
+        1 / 16,
+    )  # the empty set alone leaves one's own record, with 1/2
     assert found.at("1/2").to_json() == half.to_json()
 
 
 def test_who_did_not_change_is_named():
     """Without any change, everybody whose values are unique is certain, and right."""
-    microdata = people([(1, "x", "m", "s"), (1, "x", "n", "s"), (2, "y", "n", "t"), (2, "y", "n", "s")], persons=True)
+    microdata = people(
+        [(1, "x", "m", "s"), (1, "x", "n", "s"), (2, "y", "n", "t"), (2, "y", "n", "s")],
+        persons=True,
+    )
     release, evidence = perturbed(microdata, codes_of(microdata))
     found = Linkage().attack([release], evidence)
 
-    assert (found.identity, found.attribute, found.exposed) == (3 / 4, (1 + 1 + 1 / 2 + 1 / 2) / 4, 2)
+    assert (found.identity, found.attribute, found.exposed) == (
+        3 / 4,
+        (1 + 1 + 1 / 2 + 1 / 2) / 4,
+        2,
+    )
     assert found.per_person["person"].to_list() == microdata.persons.to_list()
     assert found.per_person["exposed"].to_list() == [True, True, False, False]
 
@@ -145,19 +204,27 @@ def test_many_p_match_at_once():
 def wide(n=30, d=12, seed=0):
     """A table of n rows with d quasi-identifiers of two values and a sensitive one."""
     rng = np.random.default_rng(seed)
-    frame = pl.DataFrame({f"q{i}": rng.integers(0, 2, n) for i in range(d)}).with_columns(s=pl.Series(rng.integers(0, 3, n).astype(str)))
+    frame = pl.DataFrame({f"q{i}": rng.integers(0, 2, n) for i in range(d)}).with_columns(
+        s=pl.Series(rng.integers(0, 3, n).astype(str))
+    )
     return Microdata.encode(frame, Schema(quasi=[f"q{i}" for i in range(d)], sensitive="s"))
 
 
 @pytest.mark.parametrize("kind", ["perturbed", "generalized", "bucketized"])
 def test_sets_that_are_drawn(kind, monkeypatch):
-    """With twelve attributes sets are drawn, and the exact figures lie within what is said; nothing but all of them is used at p_match 1."""
+    """With twelve attributes sets are drawn, and the exact figures lie within what is said; nothing
+    but all of them is used at p_match 1.
+    """
     microdata = wide()
     stream, groups = Randomness.seeded(2).stream("wide"), np.arange(30) // 3
     if kind == "perturbed":
         release, evidence = perturbed(microdata, codes_of(microdata)[np.arange(30) ^ 1])
     else:
-        form = bucketize(microdata, groups, stream)[0] if kind == "bucketized" else generalize(microdata, np.arange(30), groups, stream)[0]
+        form = (
+            bucketize(microdata, groups, stream)[0]
+            if kind == "bucketized"
+            else generalize(microdata, np.arange(30), groups, stream)[0]
+        )
         release, evidence = of_form(form), Evidence(microdata={1: microdata})
     drawn = Linkage(p_match="1/2", subsets=500).attack([release], evidence)
     one = drawn.at(1)
@@ -175,7 +242,9 @@ def test_sets_that_are_drawn(kind, monkeypatch):
 
 
 def test_sets_of_attributes():
-    """Ten attributes or fewer: every set once; more: of every size all, or as many as are asked for."""
+    """Ten attributes or fewer: every set once; more: of every size all, or as many as are asked
+    for.
+    """
     stream = Randomness.seeded(0).stream("sets")
     few, many = subsets.Subsets.of(3, 1, stream), subsets.Subsets.of(12, 130, stream)
 
@@ -186,20 +255,31 @@ def test_sets_of_attributes():
 
 
 def test_some_persons():
-    """A sample is of so many persons, and says so; it is the same each time, and its figures are those of its persons."""
+    """A sample is of so many persons, and says so; it is the same each time, and its figures are
+    those of its persons.
+    """
     microdata = people([(i, "x", "m", "st"[i % 2]) for i in range(20)], persons=True)
     release, evidence = perturbed(microdata, codes_of(microdata))
     found, again = (Linkage(sample=7).attack([release], evidence) for _ in range(2))
 
-    assert (found.persons, found.sample, found.identity, found.note) == (7, 7, 1, "7 persons were drawn")
+    assert (found.persons, found.sample, found.identity, found.note) == (
+        7,
+        7,
+        1,
+        "7 persons were drawn",
+    )
     assert found.per_person.equals(again.per_person)
     assert Linkage(sample=20).attack([release], evidence).sample is None
 
 
 def test_too_many_pairs_of_person_and_group(monkeypatch):
-    """Where a generalized release leaves too many pairs, persons are drawn; and their figures are near everybody's."""
+    """Where a generalized release leaves too many pairs, persons are drawn; and their figures are
+    near everybody's.
+    """
     microdata = people([(i % 50, "xy"[i % 2], "m", "stu"[i % 3]) for i in range(600)])
-    form, _ = generalize(microdata, np.arange(600), np.arange(600) % 50 // 2, Randomness.seeded(1).stream("boxes"))
+    form, _ = generalize(
+        microdata, np.arange(600), np.arange(600) % 50 // 2, Randomness.seeded(1).stream("boxes")
+    )
     release, evidence = of_form(form), Evidence(microdata={1: microdata})
     everybody = Linkage(p_match="1/2").attack([release], evidence)
     monkeypatch.setattr(linking, "_MOST_PAIRS", 300 * 25)
@@ -213,7 +293,9 @@ def test_too_many_pairs_of_person_and_group(monkeypatch):
 def test_parts_say_what_the_whole_says(monkeypatch):
     """Persons who are gone through one by one are attacked as all at once."""
     microdata = people([(i % 7, "xy"[i % 2], "mn"[i // 5 % 2], "stu"[i % 3]) for i in range(40)])
-    form, _ = generalize(microdata, np.arange(40), np.arange(40) // 5, Randomness.seeded(1).stream("boxes"))
+    form, _ = generalize(
+        microdata, np.arange(40), np.arange(40) // 5, Randomness.seeded(1).stream("boxes")
+    )
     whole = Linkage(p_match="1/2").attack([of_form(form)], Evidence(microdata={1: microdata}))
     monkeypatch.setattr(linking, "_AT_ONCE", 1)
     parts = Linkage(p_match="1/2").attack([of_form(form)], Evidence(microdata={1: microdata}))
@@ -223,15 +305,27 @@ def test_parts_say_what_the_whole_says(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["generalized", "bucketized"])
 def test_who_is_elsewhere_is_left_out(kind):
-    """Of these forms one's own record always matches: whom no record matches on everything is left out, and said."""
+    """Of these forms one's own record always matches: whom no record matches on everything is left
+    out, and said.
+    """
     rows = [(1, "x", "m", "s"), (2, "x", "m", "t"), (1, "x", "m", "t"), (2, "x", "m", "s")]
     microdata, stream = people(rows), Randomness.seeded(1).stream("small")
     groups = np.array([0, 0, 1, 1])
-    form = generalize(microdata, np.arange(4), groups, stream)[0] if kind == "generalized" else bucketize(microdata, groups, stream)[0]
-    found = Linkage().attack([of_form(form)], Evidence(microdata={1: people([*rows, (9, "z", "m", "s")])}))
+    form = (
+        generalize(microdata, np.arange(4), groups, stream)[0]
+        if kind == "generalized"
+        else bucketize(microdata, groups, stream)[0]
+    )
+    found = Linkage().attack(
+        [of_form(form)], Evidence(microdata={1: people([*rows, (9, "z", "m", "s")])})
+    )
 
     assert (found.persons, found.sample) == (4, None)
-    assert found.note == "1 person(s) match no record on all quasi-identifiers, so that none is theirs, and are left out"
+    assert (
+        found.note
+        == "1 person(s) match no record on all quasi-identifiers, so that none is theirs, and are"
+        " left out"
+    )
 
 
 def test_who_was_not_published_is_left_out():
@@ -249,22 +343,35 @@ def test_a_release_without_sensitive_values():
     """Identity disclosure alone, of perturbed and generalized releases."""
     frame = pl.DataFrame({"a": [1, 1, 2, 2], "b": ["x", "y", "x", "y"]})
     microdata = Microdata.encode(frame, Schema(quasi=["a", "b"]))
-    form, _ = generalize(microdata, np.arange(4), np.array([0, 0, 1, 1]), Randomness.seeded(1).stream("boxes"))
+    form, _ = generalize(
+        microdata, np.arange(4), np.array([0, 0, 1, 1]), Randomness.seeded(1).stream("boxes")
+    )
     by_boxes = Linkage().attack([of_form(form)], Evidence(microdata={1: microdata}))
     release, evidence = perturbed(microdata, codes_of(microdata))
     by_rows = Linkage().attack([release], evidence)
 
     assert (by_boxes.identity, by_rows.identity) == (1 / 2, 1)
     for found in (by_boxes, by_rows):
-        assert found.to_json()["attribute"] is found.attribute_interval is found.attribute_baseline is found.success is found.baseline is None
+        assert (
+            found.to_json()["attribute"]
+            is found.attribute_interval
+            is found.attribute_baseline
+            is found.success
+            is found.baseline
+            is None
+        )
 
 
 def test_values_that_nobody_has():
-    """A release with numbers and codes that are nowhere in the original table is attacked all the same: they match nobody."""
+    """A release with numbers and codes that are nowhere in the original table is attacked all the
+    same: they match nobody.
+    """
     microdata = people([(1, "x", "m", "s"), (2, "x", "m", "t")])
     release, evidence = perturbed(microdata, codes_of(microdata))
     order = evidence.rows[1] - 1
-    table = release.form.table.with_columns(a=pl.Series(np.where(order == 0, 7, 2)), b=pl.Series(["z", "x"]).gather(order))
+    table = release.form.table.with_columns(
+        a=pl.Series(np.where(order == 0, 7, 2)), b=pl.Series(["z", "x"]).gather(order)
+    )
     found = Linkage().attack([replace(release, form=replace(release.form, table=table))], evidence)
 
     assert (found.identity, found.histogram) == (1 / 2, {0: 1, 1: 1})
@@ -280,12 +387,19 @@ def test_the_json_has_the_documented_keys():
         "adversary", "knows", "persons", "exposed", "success", "baseline", "candidates", "note",
         "identity", "identity_interval", "identity_baseline", "attribute", "attribute_interval", "attribute_baseline", "sample", "p_match",
     ]  # fmt: skip
-    assert (found["adversary"], found["p_match"], found["identity"], found["identity_baseline"]) == ("linkage", "1/2", 0.25, 0.5)
+    assert (
+        found["adversary"],
+        found["p_match"],
+        found["identity"],
+        found["identity_baseline"],
+    ) == ("linkage", "1/2", 0.25, 0.5)
     assert "with probability 1/2" in found["knows"]
 
 
 def test_what_is_missing_is_named():
-    """One sentence for a p_match, numbers of persons and sets that are none, several releases, other forms, and evidence that is missing or of another release."""
+    """One sentence for a p_match, numbers of persons and sets that are none, several releases,
+    other forms, and evidence that is missing or of another release.
+    """
     microdata = people([(1, "x", "m", "s"), (2, "x", "m", "t")])
     release, evidence = perturbed(microdata, codes_of(microdata))
     for p in (0, "-1/2", 1.5, "many"):
@@ -304,9 +418,16 @@ def test_what_is_missing_is_named():
     for wrong in ([1, 1], [1, 3], [1], [-1, 1]):
         with pytest.raises(ReleaseError, match="are not those of its file"):
             Linkage().attack([release], replace(evidence, rows={1: np.array(wrong)}))
-    sliced, _ = slice_into(microdata, (("a", "b"), ("c", "s")), np.zeros(2, np.int64), Randomness.seeded(1).stream("small"))
+    sliced, _ = slice_into(
+        microdata,
+        (("a", "b"), ("c", "s")),
+        np.zeros(2, np.int64),
+        Randomness.seeded(1).stream("small"),
+    )
     with pytest.raises(ReleaseError, match="this one is sliced"):
         Linkage().attack([of_form(sliced)], evidence)
     many = wide(3, 63)
     with pytest.raises(ReleaseError, match="1 to 62 quasi-identifiers, and the release has 63"):
-        Linkage().attack(*([x] if i == 0 else x for i, x in enumerate(perturbed(many, codes_of(many)))))
+        Linkage().attack(
+            *([x] if i == 0 else x for i, x in enumerate(perturbed(many, codes_of(many))))
+        )

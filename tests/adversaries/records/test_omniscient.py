@@ -1,4 +1,6 @@
-"""The omniscient adversary: hand-computed releases, a slow twin that goes through all assignments, both laws, calibration, and what it refuses."""
+"""The omniscient adversary: hand-computed releases, a slow twin that goes through all assignments,
+both laws, calibration, and what it refuses.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -23,11 +25,21 @@ from support.perturbed_cases import Drawing, codes_of, of_form, people, perturbe
 
 
 def world(seed, *, repaired):
-    """Up to 8 persons in up to 3 groups, tables of their own, and a release drawn from them: microdata, drawing, what everybody shows."""
+    """Up to 8 persons in up to 3 groups, tables of their own, and a release drawn from them:
+    microdata, drawing, what everybody shows.
+    """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 9))
     group = np.unique(rng.integers(0, rng.integers(1, 4), n), return_inverse=True)[1]
-    rows = [(int(rng.integers(3)) or None, "xyz"[rng.integers(3)], "mn"[rng.integers(2)], "stu"[rng.integers(3)]) for _ in range(n)]
+    rows = [
+        (
+            int(rng.integers(3)) or None,
+            "xyz"[rng.integers(3)],
+            "mn"[rng.integers(2)],
+            "stu"[rng.integers(3)],
+        )
+        for _ in range(n)
+    ]
     microdata = people(rows)
     changes = int(rng.integers(1, 4)) if repaired else 1
     drawing = random_drawing(microdata, group, rng, repaired=repaired, changes=changes)
@@ -40,25 +52,40 @@ def beliefs_of(microdata, drawing, shown):
     for g in set(drawing.group):
         members = [t for t, of in enumerate(drawing.group) if of == g]
         laws = {t: drawing.law(own[t], g) for t in members}
-        p = naive.posterior([[laws[t].get(shown[r], Fraction(0)) for r in members] for t in members])
-        found |= {t: {r: x for r, x in zip(members, row, strict=True) if x} for t, row in zip(members, p, strict=True)}
+        p = naive.posterior(
+            [[laws[t].get(shown[r], Fraction(0)) for r in members] for t in members]
+        )
+        found |= {
+            t: {r: x for r, x in zip(members, row, strict=True) if x}
+            for t, row in zip(members, p, strict=True)
+        }
     return [found[t] for t in range(len(own))]
 
 
 def agrees(found, secrets, expected):
-    """Fails where what the adversary found is not what the twin's probabilities of everybody's rows say."""
+    """Fails where what the adversary found is not what the twin's probabilities of everybody's rows
+    say.
+    """
     n = len(secrets)
     values = [Counter() for _ in secrets]
     for t, p in enumerate(expected):
         for r, x in p.items():
             values[t][secrets[r]] += x
-    assert found.per_person["identity"].to_list() == pytest.approx([float(p[t]) for t, p in enumerate(expected)])
-    assert found.per_person["attribute"].to_list() == pytest.approx([float(v[s]) for v, s in zip(values, secrets, strict=True)])
+    assert found.per_person["identity"].to_list() == pytest.approx(
+        [float(p[t]) for t, p in enumerate(expected)]
+    )
+    assert found.per_person["attribute"].to_list() == pytest.approx(
+        [float(v[s]) for v, s in zip(values, secrets, strict=True)]
+    )
     assert found.per_person["candidates"].to_list() == list(map(len, expected))
     assert found.identity == pytest.approx(float(sum(p[t] for t, p in enumerate(expected))) / n)
-    assert found.attribute == pytest.approx(float(sum(v[s] for v, s in zip(values, secrets, strict=True))) / n)
+    assert found.attribute == pytest.approx(
+        float(sum(v[s] for v, s in zip(values, secrets, strict=True))) / n
+    )
     assert found.named == pytest.approx(float(sum(first(p, t) for t, p in enumerate(expected))) / n)
-    assert found.success == pytest.approx(float(sum(first(v, s) for v, s in zip(values, secrets, strict=True))) / n)
+    assert found.success == pytest.approx(
+        float(sum(first(v, s) for v, s in zip(values, secrets, strict=True))) / n
+    )
     assert found.largest == pytest.approx(float(max(max(v.values()) for v in values)))
     assert found.largest_identity == pytest.approx(float(max(max(p.values()) for p in expected)))
     assert found.exposed == sum(len(p) == 1 for p in expected)
@@ -74,29 +101,47 @@ def first(chances, right):
 @pytest.mark.parametrize("repaired", [False, True], ids=["together", "repaired"])
 @pytest.mark.parametrize("seed", range(60))
 def test_everybody_has_the_twins_probabilities(seed, repaired):
-    """Everybody's probabilities, and all figures, are those of going through all assignments of rows in fractions, by both laws."""
+    """Everybody's probabilities, and all figures, are those of going through all assignments of
+    rows in fractions, by both laws.
+    """
     rows, microdata, drawing, shown = world(seed, repaired=repaired)
     release, evidence = drawing.publish(microdata, shown)
-    agrees(Omniscient().attack([release], evidence), [row[-1] for row in rows], beliefs_of(microdata, drawing, shown))
+    agrees(
+        Omniscient().attack([release], evidence),
+        [row[-1] for row in rows],
+        beliefs_of(microdata, drawing, shown),
+    )
 
 
 @pytest.mark.parametrize("repaired", [False, True], ids=["together", "repaired"])
 def test_a_wrong_law_is_seen(monkeypatch, repaired):
-    """The comparison with the twin refuses an adversary that forgets in which order attributes were drawn together, or the weights of changes afterwards."""
+    """The comparison with the twin refuses an adversary that forgets in which order attributes were
+    drawn together, or the weights of changes afterwards.
+    """
 
     def caught(seed):
         rows, microdata, drawing, shown = world(seed, repaired=repaired)
         release, evidence = drawing.publish(microdata, shown)
         try:
-            agrees(Omniscient().attack([release], evidence), [row[-1] for row in rows], beliefs_of(microdata, drawing, shown))
+            agrees(
+                Omniscient().attack([release], evidence),
+                [row[-1] for row in rows],
+                beliefs_of(microdata, drawing, shown),
+            )
         except (AssertionError, ReleaseError):
             return True
         return False
 
     assert not any(map(caught, range(20)))
     right, chosen = outcomes.changed_together, outcomes._chosen
-    monkeypatch.setattr(outcomes, "changed_together", lambda leave, outputs: right(leave, replace(outputs, order=tuple(range(3)))))
-    monkeypatch.setattr(outcomes, "_chosen", lambda weights, held: chosen(np.minimum(weights, 1), held))
+    monkeypatch.setattr(
+        outcomes,
+        "changed_together",
+        lambda leave, outputs: right(leave, replace(outputs, order=tuple(range(3)))),
+    )
+    monkeypatch.setattr(
+        outcomes, "_chosen", lambda weights, held: chosen(np.minimum(weights, 1), held)
+    )
     assert sum(map(caught, range(20))) > 3
 
 
@@ -107,11 +152,15 @@ def two(table, second=None):
     """Two persons who differ in a, with the table; with ``second``, in b, too."""
     microdata = people([(1, "x", "m", "s"), (2, "x" if second is None else "y", "m", "t")])
     one = [[12]]
-    return microdata, Drawing([0, 0], {(0, 0): table, (0, 1): second or one, (0, 2): one}, 12, (0, 1, 2))
+    return microdata, Drawing(
+        [0, 0], {(0, 0): table, (0, 1): second or one, (0, 2): one}, 12, (0, 1, 2)
+    )
 
 
 def test_who_covers_for_whom():
-    """Two who publish each other's value for sure are known; two who publish either alike are not told apart; whatever they show."""
+    """Two who publish each other's value for sure are known; two who publish either alike are not
+    told apart; whatever they show.
+    """
     microdata, drawing = two(SWAP)
     release, evidence = drawing.publish(microdata, [(1, 0, 0), (0, 0, 0)])
     sure = Omniscient().attack([release], evidence)
@@ -119,13 +168,30 @@ def test_who_covers_for_whom():
     for shown in ([(1, 0, 0), (0, 0, 0)], [(0, 0, 0), (1, 0, 0)], [(1, 0, 0), (1, 0, 0)]):
         release, evidence = drawing.publish(microdata, shown)
         even = Omniscient().attack([release], evidence)
-        assert (even.identity, even.attribute, even.named, even.largest, even.exposed, even.histogram) == (0.5, 0.5, 0.5, 0.5, 0, {2: 2})
+        assert (
+            even.identity,
+            even.attribute,
+            even.named,
+            even.largest,
+            even.exposed,
+            even.histogram,
+        ) == (0.5, 0.5, 0.5, 0.5, 0, {2: 2})
 
-    assert (sure.identity, sure.attribute, sure.named, sure.success, sure.largest, sure.exposed, sure.histogram) == (1, 1, 1, 1, 1, 2, {1: 2})
+    assert (
+        sure.identity,
+        sure.attribute,
+        sure.named,
+        sure.success,
+        sure.largest,
+        sure.exposed,
+        sure.histogram,
+    ) == (1, 1, 1, 1, 1, 2, {1: 2})
 
 
 def test_odds_multiply_over_an_assignment():
-    """Where each keeps the value with 3/4, rows that look like the others' are swapped with 1/9 to 1: the square of the odds of one row."""
+    """Where each keeps the value with 3/4, rows that look like the others' are swapped with 1/9 to
+    1: the square of the odds of one row.
+    """
     microdata, drawing = two([[9, 3], [3, 9]])
     release, evidence = drawing.publish(microdata, [(0, 0, 0), (1, 0, 0)])
 
@@ -133,7 +199,9 @@ def test_odds_multiply_over_an_assignment():
 
 
 def test_drawn_together_tells_more():
-    """Two attributes of which just one changes each time: a row that shows both of the other's values cannot be one's own."""
+    """Two attributes of which just one changes each time: a row that shows both of the other's
+    values cannot be one's own.
+    """
     microdata, drawing = two(EVEN, EVEN)
     assert drawing.law((0, 0, 0), 0) == {(1, 0, 0): Fraction(1, 2), (0, 1, 0): Fraction(1, 2)}
     release, evidence = drawing.publish(microdata, [(1, 0, 0), (1, 0, 0)])
@@ -142,14 +210,20 @@ def test_drawn_together_tells_more():
 
 
 def test_it_is_as_right_as_it_says():
-    """Calibration, by draws: over 400 releases the mean probability of the own row is that of a random row drawn by the posterior, within five deviations."""
+    """Calibration, by draws: over 400 releases the mean probability of the own row is that of a
+    random row drawn by the posterior, within five deviations.
+    """
     rng = np.random.default_rng(11)
-    microdata = people([(int(rng.integers(4)), "xyz"[i % 3], "mn"[i % 2], "st"[i % 2]) for i in range(8)])
+    microdata = people(
+        [(int(rng.integers(4)), "xyz"[i % 3], "mn"[i % 2], "st"[i % 2]) for i in range(8)]
+    )
     for repaired in (False, True):
         drawing = random_drawing(microdata, [0] * 8, rng, repaired=repaired)
         gap = []
         for _ in range(200):
-            release, evidence = drawing.publish(microdata, drawing.draw(microdata, rng), int(rng.integers(1 << 30)))
+            release, evidence = drawing.publish(
+                microdata, drawing.draw(microdata, rng), int(rng.integers(1 << 30))
+            )
             believed = omniscient._posterior(outcomes.Outcomes(rows_of(release, evidence)))
             p, own = believed.probability, believed.pairs.person == believed.pairs.row
             gap.append(p[own].sum() - (p**2).sum())
@@ -163,7 +237,9 @@ def rows_of(release, evidence):
 
 @pytest.mark.parametrize("whole", [12, 12 * 10**8, 2**61])
 def test_sets_that_change_together(whole):
-    """The sets and their probabilities are those of the line, for small denominators and for such as overflow 64 bits when summed."""
+    """The sets and their probabilities are those of the line, for small denominators and for such
+    as overflow 64 bits when summed.
+    """
     rng = np.random.default_rng(4)
     share = rng.integers(0, 13, (50, 4))
     leave = share * (whole // 12)
@@ -177,7 +253,9 @@ def test_sets_that_change_together(whole):
         told = Counter()
         for held, chance in zip(sets.tolist(), chances.tolist(), strict=True):
             told[held] += chance
-        assert {k: v for k, v in told.items() if v > 1e-9} == pytest.approx(dict(expected), abs=1e-7)
+        assert {k: v for k, v in told.items() if v > 1e-9} == pytest.approx(
+            dict(expected), abs=1e-7
+        )
 
 
 def test_parts_say_what_the_whole_says(monkeypatch):
@@ -191,28 +269,49 @@ def test_parts_say_what_the_whole_says(monkeypatch):
 
 
 def test_approximate_persons_are_counted(monkeypatch):
-    """Where a sum would take too many states it is believed instead, which is counted and said; for two persons alike nothing is lost."""
+    """Where a sum would take too many states it is believed instead, which is counted and said; for
+    two persons alike nothing is lost.
+    """
     microdata, drawing = two(EVEN)
     release, evidence = drawing.publish(microdata, [(1, 0, 0), (0, 0, 0)])
     monkeypatch.setattr(assignments, "MOST_STATES", 0)
     monkeypatch.setattr(omniscient, "posterior", lambda pairs: assignments.posterior(pairs, 0))
     found = Omniscient().attack([release], evidence)
 
-    assert (found.approximate, found.note) == (2, "the probabilities of 2 person(s) are approximate")
+    assert (found.approximate, found.note) == (
+        2,
+        "the probabilities of 2 person(s) are approximate",
+    )
     assert found.identity == pytest.approx(0.5)
 
 
 def test_groups_are_drawn():
-    """With a sample, groups are drawn until they have so many persons; what is said of these is what is said of them among all, and an interval counts groups."""
+    """With a sample, groups are drawn until they have so many persons; what is said of these is
+    what is said of them among all, and an interval counts groups.
+    """
     rng = np.random.default_rng(9)
-    microdata = people([(int(rng.integers(4)), "xy"[i % 2], "mn"[i // 5 % 2], "stu"[i % 3]) for i in range(300)], persons=True)
+    microdata = people(
+        [(int(rng.integers(4)), "xy"[i % 2], "mn"[i // 5 % 2], "stu"[i % 3]) for i in range(300)],
+        persons=True,
+    )
     drawing = random_drawing(microdata, np.arange(300) // 5, rng)
     release, evidence = drawing.publish(microdata, drawing.draw(microdata, rng))
-    everybody, some, again = (Omniscient(sample=sample).attack([release], evidence) for sample in (None, 121, 121))
-    common = everybody.per_person.join(some.per_person.select("person"), on="person", how="semi", maintain_order="left")
+    everybody, some, again = (
+        Omniscient(sample=sample).attack([release], evidence) for sample in (None, 121, 121)
+    )
+    common = everybody.per_person.join(
+        some.per_person.select("person"), on="person", how="semi", maintain_order="left"
+    )
 
-    assert (everybody.sample, Omniscient(sample=300).attack([release], evidence).sample) == (None, None)
-    assert (some.sample, some.persons, some.note) == (125, 125, "125 of 300 persons were drawn, by groups")
+    assert (everybody.sample, Omniscient(sample=300).attack([release], evidence).sample) == (
+        None,
+        None,
+    )
+    assert (some.sample, some.persons, some.note) == (
+        125,
+        125,
+        "125 of 300 persons were drawn, by groups",
+    )
     assert some.per_person.equals(again.per_person)
     assert some.per_person.sort("person").equals(common.sort("person"))
     assert some.identity_interval == wilson(some.identity, 25)
@@ -227,7 +326,13 @@ def test_a_release_without_sensitive_values():
     found = Omniscient().attack([release], evidence)
 
     assert found.identity == 0.5
-    assert found.to_json()["attribute"] is found.success is found.largest is found.attribute_interval is None
+    assert (
+        found.to_json()["attribute"]
+        is found.success
+        is found.largest
+        is found.attribute_interval
+        is None
+    )
 
 
 def test_persons_and_json():
@@ -243,11 +348,18 @@ def test_persons_and_json():
         "identity", "identity_interval", "identity_baseline", "attribute", "attribute_interval", "attribute_baseline", "sample",
         "named", "named_interval", "largest", "largest_identity", "approximate",
     ]  # fmt: skip
-    assert (found.to_json()["adversary"], found.to_json()["sample"], found.identity_baseline, found.attribute_baseline) == ("omniscient", None, 0.5, 0.5)
+    assert (
+        found.to_json()["adversary"],
+        found.to_json()["sample"],
+        found.identity_baseline,
+        found.attribute_baseline,
+    ) == ("omniscient", None, 0.5, 0.5)
 
 
 def test_what_is_missing_is_named():
-    """One sentence for a sample of nobody, several releases, other forms, and evidence that is missing, contradicts itself, or is of another release."""
+    """One sentence for a sample of nobody, several releases, other forms, and evidence that is
+    missing, contradicts itself, or is of another release.
+    """
     microdata, drawing = two(SWAP)
     release, evidence = drawing.publish(microdata, [(1, 0, 0), (0, 0, 0)])
     with pytest.raises(PlanError, match="sample must be a whole number of at least 1"):
@@ -260,36 +372,76 @@ def test_what_is_missing_is_named():
         Omniscient().attack([release], replace(evidence, rows={}))
     with pytest.raises(ReleaseError, match="publish with keep_tables = true"):
         Omniscient().attack([release], replace(evidence, outputs={}))
-    with pytest.raises(ReleaseError, match=r"not those of release 1 \(they are about 1 rows and the release has 2\)"):
-        Omniscient().attack([release], replace(evidence, outputs={1: replace(evidence.outputs[1], group=np.array([0]))}))
+    with pytest.raises(
+        ReleaseError,
+        match=r"not those of release 1 \(they are about 1 rows and the release has 2\)",
+    ):
+        Omniscient().attack(
+            [release],
+            replace(evidence, outputs={1: replace(evidence.outputs[1], group=np.array([0]))}),
+        )
     with pytest.raises(ReleaseError, match=r"1 group\(s\) have other tuples"):
-        Omniscient().attack([release], replace(evidence, microdata={1: people([(1, "x", "m", "s"), (1, "x", "m", "t")])}))
+        Omniscient().attack(
+            [release],
+            replace(evidence, microdata={1: people([(1, "x", "m", "s"), (1, "x", "m", "t")])}),
+        )
     with pytest.raises(ReleaseError, match=r"2 row\(s\) cannot have been drawn"):
         Omniscient().attack([drawing.publish(microdata, [(0, 0, 0), (1, 0, 0)])[0]], evidence)
-    strange = replace(release, form=replace(release.form, table=release.form.table.with_columns(a=pl.Series([7, 8]))))
+    strange = replace(
+        release,
+        form=replace(release.form, table=release.form.table.with_columns(a=pl.Series([7, 8]))),
+    )
     with pytest.raises(ReleaseError, match=r"2 row\(s\) cannot have been drawn"):
         Omniscient().attack([strange], evidence)
-    broken = replace(release, form=replace(release.form, table=release.form.table.with_columns(b=pl.Series([1, 2]))))
+    broken = replace(
+        release,
+        form=replace(release.form, table=release.form.table.with_columns(b=pl.Series([1, 2]))),
+    )
     with pytest.raises(ReleaseError, match="the release contradicts itself"):
         Omniscient().attack([broken], evidence)
-    form, _ = generalize(microdata, np.arange(2), np.zeros(2, np.int64), Randomness.seeded(1).stream("small"))
+    form, _ = generalize(
+        microdata, np.arange(2), np.zeros(2, np.int64), Randomness.seeded(1).stream("small")
+    )
     with pytest.raises(ReleaseError, match="this one is generalized"):
         Omniscient().attack([of_form(form)], evidence)
 
 
 def test_what_is_too_much_is_refused(monkeypatch):
-    """One sentence for more quasi-identifiers than bits, groups of too many pairs, and changes afterwards that are too many to follow."""
-    wide = Microdata.encode(pl.DataFrame({f"q{i}": [0, 1] for i in range(63)}), Schema(quasi=[f"q{i}" for i in range(63)]))
+    """One sentence for more quasi-identifiers than bits, groups of too many pairs, and changes
+    afterwards that are too many to follow.
+    """
+    wide = Microdata.encode(
+        pl.DataFrame({f"q{i}": [0, 1] for i in range(63)}),
+        Schema(quasi=[f"q{i}" for i in range(63)]),
+    )
     release, evidence = perturbed(wide, codes_of(wide))
     with pytest.raises(ReleaseError, match="up to 62 quasi-identifiers, and the release has 63"):
-        Omniscient().attack([release], replace(evidence, outputs={1: two(EVEN)[1].outputs(people([(1, "x", "m", "s")] * 2), np.array([1, 2]))}))
-    some = Microdata.encode(pl.DataFrame({f"q{i}": [0, 1] for i in range(17)}), Schema(quasi=[f"q{i}" for i in range(17)]))
+        Omniscient().attack(
+            [release],
+            replace(
+                evidence,
+                outputs={
+                    1: two(EVEN)[1].outputs(people([(1, "x", "m", "s")] * 2), np.array([1, 2]))
+                },
+            ),
+        )
+    some = Microdata.encode(
+        pl.DataFrame({f"q{i}": [0, 1] for i in range(17)}),
+        Schema(quasi=[f"q{i}" for i in range(17)]),
+    )
     drawing = Drawing([0, 0], {(0, a): EVEN for a in range(17)}, 12, (), [[1] * 17], 17)
     release, evidence = perturbed(some, codes_of(some)[[1, 0]])
-    with pytest.raises(ReleaseError, match="changed on 17 quasi-identifiers afterwards, and this adversary follows at most 16"):
-        Omniscient().attack([release], replace(evidence, outputs={1: drawing.outputs(some, evidence.rows[1])}))
+    with pytest.raises(
+        ReleaseError,
+        match="changed on 17 quasi-identifiers afterwards, and this adversary follows at most 16",
+    ):
+        Omniscient().attack(
+            [release], replace(evidence, outputs={1: drawing.outputs(some, evidence.rows[1])})
+        )
     microdata, drawing = two(EVEN)
     release, evidence = drawing.publish(microdata, [(1, 0, 0), (0, 0, 0)])
     monkeypatch.setattr(omniscient, "_MOST_PAIRS", 3)
-    with pytest.raises(ReleaseError, match="the largest group has 2 rows, which leaves too many pairs"):
+    with pytest.raises(
+        ReleaseError, match="the largest group has 2 rows, which leaves too many pairs"
+    ):
         Omniscient().attack([release], evidence)

@@ -1,4 +1,6 @@
-"""The composition adversary: two publishers who cut differently, two who cut alike, and a slow twin."""
+"""The composition adversary: two publishers who cut differently, two who cut alike, and a slow
+twin.
+"""
 
 import numpy as np
 import pytest
@@ -32,14 +34,19 @@ def cuts(n, size, shift):
 
 
 def test_two_who_cut_differently_expose():
-    """Groups of four neighbours, cut at other places: a person's two groups share two persons, and whoever's groups share one value alone is exposed.
+    """Groups of four neighbours, cut at other places: a person's two groups share two persons, and
+    whoever's groups share one value alone is exposed.
 
-    Counted the slow way, with sets; each publisher alone exposes fewer than a fifth as many, and its interval is below that of both.
+    Counted the slow way, with sets; each publisher alone exposes fewer than a fifth as many, and
+    its interval is below that of both.
     """
     people = crowd()
     one, two = cuts(2000, 4, 4), cuts(2000, 4, 2)
     found = play(([people], [one]), ([people], [two]))
-    alone = [{g: {s for (*_, s), own in zip(people, of, strict=True) if own == g} for g in set(of)} for of in (one, two)]
+    alone = [
+        {g: {s for (*_, s), own in zip(people, of, strict=True) if own == g} for g in set(of)}
+        for of in (one, two)
+    ]
     left = [alone[0][a] & alone[1][b] for a, b in zip(one, two, strict=True)]
 
     assert found.persons == 2000
@@ -50,7 +57,9 @@ def test_two_who_cut_differently_expose():
 
 
 def test_two_who_cut_alike_tell_nothing_more():
-    """The same groups twice: nobody more is exposed, and the most probable value is right as often as by one of them."""
+    """The same groups twice: nobody more is exposed, and the most probable value is right as often
+    as by one of them.
+    """
     people = crowd()
     found = play(([people], [cuts(2000, 4, 4)]), ([people], [cuts(2000, 4, 4)]))
 
@@ -59,22 +68,40 @@ def test_two_who_cut_alike_tell_nothing_more():
 
 @st.composite
 def pairs(draw):
-    """Up to seven persons of few values, all or some of them in either table, in up to three groups each."""
+    """Up to seven persons of few values, all or some of them in either table, in up to three groups
+    each.
+    """
     n = draw(st.integers(1, 7))
-    people = [(f"p{i}", draw(st.integers(0, 4)), draw(st.sampled_from("xy")), draw(st.sampled_from("stu"))) for i in range(n)]
+    people = [
+        (
+            f"p{i}",
+            draw(st.integers(0, 4)),
+            draw(st.sampled_from("xy")),
+            draw(st.sampled_from("stu")),
+        )
+        for i in range(n)
+    ]
     sides = []
     for _ in range(2):
         those = draw(st.lists(st.sampled_from(people), min_size=1, max_size=n, unique=True))
-        sides.append(([those], [draw(st.lists(st.integers(0, 2), min_size=len(those), max_size=len(those)))]))
+        sides.append(
+            ([those], [draw(st.lists(st.integers(0, 2), min_size=len(those), max_size=len(those)))])
+        )
     return sides
 
 
 @given(pairs())
 @settings(max_examples=150, deadline=None)
 def test_the_twin_agrees(sides):
-    """Persons in both, those exposed, by both and by each, and how often the most probable value is right, are those of the slow twin."""
+    """Persons in both, those exposed, by both and by each, and how often the most probable value is
+    right, are those of the slow twin.
+    """
     (first, second) = sides
-    both = {row[0]: row[-1] for row in first[0][0]} if (common := {row[0] for row in first[0][0]} & {row[0] for row in second[0][0]}) else {}
+    both = (
+        {row[0]: row[-1] for row in first[0][0]}
+        if (common := {row[0] for row in first[0][0]} & {row[0] for row in second[0][0]})
+        else {}
+    )
     true = {who: s for who, s in both.items() if who in common}
     if not true:
         with pytest.raises(ReleaseError, match="nobody is in the releases of both publishers"):
@@ -82,14 +109,22 @@ def test_the_twin_agrees(sides):
         return
     releases = [*slow(*first), *slow(*second)]
     rows = [row for side in (first, second) for row in side[0][0]]
-    everywhere = {v: sum(row[-1] == v for row in rows) / len(rows) for v in {row[-1] for row in rows}}
+    everywhere = {
+        v: sum(row[-1] == v for row in rows) / len(rows) for v in {row[-1] for row in rows}
+    }
     found = play(first, second)
 
     def judged(those):
         p = naive.together(those, true, everywhere)
-        likely = {who: [v for v, x in of.items() if x >= max(of.values()) * (1 - 1e-9)] for who, of in p.items()}
+        likely = {
+            who: [v for v, x in of.items() if x >= max(of.values()) * (1 - 1e-9)]
+            for who, of in p.items()
+        }
         exposed = sum(set(of) == {true[who]} for who, of in p.items())
-        return exposed, pytest.approx(sum((true[who] in values) / max(len(values), 1) for who, values in likely.items()) / len(true))
+        return exposed, pytest.approx(
+            sum((true[who] in values) / max(len(values), 1) for who, values in likely.items())
+            / len(true)
+        )
 
     assert found.persons == len(true)
     assert (found.exposed, found.success) == judged(releases)
@@ -97,7 +132,9 @@ def test_the_twin_agrees(sides):
 
 
 def test_who_contradicts_whom():
-    """Somebody whose value is another one in the second table: the two leave nothing, and the note counts it."""
+    """Somebody whose value is another one in the second table: the two leave nothing, and the note
+    counts it.
+    """
     people = [("p", 1, "x", "s"), ("q", 2, "x", "t")]
     changed = [("p", 1, "x", "u"), ("q", 2, "x", "t")]
     found = play(([people], [[0, 1]]), ([changed], [[0, 1]]))

@@ -1,4 +1,6 @@
-"""The adversary that asks why a counterfeit was needed: certain where places are filled as in the paper, and no better than 1/m where none is."""
+"""The adversary that asks why a counterfeit was needed: certain where places are filled as in the
+paper, and no better than 1/m where none is.
+"""
 
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -37,14 +39,19 @@ class Shown:
 
 
 def published(tables, **parameters):
-    """Releases of tables with the columns who, age, ill, one after the other, and all the evidence."""
+    """Releases of tables with the columns who, age, ill, one after the other, and all the
+    evidence.
+    """
     method, memory = MInvariance(**parameters), Memory()
     releases, groups, microdata = [], {}, {}
     for number, frame in enumerate(tables, 1):
         microdata[number] = Microdata.encode(frame, SCHEMA, KEY)
         draft = method.publish(microdata[number], memory, Randomness.secure())
         groups[number] = pl.DataFrame({"person": microdata[number].persons, "group": draft.groups})
-        remembered = {name: pl.concat([memory.tables[name], t]) if name in memory.tables else t for name, t in draft.remember.items()}
+        remembered = {
+            name: pl.concat([memory.tables[name], t]) if name in memory.tables else t
+            for name, t in draft.remember.items()
+        }
         memory = Memory(number, remembered, groups[number].filter(pl.col("group") > 0))
         releases.append(Shown(number, draft.form, SimpleNamespace(method=method.parameters())))
     return releases, Evidence(groups=groups, microdata=microdata)
@@ -56,24 +63,34 @@ def table(rows):
 
 BOB = [
     table([("bob", 20, "hiv"), ("ann", 21, "ulcer")]),
-    table([("bob", 20, "hiv"), *((f"n{i}", 30 + i, ("hiv", "flu", "cold")[i % 3]) for i in range(9))]),
+    table(
+        [("bob", 20, "hiv"), *((f"n{i}", 30 + i, ("hiv", "flu", "cold")[i % 3]) for i in range(9))]
+    ),
 ]
 
 
 @pytest.mark.parametrize(("ill", "counterfeits"), [("hiv", 1), ("ulcer", 0)])
 def test_the_papers_filling_tells_what_bob_has(ill, counterfeits):
-    """A counterfeit is needed if the ulcer is short, which nobody new has; the adversary names it, and who stays and who left."""
+    """A counterfeit is needed if the ulcer is short, which nobody new has; the adversary names it,
+    and who stays and who left.
+    """
     swapped = {"hiv": "ulcer", "ulcer": "hiv"}
     before = table([("bob", 20, ill), ("ann", 21, swapped[ill])])
     after = table([("bob", 20, ill), *BOB[1].rows()[1:]])
     found = Counterfeits().attack(*published([before, after], m=2, balancing="paper"))
-    assert (found.groups, found.named, found.named_rightly) == (counterfeits, counterfeits, counterfeits)
+    assert (found.groups, found.named, found.named_rightly) == (
+        counterfeits,
+        counterfeits,
+        counterfeits,
+    )
     assert found.exposed == found.above == found.certain == 2 * counterfeits
     assert found.named_baseline == (0.5 if counterfeits else None)
 
 
 def series(rng, m):
-    """Five releases of made-up persons who come, leave and return, whatever they have; newcomers are m-eligible."""
+    """Five releases of made-up persons who come, leave and return, whatever they have; newcomers
+    are m-eligible.
+    """
     n, values = 300, "abcdefgh"
     while True:
         ill = rng.choice(list(values), n, p=(0.26, 0.2, 0.15, 0.12, 0.1, 0.07, 0.06, 0.04))
@@ -83,23 +100,32 @@ def series(rng, m):
             break
     age = rng.integers(18, 90, n)
     there = [(arrives == j) | (arrives < j) & (rng.random(n) < 0.6) for j in range(5)]
-    return [table([(int(i), int(age[i]), str(ill[i])) for i in np.flatnonzero(now)]) for now in there]
+    return [
+        table([(int(i), int(age[i]), str(ill[i])) for i in np.flatnonzero(now)]) for now in there
+    ]
 
 
 def attacks(balancing, m, runs):
     rng = np.random.default_rng(13)
-    return [Counterfeits().attack(*published(series(rng, m), m=m, balancing=balancing)) for _ in range(runs)]
+    return [
+        Counterfeits().attack(*published(series(rng, m), m=m, balancing=balancing))
+        for _ in range(runs)
+    ]
 
 
 def off(hits, tries, bound):
-    """How many standard errors hits are above the bound times tries, run by run: those of one run hang together."""
+    """How many standard errors hits are above the bound times tries, run by run: those of one run
+    hang together.
+    """
     difference = np.array(hits) - bound * np.array(tries)
     return float(difference.sum() / max(np.sqrt((difference**2).sum()), 1e-9))
 
 
 @pytest.mark.parametrize("m", [2, 3])
 def test_never_filling_leaves_it_no_better_than_the_bound(m):
-    """Over many made-up series it names what it would by picking at random, and whoever it is certain about it gets right no more often than 1/m."""
+    """Over many made-up series it names what it would by picking at random, and whoever it is
+    certain about it gets right no more often than 1/m.
+    """
     found = attacks("exact", m, runs=40)
     named = [a.named for a in found]
     assert sum(named) > 100 and sum(a.certain for a in found) > 100
@@ -109,7 +135,9 @@ def test_never_filling_leaves_it_no_better_than_the_bound(m):
 
 
 def test_the_papers_filling_exposes_many():
-    """The same series, filled as in the paper: whoever it is certain about it gets right far more often than one in two."""
+    """The same series, filled as in the paper: whoever it is certain about it gets right far more
+    often than one in two.
+    """
     found = attacks("paper", 2, runs=40)
     certain, exposed = (sum(getattr(a, key) for a in found) for key in ("certain", "exposed"))
     assert certain > 100 and exposed / certain > 0.9
@@ -119,7 +147,16 @@ def test_the_papers_filling_exposes_many():
 def test_the_json_has_the_keys_of_every_attack_and_its_own():
     """Stable keys, intervals as two numbers."""
     keys = Counterfeits().attack(*published(BOB, m=2, balancing="paper")).to_json()
-    assert {"adversary", "knows", "persons", "exposed", "success", "baseline", "candidates", "note"} < keys.keys()
+    assert {
+        "adversary",
+        "knows",
+        "persons",
+        "exposed",
+        "success",
+        "baseline",
+        "candidates",
+        "note",
+    } < keys.keys()
     assert keys["named"] == keys["named_rightly"] == 1 and keys["named_interval"][1] == 1
     assert keys["above"] == keys["certain"] == 2
 
@@ -131,6 +168,8 @@ def test_what_it_lacks_is_said():
         Counterfeits().attack(releases, Evidence(microdata=evidence.microdata))
     with pytest.raises(ReleaseError, match="original table"):
         Counterfeits().attack(releases, Evidence(groups=evidence.groups))
-    other = [Shown(r.number, r.form, SimpleNamespace(method={"name": "mondrian"})) for r in releases]
+    other = [
+        Shown(r.number, r.form, SimpleNamespace(method={"name": "mondrian"})) for r in releases
+    ]
     with pytest.raises(ReleaseError, match="m-invariance"):
         Counterfeits().attack(other, evidence)

@@ -1,4 +1,6 @@
-"""The growth adversary on made-up series: it names the holders of groups that grew around them, and does no better than the bound where groups do not look."""
+"""The growth adversary on made-up series: it names the holders of groups that grew around them, and
+does no better than the bound where groups do not look.
+"""
 
 from fractions import Fraction
 from pathlib import Path
@@ -25,7 +27,12 @@ from phalanx.release.manifest import Manifest
 from phalanx.series.series import Series
 from phalanx.verification import gather_evidence
 
-SCHEMA = Schema(identifier="who", quasi=["age", "zip"], sensitive="ill", types={"age": "numeric", "zip": "numeric"})
+SCHEMA = Schema(
+    identifier="who",
+    quasi=["age", "zip"],
+    sensitive="ill",
+    types={"age": "numeric", "zip": "numeric"},
+)
 
 
 def tables(seed, releases=3, n=400, holders=0.06):
@@ -35,52 +42,92 @@ def tables(seed, releases=3, n=400, holders=0.06):
     for _ in range(releases):
         here = np.sort(rng.permutation(2 * n)[:n])
         ill = np.where(rng.random(n) < holders, "hiv", "none")
-        yield pl.DataFrame({"who": [f"p{i}" for i in here], "age": age[here], "zip": zip_code[here], "ill": ill})
+        yield pl.DataFrame(
+            {"who": [f"p{i}" for i in here], "age": age[here], "zip": zip_code[here], "ill": ill}
+        )
 
 
 def series_of(method, folder, seed=1):
     """A published series and what the adversary knows beside it."""
     given_tables, ledger = list(tables(seed)), f"sqlite:///{folder}/l.db"
-    series = Series("made-up", schema=SCHEMA, method=method, to=folder, ledger=ledger, report=False, seed=seed)
+    series = Series(
+        "made-up", schema=SCHEMA, method=method, to=folder, ledger=ledger, report=False, seed=seed
+    )
     releases = [series.publish(table) for table in given_tables]
-    return releases, gather_evidence(releases, ledger=ledger, originals=given_tables, identifier="who")[0]
+    return (
+        releases,
+        gather_evidence(releases, ledger=ledger, originals=given_tables, identifier="who")[0],
+    )
 
 
 @pytest.mark.parametrize("strategy", ["adaptive", "geometric", "constant-ratio"])
 def test_groups_that_grew_give_their_holders_away(strategy, tmp_path):
-    """Bottom-up groups: where the replay is clear it names holders more often than the bound allows, and everywhere more often than chance would."""
+    """Bottom-up groups: where the replay is clear it names holders more often than the bound
+    allows, and everywhere more often than chance would.
+    """
     horizon = {"horizon": 5} if strategy == "constant-ratio" else {}
-    found = Growth().attack(*series_of(GlobalGuarantee(l=2, strategy=strategy, protect=["hiv"], grouping="bottom-up", **horizon), tmp_path))
+    found = Growth().attack(
+        *series_of(
+            GlobalGuarantee(
+                l=2, strategy=strategy, protect=["hiv"], grouping="bottom-up", **horizon
+            ),
+            tmp_path,
+        )
+    )
     assert found.bound == Fraction(1, 2) and found.groups > 30
     assert found.clear >= 5 and found.clear_interval[0] > found.bound
     assert found.interval[0] > found.baseline
-    assert found.exposed <= found.clear <= found.groups and sum(found.histogram.values()) == found.persons
+    assert (
+        found.exposed <= found.clear <= found.groups
+        and sum(found.histogram.values()) == found.persons
+    )
     assert found.per_person["exposed"].sum() == found.exposed
 
 
 def blind(table, size, number):
-    """A release whose groups quasi-identifiers alone decide: rows in the order of age and then zip, so many to a group; valid ones only are looked at."""
+    """A release whose groups quasi-identifiers alone decide: rows in the order of age and then zip,
+    so many to a group; valid ones only are looked at.
+    """
     microdata = Microdata.encode(table, SCHEMA, PersonKey(bytes(32)))
     place = np.empty(microdata.rows, dtype=np.int64)
-    place[np.lexsort((microdata.quasi[1].codes, microdata.quasi[0].codes // 50))] = np.arange(microdata.rows) // size
-    form, ids = generalize(microdata, np.arange(microdata.rows), place, Randomness.seeded(number).stream("blind"))
+    place[np.lexsort((microdata.quasi[1].codes, microdata.quasi[0].codes // 50))] = (
+        np.arange(microdata.rows) // size
+    )
+    form, ids = generalize(
+        microdata, np.arange(microdata.rows), place, Randomness.seeded(number).stream("blind")
+    )
     promise = GlobalGuarantee(l=2, strategy="geometric", protect=["hiv"])
     manifest = Manifest(
         series="blind", number=number, form="generalized", method=promise.parameters(), guarantees=[g.parameters() for g in promise.guarantees],
         attributes=list(form.attributes), rows=form.rows, groups=form.groups, counterfeits=0, boxes="tight", files=[],
     )  # fmt: skip
-    return Release(manifest, form, Path("nowhere")), microdata, pl.DataFrame({"person": microdata.persons, "group": ids[place]})
+    return (
+        Release(manifest, form, Path("nowhere")),
+        microdata,
+        pl.DataFrame({"person": microdata.persons, "group": ids[place]}),
+    )
 
 
 @pytest.mark.parametrize("size", [2, 4])
 def test_groups_that_do_not_look_give_nobody_away(size):
-    """Against a partition that quasi-identifiers alone decide it names holders as often as anybody does, over many tables (five standard deviations)."""
+    """Against a partition that quasi-identifiers alone decide it names holders as often as anybody
+    does, over many tables (five standard deviations).
+    """
     right, promised, spread, groups = 0.0, 0.0, 0.0, 0
     for seed in range(12):
-        shown = [blind(table, size, number) for number, table in enumerate(tables(seed, releases=2, n=200), 1)]
-        evidence = Evidence(groups={r.number: m for r, _, m in shown}, microdata={r.number: d for r, d, _ in shown})
+        shown = [
+            blind(table, size, number)
+            for number, table in enumerate(tables(seed, releases=2, n=200), 1)
+        ]
+        evidence = Evidence(
+            groups={r.number: m for r, _, m in shown}, microdata={r.number: d for r, d, _ in shown}
+        )
         found = Growth().attack([r for r, _, _ in shown], evidence)
-        right, promised, groups = right + found.success * found.groups, promised + found.baseline * found.groups, groups + found.groups
+        right, promised, groups = (
+            right + found.success * found.groups,
+            promised + found.baseline * found.groups,
+            groups + found.groups,
+        )
         spread += found.groups * found.baseline * (1 - found.baseline)
     assert groups > 150
     assert abs(right - promised) <= 5 * np.sqrt(spread)
@@ -88,25 +135,40 @@ def test_groups_that_do_not_look_give_nobody_away(size):
 
 
 def test_a_clear_replay_by_hand():
-    """On a line, members 10, 11, 13 and a stranger at 8.5: from 10 the stranger comes before 13, from 13 nobody does; 11 reaches 10 and then the stranger."""
+    """On a line, members 10, 11, 13 and a stranger at 8.5: from 10 the stranger comes before 13,
+    from 13 nobody does; 11 reaches 10 and then the stranger.
+    """
     points = lambda *places: np.array([[float(p)] for p in places])  # noqa: E731
     ones = np.ones
     group = Group(points(10, 11, 13), points(8.5), ones(3), ones(1), single=True)
     assert reached(group, Demand(2)).tolist() == [1, 1, 2]
     spent = Group(points(10, 11, 13), points(8.5), ones(3), 2 * ones(1), single=True)
     assert reached(spent, Demand(2)).tolist() == [2, 2, 2]
-    pressed = Group(points(10, 11, 13), points(8.5), np.array([3.0, 4.0, 4.0]), 9 * ones(1), single=True)
+    pressed = Group(
+        points(10, 11, 13), points(8.5), np.array([3.0, 4.0, 4.0]), 9 * ones(1), single=True
+    )
     assert reached(pressed, Demand(2, known=True)).tolist() == [-1, 2, 2]
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=6), st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=8)
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=2, max_size=6),
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=8),
 )
 @settings(max_examples=200, deadline=None)
 def test_reach_is_that_of_a_slow_twin(members, others):
-    """How far every member gets is what growing by hand says, one row after the other among all rows."""
-    group = Group(np.array(members, dtype=float), np.array(others, dtype=float).reshape(-1, 2), np.ones(len(members)), np.ones(len(others)), single=True)
-    assert reached(group, Demand(2)).tolist() == [slowly(members, others, seed) for seed in range(len(members))]
+    """How far every member gets is what growing by hand says, one row after the other among all
+    rows.
+    """
+    group = Group(
+        np.array(members, dtype=float),
+        np.array(others, dtype=float).reshape(-1, 2),
+        np.ones(len(members)),
+        np.ones(len(others)),
+        single=True,
+    )
+    assert reached(group, Demand(2)).tolist() == [
+        slowly(members, others, seed) for seed in range(len(members))
+    ]
 
 
 def slowly(members, others, seed):
@@ -124,20 +186,30 @@ def slowly(members, others, seed):
 
 
 def test_demands_are_those_of_the_strategies():
-    """By hand, l = 2: somebody with survival 9/16 must have 9 members, with alpha = 2 18; the constant ratio of two exposures is 2 + sqrt 2."""
+    """By hand, l = 2: somebody with survival 9/16 must have 9 members, with alpha = 2 18; the
+    constant ratio of two exposures is 2 + sqrt 2.
+    """
     least = GlobalGuarantee(l=2, strategy="adaptive").parameters()
     assert Demand.of(least).ratio(np.array([1, 9 / 16, 0.5])) == pytest.approx([2, 9, np.inf])
-    assert Demand.of(GlobalGuarantee(l=2, strategy="geometric").parameters()).ratio(np.array([9 / 16])) == pytest.approx([18])
+    assert Demand.of(GlobalGuarantee(l=2, strategy="geometric").parameters()).ratio(
+        np.array([9 / 16])
+    ) == pytest.approx([18])
     constant = Demand.of(GlobalGuarantee(l=2, strategy="constant-ratio", horizon=2).parameters())
     assert constant.ratio(np.array([1, 9 / 16])) == pytest.approx([2 + np.sqrt(2), 9])
     assert constant.known and not Demand.of(least).known
 
 
 def test_a_stranger_nearby_is_seen(monkeypatch, tmp_path):
-    """An adversary that takes no notice of who stands outside a group finds no clear replay: what is found stems from them."""
-    releases, evidence = series_of(GlobalGuarantee(l=2, strategy="adaptive", protect=["hiv"], grouping="bottom-up"), tmp_path)
+    """An adversary that takes no notice of who stands outside a group finds no clear replay: what
+    is found stems from them.
+    """
+    releases, evidence = series_of(
+        GlobalGuarantee(l=2, strategy="adaptive", protect=["hiv"], grouping="bottom-up"), tmp_path
+    )
     assert Growth().attack(releases, evidence).clear
-    monkeypatch.setattr(growing, "_grown", lambda members, seeds, _: np.full(len(seeds), len(members) - 1))
+    monkeypatch.setattr(
+        growing, "_grown", lambda members, seeds, _: np.full(len(seeds), len(members) - 1)
+    )
     assert not Growth().attack(releases, evidence).clear
 
 
@@ -148,7 +220,9 @@ def test_what_it_needs_is_asked_for(tmp_path):
         Growth().attack(releases, Evidence(microdata=evidence.microdata))
     with pytest.raises(ReleaseError, match="release 1 lacks them"):
         Growth().attack(releases, Evidence(groups=evidence.groups))
-    other = [Release(r.manifest.model_copy(update={"guarantees": []}), r.form, r.path) for r in releases]
+    other = [
+        Release(r.manifest.model_copy(update={"guarantees": []}), r.form, r.path) for r in releases
+    ]
     with pytest.raises(ReleaseError, match="no global guarantee"):
         Growth().attack(other, evidence)
     with pytest.raises(PlanError, match="the bound"):

@@ -1,4 +1,6 @@
-"""Learning over a series: planted series that teach and that do not, a slow twin, and one release as its own learner has it."""
+"""Learning over a series: planted series that teach and that do not, a slow twin, and one release
+as its own learner has it.
+"""
 
 from math import log, sqrt
 
@@ -15,7 +17,9 @@ from support.series_cases import released, slow
 
 
 def crowd(n=1500, seed=1):
-    """Persons on a line, in four places that half of them have one of two values from, and the others any of eight."""
+    """Persons on a line, in four places that half of them have one of two values from, and the
+    others any of eight.
+    """
     rng = np.random.default_rng(seed)
     people = []
     for i in range(n):
@@ -31,7 +35,8 @@ def cuts(n, size, shift):
 
 
 def test_a_series_that_teaches():
-    """Three releases of groups that differ, with values that go with a quasi-identifier: right far more often than by one release, and than by the law.
+    """Three releases of groups that differ, with values that go with a quasi-identifier: right far
+    more often than by one release, and than by the law.
 
     Each time the interval is above the other one.
     """
@@ -43,21 +48,31 @@ def test_a_series_that_teaches():
     assert found.interval[0] > 1.3 * found.alone_interval[1]
     assert found.alone_interval[0] > found.baseline
     assert found.interval[0] > 1.3 * found.by_law_interval[1]
-    assert found.alone == Posterior(by="learning").attack(releases[2:], Evidence(microdata={3: evidence.microdata[3]})).success
+    assert (
+        found.alone
+        == Posterior(by="learning")
+        .attack(releases[2:], Evidence(microdata={3: evidence.microdata[3]}))
+        .success
+    )
 
 
 def couples(seed=4):
-    """Groups of two persons with two of four values, the same in every release, and nothing that goes with values; the groups beside them."""
+    """Groups of two persons with two of four values, the same in every release, and nothing that
+    goes with values; the groups beside them.
+    """
     rng = np.random.default_rng(seed)
     values = [v for _ in range(600) for v in rng.permutation(list("stuv"))[:2]]
-    return [(f"p{i}", i // 2, "xy"[rng.integers(2)], str(v)) for i, v in enumerate(values)], [i // 2 for i in range(1200)]
+    return [(f"p{i}", i // 2, "xy"[rng.integers(2)], str(v)) for i, v in enumerate(values)], [
+        i // 2 for i in range(1200)
+    ]
 
 
 def test_a_series_that_does_not():
-    """Groups of two that stay as they are, and nothing that goes with their values: learning is right as often as a coin, and where something does, is not.
+    """Groups of two that stay as they are, and nothing that goes with their values: learning is
+    right as often as a coin, and where something does, is not.
 
-    Each group gives a share from 0 to 1, independently of the others: by Hoeffding's inequality the mean over g groups is off by more than
-    sqrt(ln(2 / alpha) / (2 g)) with probability alpha, 1e-6.
+    Each group gives a share from 0 to 1, independently of the others: by Hoeffding's inequality the
+    mean over g groups is off by more than sqrt(ln(2 / alpha) / (2 g)) with probability alpha, 1e-6.
     """
     people, groups = couples()
     found = SeriesLearning().attack(*released([people] * 3, [groups] * 3))
@@ -71,51 +86,80 @@ def test_a_series_that_does_not():
 
 @st.composite
 def series(draw):
-    """Up to seven persons of few values in one to three releases, all or some of them in each, their values kept or not, in up to three groups each."""
+    """Up to seven persons of few values in one to three releases, all or some of them in each,
+    their values kept or not, in up to three groups each.
+    """
     n = draw(st.integers(1, 7))
-    people = [(f"p{i}", draw(st.integers(0, 4)), draw(st.sampled_from("xy")), draw(st.sampled_from("stu"))) for i in range(n)]
+    people = [
+        (
+            f"p{i}",
+            draw(st.integers(0, 4)),
+            draw(st.sampled_from("xy")),
+            draw(st.sampled_from("stu")),
+        )
+        for i in range(n)
+    ]
     keep = draw(st.booleans())
     tables, groups = [], []
     for _ in range(draw(st.integers(1, 3))):
         those = draw(st.lists(st.sampled_from(people), min_size=1, max_size=n, unique=True))
-        tables.append(those if keep else [(who, a, b, draw(st.sampled_from("stu"))) for who, a, b, _ in those])
+        tables.append(
+            those if keep else [(who, a, b, draw(st.sampled_from("stu"))) for who, a, b, _ in those]
+        )
         groups.append(draw(st.lists(st.integers(0, 2), min_size=len(those), max_size=len(those))))
     return tables, groups
 
 
 def judged(probability, true):
     """How often the most probable value is right, of slow probabilities."""
-    likely = {who: [v for v, x in of.items() if x >= max(of.values()) * (1 - 1e-9)] for who, of in probability.items()}
+    likely = {
+        who: [v for v, x in of.items() if x >= max(of.values()) * (1 - 1e-9)]
+        for who, of in probability.items()
+    }
     return sum((true[who] in values) / len(values) for who, values in likely.items()) / len(true)
 
 
 @given(series())
 @settings(max_examples=80, deadline=None)
 def test_the_twin_agrees(case):
-    """Everybody's probabilities after one fit, and what the releases multiply to, are those of the slow twin."""
+    """Everybody's probabilities after one fit, and what the releases multiply to, are those of the
+    slow twin.
+    """
     tables, groups = case
     releases, evidence = released(tables, groups)
     seen = sightings.Sightings.of([(release, evidence) for release in releases])
     rows = [row for table in tables for row in table]
-    everywhere = {v: sum(row[-1] == v for row in rows) / len(rows) for v in {row[-1] for row in rows}}
+    everywhere = {
+        v: sum(row[-1] == v for row in rows) / len(rows) for v in {row[-1] for row in rows}
+    }
     persons = dict.fromkeys(who for who, *_ in rows)
     expected = naive.together(slow(tables, groups), persons, everywhere)
-    names = {h: who for release, table in zip(seen.each, tables, strict=True) for h, (who, *_) in zip(release.microdata.persons, table, strict=True)}
+    names = {
+        h: who
+        for release, table in zip(seen.each, tables, strict=True)
+        for h, (who, *_) in zip(release.microdata.persons, table, strict=True)
+    }
     values = seen.values.domain.to_list()
 
     for person, p in zip(seen.persons, seen.together(range(len(releases))), strict=True):
-        assert {v: x for v, x in zip(values, p, strict=True) if x} == pytest.approx(expected[names[person]])
+        assert {v: x for v, x in zip(values, p, strict=True) if x} == pytest.approx(
+            expected[names[person]]
+        )
 
 
 @given(series())
 @settings(max_examples=60, deadline=None)
 def test_the_learner_is_its_twin(case):
-    """How often the learner is right is what the slow learner says, where no two values of a person are nearly equally probable."""
+    """How often the learner is right is what the slow learner says, where no two values of a person
+    are nearly equally probable.
+    """
     tables, groups = case
     releases, evidence = released(tables, groups)
     found = SeriesLearning().attack(releases, evidence)
     rows = [row for table in tables for row in table]
-    everywhere = {v: sum(row[-1] == v for row in rows) / len(rows) for v in {row[-1] for row in rows}}
+    everywhere = {
+        v: sum(row[-1] == v for row in rows) / len(rows) for v in {row[-1] for row in rows}
+    }
     people, true = {who: (a, b) for who, a, b, _ in rows}, {who: s for who, *_, s in rows}
     slowly = naive.learned(people, slow(tables, groups), everywhere)
     nearly = [sorted(p.values(), reverse=True) for p in slowly.values()]
@@ -134,23 +178,44 @@ def test_one_release_is_learned_as_by_its_own_learner(case):
     found = SeriesLearning().attack(releases, evidence)
     one = Posterior(by="learning").attack(releases, evidence)
 
-    assert (found.persons, found.exposed, found.histogram) == (one.persons, one.exposed, one.histogram)
+    assert (found.persons, found.exposed, found.histogram) == (
+        one.persons,
+        one.exposed,
+        one.histogram,
+    )
     assert found.success == pytest.approx(found.alone) == pytest.approx(one.success)
 
 
 def test_a_learner_that_does_not_fit_is_seen(monkeypatch):
-    """The comparison with the learner of one release refuses a series' learner that lets groups hold more than they do."""
+    """The comparison with the learner of one release refuses a series' learner that lets groups
+    hold more than they do.
+    """
     people = crowd(200)
     releases, evidence = released([people], [cuts(200, 4, 0)])
-    monkeypatch.setattr("phalanx.adversaries.series.series_learning._fitted", lambda *given: given[-1])
-    assert SeriesLearning().attack(releases, evidence).success != pytest.approx(Posterior(by="learning").attack(releases, evidence).success)
+    monkeypatch.setattr(
+        "phalanx.adversaries.series.series_learning._fitted", lambda *given: given[-1]
+    )
+    assert SeriesLearning().attack(releases, evidence).success != pytest.approx(
+        Posterior(by="learning").attack(releases, evidence).success
+    )
 
 
 def test_changed_values_are_counted():
-    """Persons whose value changed are counted in the note, and judged by their last one; and the JSON has the documented keys."""
-    before, after = [("p", 1, "x", "s"), ("q", 2, "y", "t")], [("p", 1, "x", "t"), ("q", 2, "y", "t")]
+    """Persons whose value changed are counted in the note, and judged by their last one; and the
+    JSON has the documented keys.
+    """
+    before, after = (
+        [("p", 1, "x", "s"), ("q", 2, "y", "t")],
+        [("p", 1, "x", "t"), ("q", 2, "y", "t")],
+    )
     found = SeriesLearning().attack(*released([before, after], [[0, 1], [0, 1]]))
 
     assert found.success == 1
     assert "1 person(s) changed the sensitive value" in found.note
-    assert list(found.to_json())[8:] == ["interval", "alone", "alone_interval", "by_law", "by_law_interval"]
+    assert list(found.to_json())[8:] == [
+        "interval",
+        "alone",
+        "alone_interval",
+        "by_law",
+        "by_law_interval",
+    ]

@@ -17,12 +17,16 @@ def span_of_nodes(table: pl.DataFrame) -> dict[str, set[tuple[int, ...]]]:
     spans: dict[str, set[tuple[int, ...]]] = {}
     for level in table.columns:
         for node in set(table[level]):
-            spans.setdefault(node, set()).add(tuple(i for i, x in enumerate(table[level]) if x == node))
+            spans.setdefault(node, set()).add(
+                tuple(i for i, x in enumerate(table[level]) if x == node)
+            )
     return spans
 
 
 def check_is_a_tree(table: pl.DataFrame) -> None:
-    """Nodes are runs of neighbouring leaves, each level is inside the next, and the last is the root."""
+    """Nodes are runs of neighbouring leaves, each level is inside the next, and the last is the
+    root.
+    """
     for spans in span_of_nodes(table).values():
         for span in spans:
             assert span == tuple(range(span[0], span[-1] + 1))
@@ -32,7 +36,9 @@ def check_is_a_tree(table: pl.DataFrame) -> None:
 
 
 def test_unbalanced_tree_from_csv(tmp_path):
-    """Lines of different length make one tree whose leaves stand in the order in which their branches are first named."""
+    """Lines of different length make one tree whose leaves stand in the order in which their
+    branches are first named.
+    """
     (tmp_path / "tree.csv").write_text(UNBALANCED, encoding="utf-8")
     tree = read_tree(tmp_path / "tree.csv")
     leaves = tree.leaves(pl.Series("d", ["asthma"]))
@@ -49,32 +55,54 @@ def test_unbalanced_tree_from_csv(tmp_path):
 def test_toml_and_csv_and_lists_agree(tmp_path):
     """The same tree written three ways is the same tree."""
     (tmp_path / "tree.csv").write_text(UNBALANCED, encoding="utf-8")
-    (tmp_path / "tree.toml").write_text('healthy = []\n[organ]\nlung = ["flu", "asthma"]\nstomach = ["ulcer"]\n', encoding="utf-8")
+    (tmp_path / "tree.toml").write_text(
+        'healthy = []\n[organ]\nlung = ["flu", "asthma"]\nstomach = ["ulcer"]\n', encoding="utf-8"
+    )
     from_toml = read_tree(tmp_path / "tree.toml")
 
     assert set(from_toml.paths) == set(read_tree(tmp_path / "tree.csv").paths)
-    assert hierarchy_of({"tree": {"healthy": [], "organ": {"lung": ["flu", "asthma"], "stomach": ["ulcer"]}}}, tmp_path) == from_toml
+    assert (
+        hierarchy_of(
+            {"tree": {"healthy": [], "organ": {"lung": ["flu", "asthma"], "stomach": ["ulcer"]}}},
+            tmp_path,
+        )
+        == from_toml
+    )
     assert hierarchy_of("tree.toml", tmp_path) == from_toml
-    assert set(hierarchy_of({"tree": [line.split(";") for line in UNBALANCED.splitlines()]}, tmp_path).paths) == set(from_toml.paths)
+    assert set(
+        hierarchy_of(
+            {"tree": [line.split(";") for line in UNBALANCED.splitlines()]}, tmp_path
+        ).paths
+    ) == set(from_toml.paths)
 
 
 def test_quoted_fields_and_filled_up_roots(tmp_path):
-    """A quoted leaf may hold a semicolon; lines that other tools fill up with roots mean the same as short ones."""
+    """A quoted leaf may hold a semicolon; lines that other tools fill up with roots mean the same
+    as short ones.
+    """
     (tmp_path / "tree.csv").write_text('"a;b";*;*\nc;d;*\ne;d;*\n', encoding="utf-8")
 
-    assert read_tree(tmp_path / "tree.csv").paths == (("a;b", "a;b", "*"), ("c", "d", "*"), ("e", "d", "*"))
+    assert read_tree(tmp_path / "tree.csv").paths == (
+        ("a;b", "a;b", "*"),
+        ("c", "d", "*"),
+        ("e", "d", "*"),
+    )
 
 
 nested = st.recursive(
     st.lists(st.integers(0, 10**6), min_size=1, max_size=4, unique=True),
-    lambda inner: st.dictionaries(st.text("abc", min_size=1, max_size=3), inner, min_size=1, max_size=3),
+    lambda inner: st.dictionaries(
+        st.text("abc", min_size=1, max_size=3), inner, min_size=1, max_size=3
+    ),
     max_leaves=8,
 )
 
 
 @given(st.dictionaries(st.text("abc", min_size=1, max_size=3), nested, min_size=1, max_size=4))
 def test_any_nested_tables_make_a_tree_or_one_sentence(tables):
-    """Whatever nesting somebody writes becomes a true tree, or is refused because a name has two meanings."""
+    """Whatever nesting somebody writes becomes a true tree, or is refused because a name has two
+    meanings.
+    """
     try:
         tree = Tree.of_mapping(tables)
     except SchemaError as refused:
@@ -110,7 +138,9 @@ def test_wrong_trees_are_refused_with_the_file(tmp_path, text, said):
 
 
 def test_tree_files_that_cannot_be_read(tmp_path):
-    """A missing file names its nearest sibling; bytes that are not UTF-8 and broken TOML are named."""
+    """A missing file names its nearest sibling; bytes that are not UTF-8 and broken TOML are
+    named.
+    """
     (tmp_path / "zip.csv").write_bytes(b"a\xff;*\n")
     (tmp_path / "zip.toml").write_text("a = [", encoding="utf-8")
 
@@ -146,7 +176,9 @@ def test_strangers_are_counted_not_named():
     assert "SECRET" not in str(refused.value)
 
 
-@given(st.lists(st.text("0123456789", min_size=5, max_size=5), min_size=1, max_size=20, unique=True))
+@given(
+    st.lists(st.text("0123456789", min_size=5, max_size=5), min_size=1, max_size=20, unique=True)
+)
 def test_prefixes_make_a_tree(codes):
     """Codes in order, shortened level by level, are a tree."""
     prefix = Prefix((5, 3, 2, 0))
@@ -157,11 +189,18 @@ def test_prefixes_make_a_tree(codes):
 
 
 @given(
-    st.lists(st.one_of(st.integers(-(10**12), 10**12), st.floats(-1e6, 1e6).map(lambda x: round(x, 2))), min_size=1, max_size=20, unique=True),
+    st.lists(
+        st.one_of(st.integers(-(10**12), 10**12), st.floats(-1e6, 1e6).map(lambda x: round(x, 2))),
+        min_size=1,
+        max_size=20,
+        unique=True,
+    ),
     st.sampled_from([(5, 10, 20), (0.1, 0.3), (0.1, 0.2, 1), (1000,)]),
 )
 def test_bands_make_a_tree(numbers, widths):
-    """Bands nest and no two of them share a name, also for widths that a float cannot hold and numbers of many digits."""
+    """Bands nest and no two of them share a name, also for widths that a float cannot hold and
+    numbers of many digits.
+    """
     bands = Bands(widths)
     leaves = bands.leaves(pl.Series("x", numbers, dtype=pl.Float64, strict=False).unique())
     table = bands.ancestors(leaves)
@@ -171,8 +210,14 @@ def test_bands_make_a_tree(numbers, widths):
 
 
 def test_a_broken_tree_is_noticed():
-    """The check of these tests rejects a tree whose leaves are out of order, and one that splits a node."""
+    """The check of these tests rejects a tree whose leaves are out of order, and one that splits a
+    node.
+    """
     with pytest.raises(AssertionError):
-        check_is_a_tree(pl.DataFrame({"0": ["a", "b", "c"], "1": ["x", "y", "x"], "2": ["*", "*", "*"]}))
+        check_is_a_tree(
+            pl.DataFrame({"0": ["a", "b", "c"], "1": ["x", "y", "x"], "2": ["*", "*", "*"]})
+        )
     with pytest.raises(AssertionError):
-        check_is_a_tree(pl.DataFrame({"0": ["a", "b"], "1": ["x", "x"], "2": ["y", "z"], "3": ["*", "*"]}))
+        check_is_a_tree(
+            pl.DataFrame({"0": ["a", "b"], "1": ["x", "x"], "2": ["y", "z"], "3": ["*", "*"]})
+        )

@@ -55,7 +55,9 @@ def test_the_capsule_interface():
 
 def test_duckdb_relations():
     """A DuckDB relation comes in through the capsule interface."""
-    duckdb = pytest.importorskip("duckdb", reason="DuckDB is a reader's tool, not a part of Phalanx")
+    duckdb = pytest.importorskip(
+        "duckdb", reason="DuckDB is a reader's tool, not a part of Phalanx"
+    )
 
     assert to_polars(duckdb.sql("select 1 as a, 'x' as b")).rows() == [(1, "x")]
 
@@ -69,7 +71,9 @@ def test_a_pandas_index_is_not_data():
 
 
 def test_pandas_missing_values_and_categories():
-    """None, NaN, NA and NaT are missing; unused categories stay behind; numbered columns get their number as name."""
+    """None, NaN, NA and NaT are missing; unused categories stay behind; numbered columns get their
+    number as name.
+    """
     table = pd.DataFrame(
         {
             0: pd.Categorical(["a", None], categories=["a", "MARKER"]),
@@ -95,7 +99,10 @@ def test_pandas_missing_values_and_categories():
         (pl.DataFrame({"": [1]}), "without a name"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns called 'a'"),
         (pa.table([[1], [2]], names=["a", "a"]), "two columns called 'a'"),
-        (pd.DataFrame({"m": [1, "SECRET"]}), "column 'm' of the pandas table holds values of several types"),
+        (
+            pd.DataFrame({"m": [1, "SECRET"]}),
+            "column 'm' of the pandas table holds values of several types",
+        ),
         (pd.DataFrame({"m": [{"SECRET"}, 2]}), "column 'm'"),
     ],
 )
@@ -121,11 +128,17 @@ def test_a_dropped_column_may_hold_anything():
     ],
 )
 def test_lists_that_may_be_sets_are_lists_of_text(lists):
-    """Lists of texts, of categories and of whole numbers come in from Polars, Arrow and pandas; no category that no row has stays behind."""
+    """Lists of texts, of categories and of whole numbers come in from Polars, Arrow and pandas; no
+    category that no row has stays behind.
+    """
     frame = pl.DataFrame({"l": lists})
     expected = [None if v is None else [str(x) for x in v] for v in lists.to_list()]
 
-    for table in (frame, frame.to_arrow(), frame.with_columns(pl.col("l").cast(pl.List(pl.String))).to_pandas()):
+    for table in (
+        frame,
+        frame.to_arrow(),
+        frame.with_columns(pl.col("l").cast(pl.List(pl.String))).to_pandas(),
+    ):
         read = to_polars(table)
         assert read["l"].dtype == pl.List(pl.String)
         assert read["l"].to_list() == expected
@@ -134,15 +147,23 @@ def test_lists_that_may_be_sets_are_lists_of_text(lists):
 def test_pandas_is_not_imported_for_others():
     """Reading a Polars frame imports neither pandas nor narwhals."""
     script = (
-        "import sys, polars as pl; from phalanx.data.sources.frames import like, to_polars; "
-        "f = pl.DataFrame({'a': [1]}); like(f, to_polars(f)); print({'pandas', 'narwhals'} & set(sys.modules))"
+        "import sys, polars as pl; from phalanx.data.sources.frames import like, to_polars; f ="
+        " pl.DataFrame({'a': [1]}); like(f, to_polars(f)); print({'pandas', 'narwhals'} &"
+        " set(sys.modules))"
     )
 
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "set()"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "set()"
+    )
 
 
 def test_extension_types_are_what_they_hold() -> None:
-    """A column of an Arrow extension type, which Polars casts to nothing, comes in as its storage; somebody else's table with one is refused in a sentence."""
+    """A column of an Arrow extension type, which Polars casts to nothing, comes in as its storage;
+    somebody else's table with one is refused in a sentence.
+    """
     values = pa.array([1, 0, 1], pa.int8()).cast(pa.bool8())
     frame = to_polars(pa.table({"a": values}), drop=None)
     assert frame["a"].dtype == pl.Int8 and frame["a"].to_list() == [1, 0, 1]

@@ -9,25 +9,42 @@ from phalanx.data.sources.source import read_source
 from phalanx.errors import SourceError
 from support.postgresql_server import binaries, server
 
-pytest.importorskip("adbc_driver_postgresql", reason="the PostgreSQL driver is not installed; pip install 'phalanx[postgres]'")
-pytestmark = pytest.mark.skipif(binaries() is None, reason="no PostgreSQL server is installed on this machine (initdb is not found)")
+pytest.importorskip(
+    "adbc_driver_postgresql",
+    reason="the PostgreSQL driver is not installed; pip install 'phalanx[postgres]'",
+)
+pytestmark = pytest.mark.skipif(
+    binaries() is None,
+    reason="no PostgreSQL server is installed on this machine (initdb is not found)",
+)
 
 
 @pytest.fixture(scope="module")
 def url():
     import adbc_driver_postgresql.dbapi as postgresql
 
-    with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder, server(folder) as url:  # a socket's path must be short
+    with (
+        tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder,
+        server(folder) as url,
+    ):  # a socket's path must be short
         with postgresql.connect(url) as connection, connection.cursor() as cursor:
-            cursor.execute("CREATE TABLE patients (id bigint, age int, zip text, born date, weight numeric, share double precision, alive boolean)")
-            cursor.execute("INSERT INTO patients VALUES (1, 21, '01234', '2001-02-03', 70.5, 'NaN', true), (2, NULL, '', NULL, NULL, NULL, false)")
+            cursor.execute(
+                "CREATE TABLE patients (id bigint, age int, zip text, born date, weight numeric,"
+                " share double precision, alive boolean)"
+            )
+            cursor.execute(
+                "INSERT INTO patients VALUES (1, 21, '01234', '2001-02-03', 70.5, 'NaN', true), (2,"
+                " NULL, '', NULL, NULL, NULL, false)"
+            )
             connection.commit()
         yield url
 
 
 def test_a_table_comes_with_its_types(url):
     """Numbers, texts, dates and missing values arrive as they are."""
-    frame = read_source(url, query="SELECT id, age, zip, born, share, alive FROM patients ORDER BY id")
+    frame = read_source(
+        url, query="SELECT id, age, zip, born, share, alive FROM patients ORDER BY id"
+    )
 
     assert frame["id"].to_list() == [1, 2]
     assert frame["age"].to_list() == [21, None]

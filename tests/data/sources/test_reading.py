@@ -1,4 +1,6 @@
-"""The one reader of files: damage, bombs, panics and want of memory end in one sentence that quotes nothing."""
+"""The one reader of files: damage, bombs, panics and want of memory end in one sentence that quotes
+nothing.
+"""
 
 import io
 import os
@@ -39,8 +41,12 @@ def of_a_reader() -> None:
 
 @pytest.mark.parametrize("fails", [panics, of_memory, of_a_reader])
 @pytest.mark.parametrize("kind", [SourceError, ReleaseError])
-def test_whatever_a_reader_raises_is_one_refusal(fails: Callable[[], None], kind: type[PhalanxError]) -> None:
-    """A panic, which is no Exception, a lack of memory and any error become the door's own error, without the words of the reader."""
+def test_whatever_a_reader_raises_is_one_refusal(
+    fails: Callable[[], None], kind: type[PhalanxError]
+) -> None:
+    """A panic, which is no Exception, a lack of memory and any error become the door's own error,
+    without the words of the reader.
+    """
     with pytest.raises(kind) as refused, refusing(kind("this file is refused.")):
         fails()
     assert MARK not in str(refused.value)
@@ -49,7 +55,10 @@ def test_whatever_a_reader_raises_is_one_refusal(fails: Callable[[], None], kind
 
 def test_our_own_refusals_keep_their_words() -> None:
     """What a door inside says is said by the door outside, as its own kind of error."""
-    with pytest.raises(ReleaseError, match="column 'x' is nested"), refusing(ReleaseError("another sentence.")):
+    with (
+        pytest.raises(ReleaseError, match="column 'x' is nested"),
+        refusing(ReleaseError("another sentence.")),
+    ):
         raise SourceError("column 'x' is nested; drop it.")
 
 
@@ -65,11 +74,19 @@ def writes_and_raises() -> None:
     raise ValueError(MARK)
 
 
-def test_a_reader_is_silent_and_what_comes_after_is_heard(capfd: pytest.CaptureFixture[str]) -> None:
-    """What native code writes to standard error is dropped while a file is read, also after a refusal and inside another door; then it is heard again."""
+def test_a_reader_is_silent_and_what_comes_after_is_heard(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """What native code writes to standard error is dropped while a file is read, also after a
+    refusal and inside another door; then it is heard again.
+    """
     os.write(2, b"before ")
     for _ in range(2):
-        with pytest.raises(SourceError), refusing(SourceError("refused.")), refusing(SourceError("refused.")):
+        with (
+            pytest.raises(SourceError),
+            refusing(SourceError("refused.")),
+            refusing(SourceError("refused.")),
+        ):
             writes_and_raises()
     os.write(2, b"after")
     assert capfd.readouterr().err == "before after"
@@ -77,18 +94,33 @@ def test_a_reader_is_silent_and_what_comes_after_is_heard(capfd: pytest.CaptureF
 
 def test_no_standard_error_at_all() -> None:
     """A service may run with its standard error closed."""
-    script = "import os; os.close(2)\nfrom phalanx.data.sources.reading import refusing\nfrom phalanx.errors import SourceError\nwith refusing(SourceError('x')): print('read')"
-    run = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+    script = (
+        "import os; os.close(2)\nfrom phalanx.data.sources.reading import refusing\nfrom"
+        " phalanx.errors import SourceError\nwith refusing(SourceError('x')): print('read')"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=False, timeout=60
+    )
     assert (run.returncode, run.stdout) == (0, "read\n")
 
 
 def files() -> dict[str, bytes]:
     """A table in each format, with marked values."""
-    frame = pl.DataFrame({"a": range(60), "b": [f"{MARK}{i}" for i in range(60)], "c": pl.Series([f"{MARK}{i % 4}" for i in range(60)], dtype=pl.Categorical)})
+    frame = pl.DataFrame(
+        {
+            "a": range(60),
+            "b": [f"{MARK}{i}" for i in range(60)],
+            "c": pl.Series([f"{MARK}{i % 4}" for i in range(60)], dtype=pl.Categorical),
+        }
+    )
     parquet, of_arrow = io.BytesIO(), io.BytesIO()
     frame.write_parquet(parquet)
     pq.write_table(frame.to_arrow(), of_arrow, use_dictionary=False)
-    made = {"p.parquet": parquet.getvalue(), "q.parquet": of_arrow.getvalue(), "t.csv": frame.write_csv().encode()}
+    made = {
+        "p.parquet": parquet.getvalue(),
+        "q.parquet": of_arrow.getvalue(),
+        "t.csv": frame.write_csv().encode(),
+    }
     for name, opened in (("f.arrow", pa.ipc.new_file), ("s.arrow", pa.ipc.new_stream)):
         sink = io.BytesIO()
         with opened(sink, frame.to_arrow().schema) as writer:
@@ -98,10 +130,16 @@ def files() -> dict[str, bytes]:
 
 
 def bent(content: bytes, rng: random.Random) -> bytes:
-    """The same with a few bits, bytes or stretches changed, most of them near the end, where footers are."""
+    """The same with a few bits, bytes or stretches changed, most of them near the end, where
+    footers are.
+    """
     made = bytearray(content)
     for _ in range(rng.choice([1, 1, 2, 8])):
-        i = rng.randrange(len(made)) if rng.random() < 0.5 else max(0, len(made) - 1 - rng.randrange(min(len(made), 1200)))
+        i = (
+            rng.randrange(len(made))
+            if rng.random() < 0.5
+            else max(0, len(made) - 1 - rng.randrange(min(len(made), 1200)))
+        )
         match rng.randrange(4):
             case 0:
                 made[i] ^= 1 << rng.randrange(8)
@@ -116,8 +154,12 @@ def bent(content: bytes, rng: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("name", files())
-def test_bent_files_are_read_or_refused(tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Whatever is changed in a file, it is read or refused as a source and as somebody's table, and no value is said or written anywhere."""
+def test_bent_files_are_read_or_refused(
+    tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever is changed in a file, it is read or refused as a source and as somebody's table, and
+    no value is said or written anywhere.
+    """
     rng, path, refusals = random.Random(name), tmp_path / name, []
     for _ in range(60):
         path.write_bytes(bent(files()[name], rng))
@@ -132,27 +174,37 @@ def test_bent_files_are_read_or_refused(tmp_path: Path, name: str, capfd: pytest
 
 
 def test_a_batch_is_checked_before_it_is_measured(tmp_path: Path) -> None:
-    """An Arrow stream whose offsets point outside of the file is refused; asking how large it is would end the process."""
+    """An Arrow stream whose offsets point outside of the file is refused; asking how large it is
+    would end the process.
+    """
     table = pa.table({"b": [f"value {i}" for i in range(60)]})
     with pa.ipc.new_stream(tmp_path / "t.arrow", table.schema) as writer:
         writer.write_table(table)
     content = (tmp_path / "t.arrow").read_bytes()
     offsets = b"".join(i.to_bytes(4, "little") for i in (0, 7, 14))
     assert offsets in content
-    (tmp_path / "t.arrow").write_bytes(content.replace(offsets, (0).to_bytes(4, "little") + b"\xff\xff\xff\x7f" * 2))
+    (tmp_path / "t.arrow").write_bytes(
+        content.replace(offsets, (0).to_bytes(4, "little") + b"\xff\xff\xff\x7f" * 2)
+    )
     with pytest.raises(SourceError, match="not a whole Arrow file"):
         read_source(tmp_path / "t.arrow")
 
 
-def test_more_than_the_memory_is_refused_before_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file that needs more memory than is left is refused by its header or its size, whichever door it comes to."""
+def test_more_than_the_memory_is_refused_before_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that needs more memory than is left is refused by its header or its size, whichever
+    door it comes to.
+    """
     frame = pl.DataFrame({"a": range(100_000)})
     frame.write_parquet(tmp_path / "t.parquet")
     frame.write_ipc(tmp_path / "t.arrow")
     frame.write_csv(tmp_path / "t.csv")
     monkeypatch.setattr(reading, "memory_left", lambda: 100_000)
     for name in ("t.parquet", "t.arrow", "t.csv"):
-        with pytest.raises(SourceError, match=r"needs 0\.\d GB of memory or more, and 0\.0 GB are left"):
+        with pytest.raises(
+            SourceError, match=r"needs 0\.\d GB of memory or more, and 0\.0 GB are left"
+        ):
             read_source(tmp_path / name)
         with pytest.raises(ReleaseError, match="of memory or more"):
             verify_table(tmp_path / name, quasi=["a"])
@@ -169,7 +221,9 @@ def test_a_sparse_file_is_refused_by_its_size(tmp_path: Path) -> None:
         read_source(tmp_path / "t.csv")
 
 
-def test_a_packed_file_is_unpacked_no_further_than_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_file_is_unpacked_no_further_than_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A small file that unpacks to more than half of what is left is refused on the way."""
     import gzip
 
@@ -179,8 +233,12 @@ def test_a_packed_file_is_unpacked_no_further_than_the_memory(tmp_path: Path, mo
         read_source(tmp_path / "t.csv.gz")
 
 
-def test_memory_is_what_the_tightest_limit_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine's, the container's and the process's limits are all asked, where there are any."""
+def test_memory_is_what_the_tightest_limit_leaves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine's, the container's and the process's limits are all asked, where there are
+    any.
+    """
     (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    4000 kB\n")
     monkeypatch.setattr(memory, "_MACHINE", tmp_path / "meminfo")
     monkeypatch.setattr(memory, "_CONTAINER", tmp_path)
@@ -199,8 +257,13 @@ def test_memory_is_what_the_tightest_limit_leaves(tmp_path: Path, monkeypatch: p
 
 def test_a_process_under_a_limit_knows_it() -> None:
     """Under a limit of the address space, what is left is less than the limit."""
-    script = "import resource; resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\nfrom phalanx.data.sources.available_memory import memory_left; print(memory_left())"
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\nfrom"
+        " phalanx.data.sources.available_memory import memory_left; print(memory_left())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
     assert 0 < int(run.stdout) < 2 << 30
 
 

@@ -16,7 +16,14 @@ from phalanx.data.sources.databases import shown
 from phalanx.data.sources.source import read_source
 from phalanx.errors import ExtraError, SourceError
 
-FRAME = pl.DataFrame({"id": [1, 2, 3], "zip": ["01234", "99999", None], "when": [dt.date(2026, 1, 1), None, dt.date(2026, 1, 3)], "x": [1.5, -0.25, 3.0]})
+FRAME = pl.DataFrame(
+    {
+        "id": [1, 2, 3],
+        "zip": ["01234", "99999", None],
+        "when": [dt.date(2026, 1, 1), None, dt.date(2026, 1, 3)],
+        "x": [1.5, -0.25, 3.0],
+    }
+)
 
 
 def csv_of(tmp_path, content, name="t.csv"):
@@ -25,7 +32,9 @@ def csv_of(tmp_path, content, name="t.csv"):
 
 
 def test_every_file_format_gives_the_same_table(tmp_path):
-    """CSV, TSV, gzipped CSV, Parquet, Arrow file and stream of one table are read as the same table."""
+    """CSV, TSV, gzipped CSV, Parquet, Arrow file and stream of one table are read as the same
+    table.
+    """
     FRAME.write_csv(tmp_path / "t.csv")
     FRAME.write_csv(tmp_path / "t.tsv", separator="\t")
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress((tmp_path / "t.csv").read_bytes()))
@@ -53,13 +62,19 @@ def test_every_file_format_gives_the_same_table(tmp_path):
         (["true", "false"], pl.String, ["true", "false"]),
         (["2026-01-31", ""], pl.Date, [dt.date(2026, 1, 31), None]),
         (["2026-01-31", "2026-02-30"], pl.String, ["2026-01-31", "2026-02-30"]),
-        (["2026-01-31T10:00:00"], pl.Datetime("us"), [dt.datetime(2026, 1, 31, 10)]),  # noqa: DTZ001
+        (
+            ["2026-01-31T10:00:00"],
+            pl.Datetime("us"),
+            [dt.datetime(2026, 1, 31, 10)],  # noqa: DTZ001
+        ),
         (["NA", "1"], pl.String, ["NA", "1"]),
         (["", ""], pl.String, ["", ""]),
     ],
 )
 def test_types_are_inferred_without_loss(fields, dtype, values):
-    """A column is a number or a date only where every field is one and none loses anything by it."""
+    """A column is a number or a date only where every field is one and none loses anything by
+    it.
+    """
     column = inferred(pl.Series("x", fields, dtype=pl.String))
 
     assert (column.dtype, column.to_list()) == (dtype, values)
@@ -88,8 +103,12 @@ def test_not_a_number_among_numbers(tmp_path):
 
 
 def test_line_ends_marks_quotes_and_strange_names(tmp_path):
-    """Windows line ends, a byte order mark, quoted separators, line breaks in values, and any column name on one line are read as they are meant."""
-    frame = read_source(csv_of(tmp_path, '\ufeff"say ""hi""","a,b",two words,🙂\r\n"1\n2","x,y",,z\r\n\r\n'))
+    """Windows line ends, a byte order mark, quoted separators, line breaks in values, and any
+    column name on one line are read as they are meant.
+    """
+    frame = read_source(
+        csv_of(tmp_path, '\ufeff"say ""hi""","a,b",two words,🙂\r\n"1\n2","x,y",,z\r\n\r\n')
+    )
 
     assert frame.columns == ['say "hi"', "a,b", "two words", "🙂"]
     assert frame.rows() == [("1\n2", "x,y", None, "z")]
@@ -105,7 +124,10 @@ def test_line_ends_marks_quotes_and_strange_names(tmp_path):
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
         (b'a,"b\n1,SECRET\n1,SECRET\n', r"the header of 't\.csv' goes on over several lines"),
         (b'a,"line\nbreak"\n1,2\n', r"the header of 't\.csv' goes on over several lines"),
-        (b"a,b\n1,SECRET\n1,2,SECRET\n", r"line 3 of 't\.csv' has 3 field\(s\) where the header has 2"),
+        (
+            b"a,b\n1,SECRET\n1,2,SECRET\n",
+            r"line 3 of 't\.csv' has 3 field\(s\) where the header has 2",
+        ),
         (b"a,b\n1,2\nSECRET\n", r"line 3 of 't\.csv' has 1 field\(s\)"),
         (b'a,b\n"1\n1",2\nSECRET\n', r"line 4 of 't\.csv' has 1 field\(s\)"),
         (b"a,b\n1,2\n\n3,4\n", r"line 3 of 't\.csv' has 0 field\(s\)"),
@@ -156,13 +178,21 @@ def test_a_path_is_no_pattern(tmp_path):
 
 
 def test_damaged_files_are_one_sentence(tmp_path):
-    """Cut, overwritten or mislabelled Parquet, Arrow and gzip files are refused without a traceback."""
+    """Cut, overwritten or mislabelled Parquet, Arrow and gzip files are refused without a
+    traceback.
+    """
     FRAME.write_parquet(tmp_path / "t.parquet")
     FRAME.write_ipc(tmp_path / "t.arrow")
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a\n1\n" * 1000))
     for name in ["t.parquet", "t.arrow", "t.csv.gz"]:
         whole = (tmp_path / name).read_bytes()
-        for broken in (whole[: len(whole) // 2], whole[: len(whole) // 3], b"", b"\0" * 100, whole[:8] + b"\xff" * 64 + whole[72:]):
+        for broken in (
+            whole[: len(whole) // 2],
+            whole[: len(whole) // 3],
+            b"",
+            b"\0" * 100,
+            whole[:8] + b"\xff" * 64 + whole[72:],
+        ):
             if name == "t.arrow" and len(broken) == len(whole):
                 continue  # plain Arrow has no check over its values
             (tmp_path / name).write_bytes(broken)
@@ -171,8 +201,13 @@ def test_damaged_files_are_one_sentence(tmp_path):
 
 
 def test_a_parquet_bomb_is_refused_before_reading(tmp_path, monkeypatch):
-    """A file that declares more values than its bytes can hold is refused; a million equal rows are not."""
-    pq.write_table(pa.table({f"c{i}": pa.repeat(pa.scalar("x"), 1_000_000) for i in range(5)}), tmp_path / "equal.parquet")
+    """A file that declares more values than its bytes can hold is refused; a million equal rows are
+    not.
+    """
+    pq.write_table(
+        pa.table({f"c{i}": pa.repeat(pa.scalar("x"), 1_000_000) for i in range(5)}),
+        tmp_path / "equal.parquet",
+    )
 
     assert read_source(tmp_path / "equal.parquet").shape == (1_000_000, 5)
 
@@ -206,7 +241,9 @@ def test_categories_leave_their_unused_values_behind(tmp_path):
 
 
 def test_nested_columns_need_to_be_dropped(tmp_path):
-    """A column of structs, or of lists that are no sets, is refused by name unless it is dropped."""
+    """A column of structs, or of lists that are no sets, is refused by name unless it is
+    dropped.
+    """
     pl.DataFrame({"a": [1], "l": [[1.5, 2.0]]}).write_parquet(tmp_path / "t.parquet")
 
     with pytest.raises(SourceError, match="column 'l' holds List"):
@@ -226,20 +263,28 @@ def test_columns_of_sets_are_read(tmp_path):
 
 @pytest.fixture
 def database(tmp_path):
-    """An SQLite file with a strange name, two ordinary rows, and a column whose type changes late."""
+    """An SQLite file with a strange name, two ordinary rows, and a column whose type changes
+    late.
+    """
     path = tmp_path / "x #?%20.db"
     connection = sqlite3.connect(path)
     connection.execute('create table "p;--" (id integer, zip text, x real)')
-    connection.executemany('insert into "p;--" values (?, ?, ?)', [(1, "01234", 1.5), (2, None, None)])
+    connection.executemany(
+        'insert into "p;--" values (?, ?, ?)', [(1, "01234", 1.5), (2, None, None)]
+    )
     connection.execute("create table mixed (x)")
-    connection.executemany("insert into mixed values (?)", [*((i,) for i in range(3000)), ("SECRET",)])
+    connection.executemany(
+        "insert into mixed values (?)", [*((i,) for i in range(3000)), ("SECRET",)]
+    )
     connection.commit()
     connection.close()
     return path
 
 
 def test_sqlite(database):
-    """The rows of a query, with their types; text of digits stays text, a type that changes late loses no row."""
+    """The rows of a query, with their types; text of digits stays text, a type that changes late
+    loses no row.
+    """
     frame = read_source(f"sqlite:///{database}", query='select * from "p;--" order by id')
 
     assert frame.schema == {"id": pl.Int64, "zip": pl.String, "x": pl.Float64}
@@ -247,9 +292,17 @@ def test_sqlite(database):
     assert read_source(f"sqlite:///{database}", query="select * from mixed").height == 3001
 
 
-@pytest.mark.parametrize("query", ['select x, x as "an ""x""" from numbers;', 'with n as (select * from numbers) select x, x as "an ""x""" from n -- all\n'])
+@pytest.mark.parametrize(
+    "query",
+    [
+        'select x, x as "an ""x""" from numbers;',
+        'with n as (select * from numbers) select x, x as "an ""x""" from n -- all\n',
+    ],
+)
 def test_no_row_of_sqlite_decides_how_a_declared_category_is_read(tmp_path, query):
-    """As text, a 1 is a 1 beside a 2.5 and a word as without them; without that, the driver takes one type for all."""
+    """As text, a 1 is a 1 beside a 2.5 and a word as without them; without that, the driver takes
+    one type for all.
+    """
     read = {}
     for name, values in (("alone", [1, 1]), ("beside", [1, 1, 2.5, "x", None])):
         connection = sqlite3.connect(tmp_path / name)
@@ -257,13 +310,24 @@ def test_no_row_of_sqlite_decides_how_a_declared_category_is_read(tmp_path, quer
         connection.executemany("insert into numbers values (?)", [(value,) for value in values])
         connection.commit()
         connection.close()
-        read[name] = read_source(f"sqlite:///{tmp_path / name}", query=query, text=["x", 'an "x"', "other"])
+        read[name] = read_source(
+            f"sqlite:///{tmp_path / name}", query=query, text=["x", 'an "x"', "other"]
+        )
     assert read["alone"].columns == ["x", 'an "x"']
     assert read["alone"].rows() == [("1", "1")] * 2
-    assert read["beside"].rows() == [("1", "1"), ("1", "1"), ("2.5", "2.5"), ("x", "x"), (None, None)]
+    assert read["beside"].rows() == [
+        ("1", "1"),
+        ("1", "1"),
+        ("2.5", "2.5"),
+        ("x", "x"),
+        (None, None),
+    ]
 
 
-@pytest.mark.parametrize("query", ["delete from mixed", "drop table mixed", "create table t (a)", "insert into mixed values (1)"])
+@pytest.mark.parametrize(
+    "query",
+    ["delete from mixed", "drop table mixed", "create table t (a)", "insert into mixed values (1)"],
+)
 def test_sqlite_is_opened_to_read_only(database, query):
     """A query that would change the source is refused and changes nothing."""
     before = database.read_bytes()
@@ -286,7 +350,9 @@ def test_sqlite_is_opened_to_read_only(database, query):
     ],
 )
 def test_wrong_databases_are_one_sentence(database, url, query, said):
-    """What is wrong with a database or query is said without values and passwords, also where some columns are to be text."""
+    """What is wrong with a database or query is said without values and passwords, also where some
+    columns are to be text.
+    """
     for text in ((), ("x",)):
         with pytest.raises(SourceError, match=said) as refused:
             read_source(url.format(database), query=query, text=text)
@@ -310,4 +376,7 @@ def test_postgresql_without_its_driver_says_what_to_install(monkeypatch):
 
 def test_a_shown_url_has_no_password():
     """User and password are left out of what messages show."""
-    assert shown("postgresql://ann:PASSWORD@host:5432/db?password=PASSWORD") == "postgresql://host:5432/db"
+    assert (
+        shown("postgresql://ann:PASSWORD@host:5432/db?password=PASSWORD")
+        == "postgresql://host:5432/db"
+    )

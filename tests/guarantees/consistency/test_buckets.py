@@ -1,4 +1,6 @@
-"""Sliced and bucketized releases that anybody changes are refused in words, whatever is changed; the untouched ones hold."""
+"""Sliced and bucketized releases that anybody changes are refused in words, whatever is changed;
+the untouched ones hold.
+"""
 
 import ast
 from collections.abc import Callable
@@ -25,13 +27,28 @@ from phalanx.release.form import Form
 from phalanx.release.forms.bucketized import Bucketized, bucketize
 from phalanx.release.forms.sliced import Sliced, slice_into
 from phalanx.release.manifest import NAME, PublishedAttribute
-from support.bucket_cases import FORMATS, FRAME, KINDS, MICRODATA, OF_ROW, SCHEMA, form_of, issue, promise_of, refusal, rewritten, say
+from support.bucket_cases import (
+    FORMATS,
+    FRAME,
+    KINDS,
+    MICRODATA,
+    OF_ROW,
+    SCHEMA,
+    form_of,
+    issue,
+    promise_of,
+    refusal,
+    rewritten,
+    say,
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("formats", FORMATS)
 def test_the_untouched_release_holds(tmp_path, kind, formats):
-    """In every form, layout and format the release holds, beside the original and the mapping too: what refuses the others is the change."""
+    """In every form, layout and format the release holds, beside the original and the mapping too:
+    what refuses the others is the change.
+    """
     form, published = form_of(kind)
     path = issue(tmp_path / "r", form, formats)
     assert refusal(path) == ""
@@ -41,7 +58,12 @@ def test_the_untouched_release_holds(tmp_path, kind, formats):
 
 def put(column: str, value: Any, *, row: int = 0) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """Another value in one row."""
-    return lambda t: t.with_columns(pl.when(pl.int_range(pl.len()) == row).then(pl.lit(value, dtype=t[column].dtype)).otherwise(pl.col(column)).alias(column))
+    return lambda t: t.with_columns(
+        pl.when(pl.int_range(pl.len()) == row)
+        .then(pl.lit(value, dtype=t[column].dtype))
+        .otherwise(pl.col(column))
+        .alias(column)
+    )
 
 
 def typed(column: str, dtype: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
@@ -53,9 +75,13 @@ def floating(column: str, value: float) -> Callable[[pl.DataFrame], pl.DataFrame
     return lambda t: put(column, value)(typed(column, pl.Float64)(t))
 
 
-def given(change: Callable[[pl.DataFrame], pl.DataFrame], table: int = 0) -> Callable[[Sliced], Sliced]:
+def given(
+    change: Callable[[pl.DataFrame], pl.DataFrame], table: int = 0
+) -> Callable[[Sliced], Sliced]:
     """Change one table of a sliced form."""
-    return lambda form: replace(form, given=tuple(change(t) if i == table else t for i, t in enumerate(form.given)))
+    return lambda form: replace(
+        form, given=tuple(change(t) if i == table else t for i, t in enumerate(form.given))
+    )
 
 
 def values(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[Bucketized], Bucketized]:
@@ -68,13 +94,23 @@ def table(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[Bucketize
 
 def attribute(name: str, **said: Any) -> Callable[[Form], Form]:
     """Another description of one attribute."""
-    return lambda form: replace(form, attributes=tuple(a.model_copy(update=said) if a.name == name else a for a in form.attributes))
+    return lambda form: replace(
+        form,
+        attributes=tuple(
+            a.model_copy(update=said) if a.name == name else a for a in form.attributes
+        ),
+    )
 
 
 def counted_again(t: pl.DataFrame) -> pl.DataFrame:
     """One count taken apart into two rows."""
     at = int(t["count"].arg_max())
-    return pl.concat([put("count", t["count"][at] - 1, row=at)(t), t[[at]].with_columns(count=pl.lit(1, dtype=pl.Int64))])
+    return pl.concat(
+        [
+            put("count", t["count"][at] - 1, row=at)(t),
+            t[[at]].with_columns(count=pl.lit(1, dtype=pl.Int64)),
+        ]
+    )
 
 
 def one_bucket_bigger(t: pl.DataFrame) -> pl.DataFrame:
@@ -85,7 +121,12 @@ def one_bucket_bigger(t: pl.DataFrame) -> pl.DataFrame:
 
 def circle(_: Form) -> Sliced:
     """Three columns that share attributes in a circle, each saying what is so."""
-    return slice_into(MICRODATA, (("age", "born"), ("born", "sex"), ("sex", "age", "zip", "ill")), OF_ROW, Randomness.secure().stream("test"))[0]
+    return slice_into(
+        MICRODATA,
+        (("age", "born"), ("born", "sex"), ("sex", "age", "zip", "ill")),
+        OF_ROW,
+        Randomness.secure().stream("test"),
+    )[0]
 
 
 def kept(form: Form) -> Form:
@@ -99,12 +140,20 @@ def two_sensitive(form: Sliced) -> Sliced:
 def sensitive_first(form: Sliced) -> Sliced:
     """The sensitive attribute in the first column."""
     columns = (("zip", "ill"), ("age", "born", "sex"))
-    return replace(form, columns=columns, given=(form.given[0].select("bucket", "zip", "ill", "age", "born", "sex"),))
+    return replace(
+        form,
+        columns=columns,
+        given=(form.given[0].select("bucket", "zip", "ill", "age", "born", "sex"),),
+    )
 
 
 def one_bucket(t: pl.DataFrame) -> pl.DataFrame:
     """All counts of a column in the first bucket."""
-    return t.with_columns(pl.lit(1, dtype=pl.Int64).alias("bucket")).group_by(t.columns[:-1]).agg(pl.sum("count"))
+    return (
+        t.with_columns(pl.lit(1, dtype=pl.Int64).alias("bucket"))
+        .group_by(t.columns[:-1])
+        .agg(pl.sum("count"))
+    )
 
 
 def from_zero(form: Bucketized) -> Bucketized:
@@ -114,24 +163,35 @@ def from_zero(form: Bucketized) -> Bucketized:
 
 def in_two_columns(form: Bucketized) -> Bucketized:
     """An attribute of a bucketized release published twice."""
-    twice = form.table.with_columns(age_2="age").select("bucket", "age", "age_2", "born", "sex", "zip")
+    twice = form.table.with_columns(age_2="age").select(
+        "bucket", "age", "age_2", "born", "sex", "zip"
+    )
     return attribute("age", columns=["age", "age_2"])(replace(form, table=twice))
 
 
 def without_node(form: Sliced) -> Sliced:
     """A generalized attribute with a hierarchy and without its node."""
-    return attribute("age", columns=["age_low", "age_high"])(replace(form, given=(form.given[0].drop("age"), *form.given[1:])))
+    return attribute("age", columns=["age_low", "age_high"])(
+        replace(form, given=(form.given[0].drop("age"), *form.given[1:]))
+    )
 
 
 def overlapping(t: pl.DataFrame) -> pl.DataFrame:
-    """The intervals of dates wide open, and all else the same in one attribute, so that boxes meet."""
+    """The intervals of dates wide open, and all else the same in one attribute, so that boxes
+    meet.
+    """
     wide = [
         pl.lit(date(1900, 1, 1)).alias("born_low"),
         pl.lit(date(2000, 1, 1)).alias("born_high"),
         pl.lit("F").alias("sex_low"),
         pl.lit("M").alias("sex_high"),
     ]
-    return t.with_columns(*wide, age=pl.lit("*"), age_low=pl.min("age_low"), age_high=pl.when(pl.col("bucket") == 1).then(60).otherwise(54))
+    return t.with_columns(
+        *wide,
+        age=pl.lit("*"),
+        age_low=pl.min("age_low"),
+        age_high=pl.when(pl.col("bucket") == 1).then(60).otherwise(54),
+    )
 
 
 CHANGES: dict[str, tuple[str, Callable[[Any], Form], str]] = {
@@ -174,49 +234,93 @@ CHANGES: dict[str, tuple[str, Callable[[Any], Form], str]] = {
 
 @pytest.mark.parametrize(("kind", "change", "what"), CHANGES.values(), ids=CHANGES.keys())
 def test_a_changed_release_is_refused(tmp_path, kind, change, what):
-    """Whatever is changed in the tables, with counts and digests that fit, is named; and nothing is said to be kept."""
+    """Whatever is changed in the tables, with counts and digests that fit, is named; and nothing is
+    said to be kept.
+    """
     form = change(form_of(kind)[0])
     said = refusal(issue(tmp_path / "r", form))
     assert what in said
-    assert promise_of(form)["name"] not in said or "not checked, since the buckets of the release contradict each other" in said
+    assert (
+        promise_of(form)["name"] not in said
+        or "not checked, since the buckets of the release contradict each other" in said
+    )
 
 
 def test_every_fault_has_a_release_of_its_own():
     """No sentence stands in the source that no changed release brings up."""
-    yielded = [node.value for node in ast.walk(ast.parse(Path(buckets.__file__).read_text())) if isinstance(node, ast.Yield)]
+    yielded = [
+        node.value
+        for node in ast.walk(ast.parse(Path(buckets.__file__).read_text()))
+        if isinstance(node, ast.Yield)
+    ]
     longest = []
     for sentence in yielded:
-        parts = [part.value for part in ast.walk(sentence) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        parts = [
+            part.value
+            for part in ast.walk(sentence)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        ]
         longest.append(max(parts, key=len))
     assert len(longest) > 15
-    assert [part for part in longest if not any(part.strip() in what for _, _, what in CHANGES.values())] == []
+    assert [
+        part for part in longest if not any(part.strip() in what for _, _, what in CHANGES.values())
+    ] == []
 
 
 @pytest.mark.parametrize("kind", ["rows", "compact"])
 def test_a_value_that_is_moved_breaks_the_promise(tmp_path, kind):
-    """One sensitive value changed in one bucket, so that p(t, s) exceeds 1/l for somebody: refused by the files alone and beside the original."""
+    """One sensitive value changed in one bucket, so that p(t, s) exceeds 1/l for somebody: refused
+    by the files alone and beside the original.
+    """
     form, _ = form_of(kind)
     last = form.parts[-1]
     one = last.filter(pl.col("zip") == "47906")["bucket"][0]
     here = (pl.col("bucket") == one) & (pl.col("zip") == "47906")
     if kind == "rows":
-        change = given(lambda t: t.with_columns(ill=pl.when(here).then(pl.lit("flu")).otherwise("ill")))
+        change = given(
+            lambda t: t.with_columns(ill=pl.when(here).then(pl.lit("flu")).otherwise("ill"))
+        )
     else:
-        change = given(lambda t: t.with_columns(ill=pl.when(here).then(pl.lit("flu")).otherwise("ill")).group_by(t.columns[:-1]).agg(pl.sum("count")), 1)
+        change = given(
+            lambda t: (
+                t.with_columns(ill=pl.when(here).then(pl.lit("flu")).otherwise("ill"))
+                .group_by(t.columns[:-1])
+                .agg(pl.sum("count"))
+            ),
+            1,
+        )
     path = issue(tmp_path / "r", change(form))
-    assert "parts of buckets do not keep it by themselves; p(t, s) was computed by shares and by rows for all" in refusal(path)
-    (verdict,) = [v for v in verify([Release.read(path)], Evidence(microdata={1: MICRODATA})) if v.name.endswith("l-diverse slicing")]
+    assert (
+        "parts of buckets do not keep it by themselves; p(t, s) was computed by shares and by rows"
+        " for all" in refusal(path)
+    )
+    (verdict,) = [
+        v
+        for v in verify([Release.read(path)], Evidence(microdata={1: MICRODATA}))
+        if v.name.endswith("l-diverse slicing")
+    ]
     assert not verdict.holds and verdict.worst == 1 and "of the original table" in verdict.note
 
 
 def test_two_values_exchanged_between_buckets_break_the_promise(tmp_path):
-    """No value is new and none is lost: two of them change their buckets, so that one person's p(t, s) is 1."""
-    microdata = Microdata.encode(pl.DataFrame({"a": [1, 1, 2, 2], "s": ["flu", "gout", "flu", "gout"]}), Schema(quasi=["a"], sensitive="s"))
-    form, _ = slice_into(microdata, (("a",), ("s",)), np.array([0, 0, 1, 1]), Randomness.secure().stream("test"))
+    """No value is new and none is lost: two of them change their buckets, so that one person's p(t,
+    s) is 1.
+    """
+    microdata = Microdata.encode(
+        pl.DataFrame({"a": [1, 1, 2, 2], "s": ["flu", "gout", "flu", "gout"]}),
+        Schema(quasi=["a"], sensitive="s"),
+    )
+    form, _ = slice_into(
+        microdata, (("a",), ("s",)), np.array([0, 0, 1, 1]), Randomness.secure().stream("test")
+    )
     assert refusal(issue(tmp_path / "good", form)) == ""
-    moved = given(lambda t: t.sort("bucket").with_columns(s=pl.Series(["flu", "flu", "gout", "gout"])))
+    moved = given(
+        lambda t: t.sort("bucket").with_columns(s=pl.Series(["flu", "flu", "gout", "gout"]))
+    )
     path = issue(tmp_path / "bad", moved(form))
-    assert refusal(path).startswith("release 1: l-diverse slicing: 2 of 2 parts of buckets do not keep it")
+    assert refusal(path).startswith(
+        "release 1: l-diverse slicing: 2 of 2 parts of buckets do not keep it"
+    )
     assert [v.worst for v in verify([Release.read(path)]) if not v.holds] == [1]
 
 
@@ -228,10 +332,14 @@ def test_a_count_that_is_moved_breaks_anatomys_promise(tmp_path):
         bucket = t.filter(pl.col("ill") == "bronchitis")["bucket"][0]
         own = t.filter((pl.col("bucket") == bucket) & (pl.col("ill") != "bronchitis"))
         more = own.with_columns(pl.col("count") + (pl.col("ill") == "flu").cast(pl.Int64))
-        return pl.concat([t.filter(pl.col("bucket") != bucket), more]).sort(t.columns)  # as counts are written
+        return pl.concat([t.filter(pl.col("bucket") != bucket), more]).sort(
+            t.columns
+        )  # as counts are written
 
     path = issue(tmp_path / "r", values(change)(form))
-    assert [(v.name, str(v.worst)) for v in verify([Release.read(path)]) if not v.holds] == [("release 1: anatomy's l-diversity", "3/4")]
+    assert [(v.name, str(v.worst)) for v in verify([Release.read(path)]) if not v.holds] == [
+        ("release 1: anatomy's l-diversity", "3/4")
+    ]
 
 
 def test_a_seed_is_said(tmp_path):
@@ -243,7 +351,9 @@ def test_a_seed_is_said(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_truth(kind):
-    """Every bucket says what is so of its persons, in each column; a person in another bucket, or another value, is counted."""
+    """Every bucket says what is so of its persons, in each column; a person in another bucket, or
+    another value, is counted.
+    """
     form, published = form_of(kind)
     verdict = bucket_truth.check(form, MICRODATA, published)
     assert verdict.holds and verdict.worst == 0
@@ -251,7 +361,11 @@ def test_truth(kind):
     assert not bucket_truth.check(form, MICRODATA, elsewhere).holds
     left_out = np.where(np.arange(8) == 0, 0, published)
     assert not bucket_truth.check(form, MICRODATA, left_out).holds
-    other = Microdata.encode(FRAME.with_columns(ill=FRAME["ill"].replace("bronchitis", "gastritis")), SCHEMA, PersonKey(bytes(32)))
+    other = Microdata.encode(
+        FRAME.with_columns(ill=FRAME["ill"].replace("bronchitis", "gastritis")),
+        SCHEMA,
+        PersonKey(bytes(32)),
+    )
     wrong = bucket_truth.check(form, other, published)
     assert not wrong.holds and wrong.worst == 1
     older = Microdata.encode(FRAME.with_columns(pl.col("age") + 40), SCHEMA, PersonKey(bytes(32)))
@@ -260,10 +374,18 @@ def test_truth(kind):
 
 def test_truth_of_values_that_are_written_otherwise(tmp_path):
     """Whole numbers as categories come back from CSV as text, and are the same values."""
-    schema = Schema(identifier="who", quasi=["a"], sensitive="s", types={"a": "categorical", "s": "categorical"})
-    microdata = Microdata.encode(pl.DataFrame({"who": [1, 2, 3, 4], "a": [1, 2, 3, 4], "s": [7, 8, 7, 8]}), schema, PersonKey(bytes(32)))
+    schema = Schema(
+        identifier="who", quasi=["a"], sensitive="s", types={"a": "categorical", "s": "categorical"}
+    )
+    microdata = Microdata.encode(
+        pl.DataFrame({"who": [1, 2, 3, 4], "a": [1, 2, 3, 4], "s": [7, 8, 7, 8]}),
+        schema,
+        PersonKey(bytes(32)),
+    )
     of_row = np.array([0, 0, 1, 1])
-    for number, make in enumerate((bucketize, lambda m, b, s: slice_into(m, (("a",), ("s",)), b, s))):
+    for number, make in enumerate(
+        (bucketize, lambda m, b, s: slice_into(m, (("a",), ("s",)), b, s))
+    ):
         form, ids = make(microdata, of_row, Randomness.secure().stream("test"))
         path = issue(tmp_path / str(number), form, ("csv",))
         mapping = pl.DataFrame({"person": microdata.persons, "group": ids[of_row]})
@@ -271,14 +393,24 @@ def test_truth_of_values_that_are_written_otherwise(tmp_path):
 
 
 def test_intervals_without_end_are_named():
-    """An infinite end is a fault of its own, and no error of the hierarchy that does not know it."""
-    age = PublishedAttribute(name="age", role="quasi", type="numeric", columns=["age", "age_low", "age_high"], hierarchy={"kind": "bands", "widths": [10]})
+    """An infinite end is a fault of its own, and no error of the hierarchy that does not know
+    it.
+    """
+    age = PublishedAttribute(
+        name="age",
+        role="quasi",
+        type="numeric",
+        columns=["age", "age_low", "age_high"],
+        hierarchy={"kind": "bands", "widths": [10]},
+    )
     ends = pl.DataFrame({"age": ["*"], "age_low": [1.0], "age_high": [float("inf")]})
     assert list(interval_faults([age], ends)) == ["an interval of 'age' is infinite"]
 
 
 def test_a_twin_that_never_finds_boxes_that_meet_is_caught(monkeypatch, tmp_path):
-    """With the search for boxes that meet taken out, the release in which some do is no longer refused for it: it is what refused it."""
+    """With the search for boxes that meet taken out, the release in which some do is no longer
+    refused for it: it is what refused it.
+    """
     monkeypatch.setattr(buckets, "any_meet", lambda *_: False)
     kind, change, what = CHANGES["intervals that overlap"]
     assert what not in refusal(issue(tmp_path / "r", change(form_of(kind)[0])))

@@ -1,4 +1,6 @@
-"""Whatever stands in the manifest or the tables of a release of buckets, it gets a verdict or a refusal in words."""
+"""Whatever stands in the manifest or the tables of a release of buckets, it gets a verdict or a
+refusal in words.
+"""
 
 import io
 from collections.abc import Callable
@@ -21,7 +23,9 @@ def described(manifest: dict[str, Any]) -> None:
     said = dict(manifest)
     manifest.clear()
     for key, value in said.items():
-        manifest |= {key: value} | ({"sliced": {"columns": [["age"]], "compact": False}} if key == "form" else {})
+        manifest |= {key: value} | (
+            {"sliced": {"columns": [["age"]], "compact": False}} if key == "form" else {}
+        )
 
 
 def an_attribute(number: int, **said: Any) -> Callable[[dict[str, Any]], Any]:
@@ -79,16 +83,34 @@ SAID: dict[str, tuple[str, Callable[[dict[str, Any]], Any], str]] = {
 
 @pytest.mark.parametrize(("kind", "change", "what"), SAID.values(), ids=SAID.keys())
 def test_a_manifest_that_says_something_else_is_refused(tmp_path, kind, change, what):
-    """Whatever the manifest says of columns, attributes and promises that is not so is named, in one sentence."""
+    """Whatever the manifest says of columns, attributes and promises that is not so is named, in
+    one sentence.
+    """
     path = issue(tmp_path / "r", form_of(kind)[0])
     say(path, change)
     assert what in refusal(path)
 
 
-@pytest.mark.parametrize("sensitive", [{"kind": "prefix", "lengths": [3, 0]}, {"kind": "tree", "paths": [["a", "*"]]}, {"kind": "tree"}, {}])
-@pytest.mark.parametrize("promise", [{"name": "t-close slicing", "t": "1/2", "distance": "ordered"}, {"name": "t-close slicing", "t": "1/2"}])
+@pytest.mark.parametrize(
+    "sensitive",
+    [
+        {"kind": "prefix", "lengths": [3, 0]},
+        {"kind": "tree", "paths": [["a", "*"]]},
+        {"kind": "tree"},
+        {},
+    ],
+)
+@pytest.mark.parametrize(
+    "promise",
+    [
+        {"name": "t-close slicing", "t": "1/2", "distance": "ordered"},
+        {"name": "t-close slicing", "t": "1/2"},
+    ],
+)
 def test_a_hierarchy_that_does_not_know_the_values(tmp_path, sensitive, promise):
-    """A promise that goes by a hierarchy is not kept where the manifest's does not fit, and says so."""
+    """A promise that goes by a hierarchy is not kept where the manifest's does not fit, and says
+    so.
+    """
     path = issue(tmp_path / "r", form_of("rows")[0], promise=promise)
     say(path, an_attribute(4, hierarchy=sensitive))
     said = refusal(path)
@@ -96,17 +118,29 @@ def test_a_hierarchy_that_does_not_know_the_values(tmp_path, sensitive, promise)
 
 
 @pytest.mark.parametrize("kind", ["compact", "bucketized"])
-@pytest.mark.parametrize("stem", ["notes", "column-3", "column-x", "column-0", "counterfeits", "data.more"])
+@pytest.mark.parametrize(
+    "stem", ["notes", "column-3", "column-x", "column-0", "counterfeits", "data.more"]
+)
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_a_table_too_many_is_refused(tmp_path, kind, stem, format):
     """A table that the form has no place for is named, whatever it is called."""
     path = issue(tmp_path / "r", form_of(kind)[0])
     content = io.BytesIO()
-    (pl.DataFrame.write_csv if format == "csv" else pl.DataFrame.write_parquet)(pl.DataFrame({"bucket": [1], "x": ["y"]}), content)
+    (pl.DataFrame.write_csv if format == "csv" else pl.DataFrame.write_parquet)(
+        pl.DataFrame({"bucket": [1], "x": ["y"]}), content
+    )
     (path / f"{stem}.{format}").write_bytes(content.getvalue())
-    say(path, lambda m: m["files"].append({"name": f"{stem}.{format}", "sha256": digest(content.getvalue())}))
+    say(
+        path,
+        lambda m: m["files"].append(
+            {"name": f"{stem}.{format}", "sha256": digest(content.getvalue())}
+        ),
+    )
     said = refusal(path)
-    assert f"the file {stem} is not part of the release" in said or f"the {stem} file cannot be read" in said
+    assert (
+        f"the file {stem} is not part of the release" in said
+        or f"the {stem} file cannot be read" in said
+    )
 
 
 STRANGE: list[pl.Series] = [
@@ -122,7 +156,9 @@ NO_TEXT = (pl.List, pl.Struct, pl.Binary, pl.Int128)
 
 
 def strange_tables(path: Path, kind: str, format: str) -> list[tuple[str, str]]:
-    """For every column of every table, and every strange content of the whole column or its first row: what is said."""
+    """For every column of every table, and every strange content of the whole column or its first
+    row: what is said.
+    """
     form = form_of(kind)[0]
     issue(path, form, (format,))
     original = (path / NAME).read_bytes()
@@ -139,7 +175,11 @@ def strange_tables(path: Path, kind: str, format: str) -> list[tuple[str, str]]:
                 changed = table.with_columns(series.new_from_index(0, table.height).alias(column))
                 (changed.write_csv if format == "csv" else changed.write_parquet)(content)
                 rewritten(path, name, content.getvalue())
-                evidence = Evidence(groups={1: mapping}, microdata={1: MICRODATA}) if len(found) % 2 else None
+                evidence = (
+                    Evidence(groups={1: mapping}, microdata={1: MICRODATA})
+                    if len(found) % 2
+                    else None
+                )
                 found.append((f"{column} of {series.dtype}", refusal(path, evidence)))
                 (path / NAME).write_bytes(original)
         (path / name).write_bytes(before)
@@ -148,7 +188,9 @@ def strange_tables(path: Path, kind: str, format: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("kind", ["rows", "boxes compact", "bucketized"])
 def test_strange_tables_get_a_verdict(tmp_path, kind):
-    """Whatever types and values stand in the columns of a Parquet file, what comes of it is a verdict or a sentence, and never a traceback."""
+    """Whatever types and values stand in the columns of a Parquet file, what comes of it is a
+    verdict or a sentence, and never a traceback.
+    """
     assert sum(said != "" for _, said in strange_tables(tmp_path / "r", kind, "parquet")) > 50
 
 

@@ -1,4 +1,6 @@
-"""Recoded releases: their cells are those of the scheme and hold the rows that they count, and whatever is not so is found."""
+"""Recoded releases: their cells are those of the scheme and hold the rows that they count, and
+whatever is not so is found.
+"""
 
 from collections import Counter
 from dataclasses import replace
@@ -14,7 +16,22 @@ from phalanx.guarantees.consistency.recoded import Images, cell_faults
 from phalanx.guarantees.truth import check as truth
 from phalanx.release.forms.recoded import Recoded
 from support.perturbed_cases import of_form
-from support.recoded_cases import DAYS, LEVELS, LOWEST, PROMISE, SCHEMA, TOPS, attributes, beside, columns, encoded, image, people, publish, verdicts
+from support.recoded_cases import (
+    DAYS,
+    LEVELS,
+    LOWEST,
+    PROMISE,
+    SCHEMA,
+    TOPS,
+    attributes,
+    beside,
+    columns,
+    encoded,
+    image,
+    people,
+    publish,
+    verdicts,
+)
 from support.work import lines
 
 ROWS = people(400)
@@ -34,7 +51,9 @@ def half(frame, seed=1):
 
 @pytest.mark.parametrize("seed", range(25))
 def test_what_the_slow_twin_publishes_is_sound(tmp_path, seed):
-    """At whatever levels, rows with missing values and values beyond the ranges among them: no cell is foreign, and every row is where it is said to be."""
+    """At whatever levels, rows with missing values and values beyond the ranges among them: no cell
+    is foreign, and every row is where it is said to be.
+    """
     levels, frame = of_levels(seed), people(150, seed)
     made, groups = publish(frame, half(frame, seed), levels, 1 + seed % 3)
     release = made.written(tmp_path / "r")
@@ -43,12 +62,16 @@ def test_what_the_slow_twin_publishes_is_sound(tmp_path, seed):
     assert verdicts(release)["consistency"].note == "columns, cells, order, files, chain"
     originals = Counter(image(row, levels) for row in frame.rows(named=True))
     images = Images.of(release.form)
-    assert images.originals(encoded(frame)).tolist() == [originals[row] for row in images.table.rows()]
+    assert images.originals(encoded(frame)).tolist() == [
+        originals[row] for row in images.table.rows()
+    ]
 
 
 @pytest.mark.parametrize(("dense", "keys"), [(1, 1 << 62), (1, 1), (1 << 22, 1 << 62)])
 def test_originals_are_counted_in_whatever_way(monkeypatch, dense, keys):
-    """Few combinations of cells, many, and more than whole numbers can name give the same counts, of one level and of a partition."""
+    """Few combinations of cells, many, and more than whole numbers can name give the same counts,
+    of one level and of a partition.
+    """
     monkeypatch.setattr(recoded, "_DENSE", dense)
     monkeypatch.setattr(recoded, "_MOST_KEYS", keys)
     microdata = encoded(ROWS)
@@ -56,7 +79,9 @@ def test_originals_are_counted_in_whatever_way(monkeypatch, dense, keys):
         made, _ = publish(ROWS, half(ROWS), levels, 1)
         originals = Counter(image(row, levels) for row in ROWS.rows(named=True))
         images = Images.of(made.form)
-        assert images.originals(microdata).tolist() == [originals[row] for row in images.table.rows()]
+        assert images.originals(microdata).tolist() == [
+            originals[row] for row in images.table.rows()
+        ]
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv"])
@@ -73,7 +98,9 @@ def test_a_csv_says_the_same(tmp_path):
     """Read from its CSV a release has the same cells, also where a column is empty."""
     made, groups = publish(ROWS, half(ROWS), LEVELS | {"income": 3}, 1)
     release = made.written(tmp_path / "r", ("csv",))
-    assert verdicts(release)["consistency"].holds and truth.check(release, encoded(ROWS), groups).holds
+    assert (
+        verdicts(release)["consistency"].holds and truth.check(release, encoded(ROWS), groups).holds
+    )
 
 
 STRAYS = {
@@ -85,16 +112,24 @@ STRAYS = {
     "sex": ["*"],
     "ill": ["*"],
 }
-"""Cells that the levels of the scheme do not have: off the grid, of another level, too wide, cut at the wrong end; and a null where 20 to 95 is all."""
+"""Cells that the levels of the scheme do not have: off the grid, of another level, too wide, cut at
+the wrong end; and a null where 20 to 95 is all.
+"""
 
 
-@pytest.mark.parametrize(("name", "cell"), [(name, cell) for name, cells in STRAYS.items() for cell in cells])
+@pytest.mark.parametrize(
+    ("name", "cell"), [(name, cell) for name, cells in STRAYS.items() for cell in cells]
+)
 def test_cells_that_are_none_of_the_scheme(tmp_path, name, cell):
     """A row with one such cell is counted as a stray, and no other row is."""
     levels = LEVELS | ({"age": 2} if cell == (None, None) else {})
     made, _ = publish(ROWS, half(ROWS), levels, 1)
     row = dict(zip(made.form.table.columns, made.form.table.row(0), strict=True))
-    row |= dict(zip([f"{name}_low", f"{name}_high"], cell, strict=True)) if isinstance(cell, tuple) else {name: cell}
+    row |= (
+        dict(zip([f"{name}_low", f"{name}_high"], cell, strict=True))
+        if isinstance(cell, tuple)
+        else {name: cell}
+    )
     release = made.with_rows([*made.form.table.rows(), tuple(row.values())]).written(tmp_path / "r")
     assert cell_faults(release.form) == [] and Images.of(release.form).strays == 1
 
@@ -102,8 +137,13 @@ def test_cells_that_are_none_of_the_scheme(tmp_path, name, cell):
 def test_days_off_the_grid(tmp_path):
     """Days are looked at like numbers: an interval of one year is none of the cells of two."""
     made, _ = publish(ROWS, half(ROWS), LEVELS | {"since": 0}, 1)
-    as_level_1 = made.with_scheme("fixed", made.form.scheme["attributes"] | {"since": DAYS | {"level": 1}})
-    assert Images.of(as_level_1.written(tmp_path / "r").form).strays == as_level_1.form.table["since_low"].is_not_null().sum()
+    as_level_1 = made.with_scheme(
+        "fixed", made.form.scheme["attributes"] | {"since": DAYS | {"level": 1}}
+    )
+    assert (
+        Images.of(as_level_1.written(tmp_path / "r").form).strays
+        == as_level_1.form.table["since_low"].is_not_null().sum()
+    )
 
 
 def broken_form(made, what):
@@ -112,32 +152,77 @@ def broken_form(made, what):
     entries = scheme["attributes"]
     return {
         "a column of another type": (
-            replace(made.form, table=table.with_columns(pl.col("age_low", "age_high").cast(pl.Float64))),
+            replace(
+                made.form, table=table.with_columns(pl.col("age_low", "age_high").cast(pl.Float64))
+            ),
             "holds Float64 and not Int64",
         ),
-        "a cell with one end": (replace(made.form, table=table.with_columns(age_high=pl.lit(None, dtype=pl.Int64))), "have one end"),
-        "no number": (replace(made.form, table=table.with_columns(dose_low=pl.lit(float("nan")))), "no end of a cell"),
-        "another order": (replace(made.form, table=table.reverse()), "not in the order of what they say"),
-        "a column more": (replace(made.form, table=table.with_columns(note=pl.lit("x"))), "columns of data are not those of the manifest"),
+        "a cell with one end": (
+            replace(made.form, table=table.with_columns(age_high=pl.lit(None, dtype=pl.Int64))),
+            "have one end",
+        ),
+        "no number": (
+            replace(made.form, table=table.with_columns(dose_low=pl.lit(float("nan")))),
+            "no end of a cell",
+        ),
+        "another order": (
+            replace(made.form, table=table.reverse()),
+            "not in the order of what they say",
+        ),
+        "a column more": (
+            replace(made.form, table=table.with_columns(note=pl.lit("x"))),
+            "columns of data are not those of the manifest",
+        ),
         "an attribute that is kept": (
-            replace(made.form, attributes=(*made.form.attributes[:-1], made.form.attributes[-1].model_copy(update={"role": "keep"}))),
+            replace(
+                made.form,
+                attributes=(
+                    *made.form.attributes[:-1],
+                    made.form.attributes[-1].model_copy(update={"role": "keep"}),
+                ),
+            ),
             "kept as it is",
         ),
         "an attribute without a recoding": (
             replace(made.form, scheme=scheme | {"attributes": dict(list(entries.items())[:-1])}),
             "not those that are published",
         ),
-        "a recoding too many": (replace(made.form, scheme=scheme | {"attributes": entries | {"more": {"level": 0}}}), "not those that are published"),
-        "a word that is no choice": (replace(made.form, scheme=scheme | {"chosen": "well"}), "does not say how it was chosen"),
-        "a level too high": (replace(made.form, scheme=scheme | {"attributes": entries | {"age": entries["age"] | {"level": 3}}}), "no recoding of 'age'"),
-        "no level": (replace(made.form, scheme=scheme | {"attributes": entries | {"sex": {}}}), "no recoding of 'sex'"),
-        "bands at level 0": (replace(made.form, scheme=scheme | {"attributes": entries | {"income": {"level": 0}}}), "no recoding of 'income'"),
+        "a recoding too many": (
+            replace(made.form, scheme=scheme | {"attributes": entries | {"more": {"level": 0}}}),
+            "not those that are published",
+        ),
+        "a word that is no choice": (
+            replace(made.form, scheme=scheme | {"chosen": "well"}),
+            "does not say how it was chosen",
+        ),
+        "a level too high": (
+            replace(
+                made.form,
+                scheme=scheme | {"attributes": entries | {"age": entries["age"] | {"level": 3}}},
+            ),
+            "no recoding of 'age'",
+        ),
+        "no level": (
+            replace(made.form, scheme=scheme | {"attributes": entries | {"sex": {}}}),
+            "no recoding of 'sex'",
+        ),
+        "bands at level 0": (
+            replace(made.form, scheme=scheme | {"attributes": entries | {"income": {"level": 0}}}),
+            "no recoding of 'income'",
+        ),
         "widths that do not nest": (
-            replace(made.form, scheme=scheme | {"attributes": entries | {"age": entries["age"] | {"widths": [10, 25]}}}),
+            replace(
+                made.form,
+                scheme=scheme
+                | {"attributes": entries | {"age": entries["age"] | {"widths": [10, 25]}}},
+            ),
             "no recoding of 'age'",
         ),
         "a key that nobody knows": (
-            replace(made.form, scheme=scheme | {"attributes": entries | {"age": entries["age"] | {"least": 17}}}),
+            replace(
+                made.form,
+                scheme=scheme | {"attributes": entries | {"age": entries["age"] | {"least": 17}}},
+            ),
             "no recoding of 'age'",
         ),
     }[what]
@@ -160,12 +245,17 @@ def test_forms_that_contradict_themselves(what):
 
 
 def test_a_contradiction_is_inconsistent_and_keeps_no_promise(tmp_path):
-    """What is wrong with cells is said once, under consistency, and nothing else of the release is believed."""
+    """What is wrong with cells is said once, under consistency, and nothing else of the release is
+    believed.
+    """
     made, _ = publish(ROWS, half(ROWS), FEW, 3, [PROMISE])
     form, _ = broken_form(made, "another order")
     found = verdicts(replace(made, form=form).written(tmp_path / "r"), beside(encoded(ROWS)))
     assert not found["consistency"].holds and "not in the order" in found["consistency"].note
-    assert not found["differential privacy"].holds and "see consistency" in found["differential privacy"].note
+    assert (
+        not found["differential privacy"].holds
+        and "see consistency" in found["differential privacy"].note
+    )
 
 
 def lies(groups):
@@ -176,12 +266,21 @@ def lies(groups):
     elsewhere[shown[0]], elsewhere[one] = groups[one], groups[shown[0]]
     twice[np.flatnonzero(groups == 0)[0]] = groups[one]
     missing[one] = 0
-    return {"two rows in each other's image": elsewhere, "a row too many": twice, "a row too few": missing}
+    return {
+        "two rows in each other's image": elsewhere,
+        "a row too many": twice,
+        "a row too few": missing,
+    }
 
 
-@pytest.mark.parametrize(("lie", "worst"), [("two rows in each other's image", 2), ("a row too many", 2), ("a row too few", 1)])
+@pytest.mark.parametrize(
+    ("lie", "worst"),
+    [("two rows in each other's image", 2), ("a row too many", 2), ("a row too few", 1)],
+)
 def test_rows_that_are_elsewhere(tmp_path, lie, worst):
-    """A published row whose person is elsewhere, a row that is published twice, and a row of nobody are found, however few."""
+    """A published row whose person is elsewhere, a row that is published twice, and a row of nobody
+    are found, however few.
+    """
     made, groups = publish(ROWS, half(ROWS), FEW, 2)
     release, microdata = made.written(tmp_path / "r"), encoded(ROWS)
     good = truth.check(release, microdata, groups)
@@ -191,14 +290,22 @@ def test_rows_that_are_elsewhere(tmp_path, lie, worst):
 
 
 def test_rows_that_say_nothing():
-    """Rows of which everything is missing are an image like others, also where the table begins with them."""
+    """Rows of which everything is missing are an image like others, also where the table begins
+    with them.
+    """
     table = pl.DataFrame({"sex": [None] * 3}, schema=columns(("sex",)))
-    images = Images.of(Recoded(table, attributes(("sex",)), {"chosen": "fixed", "attributes": {"sex": {"level": 0}}}))
+    images = Images.of(
+        Recoded(
+            table, attributes(("sex",)), {"chosen": "fixed", "attributes": {"sex": {"level": 0}}}
+        )
+    )
     assert images.counts.tolist() == [3] and images.strays == 0
 
 
 def test_images_that_are_not_there(tmp_path):
-    """A number beyond the images, below 0, or a mapping of other rows is refused, as are persons whom the table does not have."""
+    """A number beyond the images, below 0, or a mapping of other rows is refused, as are persons
+    whom the table does not have.
+    """
     made, groups = publish(ROWS, half(ROWS), FEW, 2)
     release, microdata = made.written(tmp_path / "r"), encoded(ROWS)
     for wrong in (np.where(groups > 0, groups + release.form.groups, 0), groups - 1, groups[1:]):
@@ -207,10 +314,16 @@ def test_images_that_are_not_there(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change", [{"types": {"ill": "categorical", "age": "categorical"}}, {"quasi": ["age"], "drop": ["dose", "since", "job", "zip", "income", "sex"]}]
+    "change",
+    [
+        {"types": {"ill": "categorical", "age": "categorical"}},
+        {"quasi": ["age"], "drop": ["dose", "since", "job", "zip", "income", "sex"]},
+    ],
 )
 def test_another_table_is_told(tmp_path, change):
-    """A table without an attribute of the release, or with one of another type, is not what it was made of: no check breaks down over it."""
+    """A table without an attribute of the release, or with one of another type, is not what it was
+    made of: no check breaks down over it.
+    """
     made, groups = publish(ROWS, half(ROWS), FEW, 3, [PROMISE])
     release = made.written(tmp_path / "r")
     schema = replace(SCHEMA, hierarchies={} if "quasi" in change else SCHEMA.hierarchies, **change)
@@ -221,25 +334,46 @@ def test_another_table_is_told(tmp_path, change):
 
 
 def test_another_hierarchy_is_told(tmp_path):
-    """A table that orders leaves by another hierarchy than the release's cannot be laid beside it."""
+    """A table that orders leaves by another hierarchy than the release's cannot be laid beside
+    it.
+    """
     made, groups = publish(ROWS, half(ROWS), LEVELS | {"job": 1}, 1)
-    other = made.form.attributes[3].hierarchy | {"paths": [["judge", "far", "*"], ["farmer", "far", "*"], ["clerk", "office", "*"], ["pilot", "*"]]}
-    form = replace(made.form, attributes=tuple(a.model_copy(update={"hierarchy": other}) if a.name == "job" else a for a in made.form.attributes))
+    other = made.form.attributes[3].hierarchy | {
+        "paths": [
+            ["judge", "far", "*"],
+            ["farmer", "far", "*"],
+            ["clerk", "office", "*"],
+            ["pilot", "*"],
+        ]
+    }
+    form = replace(
+        made.form,
+        attributes=tuple(
+            a.model_copy(update={"hierarchy": other}) if a.name == "job" else a
+            for a in made.form.attributes
+        ),
+    )
     release = replace(made, form=form).written(tmp_path / "r")
     with pytest.raises(ReleaseError, match="another hierarchy in the original table"):
         truth.check(release, encoded(ROWS), groups)
 
 
 def test_no_value_of_a_row_is_looked_at():
-    """A hundred times as many rows are laid beside their images with as many lines of Python: rows are counted by whole columns."""
+    """A hundred times as many rows are laid beside their images with as many lines of Python: rows
+    are counted by whole columns.
+    """
     frame = people(2000)
     made, groups = publish(frame, half(frame), FEW, 2)
 
     def laid(times):
         microdata = encoded(frame).take(np.tile(np.arange(frame.height), times))
-        form = replace(made.form, table=made.form.table[np.repeat(np.arange(made.form.rows), times)])
+        form = replace(
+            made.form, table=made.form.table[np.repeat(np.arange(made.form.rows), times)]
+        )
         found = []
-        run = lines(lambda: found.append(truth.check(of_form(form), microdata, np.tile(groups, times))))
+        run = lines(
+            lambda: found.append(truth.check(of_form(form), microdata, np.tile(groups, times)))
+        )
         assert found[0].holds
         return run
 

@@ -1,4 +1,6 @@
-"""The deltas of a sampled crowd: against exact sums over all outcomes and many numbers of rows, and never below the true ones."""
+"""The deltas of a sampled crowd: against exact sums over all outcomes and many numbers of rows, and
+never below the true ones.
+"""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -10,7 +12,13 @@ from hypothesis import strategies as st
 
 from naive import safe_sampling_delta as naive
 from phalanx.guarantees.differential_privacy import hockey_stick
-from phalanx.guarantees.differential_privacy.hockey_stick import one_row_less, one_row_more, theorem_applies, theorem_delta, tight_delta
+from phalanx.guarantees.differential_privacy.hockey_stick import (
+    one_row_less,
+    one_row_more,
+    theorem_applies,
+    theorem_delta,
+    tight_delta,
+)
 from phalanx.guarantees.differential_privacy.logarithms import exp_bounds
 from support.work import lines
 
@@ -46,13 +54,22 @@ def test_reference_values_of_the_tight_delta():
 
 
 BETAS = [Fraction(1, 20), Fraction(1, 5), Fraction(2, 5), Fraction(3, 4)]
-EPSILONS = [Fraction(0), Fraction(1, 50), Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(5, 2)]
+EPSILONS = [
+    Fraction(0),
+    Fraction(1, 50),
+    Fraction(1, 4),
+    Fraction(1, 2),
+    Fraction(1),
+    Fraction(5, 2),
+]
 
 
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_tight_deltas_are_those_of_all_outcomes(beta, epsilon):
-    """For k up to 6 the bound is the largest divergence that the slow twin finds among up to 40 rows, or one of more rows, and hardly above it."""
+    """For k up to 6 the bound is the largest divergence that the slow twin finds among up to 40
+    rows, or one of more rows, and hardly above it.
+    """
     for k in (1, 3, 6):
         rows = 40
         low, high = naive.tight_delta(k, beta, epsilon, rows)
@@ -65,7 +82,9 @@ def test_tight_deltas_are_those_of_all_outcomes(beta, epsilon):
 @pytest.mark.parametrize("beta", BETAS)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_theorem_is_that_of_all_numbers_of_rows(beta, epsilon):
-    """For k up to 12 the bound is the largest probability that the slow twin finds among up to 200 rows, to 40 digits."""
+    """For k up to 12 the bound is the largest probability that the slow twin finds among up to 200
+    rows, to 40 digits.
+    """
     if not theorem_applies(beta, epsilon):
         return
     for k, (largest, _) in naive.theorem_deltas((1, 2, 3, 6, 12), beta, epsilon, 200).items():
@@ -74,9 +93,16 @@ def test_the_theorem_is_that_of_all_numbers_of_rows(beta, epsilon):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(1, 6), st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=40), st.fractions(0, 3, max_denominator=20), st.integers(0, 25))
+@given(
+    st.integers(1, 6),
+    st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=40),
+    st.fractions(0, 3, max_denominator=20),
+    st.integers(0, 25),
+)
 def test_no_crowd_is_worse(k, beta, epsilon, rows):
-    """Of whatever number of rows, a row more or less changes the odds of what is shown by more than e^epsilon at most with the delta that is found."""
+    """Of whatever number of rows, a row more or less changes the odds of what is shown by more than
+    e^epsilon at most with the delta that is found.
+    """
     c = exp_bounds(epsilon)[0]
     (_, more), (_, less) = naive.tight_of(rows, k, beta, epsilon)
     assert more <= one_row_more(k, beta, c).delta * (1 + NEAR)
@@ -84,24 +110,48 @@ def test_no_crowd_is_worse(k, beta, epsilon, rows):
     assert less <= max(floor, one_row_less(k, beta, c, floor).delta * (1 + NEAR))
 
 
-@pytest.mark.parametrize(("k", "beta", "c"), [(1, "1/20", "21/20"), (2, "1/3", "5/4"), (3, "1/10", "101/100"), (5, "4/5", "2"), (8, "87/100", "41/40")])
+@pytest.mark.parametrize(
+    ("k", "beta", "c"),
+    [
+        (1, "1/20", "21/20"),
+        (2, "1/3", "5/4"),
+        (3, "1/10", "101/100"),
+        (5, "4/5", "2"),
+        (8, "87/100", "41/40"),
+    ],
+)
 def test_each_direction_by_itself(k, beta, c):
-    """With a rational factor the divergence is found for each number of rows to 50 digits, and is no digit too small, far beyond k rows, too."""
+    """With a rational factor the divergence is found for each number of rows to 50 digits, and is
+    no digit too small, far beyond k rows, too.
+    """
     beta, c = Fraction(beta), Fraction(c)
     shown = [naive.shown(naive.pmf(n, beta), k) for n in range(k - 1, k + 200)]
     more = [naive.hockey_stick(with_row, without, c) for without, with_row in pairwise(shown)]
     less = [naive.hockey_stick(without, with_row, c) for without, with_row in pairwise(shown)]
-    for exactly, found in ((more, hockey_stick._more(k, beta, c)), (less, hockey_stick._less(k, beta, c))):
+    for exactly, found in (
+        (more, hockey_stick._more(k, beta, c)),
+        (less, hockey_stick._less(k, beta, c)),
+    ):
         for truth, (_, bound) in zip(exactly, found, strict=False):
-            assert truth <= max(0, Fraction(*bound)) <= truth * (1 + Fraction(1, 10**50)) + Fraction(1, 10**90)
-    assert one_row_more(k, beta, c).delta == max(Fraction(*bound) for _, (_, bound) in zip(more, hockey_stick._more(k, beta, c), strict=False))
+            assert (
+                truth
+                <= max(0, Fraction(*bound))
+                <= truth * (1 + Fraction(1, 10**50)) + Fraction(1, 10**90)
+            )
+    assert one_row_more(k, beta, c).delta == max(
+        Fraction(*bound)
+        for _, (_, bound) in zip(more, hockey_stick._more(k, beta, c), strict=False)
+    )
     assert one_row_less(k, beta, c, Fraction(1, 10**30)).delta == max(
-        Fraction(*bound) for _, (_, bound) in zip(less, hockey_stick._less(k, beta, c), strict=False)
+        Fraction(*bound)
+        for _, (_, bound) in zip(less, hockey_stick._less(k, beta, c), strict=False)
     )
 
 
 def test_a_row_less_may_be_worse():
-    """Near epsilon = 0 and at a large beta it is a row less that decides, and the tight delta is that of the worse direction."""
+    """Near epsilon = 0 and at a large beta it is a row less that decides, and the tight delta is
+    that of the worse direction.
+    """
     beta, epsilon = Fraction("0.8558"), Fraction("0.0042")
     every = [naive.tight_of(n, 7, beta, epsilon) for n in range(40)]
     more, less = max(high for (_, high), _ in every), max(low for _, (low, _) in every)
@@ -110,13 +160,18 @@ def test_a_row_less_may_be_worse():
 
 @pytest.mark.parametrize(("k", "beta"), [(2, "1/3"), (5, "1/10"), (4, "3/4")])
 def test_probabilities_are_enclosed(k, beta):
-    """Row by row, and as the threshold rises, the probability of the count before it and of all from it on lie between their bounds, which are near."""
+    """Row by row, and as the threshold rises, the probability of the count before it and of all
+    from it on lie between their bounds, which are near.
+    """
     beta, rng = Fraction(beta), np.random.default_rng(k)
     at = hockey_stick._Binomial(k, beta)
     for n in range(k - 1, k + 150):
         at.raise_threshold(min(n + 1, at.j + int(rng.random() < beta + (1 - beta) / 8)))
         exact = naive.pmf(n, beta)
-        for low, high, exactly in ((at.point_low, at.point_high, exact[at.j - 1]), (at.tail_low, at.tail_high, sum(exact[at.j :]))):
+        for low, high, exactly in (
+            (at.point_low, at.point_high, exact[at.j - 1]),
+            (at.tail_low, at.tail_high, sum(exact[at.j :])),
+        ):
             assert Fraction(low, at.unit) <= exactly <= Fraction(high, at.unit)
             assert Fraction(high - low, at.unit) <= Fraction(1, 10**60)
         at.add_row()
@@ -124,9 +179,15 @@ def test_probabilities_are_enclosed(k, beta):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(2, 40), st.fractions(Fraction(1, 20), Fraction(9, 10), max_denominator=40), st.fractions(0, 3, max_denominator=20))
+@given(
+    st.integers(2, 40),
+    st.fractions(Fraction(1, 20), Fraction(9, 10), max_denominator=40),
+    st.fractions(0, 3, max_denominator=20),
+)
 def test_how_deltas_are_ordered(k, beta, epsilon):
-    """The tight delta is at least beta^k and at most the theorem's; it falls as k or epsilon grows."""
+    """The tight delta is at least beta^k and at most the theorem's; it falls as k or epsilon
+    grows.
+    """
     found = tight_delta(k, beta, epsilon).delta
     assert found >= beta**k
     if theorem_applies(beta, epsilon):
@@ -136,10 +197,18 @@ def test_how_deltas_are_ordered(k, beta, epsilon):
 
 
 @pytest.mark.parametrize(
-    ("k", "beta", "epsilon", "exactly"), [(5, "1/10", 2, "1/100000"), (10, "1/5", 2, "9.216e-7"), (2, "1/2", 1, "1/4"), (3, "1/2", 2, "1/8")]
+    ("k", "beta", "epsilon", "exactly"),
+    [
+        (5, "1/10", 2, "1/100000"),
+        (10, "1/5", 2, "9.216e-7"),
+        (2, "1/2", 1, "1/4"),
+        (3, "1/2", 2, "1/8"),
+    ],
 )
 def test_a_decimal_is_hit_exactly(k, beta, epsilon, exactly):
-    """Where the largest delta is a short decimal nothing is rounded, so that it may be promised as it is."""
+    """Where the largest delta is a short decimal nothing is rounded, so that it may be promised as
+    it is.
+    """
     assert theorem_delta(k, Fraction(beta), Fraction(epsilon)).delta == Fraction(exactly)
 
 
@@ -150,17 +219,28 @@ def test_the_tight_delta_of_k_rows_is_hit_exactly():
 
 def test_where_the_theorem_ends():
     """It asks for epsilon of at least -ln(1 - beta), which is told from what is a little less."""
-    at = Fraction("0.6931471805599453094172321214581765680755001343602552541206800094933936219696947156058633269964186875")  # ln 2, rounded down
+    at = Fraction(
+        "0.6931471805599453094172321214581765680755001343602552541206800094933936219696947156058633269964186875"
+    )  # ln 2, rounded down
     assert theorem_applies(Fraction(1, 2), at + Fraction(1, 10**90))
     assert not theorem_applies(Fraction(1, 2), at)
 
 
-EXTREMES = [(500, "0.1", "0.5"), (500, "0.01", "0.02"), (500, "0.5", "0"), (500, "0.8646647167633873", "2"), (200, "0.999", "0.01"), (1000, "0.01", "1")]
+EXTREMES = [
+    (500, "0.1", "0.5"),
+    (500, "0.01", "0.02"),
+    (500, "0.5", "0"),
+    (500, "0.8646647167633873", "2"),
+    (200, "0.999", "0.01"),
+    (1000, "0.01", "1"),
+]
 
 
 @pytest.mark.parametrize(("k", "beta", "epsilon"), EXTREMES)
 def test_it_is_little_work(k, beta, epsilon):
-    """Crowds of 500 and more are reckoned with in less than a million lines, so that no steward notices."""
+    """Crowds of 500 and more are reckoned with in less than a million lines, so that no steward
+    notices.
+    """
     found = []
 
     def reckon():
@@ -180,9 +260,13 @@ def test_a_walk_that_is_too_long_is_given_up(monkeypatch):
 
 
 def test_later_maxima_count():
-    """The largest probability of the theorem at k = 8, beta = 0.3, epsilon = 1 is that of 12 rows, and not that of 10, the fewest that count."""
+    """The largest probability of the theorem at k = 8, beta = 0.3, epsilon = 1 is that of 12 rows,
+    and not that of 10, the fewest that count.
+    """
     beta, epsilon = Fraction(3, 10), Fraction(1)
-    assert -(-8 // naive.gamma(beta, epsilon)) - 1 == 10 and naive.bad(10, beta, epsilon) < naive.bad(12, beta, epsilon)
+    assert -(-8 // naive.gamma(beta, epsilon)) - 1 == 10 and naive.bad(
+        10, beta, epsilon
+    ) < naive.bad(12, beta, epsilon)
     assert theorem_delta(8, beta, epsilon).delta == naive.bad(12, beta, epsilon)
 
 
@@ -190,13 +274,29 @@ def test_later_maxima_count():
 def test_crowds_beyond_all_sense_are_given_up(k, beta):
     """A manifest that asks for a computation without end gets none."""
     found = []
-    assert lines(lambda: found.extend(delta(k, Fraction(beta), Fraction(1)) for delta in (tight_delta, theorem_delta))) < 1000
+    assert (
+        lines(
+            lambda: found.extend(
+                delta(k, Fraction(beta), Fraction(1)) for delta in (tight_delta, theorem_delta)
+            )
+        )
+        < 1000
+    )
     assert not any(bound.whole for bound in found)
 
 
 def test_large_crowds_are_reckoned_with(monkeypatch):
     """Where nothing can be kept exactly, the bound is the same to 100 digits and no digit below."""
-    exactly = [tight_delta(30, Fraction(1, 7), Fraction(1, 2)).delta, theorem_delta(30, Fraction(1, 7), Fraction(1, 2)).delta]
+    exactly = [
+        tight_delta(30, Fraction(1, 7), Fraction(1, 2)).delta,
+        theorem_delta(30, Fraction(1, 7), Fraction(1, 2)).delta,
+    ]
     monkeypatch.setattr(hockey_stick, "_EXACT_BITS", 0)
-    rounded = [tight_delta(30, Fraction(1, 7), Fraction(1, 2)).delta, theorem_delta(30, Fraction(1, 7), Fraction(1, 2)).delta]
-    assert all(exact <= found <= exact * (1 + Fraction(1, 10**100)) for exact, found in zip(exactly, rounded, strict=True))
+    rounded = [
+        tight_delta(30, Fraction(1, 7), Fraction(1, 2)).delta,
+        theorem_delta(30, Fraction(1, 7), Fraction(1, 2)).delta,
+    ]
+    assert all(
+        exact <= found <= exact * (1 + Fraction(1, 10**100))
+        for exact, found in zip(exactly, rounded, strict=True)
+    )

@@ -1,4 +1,6 @@
-"""Exponentials and logarithms lie between their bounds, which are so near each other that no promise depends on the rest."""
+"""Exponentials and logarithms lie between their bounds, which are so near each other that no
+promise depends on the rest.
+"""
 
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -55,6 +57,8 @@ def test_where_they_are_exact():
 
 @pytest.mark.parametrize("x", [Fraction(1, 3), Fraction(5), Fraction(1000)])
 def test_bounds_are_on_their_own_sides(x):
-    """Nothing that is irrational is hit: the bounds differ, so that a check between them would be seen."""
+    """Nothing that is irrational is hit: the bounds differ, so that a check between them would be
+    seen.
+    """
     for low, high in (exp_bounds(x), log_bounds(x)):
         assert low < high

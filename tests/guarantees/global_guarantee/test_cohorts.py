@@ -1,4 +1,6 @@
-"""Every rule of cohorts by itself (docs/explanation/cohorts.md): the series that breaks it, and what is said about it."""
+"""Every rule of cohorts by itself (docs/explanation/cohorts.md): the series that breaks it, and
+what is said about it.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ PROMISE = GlobalGuarantee(2, permanent=["v", "w"])
 
 
 def release(*groups, counterfeits=(), registered=()):
-    """Groups of (members, rows), numbered from 1; counts of counterfeits and of registered persons by group."""
+    """Groups of (members, rows), numbered from 1; counts of counterfeits and of registered persons
+    by group.
+    """
     return naive.Shown(
         rows={g: list(rows) for g, (_, rows) in enumerate(groups, 1)},
         groups={p: g for g, (people, _) in enumerate(groups, 1) for p in people},
@@ -33,21 +37,31 @@ KEPT = {
     "all there": [FOUNDED, FOUNDED],
     "somebody absent": [FOUNDED, release(("abc", carrying(1)), counterfeits=AWAY), FOUNDED],
     "nobody there": [FOUNDED, release(("xy", [NONE, NONE])), FOUNDED],
-    "only one there": [FOUNDED, release(("d", carrying(1)), ("xy", [NONE, NONE]), counterfeits={1: 3})],
+    "only one there": [
+        FOUNDED,
+        release(("d", carrying(1)), ("xy", [NONE, NONE]), counterfeits={1: 3}),
+    ],
     "a new carrier, then somebody absent": [
         FOUNDED,
         release(("abcd", carrying(2))),
         release(("bcd", carrying(2)), counterfeits=AWAY),
         release(("abcd", carrying(3))),
     ],
-    "another value, then somebody absent": [FOUNDED, release(("abcd", carrying(1, w=1))), release(("bcd", carrying(1, w=1)), counterfeits=AWAY)],
+    "another value, then somebody absent": [
+        FOUNDED,
+        release(("abcd", carrying(1, w=1))),
+        release(("bcd", carrying(1, w=1)), counterfeits=AWAY),
+    ],
     "elsewhere before": [release(("ax", [NONE, NONE]), ("bcy", [NONE] * 3)), FOUNDED],
     "two cohorts": [
         FOUNDED,
         release(("abcd", carrying(1)), ("ef", carrying(1, 2))),
         release(("ef", carrying(1, 2)), ("abc", carrying(1)), counterfeits={2: 1}),
     ],
-    "registered persons elsewhere": [FOUNDED, release(("abcd", carrying(1)), ("xyz", [NONE, NONE]), registered={2: 1})],
+    "registered persons elsewhere": [
+        FOUNDED,
+        release(("abcd", carrying(1)), ("xyz", [NONE, NONE]), registered={2: 1}),
+    ],
 }
 BROKEN = {
     "new, with a counterfeit": ([release(("abc", carrying(1)), counterfeits=AWAY)], ["group 1 is a new cohort of 3 person(s) and has 4 row(s), 1 of them counterfeit"]),
@@ -134,7 +148,9 @@ def test_what_is_allowed(how):
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_what_is_not(how):
-    """Each rule that is broken is said with its release and group, and nothing else is; the slow twin agrees that one is."""
+    """Each rule that is broken is said with its release and group, and nothing else is; the slow
+    twin agrees that one is.
+    """
     series, said = BROKEN[how]
     assert faults(series) == [f"release {len(series)}: {fault}" for fault in said]
     assert not naive.cohorts_are_kept(series, "vw")
@@ -142,25 +158,47 @@ def test_what_is_not(how):
 
 def test_sets_have_cohorts_too():
     """A value in a set counts wherever it stands, beside others or alone."""
-    series = [release(("abcd", [BOTH, frozenset("st"), NONE, NONE])), release(("abc", [frozenset("vws"), NONE, NONE, frozenset("t")]), counterfeits=AWAY)]
+    series = [
+        release(("abcd", [BOTH, frozenset("st"), NONE, NONE])),
+        release(("abc", [frozenset("vws"), NONE, NONE, frozenset("t")]), counterfeits=AWAY),
+    ]
     promise = GlobalGuarantee(2, permanent=["v", "w"])
-    for shown, n in ((series, 0), ([series[0], release(("abc", [V, W, V, NONE]), counterfeits=AWAY)], 1)):
-        assert len(list(cohorts.faults(releases_of(shown, of_sets=True), evidence_of(shown).groups, promise.lasts))) == n
+    for shown, n in (
+        (series, 0),
+        ([series[0], release(("abc", [V, W, V, NONE]), counterfeits=AWAY)], 1),
+    ):
+        assert (
+            len(
+                list(
+                    cohorts.faults(
+                        releases_of(shown, of_sets=True), evidence_of(shown).groups, promise.lasts
+                    )
+                )
+            )
+            == n
+        )
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_the_slow_twin_agrees(seed):
-    """On random series that keep the rules or break some of them, the check refuses those that the slow twin refuses."""
+    """On random series that keep the rules or break some of them, the check refuses those that the
+    slow twin refuses.
+    """
     rng = np.random.default_rng(seed)
     for _ in range(20):
         series = [release(("abcd", carrying(1)), ("efg", carrying(1, 3)), ("xyz", [NONE] * 3))]
         for _ in range(int(rng.integers(1, 4))):
             groups, counts = [], {}
             for people, before in (("abcd", 1), ("efg", 1)):
-                there = "".join(p for p in people if rng.random() < 0.8) + ("x" if rng.random() < 0.05 else "")
+                there = "".join(p for p in people if rng.random() < 0.8) + (
+                    "x" if rng.random() < 0.05 else ""
+                )
                 if there:
                     invented = len(people) - len(there) + int(rng.random() < 0.05)
-                    rows = carrying(min(before + int(rng.random() < 0.2), len(people)), max(len(there) + max(invented, 0), 2))
+                    rows = carrying(
+                        min(before + int(rng.random() < 0.2), len(people)),
+                        max(len(there) + max(invented, 0), 2),
+                    )
                     groups.append((there, rows if rng.random() < 0.95 else [NONE] * len(rows)))
                     counts |= {len(groups): invented} if invented > 0 else {}
             series.append(release(*groups, ("yz", [NONE, NONE]), counterfeits=counts))

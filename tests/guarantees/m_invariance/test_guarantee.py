@@ -1,4 +1,6 @@
-"""m-invariance over a series: the paper's worked example, broken twins, and what is said where nothing can be checked."""
+"""m-invariance over a series: the paper's worked example, broken twins, and what is said where
+nothing can be checked.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -35,11 +37,36 @@ T1 = {
     "Gary": (41, 20000, FLU), "Helen": (36, 27000, GAS),
     "Jane": (37, 33000, DYS), "Ken": (40, 35000, FLU), "Linda": (43, 26000, GAS), "Paul": (52, 33000, DYS), "Steve": (56, 34000, GAS),
 }  # fmt: skip
-ARRIVED = {"Emily": (25, 21000, FLU), "Mary": (46, 30000, GAS), "Ray": (54, 31000, DYS), "Tom": (60, 44000, GAS), "Vince": (65, 36000, FLU)}
+ARRIVED = {
+    "Emily": (25, 21000, FLU),
+    "Mary": (46, 30000, GAS),
+    "Ray": (54, 31000, DYS),
+    "Tom": (60, 44000, GAS),
+    "Vince": (65, 36000, FLU),
+}
 T2 = {name: T1[name] for name in ("Bob", "David", "Jane", "Linda", "Gary", "Steve")} | ARRIVED
-G1 = [["Bob", "Alice"], ["Andy", "David"], ["Gary", "Helen"], ["Jane", "Ken", "Linda"], ["Paul", "Steve"]]
-G2 = [["Bob", BRO], ["David", "Emily"], ["Jane", FLU, "Linda"], ["Gary", "Mary"], ["Ray", "Steve"], ["Tom", "Vince"]]
-DIVERSE = [["Bob", "David"], ["Emily", "Jane", "Linda"], ["Gary", "Mary"], ["Ray", "Steve"], ["Tom", "Vince"]]
+G1 = [
+    ["Bob", "Alice"],
+    ["Andy", "David"],
+    ["Gary", "Helen"],
+    ["Jane", "Ken", "Linda"],
+    ["Paul", "Steve"],
+]
+G2 = [
+    ["Bob", BRO],
+    ["David", "Emily"],
+    ["Jane", FLU, "Linda"],
+    ["Gary", "Mary"],
+    ["Ray", "Steve"],
+    ["Tom", "Vince"],
+]
+DIVERSE = [
+    ["Bob", "David"],
+    ["Emily", "Jane", "Linda"],
+    ["Gary", "Mary"],
+    ["Ray", "Steve"],
+    ["Tom", "Vince"],
+]
 
 
 def release_of(number, people, groups, *, privacy_unit="person"):
@@ -47,13 +74,21 @@ def release_of(number, people, groups, *, privacy_unit="person"):
     rows, counts = [], []
     for g, members in enumerate(groups, 1):
         real = [people[name] for name in members if name in people]
-        box = [f([row[i] for row in real if row[i] is not None], default=None) for i in (0, 1) for f in (min, max)]
+        box = [
+            f([row[i] for row in real if row[i] is not None], default=None)
+            for i in (0, 1)
+            for f in (min, max)
+        ]
         for i in (0, 1):
             box[2 * i] = None if any(row[i] is None for row in real) else box[2 * i]
         rows += [(g, *box, people[name][2] if name in people else name) for name in members]
         if len(real) < len(members):
             counts.append((g, len(members) - len(real)))
-    columns = {"group": pl.Int64} | {c: pl.Int64 for a in ATTRIBUTES[:2] for c in a.columns} | {"disease": pl.String}
+    columns = (
+        {"group": pl.Int64}
+        | {c: pl.Int64 for a in ATTRIBUTES[:2] for c in a.columns}
+        | {"disease": pl.String}
+    )
     counterfeits = pl.DataFrame(counts, schema={"group": pl.Int64, "count": pl.Int64}, orient="row")
     form = Generalized(pl.DataFrame(rows, schema=columns, orient="row"), ATTRIBUTES, counterfeits)
     manifest = Manifest(
@@ -69,7 +104,12 @@ def persons(names):
 
 def mapping_of(people, groups):
     pairs = [(name, g) for g, members in enumerate(groups, 1) for name in members if name in people]
-    return pl.DataFrame({"person": persons([n for n, _ in pairs]), "group": pl.Series([g for _, g in pairs], dtype=pl.Int64)})
+    return pl.DataFrame(
+        {
+            "person": persons([n for n, _ in pairs]),
+            "group": pl.Series([g for _, g in pairs], dtype=pl.Int64),
+        }
+    )
 
 
 def microdata_of(people):
@@ -85,11 +125,15 @@ def verdicts_of(series, *, evidence=None, m=2, consecutive=False):
     return {v.name.removeprefix(guarantee.full_name + ": "): v for v in found}
 
 
-EVIDENCE = Evidence({1: mapping_of(T1, G1), 2: mapping_of(T2, G2)}, {1: microdata_of(T1), 2: microdata_of(T2)})
+EVIDENCE = Evidence(
+    {1: mapping_of(T1, G1), 2: mapping_of(T2, G2)}, {1: microdata_of(T1), 2: microdata_of(T2)}
+)
 
 
 def test_the_papers_releases_hold():
-    """T*(1), T*(2) with two counterfeits are 2-invariant, by person and in the public view; they are not 3-invariant."""
+    """T*(1), T*(2) with two counterfeits are 2-invariant, by person and in the public view; they
+    are not 3-invariant.
+    """
     series = [release_of(1, T1, G1), release_of(2, T2, G2)]
     found = verdicts_of(series, evidence=EVIDENCE)
     assert all(v.holds for v in found.values())
@@ -101,7 +145,9 @@ def test_the_papers_releases_hold():
 
 
 def test_the_diverse_second_release_is_refused_for_bob():
-    """Plain 2-diversity is 2-unique but leaves one candidate, Bob's dyspepsia, in the public view, and shows Bob's two signatures."""
+    """Plain 2-diversity is 2-unique but leaves one candidate, Bob's dyspepsia, in the public view,
+    and shows Bob's two signatures.
+    """
     series = [release_of(1, T1, G1), release_of(2, T2, DIVERSE)]
     evidence = replace(EVIDENCE, groups={1: mapping_of(T1, G1), 2: mapping_of(T2, DIVERSE)})
     found = verdicts_of(series, evidence=evidence)
@@ -135,11 +181,27 @@ def test_some_releases_without_evidence():
 
 
 def test_return_under_another_signature():
-    """Somebody who comes back under another signature is found by the full promise; the consecutive one does not look that far."""
+    """Somebody who comes back under another signature is found by the full promise; the consecutive
+    one does not look that far.
+    """
     away = {n: r for n, r in T2.items() if n != "Bob"}
-    middle = [["David", "Emily"], ["Jane", FLU, "Linda"], ["Gary", "Mary"], ["Ray", "Steve"], ["Tom", "Vince"]]
-    series = [release_of(1, T1, G1), release_of(2, away, middle), release_of(3, T2, [["Bob", GAS], *G2[1:]])]
-    mapping = {1: mapping_of(T1, G1), 2: mapping_of(away, middle), 3: mapping_of(T2, [["Bob", GAS], *G2[1:]])}
+    middle = [
+        ["David", "Emily"],
+        ["Jane", FLU, "Linda"],
+        ["Gary", "Mary"],
+        ["Ray", "Steve"],
+        ["Tom", "Vince"],
+    ]
+    series = [
+        release_of(1, T1, G1),
+        release_of(2, away, middle),
+        release_of(3, T2, [["Bob", GAS], *G2[1:]]),
+    ]
+    mapping = {
+        1: mapping_of(T1, G1),
+        2: mapping_of(away, middle),
+        3: mapping_of(T2, [["Bob", GAS], *G2[1:]]),
+    }
     evidence = Evidence(mapping, {1: microdata_of(T1), 2: microdata_of(away), 3: microdata_of(T2)})
     full = verdicts_of(series, evidence=evidence)
     assert not full["signatures by person"].holds
@@ -148,7 +210,9 @@ def test_return_under_another_signature():
 
 
 def test_consecutive_finds_neighbours():
-    """The consecutive promise still refuses a signature that changes from one release to the next."""
+    """The consecutive promise still refuses a signature that changes from one release to the
+    next.
+    """
     series = [release_of(1, T1, G1), release_of(2, T2, DIVERSE)]
     evidence = replace(EVIDENCE, groups={1: mapping_of(T1, G1), 2: mapping_of(T2, DIVERSE)})
     found = verdicts_of(series, evidence=evidence, consecutive=True)
@@ -159,7 +223,10 @@ def test_consecutive_finds_neighbours():
 @pytest.mark.parametrize(
     ("mapping", "what"),
     [
-        (mapping_of(T2, G2).with_columns(group=pl.col("group") + 6), "groups that are not in the data"),
+        (
+            mapping_of(T2, G2).with_columns(group=pl.col("group") + 6),
+            "groups that are not in the data",
+        ),
         (mapping_of(T2, G2)[1:], "another number of persons"),
         (pl.concat([mapping_of(T2, G2), mapping_of(T2, G2)[:1]]), "more than once"),
         (mapping_of(T2, [["Bob", "Emily"], ["David"], *G2[2:]]), "another number of persons"),
@@ -173,10 +240,16 @@ def test_broken_mapping(mapping, what):
 
 
 def test_suppressed_persons_are_in_group_zero():
-    """Group 0 of a mapping is nobody's group: those persons are not published and not looked for."""
+    """Group 0 of a mapping is nobody's group: those persons are not published and not looked
+    for.
+    """
     people = T2 | {"Zoe": (90, 1, DYS)}
-    mapping = pl.concat([mapping_of(T2, G2), pl.DataFrame({"person": persons(["Zoe"]), "group": [0]})])
-    found = verdicts_of([release_of(2, T2, G2)], evidence=Evidence({2: mapping}, {2: microdata_of(people)}))
+    mapping = pl.concat(
+        [mapping_of(T2, G2), pl.DataFrame({"person": persons(["Zoe"]), "group": [0]})]
+    )
+    found = verdicts_of(
+        [release_of(2, T2, G2)], evidence=Evidence({2: mapping}, {2: microdata_of(people)})
+    )
     assert all(v.holds for v in found.values())
     assert found["candidate sets by box"].note == "1 release(s), 11 person(s)"
 
@@ -195,14 +268,21 @@ def test_suppressed_persons_are_in_group_zero():
 def test_broken_counterfeits(counts, what):
     """A counterfeits table that cannot be true is refused."""
     release = release_of(2, T2, G2)
-    release = replace(release, form=replace(release.form, counterfeits=pl.DataFrame(counts, schema_overrides={"group": pl.Int64})))
+    release = replace(
+        release,
+        form=replace(
+            release.form, counterfeits=pl.DataFrame(counts, schema_overrides={"group": pl.Int64})
+        ),
+    )
     found = verdicts_of([release])["counterfeits"]
     assert not found.holds
     assert what in found.note
 
 
 def test_per_record():
-    """Where the promise is per record, a changed value may bring a new signature; without the microdata that is said, not guessed."""
+    """Where the promise is per record, a changed value may bring a new signature; without the
+    microdata that is said, not guessed.
+    """
     people = {**T2, "Bob": (21, 12000, GAS)}
     groups = [["Bob", FLU], *G2[1:]]
     series = [release_of(1, T1, G1), release_of(2, people, groups, privacy_unit="record")]
@@ -211,7 +291,9 @@ def test_per_record():
     assert (blind.holds, blind.worst) == (True, None)
     assert blind.note.startswith("not checked: the promise is per record")
     assert "1 person(s) stand under more than one signature" in blind.note
-    seeing = verdicts_of(series, evidence=Evidence(mapping, {1: microdata_of(T1), 2: microdata_of(people)}))
+    seeing = verdicts_of(
+        series, evidence=Evidence(mapping, {1: microdata_of(T1), 2: microdata_of(people)})
+    )
     assert all(v.holds for v in seeing.values())
     unchanged = Evidence(mapping, {1: microdata_of(T1), 2: microdata_of(T2)})
     assert not verdicts_of(series, evidence=unchanged)["signatures by person"].holds
@@ -222,16 +304,26 @@ def test_values_of_one_text_differ_from_missing():
     one, two = {"A": (1, 1, None), "B": (2, 2, "x")}, {"A": (1, 1, "None"), "B": (2, 2, "x")}
     groups = [["A", "B"]]
     evidence = Evidence({1: mapping_of(one, groups), 2: mapping_of(two, groups)})
-    assert not verdicts_of([release_of(1, one, groups), release_of(2, two, groups)], evidence=evidence)["signatures by person"].holds
+    assert not verdicts_of(
+        [release_of(1, one, groups), release_of(2, two, groups)], evidence=evidence
+    )["signatures by person"].holds
 
 
-PEOPLE = st.lists(st.tuples(st.integers(0, 4) | st.none(), st.integers(0, 4) | st.none(), st.sampled_from("abcd")), min_size=1, max_size=10)
+PEOPLE = st.lists(
+    st.tuples(
+        st.integers(0, 4) | st.none(), st.integers(0, 4) | st.none(), st.sampled_from("abcd")
+    ),
+    min_size=1,
+    max_size=10,
+)
 
 
 @settings(max_examples=120, deadline=None)
 @given(PEOPLE, st.randoms(use_true_random=False))
 def test_candidate_sets_against_the_slow_twin(rows, dice):
-    """The candidate sets are the values of all groups whose box holds the person, missing values included."""
+    """The candidate sets are the values of all groups whose box holds the person, missing values
+    included.
+    """
     people = {f"p{i}": row for i, row in enumerate(rows)}
     names = list(people)
     dice.shuffle(names)
@@ -241,16 +333,27 @@ def test_candidate_sets_against_the_slow_twin(rows, dice):
     values = Groups.of(release).values.to_list()
     found = candidate_sets(microdata_of(people), release.form)
     for i, (age, code, own) in enumerate(rows):
-        expected = {row[5] for row in table.rows() if naive.in_interval(age, row[1], row[2]) and naive.in_interval(code, row[3], row[4])}
+        expected = {
+            row[5]
+            for row in table.rows()
+            if naive.in_interval(age, row[1], row[2]) and naive.in_interval(code, row[3], row[4])
+        }
         assert {values[v] for v in np.flatnonzero(found[i])} == expected
         assert own in expected
 
 
 def test_filling_as_in_the_paper_is_said_by_verify():
-    """The verdict about counterfeits says against whom the bound holds; a way of balancing that does not exist is refused."""
+    """The verdict about counterfeits says against whom the bound holds; a way of balancing that
+    does not exist is refused.
+    """
     series = [release_of(1, T1, G1), release_of(2, T2, G2)]
     notes = {
-        way: next(v.note for v in MInvariance(2, balancing=way).check(series[1], series[:1]) if v.name.endswith("counterfeits")) for way in ("exact", "paper")
+        way: next(
+            v.note
+            for v in MInvariance(2, balancing=way).check(series[1], series[:1])
+            if v.name.endswith("counterfeits")
+        )
+        for way in ("exact", "paper")
     }
     assert "ignores the method" in notes["paper"] and "ignores" not in notes["exact"]
     with pytest.raises(PlanError, match="balancing"):

@@ -1,4 +1,6 @@
-"""Mutual cover is checked exactly: every part against a slow twin or by hand, and every part has a release that it must reject."""
+"""Mutual cover is checked exactly: every part against a slow twin or by hand, and every part has a
+release that it must reject.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -20,13 +22,30 @@ from phalanx.guarantees.verify import verify
 from phalanx.release.evidence.evidence import Evidence
 from support.mutual_cover_cases import Published, World, generated, released
 
-FLU_AND_GOUT = pl.DataFrame({"who": range(4), "age": [30, 30, 40, 40], "sex": ["F", "M", "F", "M"], "ill": ["flu", "gout", "flu", "gout"]})
+FLU_AND_GOUT = pl.DataFrame(
+    {
+        "who": range(4),
+        "age": [30, 30, 40, 40],
+        "sex": ["F", "M", "F", "M"],
+        "ill": ["flu", "gout", "flu", "gout"],
+    }
+)
 EVEN = [[6, 6], [6, 6]]
 """Both values of an attribute are equally probable for everybody."""
 BY_HAND = World(
-    FLU_AND_GOUT, [0] * 4, [[EVEN, EVEN]], [(0, 0), (0, 1), (1, 0), (1, 1)], None, whole=12, changes=1, order=(0, 1), drawn=[(1, 0), (0, 0), (0, 0), (0, 1)]
+    FLU_AND_GOUT,
+    [0] * 4,
+    [[EVEN, EVEN]],
+    [(0, 0), (0, 1), (1, 0), (1, 1)],
+    None,
+    whole=12,
+    changes=1,
+    order=(0, 1),
+    drawn=[(1, 0), (0, 0), (0, 0), (0, 1)],
 )
-"""Four people in one group, of whom each has a quarter of every value; q adds up to 1 for everybody, so that just one of two attributes changes."""
+"""Four people in one group, of whom each has a quarter of every value; q adds up to 1 for
+everybody, so that just one of two attributes changes.
+"""
 
 
 def test_a_good_release_holds():
@@ -45,37 +64,60 @@ def test_a_good_release_holds():
 
 
 def test_what_cannot_be_checked_is_said():
-    """Without evidence the file alone is looked at; all else is a verdict that says why not, and with what it would be."""
+    """Without evidence the file alone is looked at; all else is a verdict that says why not, and
+    with what it would be.
+    """
     made, promise = BY_HAND.publish(), MutualCover(delta="1/4")
     alone = made.verdicts(promise, Evidence())
     assert {name for name, v in alone.items() if not v.note.startswith("not checked")} == {"rows"}
-    assert all(v.holds and v.worst is None for v in alone.values() if v.note.startswith("not checked"))
+    assert all(
+        v.holds and v.worst is None for v in alone.values() if v.note.startswith("not checked")
+    )
     beside = made.verdicts(promise, Evidence(microdata={1: made.microdata}))
-    assert {name for name, v in beside.items() if v.note.startswith("not checked")} == {"delta-probability", "drawing"}
+    assert {name for name, v in beside.items() if v.note.startswith("not checked")} == {
+        "delta-probability",
+        "drawing",
+    }
     assert "the ledger keeps them where the plan says so" in beside["delta-probability"].note
     tables = made.verdicts(promise, Evidence(outputs={1: made.outputs}))
-    assert {name for name, v in tables.items() if v.note.startswith("not checked")} == {"values of the original", "changed rows", "drawing"}
-    without_rows = made.verdicts(promise, Evidence(microdata={1: made.microdata}, outputs={1: made.outputs}))
+    assert {name for name, v in tables.items() if v.note.startswith("not checked")} == {
+        "values of the original",
+        "changed rows",
+        "drawing",
+    }
+    without_rows = made.verdicts(
+        promise, Evidence(microdata={1: made.microdata}, outputs={1: made.outputs})
+    )
     assert without_rows["drawing"].note == "not checked: nothing tells who is in which row"
 
 
 def test_the_mapping_of_the_ledger_tells_rows():
     """Where persons are known, the person-to-row mapping is as good as rows."""
     made = BY_HAND.publish()
-    mapping = pl.DataFrame({"person": made.microdata.persons, "group": made.rows}).sample(fraction=1, shuffle=True, seed=1)
-    found = made.verdicts(MutualCover(delta="1/4"), Evidence(microdata={1: made.microdata}, groups={1: mapping}, outputs={1: made.outputs}))
+    mapping = pl.DataFrame({"person": made.microdata.persons, "group": made.rows}).sample(
+        fraction=1, shuffle=True, seed=1
+    )
+    found = made.verdicts(
+        MutualCover(delta="1/4"),
+        Evidence(microdata={1: made.microdata}, groups={1: mapping}, outputs={1: made.outputs}),
+    )
     assert found["changed rows"].bound == 1 and found["drawing"].worst == 0
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_delta_probability_is_that_of_the_tables(seed):
-    """On generated tables the worst share is the slow twin's to the fraction, holds at that delta and at no smaller one, and Corollary 3.2 follows."""
+    """On generated tables the worst share is the slow twin's to the fraction, holds at that delta
+    and at no smaller one, and Corollary 3.2 follows.
+    """
     world = generated(seed)
     made, share = world.publish(), world.share(published=False)
     exactly = made.verdicts(MutualCover(delta=share))
     assert exactly["random output tables"].holds, exactly["random output tables"].note
     assert (exactly["delta-probability"].worst, exactly["delta-probability"].holds) == (share, True)
-    assert exactly["tuples behind a value"].worst >= ceil(1 / share) and exactly["tuples behind a value"].holds
+    assert (
+        exactly["tuples behind a value"].worst >= ceil(1 / share)
+        and exactly["tuples behind a value"].holds
+    )
     less = made.verdicts(MutualCover(delta=share - Fraction(1, 10**30)))["delta-probability"]
     assert (less.worst, less.holds) == (share, False)
 
@@ -85,20 +127,27 @@ def test_tuples_behind_a_value_are_counted(seed):
     """The fewest tuples of a column are the slow twin's, and one more is not promised in vain."""
     world = generated(seed)
     feeders = [
-        sum(world.group[i] == g and table[world.classes[i][a]][j] > 0 for i in range(len(world.group)))
+        sum(
+            world.group[i] == g and table[world.classes[i][a]][j] > 0
+            for i in range(len(world.group))
+        )
         for g, tables in enumerate(world.tables)
         for a, table in enumerate(tables)
         for j in range(len(table))
     ]
     fewest = min(f for f in feeders if f)
     for tuples, holds in ((fewest, True), (fewest + 1, False)):
-        found = world.publish().verdicts(MutualCover(delta=Fraction(1, tuples)))["tuples behind a value"]
+        found = world.publish().verdicts(MutualCover(delta=Fraction(1, tuples)))[
+            "tuples behind a value"
+        ]
         assert (found.worst, found.bound, found.holds) == (fewest, tuples, holds)
 
 
 @pytest.mark.parametrize("whole", [2**40, 2**59, 2**62 - 2])
 def test_one_unit_too_many_is_seen(whole):
-    """However fine the units are, also where sums pass 64 bits, one of them more than delta is more."""
+    """However fine the units are, also where sums pass 64 bits, one of them more than delta is
+    more.
+    """
     half = whole // 2
     world = replace(BY_HAND, tables=[[[[half, half], [half, half]]] * 2], whole=whole)
     assert all(v.holds for v in world.publish().verdicts(MutualCover(delta="1/4")).values())
@@ -111,7 +160,9 @@ def test_one_unit_too_many_is_seen(whole):
 
 
 def test_too_few_rows():
-    """A release of fewer rows than stand behind a value cannot keep its promise; one without rows breaks none."""
+    """A release of fewer rows than stand behind a value cannot keep its promise; one without rows
+    breaks none.
+    """
     made = BY_HAND.publish()
     few = made.verdicts(MutualCover(delta="1/5"), Evidence())["rows"]
     assert (few.bound, few.worst, few.holds) == (5, 4, False)
@@ -120,31 +171,58 @@ def test_too_few_rows():
 
 
 def put(made: Published, column, value, row=0):
-    table = made.form.table.with_columns(pl.when(pl.int_range(pl.len()) == row).then(pl.lit(value)).otherwise(column).alias(column))
+    table = made.form.table.with_columns(
+        pl.when(pl.int_range(pl.len()) == row).then(pl.lit(value)).otherwise(column).alias(column)
+    )
     return made.with_table(table)
 
 
 STRANGE = {
-    "a value of nobody": (lambda made: put(made, "age", 35), 1, "1 published value(s) of quasi-identifiers are of nobody"),
-    "a missing value of nobody": (lambda made: put(made, "sex", None), 1, "1 published value(s) of quasi-identifiers are of nobody"),
+    "a value of nobody": (
+        lambda made: put(made, "age", 35),
+        1,
+        "1 published value(s) of quasi-identifiers are of nobody",
+    ),
+    "a missing value of nobody": (
+        lambda made: put(made, "sex", None),
+        1,
+        "1 published value(s) of quasi-identifiers are of nobody",
+    ),
     "another sensitive value": (
         lambda made: put(made, "ill", "gout" if made.form.table["ill"][0] == "flu" else "flu"),
         1,
         "1 sensitive value(s) are not those",
     ),
-    "a sensitive value of nobody": (lambda made: put(made, "ill", "rash"), 1, "1 sensitive value(s) are not those"),
-    "a row less": (lambda made: made.with_table(made.form.table.head(3)), 1, "the release has 3 row(s) and the original table 4"),
-    "a row more": (lambda made: made.with_table(pl.concat([made.form.table, made.form.table.head(1)])), 2, "the release has 5 row(s)"),
+    "a sensitive value of nobody": (
+        lambda made: put(made, "ill", "rash"),
+        1,
+        "1 sensitive value(s) are not those",
+    ),
+    "a row less": (
+        lambda made: made.with_table(made.form.table.head(3)),
+        1,
+        "the release has 3 row(s) and the original table 4",
+    ),
+    "a row more": (
+        lambda made: made.with_table(pl.concat([made.form.table, made.form.table.head(1)])),
+        2,
+        "the release has 5 row(s)",
+    ),
 }
 
 
 @pytest.mark.parametrize(("change", "worst", "what"), STRANGE.values(), ids=STRANGE)
 def test_what_is_not_of_the_original_is_counted(change, worst, what):
-    """Values of nobody, other sensitive values, rows too many or too few are told beside the original table, whether rows are known or not."""
+    """Values of nobody, other sensitive values, rows too many or too few are told beside the
+    original table, whether rows are known or not.
+    """
     made = BY_HAND.publish()
     changed = change(made)
     found = changed.verdicts(MutualCover(delta="1/3"), Evidence(microdata={1: made.microdata}))
-    assert (found["values of the original"].worst, found["values of the original"].holds) == (worst, False)
+    assert (found["values of the original"].worst, found["values of the original"].holds) == (
+        worst,
+        False,
+    )
     assert what in found["values of the original"].note
     known = changed.verdicts(MutualCover(delta="1/3"))["values of the original"]
     assert not known.holds
@@ -153,17 +231,31 @@ def test_what_is_not_of_the_original_is_counted(change, worst, what):
 
 
 def test_a_value_that_only_rows_suppressed_have_is_of_nobody():
-    """Where it is known who was published, the values of those who were not are no published values."""
-    five = pl.concat([FLU_AND_GOUT, pl.DataFrame({"who": [4], "age": [50], "sex": ["F"], "ill": ["flu"]})])
+    """Where it is known who was published, the values of those who were not are no published
+    values.
+    """
+    five = pl.concat(
+        [FLU_AND_GOUT, pl.DataFrame({"who": [4], "age": [50], "sex": ["F"], "ill": ["flu"]})]
+    )
     microdata = Microdata.encode(five, Schema(quasi=["age", "sex"], sensitive="ill", drop=["who"]))
     made = BY_HAND.publish()
     rows = np.append(made.rows, 0)
-    assert made.verdicts(MutualCover(delta="1/4"), Evidence(microdata={1: microdata}, rows={1: rows}, outputs={1: made.outputs}))["drawing"].holds
+    assert made.verdicts(
+        MutualCover(delta="1/4"),
+        Evidence(microdata={1: microdata}, rows={1: rows}, outputs={1: made.outputs}),
+    )["drawing"].holds
     shown = put(made, "age", 50)
-    found = shown.verdicts(MutualCover(delta="1/4"), Evidence(microdata={1: microdata}, rows={1: rows}))
-    assert (found["values of the original"].worst, found["values of the original"].holds) == (1, False)
+    found = shown.verdicts(
+        MutualCover(delta="1/4"), Evidence(microdata={1: microdata}, rows={1: rows})
+    )
+    assert (found["values of the original"].worst, found["values of the original"].holds) == (
+        1,
+        False,
+    )
     unknown = shown.verdicts(MutualCover(delta="1/4"), Evidence(microdata={1: microdata}))
-    assert unknown["values of the original"].note.startswith("the release has 4 row(s) and the original table 5")
+    assert unknown["values of the original"].note.startswith(
+        "the release has 4 row(s) and the original table 5"
+    )
 
 
 ROWS = {
@@ -179,27 +271,46 @@ ROWS = {
 
 @pytest.mark.parametrize(("rows", "what"), ROWS.values(), ids=ROWS)
 def test_rows_that_cannot_be(rows, what):
-    """Whatever is said of who is in which row, rows that are not one person's each are refused, and nothing is said to be unchanged or drawn."""
+    """Whatever is said of who is in which row, rows that are not one person's each are refused, and
+    nothing is said to be unchanged or drawn.
+    """
     made = replace(BY_HAND.publish(), rows=rows)
     found = made.verdicts(MutualCover(delta="1/4"))
     assert what in found["values of the original"].note
-    assert not found["values of the original"].holds and not found["drawing"].holds and "changed rows" not in found
+    assert (
+        not found["values of the original"].holds
+        and not found["drawing"].holds
+        and "changed rows" not in found
+    )
 
 
 def test_an_original_of_something_else():
     """A table without one of the columns is no original of the release."""
     made = BY_HAND.publish()
-    other = Microdata.encode(FLU_AND_GOUT.drop("sex"), Schema(quasi=["age"], sensitive="ill", drop=["who"]))
-    found = made.verdicts(MutualCover(delta="1/4"), Evidence(microdata={1: other}, rows={1: made.rows}, outputs={1: made.outputs}))
-    assert found["values of the original"].note == "the original table has no column 'sex'" and not found["drawing"].holds
+    other = Microdata.encode(
+        FLU_AND_GOUT.drop("sex"), Schema(quasi=["age"], sensitive="ill", drop=["who"])
+    )
+    found = made.verdicts(
+        MutualCover(delta="1/4"),
+        Evidence(microdata={1: other}, rows={1: made.rows}, outputs={1: made.outputs}),
+    )
+    assert (
+        found["values of the original"].note == "the original table has no column 'sex'"
+        and not found["drawing"].holds
+    )
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_rows_that_differ_too_little(seed):
-    """The fewest changes of a row are the slow twin's, where it is known whose the rows are; one more is not kept."""
+    """The fewest changes of a row are the slow twin's, where it is known whose the rows are; one
+    more is not kept.
+    """
     world = generated(seed)
     made = world.publish()
-    fewest = min(sum(a != b for a, b in zip(own, shown, strict=True)) for own, shown in zip(world.classes, world.drawn, strict=True))
+    fewest = min(
+        sum(a != b for a, b in zip(own, shown, strict=True))
+        for own, shown in zip(world.classes, world.drawn, strict=True)
+    )
     for changes in (1, 2):
         found = made.verdicts(MutualCover(delta="1/2", changes=changes))["changed rows"]
         assert (found.worst, found.bound, found.holds) == (fewest, changes, fewest >= changes)
@@ -209,34 +320,66 @@ def test_rows_that_differ_too_little(seed):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_rows_that_must_be_unchanged(seed):
-    """Without knowing whose the rows are, just those are counted that are unchanged in every way to assign rows to persons of their sensitive value."""
+    """Without knowing whose the rows are, just those are counted that are unchanged in every way to
+    assign rows to persons of their sensitive value.
+    """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 8))
-    frame = pl.DataFrame({"who": range(n), "age": rng.integers(30, 32, n), "sex": rng.choice(["F", "M"], n), "ill": rng.choice(["flu", "gout"], n)})
-    shown = frame.with_columns(age=pl.Series(rng.choice(frame["age"].to_numpy(), n)), sex=pl.Series(rng.choice(frame["sex"].to_numpy(), n)))
-    microdata = Microdata.encode(frame, Schema(identifier="who", quasi=["age", "sex"], sensitive="ill"))
-    published = Published(released(replace(BY_HAND.publish().form, table=shown.drop("who"))), microdata, np.arange(n), BY_HAND.publish().outputs)
+    frame = pl.DataFrame(
+        {
+            "who": range(n),
+            "age": rng.integers(30, 32, n),
+            "sex": rng.choice(["F", "M"], n),
+            "ill": rng.choice(["flu", "gout"], n),
+        }
+    )
+    shown = frame.with_columns(
+        age=pl.Series(rng.choice(frame["age"].to_numpy(), n)),
+        sex=pl.Series(rng.choice(frame["sex"].to_numpy(), n)),
+    )
+    microdata = Microdata.encode(
+        frame, Schema(identifier="who", quasi=["age", "sex"], sensitive="ill")
+    )
+    published = Published(
+        released(replace(BY_HAND.publish().form, table=shown.drop("who"))),
+        microdata,
+        np.arange(n),
+        BY_HAND.publish().outputs,
+    )
     expected = 0
     for ill in ("flu", "gout"):
-        own, row = (table.filter(pl.col("ill") == ill).select("age", "sex").rows() for table in (frame, shown))
+        own, row = (
+            table.filter(pl.col("ill") == ill).select("age", "sex").rows()
+            for table in (frame, shown)
+        )
         expected += naive.fewest_unchanged(own, row) if own else 0
     found = published.verdicts(MutualCover(delta="1/2"), Evidence(microdata={1: microdata}))
     assert (found["changed rows"].worst, found["changed rows"].holds) == (expected, expected == 0)
 
 
 def test_rows_without_a_sensitive_attribute_may_be_anybodys():
-    """Where no sensitive value tells rows apart, a row is surely unchanged only if more have its values than there are others."""
+    """Where no sensitive value tells rows apart, a row is surely unchanged only if more have its
+    values than there are others.
+    """
     microdata = Microdata.encode(pl.DataFrame({"age": [1, 1, 1, 2]}), Schema(quasi=["age"]))
     made = BY_HAND.publish()
-    form = replace(made.form, table=pl.DataFrame({"age": [1, 1, 2, 1]}), attributes=made.form.attributes[:1])
-    assert Beside.of(form, microdata, None).surely_unchanged() == naive.fewest_unchanged([(1,), (1,), (1,), (2,)], [(1,), (1,), (2,), (1,)]) == 2
+    form = replace(
+        made.form, table=pl.DataFrame({"age": [1, 1, 2, 1]}), attributes=made.form.attributes[:1]
+    )
+    assert (
+        Beside.of(form, microdata, None).surely_unchanged()
+        == naive.fewest_unchanged([(1,), (1,), (1,), (2,)], [(1,), (1,), (2,), (1,)])
+        == 2
+    )
 
 
 @pytest.mark.parametrize("paper", [False, True])
 @pytest.mark.parametrize("changes", [1, 2])
 @pytest.mark.parametrize("seed", range(12))
 def test_rows_that_may_have_been_drawn(seed, changes, paper):
-    """Of everybody's conceivable rows just those are accepted that come out in some way that the drawing can go."""
+    """Of everybody's conceivable rows just those are accepted that come out in some way that the
+    drawing can go.
+    """
     world = generated(seed, paper=paper, changes=changes)
     made = world.publish()
     drawn = DrawnRows.of(made.outputs, made.microdata, made.form, made.rows)
@@ -246,7 +389,9 @@ def test_rows_that_may_have_been_drawn(seed, changes, paper):
         for conceivable in np.ndindex(*(len(table) for table in tables)):
             shown = drawn.shown.copy()
             shown[i] = conceivable
-            assert replace(drawn, shown=shown).impossible() == (0 if conceivable in outcomes else 1), (conceivable, outcomes)
+            assert replace(drawn, shown=shown).impossible() == (
+                0 if conceivable in outcomes else 1
+            ), (conceivable, outcomes)
         shown[i, 0] = -1
         assert replace(drawn, shown=shown).impossible() == 1
 
@@ -254,14 +399,20 @@ def test_rows_that_may_have_been_drawn(seed, changes, paper):
 @pytest.mark.parametrize("changes", [1, 2])
 @pytest.mark.parametrize("seed", range(30))
 def test_probabilities_to_change_tell_how_many_do(seed, changes):
-    """Following the law, every attribute comes out as its table says, and all rows change often enough just where that is said of them."""
+    """Following the law, every attribute comes out as its table says, and all rows change often
+    enough just where that is said of them.
+    """
     world = generated(seed, changes=changes)
     still = 0
     for i, own in enumerate(world.classes):
         outcomes = world.outcomes(i)
         for a, table in enumerate(world.tables[world.group[i]]):
-            assert naive.marginal(outcomes, a, len(table)) == [Fraction(units, world.whole) for units in table[own[a]]]
-        still += any(sum(j != i for i, j in zip(own, outcome, strict=True)) < changes for outcome in outcomes)
+            assert naive.marginal(outcomes, a, len(table)) == [
+                Fraction(units, world.whole) for units in table[own[a]]
+            ]
+        still += any(
+            sum(j != i for i, j in zip(own, outcome, strict=True)) < changes for outcome in outcomes
+        )
     made = world.publish()
     drawn = DrawnRows.of(made.outputs, made.microdata, made.form, made.rows)
     assert drawn.too_still(changes) == still
@@ -270,7 +421,9 @@ def test_probabilities_to_change_tell_how_many_do(seed, changes):
 
 
 def test_tables_of_other_people():
-    """Tables whose classes are not those of the original table are seen, whether a class has other tuples, is missing, or is one too many."""
+    """Tables whose classes are not those of the original table are seen, whether a class has other
+    tuples, is missing, or is one too many.
+    """
     made = BY_HAND.publish()
     others = {
         "other counts": FLU_AND_GOUT.with_columns(age=pl.Series([30, 30, 30, 40])),
@@ -278,17 +431,34 @@ def test_tables_of_other_people():
         "a class more": FLU_AND_GOUT.with_columns(age=pl.Series([30, 31, 40, 40])),
     }
     for frame in others.values():
-        microdata = Microdata.encode(frame, Schema(quasi=["age", "sex"], sensitive="ill", drop=["who"]))
-        found = made.verdicts(MutualCover(delta="1/4"), Evidence(microdata={1: microdata}, rows={1: made.rows}, outputs={1: made.outputs}))["drawing"]
-        assert (found.worst, found.holds) == (1, False) and "1 group(s) have other tuples" in found.note
+        microdata = Microdata.encode(
+            frame, Schema(quasi=["age", "sex"], sensitive="ill", drop=["who"])
+        )
+        found = made.verdicts(
+            MutualCover(delta="1/4"),
+            Evidence(microdata={1: microdata}, rows={1: made.rows}, outputs={1: made.outputs}),
+        )["drawing"]
+        assert (found.worst, found.holds) == (
+            1,
+            False,
+        ) and "1 group(s) have other tuples" in found.note
 
 
 def test_what_the_manifest_says_is_read_back():
     """Parameters are shown as they are compared, fractions as text."""
     promise = MutualCover(delta=0.3, changes=2, unchanged="paper")
     assert from_parameters(promise.parameters()) == promise
-    assert promise.parameters() == {"name": "mutual cover", "delta": "3/10", "changes": 2, "unchanged": "paper"}
-    assert (MutualCover(delta=1).tuples, MutualCover(delta="2/7").tuples, MutualCover(delta=0.1).tuples) == (1, 4, 10)
+    assert promise.parameters() == {
+        "name": "mutual cover",
+        "delta": "3/10",
+        "changes": 2,
+        "unchanged": "paper",
+    }
+    assert (
+        MutualCover(delta=1).tuples,
+        MutualCover(delta="2/7").tuples,
+        MutualCover(delta=0.1).tuples,
+    ) == (1, 4, 10)
 
 
 @pytest.mark.parametrize(
@@ -307,5 +477,14 @@ def test_parameters_that_cannot_be(said):
 def test_it_is_about_perturbed_releases():
     """Of a release of another form it is promised in vain."""
     made = BY_HAND.publish()
-    other = replace(made.release, manifest=made.release.manifest.model_copy(update={"guarantees": [{"name": "k-anonymity", "k": 1}]}))
-    assert any("this is promised of generalized releases only" in v.note for v in verify([other]) if not v.holds)
+    other = replace(
+        made.release,
+        manifest=made.release.manifest.model_copy(
+            update={"guarantees": [{"name": "k-anonymity", "k": 1}]}
+        ),
+    )
+    assert any(
+        "this is promised of generalized releases only" in v.note
+        for v in verify([other])
+        if not v.holds
+    )

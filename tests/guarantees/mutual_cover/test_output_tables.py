@@ -1,4 +1,6 @@
-"""Tables that are no evidence are refused in words, whatever is wrong with them, and never with a traceback."""
+"""Tables that are no evidence are refused in words, whatever is wrong with them, and never with a
+traceback.
+"""
 
 import ast
 from collections.abc import Callable
@@ -106,13 +108,20 @@ AFTERWARDS: dict[str, tuple[Change, str]] = {
 
 @pytest.mark.parametrize(("change", "what"), CHANGES.values(), ids=CHANGES.keys())
 def test_what_is_no_table_is_refused(change: Change, what: str) -> None:
-    """Whatever is wrong is named, and the promise does not hold, whether rows and the original table are given or not."""
+    """Whatever is wrong is named, and the promise does not hold, whether rows and the original
+    table are given or not.
+    """
     published = made()
     outputs = replace(published.outputs, **change(published.outputs))
     assert any(what in fault for fault in faults(outputs)), faults(outputs)
-    for evidence in (replace(published.evidence, outputs={1: outputs}), Evidence(outputs={1: outputs})):
+    for evidence in (
+        replace(published.evidence, outputs={1: outputs}),
+        Evidence(outputs={1: outputs}),
+    ):
         found = published.verdicts(MutualCover(delta=1), evidence)
-        assert not found["random output tables"].holds and what in found["random output tables"].note
+        assert (
+            not found["random output tables"].holds and what in found["random output tables"].note
+        )
         assert "delta-probability" not in found
 
 
@@ -126,41 +135,79 @@ def test_what_is_no_weight_is_refused(change: Change, what: str) -> None:
 
 def test_every_fault_has_tables_of_its_own() -> None:
     """No sentence stands in the source that no change brings up."""
-    yielded = [node.value for node in ast.walk(ast.parse(Path(output_tables.__file__).read_text())) if isinstance(node, ast.Yield)]
+    yielded = [
+        node.value
+        for node in ast.walk(ast.parse(Path(output_tables.__file__).read_text()))
+        if isinstance(node, ast.Yield)
+    ]
     sentences = [node for node in yielded if not isinstance(node, ast.Tuple)]
     longest = []
     for sentence in sentences:
-        parts = [part.value for part in ast.walk(sentence) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+        parts = [
+            part.value
+            for part in ast.walk(sentence)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        ]
         longest.append(max(parts, key=len))
     assert len(longest) > 12
-    assert [part for part in longest if not any(part.strip() in what or what in part for _, what in [*CHANGES.values(), *AFTERWARDS.values()])] == []
+    assert [
+        part
+        for part in longest
+        if not any(
+            part.strip() in what or what in part
+            for _, what in [*CHANGES.values(), *AFTERWARDS.values()]
+        )
+    ] == []
 
 
 STRANGE: list[Any] = [
     None, 0, -1, 1.5, "x", (), (0,), (1, 0), ("a", "b"), [], [1], {}, np.zeros(0, np.int64), np.zeros((0, 0), np.int64), np.zeros((2, 2), np.int64), np.array(1),
     np.array([2**63 - 1, -(2**63)]), np.array([np.nan]), np.array(["x"], dtype=object), np.ones((3, 3, 3), np.int64), np.array([True]), float("inf"),
 ]  # fmt: skip
-FIELDS = ["attributes", "group", "of", "starts", "counts", "units", "denominator", "changes", "order", "weights"]
+FIELDS = [
+    "attributes",
+    "group",
+    "of",
+    "starts",
+    "counts",
+    "units",
+    "denominator",
+    "changes",
+    "order",
+    "weights",
+]
 
 
 @pytest.mark.parametrize("paper", [False, True])
 @pytest.mark.parametrize("field", FIELDS)
 def test_strange_fields_get_a_verdict(field: str, paper: bool) -> None:
-    """Whatever stands in a field, what comes of it is a verdict, and never a traceback; it holds only where it says the same as before."""
+    """Whatever stands in a field, what comes of it is a verdict, and never a traceback; it holds
+    only where it says the same as before.
+    """
     published = made(paper=paper)
     promise = MutualCover(delta=1, unchanged="paper" if paper else "coupled")
     for value in STRANGE:
         outputs = replace(published.outputs, **{field: value})
-        found = published.verdicts(promise, replace(published.evidence, outputs={1: outputs}))["random output tables"]
-        same = type(value) is type(getattr(published.outputs, field)) and np.array_equal(value, getattr(published.outputs, field))
-        tolerated = (field == "weights" and not paper and value is None) or (field == "order" and paper) or same
+        found = published.verdicts(promise, replace(published.evidence, outputs={1: outputs}))[
+            "random output tables"
+        ]
+        same = type(value) is type(getattr(published.outputs, field)) and np.array_equal(
+            value, getattr(published.outputs, field)
+        )
+        tolerated = (
+            (field == "weights" and not paper and value is None)
+            or (field == "order" and paper)
+            or same
+        )
         assert found.holds == bool(tolerated), (field, value, found.note)
 
 
 @pytest.mark.parametrize("paper", [False, True])
 @pytest.mark.parametrize("seed", range(60))
 def test_shaken_tables_get_a_verdict(seed: int, paper: bool) -> None:
-    """Numbers changed at random, alone or several at once: a verdict of every part, and what stays sound is what sums and sizes allow."""
+    """Numbers changed at random, alone or several at once: a verdict of every part, and what stays
+    sound is what sums and sizes allow.
+    """
     rng = np.random.default_rng(seed)
     published = made(paper=paper)
     arrays = [name for name in FIELDS if isinstance(getattr(published.outputs, name), np.ndarray)]
@@ -168,7 +215,9 @@ def test_shaken_tables_get_a_verdict(seed: int, paper: bool) -> None:
     for name in rng.choice(arrays, int(rng.integers(1, 3)), replace=False).tolist():
         array = getattr(published.outputs, name).copy()
         for _ in range(int(rng.integers(1, 4))):
-            array.flat[int(rng.integers(array.size))] = int(rng.choice([-1, 0, 1, 2, 3, 12, 2**40, 2**62, -(2**63), 2**63 - 1]))
+            array.flat[int(rng.integers(array.size))] = int(
+                rng.choice([-1, 0, 1, 2, 3, 12, 2**40, 2**62, -(2**63), 2**63 - 1])
+            )
         changed[name] = array if rng.random() < 0.8 else array[: int(rng.integers(len(array)))]
     outputs = replace(published.outputs, **changed)
     promise = MutualCover(delta=1, unchanged="paper" if paper else "coupled")
@@ -180,8 +229,17 @@ def test_shaken_tables_get_a_verdict(seed: int, paper: bool) -> None:
 def test_a_broken_release_says_so() -> None:
     """Through verify, too: the promise fails with what is wrong."""
     published = made()
-    manifest = published.release.manifest.model_copy(update={"guarantees": [MutualCover(delta="1/2").parameters()]})
+    manifest = published.release.manifest.model_copy(
+        update={"guarantees": [MutualCover(delta="1/2").parameters()]}
+    )
     release = replace(published.release, manifest=manifest)
     outputs = replace(published.outputs, denominator=13)
-    failing = [v for v in verify([release], replace(published.evidence, outputs={1: outputs})) if not v.holds]
-    assert [v.name for v in failing if "mutual" in v.name] == ["release 1: mutual cover: random output tables", "release 1: mutual cover: drawing"]
+    failing = [
+        v
+        for v in verify([release], replace(published.evidence, outputs={1: outputs}))
+        if not v.holds
+    ]
+    assert [v.name for v in failing if "mutual" in v.name] == [
+        "release 1: mutual cover: random output tables",
+        "release 1: mutual cover: drawing",
+    ]

@@ -1,4 +1,6 @@
-"""What is published where rows were changed after they had been drawn, against following every way that it can go."""
+"""What is published where rows were changed after they had been drawn, against following every way
+that it can go.
+"""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -21,19 +23,32 @@ def rows_of(world):
 @pytest.mark.parametrize("changes", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(40))
 def test_the_share_of_what_is_published(seed, changes):
-    """The largest share of one tuple is the slow twin's to the fraction, with weights of 0 and columns that only changed rows show."""
+    """The largest share of one tuple is the slow twin's to the fraction, with weights of 0 and
+    columns that only changed rows show.
+    """
     world = generated(seed, paper=True, changes=changes)
     assert published_share(rows_of(world)) == world.share(published=True)
 
 
 def test_it_is_not_the_share_of_the_tables():
-    """In some of these releases a single tuple has a larger share of what is published than of its tables: what the paper promises is not kept."""
+    """In some of these releases a single tuple has a larger share of what is published than of its
+    tables: what the paper promises is not kept.
+    """
     worlds = [generated(seed, paper=True) for seed in range(40)]
-    more = [world for world in worlds if published_share(rows_of(world)) > world.share(published=False)]
+    more = [
+        world for world in worlds if published_share(rows_of(world)) > world.share(published=False)
+    ]
     assert len(more) > 5
-    found = more[0].publish().verdicts(MutualCover(delta=more[0].share(published=False), unchanged="paper"))
+    found = (
+        more[0]
+        .publish()
+        .verdicts(MutualCover(delta=more[0].share(published=False), unchanged="paper"))
+    )
     assert found["delta-probability"].holds
-    assert "which is more than delta" in found["drawing"].note and "the promise is about the tables alone" in found["drawing"].note
+    assert (
+        "which is more than delta" in found["drawing"].note
+        and "the promise is about the tables alone" in found["drawing"].note
+    )
 
 
 def test_where_nothing_is_changed_it_is():
@@ -41,12 +56,20 @@ def test_where_nothing_is_changed_it_is():
     for seed in range(20):
         world = generated(seed, paper=True)
         still = replace(world, weights=[[0] * len(world.names) for _ in world.tables])
-        assert published_share(rows_of(replace(still, drawn=[next(iter(still.outcomes(i))) for i in range(len(still.group))]))) == still.share(published=False)
+        assert published_share(
+            rows_of(
+                replace(
+                    still, drawn=[next(iter(still.outcomes(i))) for i in range(len(still.group))]
+                )
+            )
+        ) == still.share(published=False)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_fine_units(seed):
-    """Tables of trillions of units, of which no float tells one from none, give the same fractions."""
+    """Tables of trillions of units, of which no float tells one from none, give the same
+    fractions.
+    """
     world = generated(seed, paper=True, whole=2**42 - 1)
     assert published_share(rows_of(world)) == world.share(published=True)
 

@@ -29,7 +29,13 @@ from phalanx.series.series import Series
 from phalanx.verification import verify
 
 TREE = Tree.of_mapping({"west": ["Aachen", "Bonn"], "north": ["Celle", "Dorum"]})
-SCHEMA = Schema(identifier="who", quasi=["age", "town"], sensitive="ill", hierarchies={"town": TREE}, missing="value")
+SCHEMA = Schema(
+    identifier="who",
+    quasi=["age", "town"],
+    sensitive="ill",
+    hierarchies={"town": TREE},
+    missing="value",
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,14 @@ class Shown:
 def table(n, seed=0):
     rng = np.random.default_rng(seed)
     age = [None if x > 70 else int(x) for x in rng.integers(20, 75, n)]
-    return pl.DataFrame({"who": range(n), "age": age, "town": rng.choice(["Aachen", "Bonn", "Celle", "Dorum"], n), "ill": rng.choice(list("abcdef"), n)})
+    return pl.DataFrame(
+        {
+            "who": range(n),
+            "age": age,
+            "town": rng.choice(["Aachen", "Bonn", "Celle", "Dorum"], n),
+            "ill": rng.choice(list("abcdef"), n),
+        }
+    )
 
 
 def draft_of(n, seed, method):
@@ -53,7 +66,10 @@ def draft_of(n, seed, method):
 def test_what_methods_publish_is_true(n, seed, widened):
     """Every method's draft passes, with missing values, trees and least widths."""
     width = {"age": 7} if widened else {}
-    for method in (Mondrian(k=2, min_width=width), MInvariance(m=2, not_eligible="suppress", min_width=width)):
+    for method in (
+        Mondrian(k=2, min_width=width),
+        MInvariance(m=2, not_eligible="suppress", min_width=width),
+    ):
         microdata, draft = draft_of(max(n, 8), seed, method)
         verdict = truth.check(Shown(draft.form), microdata, draft.groups)
         assert verdict.holds, verdict.note
@@ -63,21 +79,36 @@ def test_what_methods_publish_is_true(n, seed, widened):
 @pytest.mark.parametrize("dense", [16, 0])
 @pytest.mark.parametrize("broken", ["interval", "town", "value", "group", "stranger"])
 def test_an_untruth_is_seen(broken, dense, monkeypatch):
-    """One interval end, one leaf, one value, one person's group, or a group that is nowhere; counted in a table or sorted."""
+    """One interval end, one leaf, one value, one person's group, or a group that is nowhere;
+    counted in a table or sorted.
+    """
     monkeypatch.setattr(truth, "_DENSE", dense)
     microdata, draft = draft_of(60, 3, Mondrian(k=5))
     shown, groups = draft.form.table, draft.groups.copy()
     first = groups[0]
     here = pl.col("group") == int(first)
     if broken == "interval":
-        shown = shown.with_columns(age_high=pl.when(here).then(pl.col("age_low")).otherwise("age_high"), age_low=pl.when(here).then(19).otherwise("age_low"))
+        shown = shown.with_columns(
+            age_high=pl.when(here).then(pl.col("age_low")).otherwise("age_high"),
+            age_low=pl.when(here).then(19).otherwise("age_low"),
+        )
         shown = shown.with_columns(age_high=pl.when(here).then(19).otherwise("age_high"))
     elif broken == "town":
-        other = "Dorum" if microdata.columns["town"].domain.values[int(microdata.columns["town"].codes[0])] != "Dorum" else "Aachen"
-        shown = shown.with_columns(pl.when(here).then(pl.lit(other)).otherwise(c).alias(c) for c in ("town_low", "town_high"))
+        other = (
+            "Dorum"
+            if microdata.columns["town"].domain.values[int(microdata.columns["town"].codes[0])]
+            != "Dorum"
+            else "Aachen"
+        )
+        shown = shown.with_columns(
+            pl.when(here).then(pl.lit(other)).otherwise(c).alias(c)
+            for c in ("town_low", "town_high")
+        )
     elif broken == "value":
         row = int(np.flatnonzero(shown["group"].to_numpy() == first)[0])
-        shown = shown.with_columns(ill=pl.Series([("z" if i == row else v) for i, v in enumerate(shown["ill"])]))
+        shown = shown.with_columns(
+            ill=pl.Series([("z" if i == row else v) for i, v in enumerate(shown["ill"])])
+        )
     elif broken == "group":
         groups[0] = int(next(g for g in groups if g != first))
     else:
@@ -95,7 +126,9 @@ def test_a_method_that_misplaces_somebody_publishes_nothing(tmp_path, monkeypatc
 
     def misplaces(self, microdata, memory, rng):
         draft = own(self, microdata, memory, rng)
-        ages = draft.form.table.with_columns(age_low=pl.lit(1, dtype=pl.Int64), age_high=pl.lit(2, dtype=pl.Int64))
+        ages = draft.form.table.with_columns(
+            age_low=pl.lit(1, dtype=pl.Int64), age_high=pl.lit(2, dtype=pl.Int64)
+        )
         return replace(draft, form=replace(draft.form, table=ages))
 
     monkeypatch.setattr(Mondrian, "publish", misplaces)
@@ -110,11 +143,26 @@ def test_a_method_that_misplaces_somebody_publishes_nothing(tmp_path, monkeypatc
 def test_an_officer_with_table_and_ledger_checks_it_too(tmp_path):
     """Verify adds the check where both are given; another original table fails it."""
     people = table(60)
-    series = Series("s", schema=SCHEMA, method=Mondrian(k=5), to=tmp_path / "out", ledger=f"sqlite:///{tmp_path / 's.db'}", report=False)
+    series = Series(
+        "s",
+        schema=SCHEMA,
+        method=Mondrian(k=5),
+        to=tmp_path / "out",
+        ledger=f"sqlite:///{tmp_path / 's.db'}",
+        report=False,
+    )
     published = series.publish(people)
     older = people.with_columns(pl.col("age") + 40)
 
-    right, wrong = (verify([published.path], ledger=f"sqlite:///{tmp_path / 's.db'}", originals=[original], identifier="who") for original in (people, older))
+    right, wrong = (
+        verify(
+            [published.path],
+            ledger=f"sqlite:///{tmp_path / 's.db'}",
+            originals=[original],
+            identifier="who",
+        )
+        for original in (people, older)
+    )
 
     assert [v.holds for v in right.checks if v.name == "release 1: truth"] == [True]
     assert [v.holds for v in wrong.checks if v.name == "release 1: truth"] == [False]
@@ -124,29 +172,52 @@ REGISTERED = [1, 1, 2, 0, 2, 3]
 
 
 def with_registry():
-    """Sixty people in three groups, and a draft in which six registered ones, of whom one is in no group, widen the boxes."""
-    listed = pl.DataFrame({"who": range(100, 106), "age": [80, 81, 82, 83, None, 15], "town": ["Aachen", "Dorum"] * 3})
+    """Sixty people in three groups, and a draft in which six registered ones, of whom one is in no
+    group, widen the boxes.
+    """
+    listed = pl.DataFrame(
+        {"who": range(100, 106), "age": [80, 81, 82, 83, None, 15], "town": ["Aachen", "Dorum"] * 3}
+    )
     microdata = Microdata.encode(table(60, 5), SCHEMA, PersonKey(bytes(32)), listed)
     place = np.arange(60) % 3
     virtual = np.array(REGISTERED) - 1
-    form, published = generalize(microdata, np.arange(60), place, Randomness.secure().stream("t"), registry=(microdata.registry, virtual))
+    form, published = generalize(
+        microdata,
+        np.arange(60),
+        place,
+        Randomness.secure().stream("t"),
+        registry=(microdata.registry, virtual),
+    )
     return microdata, form, published[place], np.where(virtual >= 0, published[virtual], 0)
 
 
 def test_registered_persons_lie_in_their_boxes():
-    """With the registry, places and counts are checked; without it, of the same persons the counts alone."""
+    """With the registry, places and counts are checked; without it, of the same persons the counts
+    alone.
+    """
     microdata, form, groups, registered = with_registry()
     verdict = truth.check(Shown(form), microdata, groups, registered=registered)
     assert (verdict.holds, verdict.worst) == (True, 0)
     assert "5 registered person(s) are counted and lie in the box of their group" in verdict.note
-    without = truth.check(Shown(form), replace(microdata, registry=None), groups, registered=registered)
+    without = truth.check(
+        Shown(form), replace(microdata, registry=None), groups, registered=registered
+    )
     assert without.holds
     assert "5 registered person(s) are counted" in without.note
     assert "lie in the box of their group" not in without.note.split("; ")[-1]
 
 
 @pytest.mark.parametrize(
-    "broken", ["a box of the rows alone", "another group", "a group that is nowhere", "one more", "one fewer", "no counts", "nobody named"]
+    "broken",
+    [
+        "a box of the rows alone",
+        "another group",
+        "a group that is nowhere",
+        "one more",
+        "one fewer",
+        "no counts",
+        "nobody named",
+    ],
 )
 def test_an_untruth_about_registered_persons_is_seen(broken):
     """A box that does not hold one, a count that is not theirs, a group that is nowhere."""
@@ -154,12 +225,22 @@ def test_an_untruth_about_registered_persons_is_seen(broken):
     counts = form.registered
     if broken == "a box of the rows alone":
         form = form_of_rows(microdata, form, groups)
-    elif broken == "another group":  # the counts stay right, for two exchange their places, of whom one is older than all of the other group
+    elif (
+        broken == "another group"
+        # the counts stay right, for two exchange their places, of whom one is older than all of the
+        # other group
+    ):
         registered[[1, 2]] = registered[[2, 1]]
     elif broken == "a group that is nowhere":
         registered[0] = 77
     elif broken in ("one more", "one fewer"):
-        form = replace(form, registered=counts.with_columns(pl.col("count") + (1 if broken == "one more" else -1) * (pl.int_range(pl.len()) == 0)))
+        form = replace(
+            form,
+            registered=counts.with_columns(
+                pl.col("count")
+                + (1 if broken == "one more" else -1) * (pl.int_range(pl.len()) == 0)
+            ),
+        )
     elif broken == "no counts":
         form = replace(form, registered=None)
     else:
@@ -175,24 +256,48 @@ def test_an_untruth_about_registered_persons_is_seen(broken):
 
 def form_of_rows(microdata, form, groups):
     """The same groups and counts, with the boxes that the rows alone have."""
-    order = [int(np.flatnonzero(groups == g)[0]) % 3 for g in (1, 2, 3)]  # the place of the group that is called 1, 2, 3
-    tight, published = generalize(microdata, np.arange(60), np.arange(60) % 3, Randomness.secure().stream("t"))
+    order = [
+        int(np.flatnonzero(groups == g)[0]) % 3 for g in (1, 2, 3)
+    ]  # the place of the group that is called 1, 2, 3
+    tight, published = generalize(
+        microdata, np.arange(60), np.arange(60) % 3, Randomness.secure().stream("t")
+    )
     now = {int(published[place]): g for g, place in zip((1, 2, 3), order, strict=True)}
-    return replace(form, table=tight.table.with_columns(pl.col("group").replace_strict(now, return_dtype=pl.Int64)).sort("group"))
+    return replace(
+        form,
+        table=tight.table.with_columns(
+            pl.col("group").replace_strict(now, return_dtype=pl.Int64)
+        ).sort("group"),
+    )
 
 
 GLOBAL = {"name": "global guarantee", "l": 2, "protected": "all"}
 
 
 def one_group(own, published, *, promise=GLOBAL, type="set", groups=None):
-    """What is found where persons with their ``own`` values are shown with the ``published`` ones, in one group or in several."""
-    schema = Schema(identifier="who", quasi=["age"], sensitive="ill", types={"ill": type}, missing={"ill": "value"})
-    frame = pl.DataFrame({"who": range(len(own)), "age": [30] * len(own), "ill": pl.Series(own, dtype=pl.String)})
+    """What is found where persons with their ``own`` values are shown with the ``published`` ones,
+    in one group or in several.
+    """
+    schema = Schema(
+        identifier="who",
+        quasi=["age"],
+        sensitive="ill",
+        types={"ill": type},
+        missing={"ill": "value"},
+    )
+    frame = pl.DataFrame(
+        {"who": range(len(own)), "age": [30] * len(own), "ill": pl.Series(own, dtype=pl.String)}
+    )
     microdata = Microdata.encode(frame, schema, PersonKey(bytes(32)))
     place = np.zeros(len(own), dtype=np.int64) if groups is None else np.array(groups)
     form, ids = generalize(microdata, np.arange(len(own)), place, Randomness.secure().stream("t"))
-    shown = {int(ids[g]): [v for v, h in zip(published, place, strict=True) if h == g] for g in set(place.tolist())}
-    table = form.table.with_columns(ill=pl.Series([shown[g].pop() for g in form.table["group"]], dtype=pl.String))
+    shown = {
+        int(ids[g]): [v for v, h in zip(published, place, strict=True) if h == g]
+        for g in set(place.tolist())
+    }
+    table = form.table.with_columns(
+        ill=pl.Series([shown[g].pop() for g in form.table["group"]], dtype=pl.String)
+    )
     form = replace(form, table=table)
     manifest = Manifest(
         series="s", number=1, form="generalized", method={}, guarantees=[promise], attributes=list(form.attributes), rows=form.rows, groups=form.groups,
@@ -223,9 +328,13 @@ SUPPRESSED = {
 }
 
 
-@pytest.mark.parametrize(("own", "published", "wrong", "less"), SUPPRESSED.values(), ids=SUPPRESSED.keys())
+@pytest.mark.parametrize(
+    ("own", "published", "wrong", "less"), SUPPRESSED.values(), ids=SUPPRESSED.keys()
+)
 def test_what_is_suppressed_is_true_to_who_has_no_list_of_it(own, published, wrong, less):
-    """Under the global guarantee each value that is not in its group needs a row of its own there that says less; those without one are counted."""
+    """Under the global guarantee each value that is not in its group needs a row of its own there
+    that says less; those without one are counted.
+    """
     verdict = one_group(own, published)
     assert (verdict.worst, verdict.holds) == (wrong, not wrong)
     if wrong:
@@ -256,26 +365,52 @@ def test_each_group_suppresses_its_own():
 
 def slow_wrong(own, published):
     """How many persons must be wrong, by every way to give them the rows."""
-    less = [[b == a or (a is not None and (b is None or set(b.split("; ")) - {""} < set(a.split("; ")) - {""})) for b in published] for a in own]
-    return min(sum(not less[i][j] for i, j in enumerate(rows)) for rows in permutations(range(len(own))))
+    less = [
+        [
+            b == a
+            or (
+                a is not None
+                and (b is None or set(b.split("; ")) - {""} < set(a.split("; ")) - {""})
+            )
+            for b in published
+        ]
+        for a in own
+    ]
+    return min(
+        sum(not less[i][j] for i, j in enumerate(rows)) for rows in permutations(range(len(own)))
+    )
 
 
-some_set = st.one_of(st.none(), st.frozensets(st.sampled_from("abcd"), max_size=4).map(lambda s: "; ".join(sorted(s))))
+some_set = st.one_of(
+    st.none(),
+    st.frozensets(st.sampled_from("abcd"), max_size=4).map(lambda s: "; ".join(sorted(s))),
+)
 
 
 @given(st.lists(st.tuples(some_set, some_set), min_size=2, max_size=6))
 @settings(deadline=None, max_examples=150)
 def test_the_matching_is_the_best_of_all(pairs):
-    """As few persons are wrong as in the best of all ways to give everybody a row of their group, equal ones or ones that say less."""
+    """As few persons are wrong as in the best of all ways to give everybody a row of their group,
+    equal ones or ones that say less.
+    """
     own, published = [a for a, _ in pairs], [b for _, b in pairs]
     assert one_group(own, published).worst == slow_wrong(own, published)
 
 
 def greedy(needed, offered):
-    """A broken twin of the matching, which gives each set the first part that fits, and takes nothing back."""
+    """A broken twin of the matching, which gives each set the first part that fits, and takes
+    nothing back.
+    """
     left, found = Counter(offered), 0
     for value in sorted(Counter(needed).elements(), reverse=True):
-        part = next((part for part in sorted(left) if left[part] and set(part.split("; ")) < set(value.split("; "))), None)
+        part = next(
+            (
+                part
+                for part in sorted(left)
+                if left[part] and set(part.split("; ")) < set(value.split("; "))
+            ),
+            None,
+        )
         if part is not None:
             left[part] -= 1
             found += 1
@@ -283,9 +418,15 @@ def greedy(needed, offered):
 
 
 def test_a_matching_that_takes_nothing_back_is_found_out(monkeypatch):
-    """The matching finds all pairs in every order of the values; with the broken twin in its place a true release would be called untrue."""
+    """The matching finds all pairs in every order of the values; with the broken twin in its place
+    a true release would be called untrue.
+    """
     own, published = ["a; b; c", "a; b; d", "a; d; e"], ["a; b", "a", "a; d"]
-    orders = [(Counter(needed), Counter(offered)) for needed in permutations(own) for offered in permutations(published)]
+    orders = [
+        (Counter(needed), Counter(offered))
+        for needed in permutations(own)
+        for offered in permutations(published)
+    ]
     assert {truth._matched_in_part(needed, offered) for needed, offered in orders} == {3}
     assert one_group(["a; b", "a; c"], ["a", "c"]).holds
     monkeypatch.setattr(truth, "_matched_in_part", greedy)
@@ -294,18 +435,34 @@ def test_a_matching_that_takes_nothing_back_is_found_out(monkeypatch):
 
 @pytest.mark.parametrize("sets", [False, True])
 def test_an_officer_checks_a_release_with_suppressed_values(tmp_path, sets):
-    """With ledger and original tables, releases in which values were suppressed hold; a table in which everybody has another value fails."""
-    schema = Schema(identifier="who", quasi=["age"], sensitive="ill", types={"ill": "set" if sets else "categorical"})
+    """With ledger and original tables, releases in which values were suppressed hold; a table in
+    which everybody has another value fails.
+    """
+    schema = Schema(
+        identifier="who",
+        quasi=["age"],
+        sensitive="ill",
+        types={"ill": "set" if sets else "categorical"},
+    )
     people = table(60).select(
-        "who", age=pl.col("who") % 40, ill=pl.when(pl.col("who") < 45).then(pl.lit("hiv; flu" if sets else "hiv")).otherwise(pl.lit("flu"))
+        "who",
+        age=pl.col("who") % 40,
+        ill=pl.when(pl.col("who") < 45)
+        .then(pl.lit("hiv; flu" if sets else "hiv"))
+        .otherwise(pl.lit("flu")),
     )
     ledger = f"sqlite:///{tmp_path / 's.db'}"
     method = GlobalGuarantee(l=2, protect=["hiv"], grouping="bottom-up")
-    published = Series("s", schema=schema, method=method, to=tmp_path / "out", ledger=ledger, report=False).publish(people)
+    published = Series(
+        "s", schema=schema, method=method, to=tmp_path / "out", ledger=ledger, report=False
+    ).publish(people)
     assert sum(published.suppressed_values.values()) >= 15
     other = people.with_columns(ill=pl.lit("gout"))
 
-    right, wrong = (verify([published.path], ledger=ledger, originals=[original], identifier="who") for original in (people, other))
+    right, wrong = (
+        verify([published.path], ledger=ledger, originals=[original], identifier="who")
+        for original in (people, other)
+    )
 
     assert [v.note for v in right.checks if not v.holds] == []
     assert any("show it not or in part" in v.note for v in right.checks)

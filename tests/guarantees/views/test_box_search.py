@@ -10,7 +10,9 @@ from phalanx.guarantees.views.box_search import any_meet, box_of
 
 
 def some_boxes(seed):
-    """Up to forty boxes in up to three dimensions, and points beside and in them; some boxes hold nothing."""
+    """Up to forty boxes in up to three dimensions, and points beside and in them; some boxes hold
+    nothing.
+    """
     rng = np.random.default_rng(seed)
     b, d, wide = int(rng.integers(0, 40)), int(rng.integers(1, 4)), int(rng.integers(1, 12))
     low = rng.integers(0, 30, (b, d))
@@ -39,24 +41,41 @@ def wrong(cases, find=box_of, meet=any_meet):
     """Which cases the search says something else of than comparing one by one."""
     found = []
     for i, (points, low, high) in enumerate(cases):
-        holders = [[j for j in range(len(low)) if (low[j] <= p).all() and (p <= high[j]).all()] for p in points]
+        holders = [
+            [j for j in range(len(low)) if (low[j] <= p).all() and (p <= high[j]).all()]
+            for p in points
+        ]
         told = find(points, low, high)
-        some_meet = any((low[j] <= high[k]).all() and (low[k] <= high[j]).all() for j in range(len(low)) for k in range(j))
-        if any((box not in held) if held else box != -1 for box, held in zip(told.tolist(), holders, strict=True)) or meet(low, high) != some_meet:
+        some_meet = any(
+            (low[j] <= high[k]).all() and (low[k] <= high[j]).all()
+            for j in range(len(low))
+            for k in range(j)
+        )
+        if (
+            any(
+                (box not in held) if held else box != -1
+                for box, held in zip(told.tolist(), holders, strict=True)
+            )
+            or meet(low, high) != some_meet
+        ):
             found.append(i)
     return found
 
 
 @pytest.mark.parametrize("compared", [1, 8, 64, 1 << 18])
 def test_as_by_comparing_all(monkeypatch, compared):
-    """Every point has a box that holds it, or none, and boxes meet, exactly where that is so; however few are compared at once."""
+    """Every point has a box that holds it, or none, and boxes meet, exactly where that is so;
+    however few are compared at once.
+    """
     monkeypatch.setattr(box_search, "_COMPARED", compared)
     assert wrong([some_boxes(seed) for seed in range(60)]) == []
 
 
 @pytest.mark.parametrize("compared", [16, 1 << 18])
 def test_boxes_of_cuts(monkeypatch, compared):
-    """Boxes of strict cuts hold every point once and do not meet; one of them drawn out by one does."""
+    """Boxes of strict cuts hold every point once and do not meet; one of them drawn out by one
+    does.
+    """
     monkeypatch.setattr(box_search, "_COMPARED", compared)
     points, low, high = grid(1)
     assert len(low) > 40
@@ -84,13 +103,18 @@ def test_boxes_without_a_cut():
 
 def test_a_box_with_crossed_ends_holds_nothing():
     """A value that nobody has in the domain stands as ends that are crossed, and holds no point."""
-    assert box_of(np.array([[0], [7]]), np.array([[np.iinfo(np.int64).max]]), np.array([[-1]])).tolist() == [-1, -1]
+    assert box_of(
+        np.array([[0], [7]]), np.array([[np.iinfo(np.int64).max]]), np.array([[-1]])
+    ).tolist() == [-1, -1]
 
 
 def beside_the_cut(points, low, high):
     """A twin that halves once and forgets the boxes across the cut."""
     found = np.full(len(points), -1)
-    for side, boxes in ((points[:, 0] < 15, high[:, 0] < 15), (points[:, 0] >= 15, low[:, 0] >= 15)):
+    for side, boxes in (
+        (points[:, 0] < 15, high[:, 0] < 15),
+        (points[:, 0] >= 15, low[:, 0] >= 15),
+    ):
         there = np.flatnonzero(boxes)
         told = box_of(points[side], low[there], high[there])
         found[side] = np.where(told < 0, -1, np.append(there, -1)[told])
@@ -104,7 +128,9 @@ def neighbours_meet(low, high):
 
 
 def test_broken_twins_are_caught():
-    """A search that forgets the boxes across its cuts, or compares only neighbours, gives other answers."""
+    """A search that forgets the boxes across its cuts, or compares only neighbours, gives other
+    answers.
+    """
     cases = [some_boxes(seed) for seed in range(60)]
     assert len(wrong(cases, find=beside_the_cut)) > 5
     assert len(wrong(cases, meet=neighbours_meet)) > 5

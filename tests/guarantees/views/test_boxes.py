@@ -16,7 +16,14 @@ from phalanx.guarantees.views.groups import Groups
 from phalanx.randomness import Randomness
 from phalanx.release.forms.generalized import generalize
 
-JOB = Tree.of_paths([["nurse", "care", "*"], ["baker", "craft", "*"], ["doctor", "care", "*"], ["smith", "craft", "*"]])
+JOB = Tree.of_paths(
+    [
+        ["nurse", "care", "*"],
+        ["baker", "craft", "*"],
+        ["doctor", "care", "*"],
+        ["smith", "craft", "*"],
+    ]
+)
 LEAVES = [path[0] for path in JOB.paths]
 SCHEMA = Schema(
     quasi=["age", "pay", "zip", "job", "born", "town"],
@@ -24,7 +31,15 @@ SCHEMA = Schema(
     hierarchies={"age": Bands((10, 20)), "zip": Prefix((2, 1, 0)), "job": JOB},
     missing="value",
 )
-TYPES = {"age": pl.Int64, "pay": pl.Float64, "zip": pl.String, "job": pl.String, "born": pl.Date, "town": pl.String, "ill": pl.String}
+TYPES = {
+    "age": pl.Int64,
+    "pay": pl.Float64,
+    "zip": pl.String,
+    "job": pl.String,
+    "born": pl.Date,
+    "town": pl.String,
+    "ill": pl.String,
+}
 ROW = st.tuples(
     st.none() | st.integers(0, 40), st.none() | st.sampled_from([0.5, 1.25, 7.0]), st.none() | st.sampled_from(["10", "11", "20"]),
     st.none() | st.sampled_from(LEAVES), st.none() | st.dates(date(1900, 1, 1)), st.none() | st.sampled_from(["", "Z", "a", "é", "𝄞"]), st.sampled_from("xyz"),
@@ -34,7 +49,9 @@ ROW = st.tuples(
 @settings(max_examples=80, deadline=None)
 @given(st.lists(ROW, min_size=2, max_size=8), st.booleans())
 def test_boxes_of_every_type(rows, widened):
-    """Numbers, dates, text, prefixes, trees and missing values: the boxes contain whom the slow twin says, widened ones too."""
+    """Numbers, dates, text, prefixes, trees and missing values: the boxes contain whom the slow
+    twin says, widened ones too.
+    """
     microdata = Microdata.encode(pl.DataFrame(rows, schema=TYPES, orient="row"), SCHEMA)
     form, _ = generalize(
         microdata,
@@ -52,6 +69,13 @@ def test_boxes_of_every_type(rows, widened):
 
     for i, row in enumerate(rows):
         known = dict(zip(TYPES, row, strict=True))
-        expected = {p["ill"] for p in published if all(in_interval(*(place(q, v) for v in (known[q], p[f"{q}_low"], p[f"{q}_high"]))) for q in SCHEMA.quasi)}
+        expected = {
+            p["ill"]
+            for p in published
+            if all(
+                in_interval(*(place(q, v) for v in (known[q], p[f"{q}_low"], p[f"{q}_high"])))
+                for q in SCHEMA.quasi
+            )
+        }
         assert {values[v] for v in np.flatnonzero(found[i])} == expected
         assert known["ill"] in expected

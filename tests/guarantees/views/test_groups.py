@@ -11,7 +11,14 @@ from phalanx.guarantees.views.groups import Groups
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.manifest import PublishedAttribute
 
-rows = st.lists(st.tuples(st.integers(1, 4), st.one_of(st.none(), st.frozensets(st.sampled_from("abcdef"), max_size=4))), min_size=1, max_size=30)
+rows = st.lists(
+    st.tuples(
+        st.integers(1, 4),
+        st.one_of(st.none(), st.frozensets(st.sampled_from("abcdef"), max_size=4)),
+    ),
+    min_size=1,
+    max_size=30,
+)
 
 
 def groups_of(told, kind="set"):
@@ -24,12 +31,22 @@ def groups_of(told, kind="set"):
 
 def cells(groups):
     ids, values = groups.ids.to_list(), groups.values.to_list()
-    return [(ids[g], values[v], n) for g, v, n in zip(groups.cell_group.tolist(), groups.cell_value.tolist(), groups.cell_count.tolist(), strict=True)]
+    return [
+        (ids[g], values[v], n)
+        for g, v, n in zip(
+            groups.cell_group.tolist(),
+            groups.cell_value.tolist(),
+            groups.cell_count.tolist(),
+            strict=True,
+        )
+    ]
 
 
 @given(rows)
 def test_members_count_the_rows_whose_set_holds_a_value(told):
-    """Each cell (group, value, rows) is what counting by hand gives, in order; empty and missing sets are in none."""
+    """Each cell (group, value, rows) is what counting by hand gives, in order; empty and missing
+    sets are in none.
+    """
     counted = Counter((g, v) for g, s in told for v in s or ())
 
     members = groups_of(told).members
@@ -39,7 +56,9 @@ def test_members_count_the_rows_whose_set_holds_a_value(told):
 
 @given(rows)
 def test_members_are_of_the_same_groups(told):
-    """Ids, sizes and counterfeits are those of the table, also of groups that hold empty sets only, and each figure of a group is its own."""
+    """Ids, sizes and counterfeits are those of the table, also of groups that hold empty sets only,
+    and each figure of a group is its own.
+    """
     groups = groups_of(told)
     members = groups.members
 
@@ -56,7 +75,9 @@ def test_members_are_of_the_same_groups(told):
 
 @given(rows)
 def test_a_set_is_one_value_to_the_groups_themselves(told):
-    """Without looking at members, equal sets are equal values; a missing set is one, and so is the empty one."""
+    """Without looking at members, equal sets are equal values; a missing set is one, and so is the
+    empty one.
+    """
     counted = Counter((g, None if s is None else SEPARATOR.join(sorted(s))) for g, s in told)
 
     groups = groups_of(told)
@@ -65,7 +86,9 @@ def test_a_set_is_one_value_to_the_groups_themselves(told):
 
 
 def test_members_of_single_values_are_the_values():
-    """A categorical attribute is not taken apart, whatever its texts look like; members are computed once."""
+    """A categorical attribute is not taken apart, whatever its texts look like; members are
+    computed once.
+    """
     told = [(1, frozenset("ab")), (1, frozenset("a"))]
     plain, sets = groups_of(told, kind="categorical"), groups_of(told)
 

@@ -1,4 +1,6 @@
-"""k, the l-diversities, t-closeness and m-uniqueness: by hand, at their bounds, and against slow twins."""
+"""k, the l-diversities, t-closeness and m-uniqueness: by hand, at their bounds, and against slow
+twins.
+"""
 
 import json
 from fractions import Fraction
@@ -13,7 +15,12 @@ from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.guarantees.entropy import entropy_at_least
 from phalanx.guarantees.k_anonymity import KAnonymity
-from phalanx.guarantees.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
+from phalanx.guarantees.l_diversity import (
+    DistinctDiversity,
+    EntropyDiversity,
+    FrequencyDiversity,
+    RecursiveDiversity,
+)
 from phalanx.guarantees.levels import levels
 from phalanx.guarantees.m_invariance.guarantee import MInvariance
 from phalanx.guarantees.m_invariance.m_uniqueness import MUniqueness
@@ -23,14 +30,30 @@ from phalanx.release.foreign import Foreign
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.manifest import PublishedAttribute
 
-TREE = Tree.of_paths([["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"], ["d", "*"], ["e", "y", "*"]])
+TREE = Tree.of_paths(
+    [["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"], ["d", "*"], ["e", "y", "*"]]
+)
 
 
 def form_of(groups, values, hierarchy=None, counterfeits=None):
-    kind = "numeric" if hierarchy is None and all(isinstance(v, int | None) for v in values) else "categorical"
+    kind = (
+        "numeric"
+        if hierarchy is None and all(isinstance(v, int | None) for v in values)
+        else "categorical"
+    )
     dtype = pl.Int64 if kind == "numeric" else pl.String
-    sensitive = PublishedAttribute(name="s", role="sensitive", type=kind, columns=["s"], hierarchy=None if hierarchy is None else hierarchy.parameters())
-    return Generalized(pl.DataFrame({"group": groups, "s": pl.Series(values, dtype=dtype)}), (sensitive,), counterfeits)
+    sensitive = PublishedAttribute(
+        name="s",
+        role="sensitive",
+        type=kind,
+        columns=["s"],
+        hierarchy=None if hierarchy is None else hierarchy.parameters(),
+    )
+    return Generalized(
+        pl.DataFrame({"group": groups, "s": pl.Series(values, dtype=dtype)}),
+        (sensitive,),
+        counterfeits,
+    )
 
 
 def of_counts(*groups):
@@ -56,7 +79,9 @@ def test_k_anonymity_at_its_bound():
 
 def test_k_anonymity_does_not_count_counterfeits():
     """A group of one person and one counterfeit is 1-anonymous."""
-    form = form_of([1, 1, 2, 2], ["a", "b", "a", "b"], counterfeits=pl.DataFrame({"group": [1], "count": [1]}))
+    form = form_of(
+        [1, 1, 2, 2], ["a", "b", "a", "b"], counterfeits=pl.DataFrame({"group": [1], "count": [1]})
+    )
     assert only(KAnonymity(2), form).worst == 1
 
 
@@ -110,14 +135,18 @@ def test_recursive_at_its_bound():
 
 
 def test_closeness_by_hand():
-    """The salaries of the t-closeness paper: {3k,4k,5k} is 0.375 from 3k..11k in order, {6k,8k,11k} 0.167."""
+    """The salaries of the t-closeness paper: {3k,4k,5k} is 0.375 from 3k..11k in order, {6k,8k,11k}
+    0.167.
+    """
     salaries = [3, 4, 5, 6, 11, 8, 7, 9, 10]
     form = form_of([1, 1, 1, 2, 2, 2, 3, 3, 3], salaries)
     verdict = only(Closeness("3/8", "ordered"), form)
     assert verdict.holds
     assert (verdict.worst, verdict.worst_cases["group"][0]) == (Fraction(3, 8), 1)
     assert not only(Closeness("0.374999999999", "ordered"), form).holds
-    assert naive.distance_ordered([2] * 3 + [1] * 6, [6, 8, 11, 3, 4, 5, 7, 9, 10], sorted(salaries)) == Fraction(1, 6)
+    assert naive.distance_ordered(
+        [2] * 3 + [1] * 6, [6, 8, 11, 3, 4, 5, 7, 9, 10], sorted(salaries)
+    ) == Fraction(1, 6)
     assert only(Closeness("2/3"), form).worst == Fraction(2, 3)
 
 
@@ -141,16 +170,32 @@ def test_m_unique_at_its_bound():
 def test_no_sensitive_attribute():
     """A promise about a value that is not published does not hold."""
     form = Generalized(pl.DataFrame({"group": [1, 1]}), ())
-    for guarantee in (FrequencyDiversity(1), DistinctDiversity(1), EntropyDiversity(1), RecursiveDiversity(1, 1), Closeness(1), MUniqueness(1)):
+    for guarantee in (
+        FrequencyDiversity(1),
+        DistinctDiversity(1),
+        EntropyDiversity(1),
+        RecursiveDiversity(1, 1),
+        Closeness(1),
+        MUniqueness(1),
+    ):
         assert not only(guarantee, form).holds
     assert only(KAnonymity(2), form).holds
 
 
-TABLES = st.lists(st.tuples(st.integers(1, 4), st.sampled_from(["a", "b", "c", "d", None])), min_size=1, max_size=24)
+TABLES = st.lists(
+    st.tuples(st.integers(1, 4), st.sampled_from(["a", "b", "c", "d", None])),
+    min_size=1,
+    max_size=24,
+)
 
 
 @settings(max_examples=150, deadline=None)
-@given(TABLES, st.fractions(1, 5, max_denominator=6), st.fractions(0, 4, max_denominator=6), st.integers(1, 4))
+@given(
+    TABLES,
+    st.fractions(1, 5, max_denominator=6),
+    st.fractions(0, 4, max_denominator=6),
+    st.integers(1, 4),
+)
 def test_all_agree_with_slow_twins(rows, l, c, m):
     """On any small table every check says what the slow twin says."""
     groups, values = [g for g, _ in rows], [v for _, v in rows]
@@ -164,12 +209,20 @@ def test_all_agree_with_slow_twins(rows, l, c, m):
     leaves = [None] * (None in values) + [p[0] for p in TREE.paths]
     paths = {p[0]: p for p in TREE.paths} | ({None: (None, None, "*")} if None in values else {})
     assert only(Closeness(1), form).worst == naive.distance_equal(groups, values)
-    assert only(Closeness(1, "ordered"), form).worst == naive.distance_ordered(groups, values, leaves)
-    assert only(Closeness(1, "hierarchical"), form).worst == naive.distance_hierarchical(groups, values, paths)
+    assert only(Closeness(1, "ordered"), form).worst == naive.distance_ordered(
+        groups, values, leaves
+    )
+    assert only(Closeness(1, "hierarchical"), form).worst == naive.distance_hierarchical(
+        groups, values, paths
+    )
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 4), st.integers(-50, 50) | st.none()), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 4), st.integers(-50, 50) | st.none()), min_size=1, max_size=30
+    )
+)
 def test_levels_are_the_best_that_hold(rows):
     """Each level holds when promised, and the next one does not."""
     groups, values = [g for g, _ in rows], [v for _, v in rows]
@@ -194,14 +247,27 @@ def test_huge_products_stay_exact(monkeypatch):
     form = form_of([1, 1, 1, 2, 2, 3], ["a", "b", "b", "c", None, "a"], TREE)
     before = [only(Closeness(1, d), form).worst for d in ("equal", "ordered", "hierarchical")]
     monkeypatch.setattr("phalanx.guarantees.t_closeness._ROOM", 1)
-    assert before == [only(Closeness(1, d), form).worst for d in ("equal", "ordered", "hierarchical")]
+    assert before == [
+        only(Closeness(1, d), form).worst for d in ("equal", "ordered", "hierarchical")
+    ]
 
 
 @pytest.mark.parametrize(
     "guarantee",
     [
-        *(KAnonymity(3), FrequencyDiversity("5/2"), DistinctDiversity(2), EntropyDiversity(2.5), RecursiveDiversity("0.1", 2)),
-        *(Closeness(0.2, "ordered"), MUniqueness(4), MInvariance(2), MInvariance(2, consecutive=True)),
+        *(
+            KAnonymity(3),
+            FrequencyDiversity("5/2"),
+            DistinctDiversity(2),
+            EntropyDiversity(2.5),
+            RecursiveDiversity("0.1", 2),
+        ),
+        *(
+            Closeness(0.2, "ordered"),
+            MUniqueness(4),
+            MInvariance(2),
+            MInvariance(2, consecutive=True),
+        ),
     ],
     ids=str,
 )
@@ -230,7 +296,13 @@ def test_unknown_promises(public, what):
     assert len(OURS) == 18
 
 
-WRONG = [lambda: KAnonymity(0), lambda: Closeness(2), lambda: RecursiveDiversity(-1, 2), lambda: EntropyDiversity(0.5), lambda: MInvariance(0)]
+WRONG = [
+    lambda: KAnonymity(0),
+    lambda: Closeness(2),
+    lambda: RecursiveDiversity(-1, 2),
+    lambda: EntropyDiversity(0.5),
+    lambda: MInvariance(0),
+]
 
 
 @pytest.mark.parametrize("make", WRONG)
@@ -242,14 +314,26 @@ def test_wrong_parameters(make):
 
 @pytest.mark.parametrize(
     "guarantee",
-    [FrequencyDiversity(1), DistinctDiversity(1), EntropyDiversity(1), RecursiveDiversity(5, 1), Closeness(1), MUniqueness(1)],
+    [
+        FrequencyDiversity(1),
+        DistinctDiversity(1),
+        EntropyDiversity(1),
+        RecursiveDiversity(5, 1),
+        Closeness(1),
+        MUniqueness(1),
+    ],
     ids=lambda g: g.name,
 )
 def test_promises_about_one_value_do_not_hold_of_sets(guarantee):
-    """Whatever the bound, sets of values are told apart from single ones, of which the same texts are fine; k-anonymity looks at neither."""
+    """Whatever the bound, sets of values are told apart from single ones, of which the same texts
+    are fine; k-anonymity looks at neither.
+    """
     table = pl.DataFrame({"group": [1, 1, 2, 2], "s": ["a; b", "c", "a", ""]})
     attribute = PublishedAttribute(name="s", role="sensitive", type="set", columns=["s"])
-    sets, single = (Generalized(table, (a,)) for a in (attribute, attribute.model_copy(update={"type": "categorical"})))
+    sets, single = (
+        Generalized(table, (a,))
+        for a in (attribute, attribute.model_copy(update={"type": "categorical"}))
+    )
 
     refused = only(guarantee, sets)
     assert (refused.holds, refused.worst) == (False, None)

@@ -1,4 +1,6 @@
-"""Anatomy's kernel does what its slow twin does, keeps the paper's properties, and draws uniformly."""
+"""Anatomy's kernel does what its slow twin does, keeps the paper's properties, and draws
+uniformly.
+"""
 
 from collections import Counter
 
@@ -36,18 +38,29 @@ def by_value(values: list[int], shuffled: list[int]) -> np.ndarray:
     return np.array(sorted(shuffled, key=lambda row: values[row]), dtype=np.int64)
 
 
-def bucketized(values: list[int], size: int, rng: np.random.Generator, q: int | None = None) -> np.ndarray:
+def bucketized(
+    values: list[int], size: int, rng: np.random.Generator, q: int | None = None
+) -> np.ndarray:
     """The bucket of every row, freshly shuffled and drawn."""
     counts = np.bincount(values, minlength=q or 0)
-    return kernel.bucketization(counts, by_value(values, rng.permutation(len(values)).tolist()), size, drawn(rng, len(values)))
+    return kernel.bucketization(
+        counts,
+        by_value(values, rng.permutation(len(values)).tolist()),
+        size,
+        drawn(rng, len(values)),
+    )
 
 
 @st.composite
 def eligible(draw: st.DrawFn) -> tuple[list[int], int]:
-    """Values of rows and a size, eligible; often just so (a value in exactly n / size rows), with values that no row has."""
+    """Values of rows and a size, eligible; often just so (a value in exactly n / size rows), with
+    values that no row has.
+    """
     size = draw(st.integers(1, 5))
     most = draw(st.integers(1, 8))
-    counts = draw(st.lists(st.one_of(st.just(most), st.integers(0, most)), min_size=size, max_size=size + 6))
+    counts = draw(
+        st.lists(st.one_of(st.just(most), st.integers(0, most)), min_size=size, max_size=size + 6)
+    )
     counts[0] = most
     missing = size * most - sum(counts)
     while missing > 0:  # values of their own, so many that the most frequent one is just eligible
@@ -62,22 +75,30 @@ def eligible(draw: st.DrawFn) -> tuple[list[int], int]:
 @example(([0], 1), 0)
 @example(([0, 1, 2], 3), 0)
 def test_the_twin_forms_the_same_groups(table: tuple[list[int], int], seed: int) -> None:
-    """With the same permutation and draws, kernel and twin put the same rows together, group by group."""
+    """With the same permutation and draws, kernel and twin put the same rows together, group by
+    group.
+    """
     values, size = table
     rng = np.random.default_rng(seed)
     shuffled, draws = rng.permutation(len(values)).tolist(), drawn(rng, len(values))
     found = kernel.bucketization(np.bincount(values), by_value(values, shuffled), size, draws)
     groups = naive.groups_of(values, shuffled, size, picker(draws))
-    assert [set(np.flatnonzero(found == b).tolist()) for b in range(int(found.max()) + 1)] == [set(group) for group in groups]
+    assert [set(np.flatnonzero(found == b).tolist()) for b in range(int(found.max()) + 1)] == [
+        set(group) for group in groups
+    ]
 
 
 @given(eligible(), st.integers(0, 2**32))
 @settings(deadline=None)  # the first call compiles
 def test_properties_1_to_3_of_the_paper(table: tuple[list[int], int], seed: int) -> None:
-    """Residue rows are fewer than l, each of another value; every bucket has l rows or more, all of different values; every row is in one bucket."""
+    """Residue rows are fewer than l, each of another value; every bucket has l rows or more, all of
+    different values; every row is in one bucket.
+    """
     values, size = table
     found = bucketized(values, size, np.random.default_rng(seed))
-    buckets = [[values[row] for row in np.flatnonzero(found == b)] for b in range(int(found.max()) + 1)]
+    buckets = [
+        [values[row] for row in np.flatnonzero(found == b)] for b in range(int(found.max()) + 1)
+    ]
     assert sum(map(len, buckets)) == len(values)
     assert len(buckets) == len(values) // size
     assert all(len(bucket) == len(set(bucket)) >= size for bucket in buckets)
@@ -96,7 +117,9 @@ UNIFORM = [
 
 @pytest.mark.parametrize(("values", "size", "kinds"), UNIFORM)
 def test_choices_are_uniform(values: list[int], size: int, kinds: int) -> None:
-    """Of tiny tables every outcome that the paper's algorithm allows comes equally often; chi-square, a false alarm once in ten million runs."""
+    """Of tiny tables every outcome that the paper's algorithm allows comes equally often;
+    chi-square, a false alarm once in ten million runs.
+    """
     rng = np.random.default_rng(11)
     found = Counter(tuple(bucketized(values, size, rng).tolist()) for _ in range(100 * kinds))
     assert p_of(found, kinds) > SURE
@@ -104,17 +127,31 @@ def test_choices_are_uniform(values: list[int], size: int, kinds: int) -> None:
 
 @pytest.mark.parametrize("broken", ["ties", "rows", "residue"])
 def test_one_sided_choices_are_seen(broken: str) -> None:
-    """Ties that go to the first value, rows taken in the order of the source, or residue that joins the first group do not pass for uniform."""
+    """Ties that go to the first value, rows taken in the order of the source, or residue that joins
+    the first group do not pass for uniform.
+    """
     rng = np.random.default_rng(12)
 
     def twin(values: list[int], size: int) -> tuple[int, ...]:
-        shuffled = list(range(len(values))) if broken == "rows" else rng.permutation(len(values)).tolist()
+        shuffled = (
+            list(range(len(values))) if broken == "rows" else rng.permutation(len(values)).tolist()
+        )
         calls = iter(range(100))
 
         def pick(bound: int) -> int:
-            return bound - 1 if broken == "ties" else 0 if broken == "residue" and bound == 2 and next(calls) == 1 else int(rng.integers(bound))
+            return (
+                bound - 1
+                if broken == "ties"
+                else 0
+                if broken == "residue" and bound == 2 and next(calls) == 1
+                else int(rng.integers(bound))
+            )
 
-        place = {row: g for g, group in enumerate(naive.groups_of(values, shuffled, size, pick)) for row in group}
+        place = {
+            row: g
+            for g, group in enumerate(naive.groups_of(values, shuffled, size, pick))
+            for row in group
+        }
         return tuple(place[row] for row in range(len(values)))
 
     values, size, kinds = UNIFORM[1 if broken == "rows" else 0].values
@@ -122,7 +159,9 @@ def test_one_sided_choices_are_seen(broken: str) -> None:
 
 
 def test_a_draw_has_no_bias() -> None:
-    """Of the draws, those beyond the last whole multiple of the bound are refused, and the next one is taken."""
+    """Of the draws, those beyond the last whole multiple of the bound are refused, and the next one
+    is taken.
+    """
     bound = 2**62 + 1
     assert pick(bound, np.array([2**63 - 1, bound, 7], dtype=np.int64), 0) == (7, 3)
     assert pick(bound, np.array([bound - 1], dtype=np.int64), 0) == (bound - 1, 1)
@@ -150,7 +189,9 @@ def test_a_million_rows(q: int) -> None:
 
 @pytest.mark.parametrize("q", [10, 500, 1000])
 def test_the_work_grows_with_the_rows(monkeypatch: pytest.MonkeyPatch, q: int) -> None:
-    """With the rows and not with their square, nor with the number of values times the number of groups."""
+    """With the rows and not with their square, nor with the number of values times the number of
+    groups.
+    """
     uncompiled(monkeypatch, kernel)
 
     def work(rows: int) -> int:

@@ -1,4 +1,6 @@
-"""Anatomy from microdata to a draft, and through the whole way of publishing: what is published keeps the promise, what cannot be kept is refused."""
+"""Anatomy from microdata to a draft, and through the whole way of publishing: what is published
+keeps the promise, what cannot be kept is refused.
+"""
 
 import math
 from collections import Counter, defaultdict
@@ -28,17 +30,34 @@ SCHEMA = Schema(quasi=["age", "sex", "zip"], sensitive="illness")
 
 
 def patients(n: int = 400, seed: int = 7) -> pl.DataFrame:
-    """Persons with an age, a sex, a zip code and an illness, some more frequent than others, none in more than a quarter."""
+    """Persons with an age, a sex, a zip code and an illness, some more frequent than others, none
+    in more than a quarter.
+    """
     rng = np.random.default_rng(seed)
-    illness = rng.permutation(["flu"] * (n // 4) + rng.choice(["cold", "asthma", "ulcer", "rash", "acne", "gout"], n - n // 4).tolist())
+    illness = rng.permutation(
+        ["flu"] * (n // 4)
+        + rng.choice(["cold", "asthma", "ulcer", "rash", "acne", "gout"], n - n // 4).tolist()
+    )
     return pl.DataFrame(
-        {"age": rng.integers(18, 90, n), "sex": rng.choice(["f", "m"], n), "zip": [f"{z:05d}" for z in 47000 + rng.integers(0, 40, n)], "illness": illness}
+        {
+            "age": rng.integers(18, 90, n),
+            "sex": rng.choice(["f", "m"], n),
+            "zip": [f"{z:05d}" for z in 47000 + rng.integers(0, 40, n)],
+            "illness": illness,
+        }
     )
 
 
 def ill(values: list[Any]) -> pl.DataFrame:
     """Persons with these illnesses, of 40 ages at most."""
-    return pl.DataFrame({"age": [20 + i % 40 for i in range(len(values))], "sex": "f", "zip": "47000", "illness": values})
+    return pl.DataFrame(
+        {
+            "age": [20 + i % 40 for i in range(len(values))],
+            "sex": "f",
+            "zip": "47000",
+            "illness": values,
+        }
+    )
 
 
 def publish(l: Any, frame: pl.DataFrame, roles: Schema = SCHEMA, seed: int = 5) -> Draft:
@@ -55,7 +74,9 @@ def buckets_of(draft: Draft) -> list[dict[Any, int]]:
 
 @pytest.mark.parametrize("l", [1, 2, 3, 4, "5/2", 3.5])
 def test_every_bucket_holds_each_value_at_most_once(l: Any) -> None:
-    """Each has l rows or more, rounded up, all of different values; the guarantee that the method names agrees, in fractions."""
+    """Each has l rows or more, rounded up, all of different values; the guarantee that the method
+    names agrees, in fractions.
+    """
     frame = patients(403)
     draft = publish(l, frame)
     size = -(-Fraction(l) // 1)
@@ -70,12 +91,17 @@ def test_every_bucket_holds_each_value_at_most_once(l: Any) -> None:
 
 
 def test_quasi_identifiers_are_published_as_they_are() -> None:
-    """Each row stands in its own bucket with its own values, and the two tables have nothing in common but the bucket."""
+    """Each row stands in its own bucket with its own values, and the two tables have nothing in
+    common but the bucket.
+    """
     frame = patients()
     draft = publish(3, frame)
     own = frame.select(pl.Series("bucket", draft.groups), "age", "sex", "zip")
     assert own.sort(pl.all()).equals(draft.form.table.sort(pl.all()))
-    assert draft.form.headers() == {"data": ["bucket", "age", "sex", "zip"], "sensitive": ["bucket", "illness", "count"]}
+    assert draft.form.headers() == {
+        "data": ["bucket", "age", "sex", "zip"],
+        "sensitive": ["bucket", "illness", "count"],
+    }
     assert bucket_truth.check(draft.form, Microdata.encode(frame, SCHEMA), draft.groups).holds
 
 
@@ -89,10 +115,18 @@ def test_a_row_in_another_bucket_is_not_the_truth() -> None:
     assert not bucket_truth.check(draft.form, Microdata.encode(frame, SCHEMA), swapped).holds
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=8).filter(any), st.sampled_from([1, 2, 3, 4, 5, "3/2", "7/3"]), st.integers(0, 2**32))
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=8).filter(any),
+    st.sampled_from([1, 2, 3, 4, 5, "3/2", "7/3"]),
+    st.integers(0, 2**32),
+)
 @settings(deadline=None)  # the first call compiles
-def test_published_where_eligible_and_refused_where_not(counts: list[int], l: Any, seed: int) -> None:
-    """Whatever the counts: a table is published iff no value stands in more than 1/l of it, l rounded up, and then keeps the promise."""
+def test_published_where_eligible_and_refused_where_not(
+    counts: list[int], l: Any, seed: int
+) -> None:
+    """Whatever the counts: a table is published iff no value stands in more than 1/l of it, l
+    rounded up, and then keeps the promise.
+    """
     frame = ill([f"v{v}" for v, count in enumerate(counts) for _ in range(count)])
     size = -(-Fraction(l) // 1)
     if size * max(counts) > sum(counts):
@@ -117,21 +151,35 @@ REFUSED: list[tuple[Any, list[str], str]] = [
     (
         3,
         ["flu"] * 6 + ["cold"] * 5 + ["rash"] * 3,
-        r"'illness' stands in 6 of 14 rows \(42.9 %\) and l = 3 allows at most 1/l; lower l to at most 2, suppress",
+        (
+            r"'illness' stands in 6 of 14 rows \(42.9 %\) and l = 3 allows at most 1/l; lower l to"
+            r" at most 2, suppress"
+        ),
     ),
     (
         "5/2",
         ["flu"] * 4 + ["cold"] * 3 + ["rash"] * 3,
-        r"l = 5/2 allows at most 1/l, rounded up to 3 as a bucket holds each value once at most; lower l to at most 2",
+        (
+            r"l = 5/2 allows at most 1/l, rounded up to 3 as a bucket holds each value once at"
+            r" most; lower l to at most 2"
+        ),
     ),
-    (10, ["flu", "cold", "rash"], r"stands in 1 of 3 rows \(33.3 %\) and l = 10 allows at most 1/l; lower l to at most 3"),
+    (
+        10,
+        ["flu", "cold", "rash"],
+        r"stands in 1 of 3 rows \(33.3 %\) and l = 10 allows at most 1/l; lower l to at most 3",
+    ),
     ("1e300", ["flu", "cold"], r"lower l to at most 2"),
 ]
 
 
 @pytest.mark.parametrize(("l", "values", "said"), REFUSED, ids=[str(l) for l, _, _ in REFUSED])
-def test_what_is_not_eligible_is_refused_with_the_way_out(l: Any, values: list[str], said: str) -> None:
-    """The sentence names the column, its largest share and the largest l that is possible; that one is published."""
+def test_what_is_not_eligible_is_refused_with_the_way_out(
+    l: Any, values: list[str], said: str
+) -> None:
+    """The sentence names the column, its largest share and the largest l that is possible; that one
+    is published.
+    """
     with pytest.raises(NotEligible, match=said) as refused:
         publish(l, ill(values))
     assert not any(value in str(refused.value) for value in values)
@@ -144,7 +192,10 @@ def test_what_is_not_eligible_is_refused_with_the_way_out(l: Any, values: list[s
 @pytest.mark.parametrize(("l", "values"), [(2, ["flu"] * 3), ("4/2", ["flu"])])
 def test_an_l_of_1_is_no_advice(l: Any, values: list[str]) -> None:
     """Where nothing above 1 fits, the other ways out are named alone."""
-    with pytest.raises(NotEligible, match=r"\(100.0 %\) and l = .* allows at most 1/l; suppress rows with that value, or make") as refused:
+    with pytest.raises(
+        NotEligible,
+        match=r"\(100.0 %\) and l = .* allows at most 1/l; suppress rows with that value, or make",
+    ) as refused:
         publish(l, ill(values))
     assert "lower l" not in str(refused.value)
 
@@ -167,21 +218,44 @@ def test_a_plan_names_the_method() -> None:
 
 
 def test_attributes_without_a_place_are_refused() -> None:
-    """A kept column, sets of values, and a table without a sensitive attribute, each in one sentence."""
-    with pytest.raises(SchemaError, match=r"column 'zip' is kept, and anatomy .* make it quasi, or drop it\.$"):
+    """A kept column, sets of values, and a table without a sensitive attribute, each in one
+    sentence.
+    """
+    with pytest.raises(
+        SchemaError, match=r"column 'zip' is kept, and anatomy .* make it quasi, or drop it\.$"
+    ):
         publish(2, patients(), Schema(quasi=["age", "sex"], sensitive="illness", keep=["zip"]))
     with pytest.raises(SchemaError, match="holds sets of values, and anatomy is about one value"):
-        publish(2, pl.DataFrame({"age": [1, 2], "illness": [["flu"], ["cold", "gout"]]}), Schema(quasi=["age"], sensitive="illness"))
+        publish(
+            2,
+            pl.DataFrame({"age": [1, 2], "illness": [["flu"], ["cold", "gout"]]}),
+            Schema(quasi=["age"], sensitive="illness"),
+        )
     with pytest.raises(SchemaError, match="no sensitive attribute is declared"):
         publish(2, patients().drop("illness"), Schema(quasi=["age", "sex", "zip"]))
     with pytest.raises(SchemaError, match="published column would be called 'bucket'"):
-        publish(2, patients().rename({"zip": "bucket"}), Schema(quasi=["age", "sex", "bucket"], sensitive="illness"))
+        publish(
+            2,
+            patients().rename({"zip": "bucket"}),
+            Schema(quasi=["age", "sex", "bucket"], sensitive="illness"),
+        )
 
 
 def test_a_missing_value_is_a_value_of_its_own() -> None:
-    """Of illnesses as of quasi-identifiers, where the schema allows it; no bucket has two missing ones."""
-    frame = pl.DataFrame({"age": [None, 30] * 6, "sex": ["f"] * 12, "zip": ["47000"] * 12, "illness": [None, None, "flu", "flu", "cold", "rash"] * 2})
-    draft = publish(3, frame, Schema(quasi=["age", "sex", "zip"], sensitive="illness", missing="value"))
+    """Of illnesses as of quasi-identifiers, where the schema allows it; no bucket has two missing
+    ones.
+    """
+    frame = pl.DataFrame(
+        {
+            "age": [None, 30] * 6,
+            "sex": ["f"] * 12,
+            "zip": ["47000"] * 12,
+            "illness": [None, None, "flu", "flu", "cold", "rash"] * 2,
+        }
+    )
+    draft = publish(
+        3, frame, Schema(quasi=["age", "sex", "zip"], sensitive="illness", missing="value")
+    )
     assert sum(bucket.get(None, 0) for bucket in buckets_of(draft)) == 4
     assert all(bucket[None] == 1 for bucket in buckets_of(draft))
     assert draft.form.table["age"].null_count() == 6
@@ -195,7 +269,9 @@ def test_one_row_is_published_where_nothing_is_asked() -> None:
 
 
 def test_the_order_of_the_source_is_not_published() -> None:
-    """Four persons in two buckets: each order of rows comes equally often; chi-square, a false alarm once in ten million runs."""
+    """Four persons in two buckets: each order of rows comes equally often; chi-square, a false
+    alarm once in ten million runs.
+    """
     frame = ill(["flu", "cold", "rash", "gout"])
     microdata, kinds = Microdata.encode(frame, SCHEMA), math.factorial(4)
     found: Counter[Any] = Counter()
@@ -211,12 +287,18 @@ def test_the_table_of_values_says_nothing_of_the_source() -> None:
     values = draft.form.tables()["sensitive"]
     assert values.equals(values.sort("bucket", "illness"))
     assert draft.form.table["bucket"].is_sorted()
-    assert draft.form.table["bucket"].unique().sort().to_list() == list(range(1, draft.form.groups + 1))
-    assert np.corrcoef(np.arange(400), draft.groups)[0, 1] == pytest.approx(0, abs=0.27)  # 5.4 standard deviations: a false alarm once in ten million seeds
+    assert draft.form.table["bucket"].unique().sort().to_list() == list(
+        range(1, draft.form.groups + 1)
+    )
+    assert np.corrcoef(np.arange(400), draft.groups)[0, 1] == pytest.approx(
+        0, abs=0.27
+    )  # 5.4 standard deviations: a false alarm once in ten million seeds
 
 
 def test_the_promise_is_about_one_release() -> None:
-    """The limit that the documentation names: of the same persons published again, some are left with one value, and more with every release."""
+    """The limit that the documentation names: of the same persons published again, some are left
+    with one value, and more with every release.
+    """
     frame = patients()
     candidates: list[set[str]] = [set(frame["illness"]) for _ in range(frame.height)]
     alone = []
@@ -225,13 +307,18 @@ def test_the_promise_is_about_one_release() -> None:
         holds: dict[int, set[str]] = defaultdict(set)
         for bucket, value, _ in draft.form.tables()["sensitive"].iter_rows():
             holds[bucket].add(value)
-        candidates = [left & holds[bucket] for left, bucket in zip(candidates, draft.groups.tolist(), strict=True)]
+        candidates = [
+            left & holds[bucket]
+            for left, bucket in zip(candidates, draft.groups.tolist(), strict=True)
+        ]
         alone.append(sum(len(left) == 1 for left in candidates))
     assert alone[0] == 0 < alone[1] < alone[2] < alone[3]
 
 
 def residue_joins_its_own(l: int, microdata: Microdata) -> np.ndarray:
-    """A broken twin: the last rows of the most frequent value go to a bucket that holds it already."""
+    """A broken twin: the last rows of the most frequent value go to a bucket that holds it
+    already.
+    """
     codes, n = microdata.sensitive.codes, microdata.rows
     order = np.argsort(codes, kind="stable")
     buckets = np.empty(n, dtype=np.int64)
@@ -243,7 +330,9 @@ def residue_joins_its_own(l: int, microdata: Microdata) -> np.ndarray:
 
 def too_small(l: int, microdata: Microdata) -> np.ndarray:
     """A broken twin: one row of a bucket stands alone."""
-    buckets = anatomy.bucketization(Anatomy(l=l), microdata.sensitive, Randomness.seeded(1).stream("anatomy"))
+    buckets = anatomy.bucketization(
+        Anatomy(l=l), microdata.sensitive, Randomness.seeded(1).stream("anatomy")
+    )
     buckets[0] = buckets.max() + 1
     return buckets
 
@@ -270,24 +359,53 @@ def with_persons(frame: pl.DataFrame) -> pl.DataFrame:
 
 def series(to: Path, schema: Schema = WITH_PERSONS, **said: Any) -> Series:
     return Series(
-        "ward", **{"schema": schema, "method": Anatomy(l=3), "to": to / "out", "ledger": f"sqlite:///{to}/l.db", "formats": ("parquet", "csv")} | said
+        "ward",
+        **{
+            "schema": schema,
+            "method": Anatomy(l=3),
+            "to": to / "out",
+            "ledger": f"sqlite:///{to}/l.db",
+            "formats": ("parquet", "csv"),
+        }
+        | said,
     )
 
 
 def test_published_and_checked_from_the_files(tmp_path: Path) -> None:
-    """Two releases leave as Parquet and CSV; the folders hold by themselves, with the ledger, and with the originals."""
+    """Two releases leave as Parquet and CSV; the folders hold by themselves, with the ledger, and
+    with the originals.
+    """
     tables = [with_persons(patients(seed=1)), with_persons(patients(301, seed=2))]
     made = [series(tmp_path).publish(table) for table in tables]
-    assert [(m.rows, m.groups, m.suppressed, m.counterfeits) for m in made] == [(400, 133, 0, 0), (301, 100, 0, 0)]
+    assert [(m.rows, m.groups, m.suppressed, m.counterfeits) for m in made] == [
+        (400, 133, 0, 0),
+        (301, 100, 0, 0),
+    ]
     folders = [m.path for m in made]
-    assert {p.name for p in folders[0].iterdir()} == {"release.json", "data.parquet", "data.csv", "sensitive.parquet", "sensitive.csv"}
-    for said in ({}, {"ledger": f"sqlite:///{tmp_path}/l.db"}, {"ledger": f"sqlite:///{tmp_path}/l.db", "originals": tables, "identifier": "who"}):
+    assert {p.name for p in folders[0].iterdir()} == {
+        "release.json",
+        "data.parquet",
+        "data.csv",
+        "sensitive.parquet",
+        "sensitive.csv",
+    }
+    for said in (
+        {},
+        {"ledger": f"sqlite:///{tmp_path}/l.db"},
+        {"ledger": f"sqlite:///{tmp_path}/l.db", "originals": tables, "identifier": "who"},
+    ):
         checked = verify(folders, **said)  # type: ignore[arg-type]
         assert checked.holds, [v for v in checked.checks if not v.holds]
         assert sum("anatomy's l-diversity" in v.name for v in checked.checks) == 2
     read = Release.read(folders[0])
-    assert (read.manifest.form, read.manifest.boxes, read.manifest.method) == ("bucketized", "exact", {"name": "anatomy", "l": 3})
-    assert pl.read_csv(folders[0] / "sensitive.csv", schema_overrides=read.form.tables()["sensitive"].schema).equals(read.form.tables()["sensitive"])
+    assert (read.manifest.form, read.manifest.boxes, read.manifest.method) == (
+        "bucketized",
+        "exact",
+        {"name": "anatomy", "l": 3},
+    )
+    assert pl.read_csv(
+        folders[0] / "sensitive.csv", schema_overrides=read.form.tables()["sensitive"].schema
+    ).equals(read.form.tables()["sensitive"])
 
 
 def test_published_without_persons(tmp_path: Path) -> None:
@@ -298,8 +416,12 @@ def test_published_without_persons(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_a_broken_method_publishes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: Any) -> None:
-    """The check of the written files stands between a wrong grouping and the folder that is handed out."""
+def test_a_broken_method_publishes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: Any
+) -> None:
+    """The check of the written files stands between a wrong grouping and the folder that is handed
+    out.
+    """
     frame = patients()
     buckets = broken(3, Microdata.encode(frame, SCHEMA))
     monkeypatch.setattr(anatomy, "bucketization", lambda *_, **__: buckets)

@@ -1,4 +1,6 @@
-"""Rows that are published without a value: what is computed of them, beside all ways in which values can lie, in exact fractions."""
+"""Rows that are published without a value: what is computed of them, beside all ways in which
+values can lie, in exact fractions.
+"""
 
 from fractions import Fraction
 from itertools import product
@@ -12,25 +14,46 @@ from phalanx.methods.global_guarantee.emptied import Waiting
 from phalanx.methods.global_guarantee.exposures import Demands
 from phalanx.methods.global_guarantee.protected import Protected
 
-EVERY = [(n, held, m, l) for n in range(2, 9) for l in (Fraction(3, 2), Fraction(2), Fraction(3)) for held in range(1, n) if held * l <= n for m in range(1, n)]
+EVERY = [
+    (n, held, m, l)
+    for n in range(2, 9)
+    for l in (Fraction(3, 2), Fraction(2), Fraction(3))
+    for held in range(1, n)
+    if held * l <= n
+    for m in range(1, n)
+]
 
 
 def waiting(n, held, l):
     """So many rows, the first of which hold the one value, and nobody demands more than l."""
     starts = np.minimum(np.arange(n + 1), held)
-    protected = Protected(pl.Series(["hiv"]), np.zeros(1, dtype=bool), starts, np.zeros(held, dtype=np.int32))
-    demands = Demands(np.array([float(l)]), np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
+    protected = Protected(
+        pl.Series(["hiv"]), np.zeros(1, dtype=bool), starts, np.zeros(held, dtype=np.int32)
+    )
+    demands = Demands(
+        np.array([float(l)]),
+        np.zeros(n + 1, dtype=np.int64),
+        np.zeros(0, dtype=np.int32),
+        np.zeros(0),
+    )
     return Waiting(np.arange(n), protected, demands, l)
 
 
 def lies(n, held, m):
     """How likely so many of ``m`` rows hold the value."""
-    return {h: Fraction(comb(held, h) * comb(n - held, m - h), comb(n, m)) for h in range(max(0, m - n + held), min(m, held) + 1)}
+    return {
+        h: Fraction(comb(held, h) * comb(n - held, m - h), comb(n, m))
+        for h in range(max(0, m - n + held), min(m, held) + 1)
+    }
 
 
 def excess(n, held, m, l, wrong, coin):
-    """By how much what ``m`` rows hold, given that nothing is published, is above m / l on average, times the chance of it."""
-    return sum(chance * (h - m / l) * (1 if h in wrong else coin) for h, chance in lies(n, held, m).items())
+    """By how much what ``m`` rows hold, given that nothing is published, is above m / l on average,
+    times the chance of it.
+    """
+    return sum(
+        chance * (h - m / l) * (1 if h in wrong else coin) for h, chance in lies(n, held, m).items()
+    )
 
 
 def test_given_that_nothing_is_published_nobody_is_above_one_in_l():
@@ -43,7 +66,9 @@ def test_given_that_nothing_is_published_nobody_is_above_one_in_l():
 
 
 def test_half_the_coin_is_caught():
-    """The broken twin: in most tables in which a part can hold too much, half as many tosses are too few."""
+    """The broken twin: in most tables in which a part can hold too much, half as many tosses are
+    too few.
+    """
     needed = short = 0
     for n, held, m, l in EVERY:
         coin = waiting(n, held, l).coin(m)
@@ -55,17 +80,25 @@ def test_half_the_coin_is_caught():
 
 @pytest.mark.parametrize("most", [0.0, 0.5, 1.0, 2.0, 2.5])
 def test_what_is_computed_of_a_tail_is_never_too_little(most):
-    """At least the exact chance that a part holds more, and at least by how much on average, in tables of up to eight rows."""
+    """At least the exact chance that a part holds more, and at least by how much on average, in
+    tables of up to eight rows.
+    """
     for n, held, m, l in EVERY:
         chance, beyond = waiting(n, held, l)._beyond(m, np.array([most]))
         exact = lies(n, held, m)
-        assert chance[0] >= float(sum(chance for h, chance in exact.items() if h > most)) * (1 - 1e-12)
+        assert chance[0] >= float(sum(chance for h, chance in exact.items() if h > most)) * (
+            1 - 1e-12
+        )
         if most * n >= m * held:
-            assert beyond[0] >= float(sum(chance * (h - Fraction(most)) for h, chance in exact.items() if h > most)) * (1 - 1e-12)
+            assert beyond[0] >= float(
+                sum(chance * (h - Fraction(most)) for h, chance in exact.items() if h > most)
+            ) * (1 - 1e-12)
 
 
 def test_in_a_large_table_hardly_anything_is_suppressed_for_it():
-    """One of 100,000 rows in 20 holds the value, and one person's budget is spent: a few rows go with them, and the coin hardly ever falls."""
+    """One of 100,000 rows in 20 holds the value, and one person's budget is spent: a few rows go
+    with them, and the coin hardly ever falls.
+    """
     n = 100_000
     rest = waiting(n, n // 20, Fraction(2))
     shown = rest.shown(np.arange(1, n), np.full(n, 2.0), 2)

@@ -1,4 +1,6 @@
-"""The kernels that group under demands and count exposures, against slow twins in fractions and dictionaries."""
+"""The kernels that group under demands and count exposures, against slow twins in fractions and
+dictionaries.
+"""
 
 from fractions import Fraction
 
@@ -20,29 +22,62 @@ from phalanx.release.evidence.exposures import SCALE, Exposures
 
 @st.composite
 def crowds(draw):
-    """Up to 60 rows on a small grid, up to four values of which rows hold none, one or several, and demands that differ by row."""
+    """Up to 60 rows on a small grid, up to four values of which rows hold none, one or several, and
+    demands that differ by row.
+    """
     n, d, v = draw(st.integers(1, 60)), draw(st.integers(1, 3)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     share = draw(st.sampled_from([0.0, 0.05, 0.2, 0.6]))
-    rows = [sorted(rng.choice(v, rng.integers(1, v + 1), replace=False).tolist()) if rng.random() < share else [] for _ in range(n)]
-    own = [{s: float(rng.choice([2.0, 3.5, 8.0, np.inf])) for s in range(v) if rng.random() < 0.2} for _ in range(n)]
+    rows = [
+        sorted(rng.choice(v, rng.integers(1, v + 1), replace=False).tolist())
+        if rng.random() < share
+        else []
+        for _ in range(n)
+    ]
+    own = [
+        {s: float(rng.choice([2.0, 3.5, 8.0, np.inf])) for s in range(v) if rng.random() < 0.2}
+        for _ in range(n)
+    ]
     base = rng.choice([1.0, 2.0, 3.3, 5.0], v)
     starts = np.concatenate([[0], np.cumsum([len(r) for r in rows])]).astype(np.int64)
-    held = Protected(pl.Series(range(v)), np.zeros(v, dtype=bool), starts, np.array([s for r in rows for s in r], dtype=np.int32))
+    held = Protected(
+        pl.Series(range(v)),
+        np.zeros(v, dtype=bool),
+        starts,
+        np.array([s for r in rows for s in r], dtype=np.int32),
+    )
     over = np.concatenate([[0], np.cumsum([len(o) for o in own])]).astype(np.int64)
     demands = Demands(
-        base, over, np.array([s for o in own for s in sorted(o)], dtype=np.int32), np.array([o[s] for o in own for s in sorted(o)], dtype=np.float64)
+        base,
+        over,
+        np.array([s for o in own for s in sorted(o)], dtype=np.int32),
+        np.array([o[s] for o in own for s in sorted(o)], dtype=np.float64),
     )
-    crowd = Crowd(rng.integers(0, 5, (n, d)) / 4, held, demands, n, draw(st.integers(1, 4)), rng.permutation(n))
+    crowd = Crowd(
+        rng.integers(0, 5, (n, d)) / 4,
+        held,
+        demands,
+        n,
+        draw(st.integers(1, 4)),
+        rng.permutation(n),
+    )
     return crowd, rows, own
 
 
 def broken(crowd, rows, own, members):
-    """A value of which a group of these members holds too much for one of them, or None; the obvious way."""
+    """A value of which a group of these members holds too much for one of them, or None; the
+    obvious way.
+    """
     for value in range(len(crowd.demands.base)):
         count = sum(value in rows[m] for m in members)
         for m in members:
-            if count and Fraction(len(members), count) < Fraction(own[m].get(value, crowd.demands.base[value])) if own[m].get(value) != np.inf else count:
+            if (
+                count
+                and Fraction(len(members), count)
+                < Fraction(own[m].get(value, crowd.demands.base[value]))
+                if own[m].get(value) != np.inf
+                else count
+            ):
                 return value
     return None
 
@@ -54,7 +89,9 @@ def groups_of(group):
 @given(crowds())
 @settings(max_examples=150, deadline=None)
 def test_grown_groups_meet_every_demand(given_):
-    """Every grown group is large enough for every member and value; only rows that hold a value are left without one."""
+    """Every grown group is large enough for every member and value; only rows that hold a value are
+    left without one.
+    """
     crowd, rows, own = given_
     group = np.full(crowd.rows, kernels.FREE, dtype=np.int64)
     lonely = grow(crowd, crowd.order, crowd.seeds, group)
@@ -68,7 +105,9 @@ def test_grown_groups_meet_every_demand(given_):
 @given(crowds())
 @settings(max_examples=150, deadline=None)
 def test_cut_and_joined_groups_meet_every_demand(given_):
-    """So do balanced groups, of which there are none only where all rows together cannot be one, and groups that rows join afterwards."""
+    """So do balanced groups, of which there are none only where all rows together cannot be one,
+    and groups that rows join afterwards.
+    """
     crowd, rows, own = given_
     group = np.full(crowd.rows, kernels.FREE, dtype=np.int64)
     some = crowd.order[: 1 + crowd.rows // 2]
@@ -86,7 +125,9 @@ def test_cut_and_joined_groups_meet_every_demand(given_):
 
 @given(st.lists(st.floats(2, 300), min_size=1, max_size=400), st.integers(0, 2**32 - 1))
 def test_classes_of_demand(highest, seed):
-    """Everybody is in one class; those of a class demand alike, but for what was too few for a class; the class of those who demand least is the last."""
+    """Everybody is in one class; those of a class demand alike, but for what was too few for a
+    class; the class of those who demand least is the last.
+    """
     highest = np.array(highest)
     order = np.random.default_rng(seed).permutation(len(highest))
     classes = by_demand(highest, order, 2.0)
@@ -100,7 +141,9 @@ def test_classes_of_demand(highest, seed):
 def test_a_demand_that_is_passed_over_would_be_seen():
     """The broken twin: a group that one member may not be in is found by the check above."""
     rows, own = [[0], [], []], [{}, {0: 4.0}, {}]
-    crowd = Crowd(np.zeros((3, 1)), None, Demands(np.array([3.0]), None, None, None), 3, 1, np.arange(3))
+    crowd = Crowd(
+        np.zeros((3, 1)), None, Demands(np.array([3.0]), None, None, None), 3, 1, np.arange(3)
+    )
     assert broken(crowd, rows, own, [0, 1, 2]) == 0
     assert broken(crowd, rows, [{}, {}, {}], [0, 1, 2]) is None
 
@@ -108,7 +151,9 @@ def test_a_demand_that_is_passed_over_would_be_seen():
 @given(crowds())
 @settings(max_examples=60, deadline=None)
 def test_dealt_groups_have_the_least_size(given_):
-    """Rows without values are dealt out into groups of exactly the least size, the last one a little more; too few stay as they are."""
+    """Rows without values are dealt out into groups of exactly the least size, the last one a
+    little more; too few stay as they are.
+    """
     crowd, _, _ = given_
     group = np.full(crowd.rows, kernels.FREE, dtype=np.int64)
     deal(crowd, crowd.order, group)
@@ -124,7 +169,9 @@ def test_dealt_groups_have_the_least_size(given_):
 @given(st.integers(1, 5), st.integers(1, 200), st.integers(0, 2**32 - 1))
 @settings(max_examples=60, deadline=None)
 def test_cells_are_a_k_d_tree(depth, n, seed):
-    """Every row is in one cell, and of two sibling nodes all of one lie on one side of the other on some attribute."""
+    """Every row is in one cell, and of two sibling nodes all of one lie on one side of the other on
+    some attribute.
+    """
     rng = np.random.default_rng(seed)
     positions, order = rng.integers(0, 6, (n, 2)) / 5, rng.permutation(n)
     bounds = (np.arange(2**depth + 1, dtype=np.int64) * n) >> depth
@@ -133,14 +180,19 @@ def test_cells_are_a_k_d_tree(depth, n, seed):
     for level in range(depth):
         step = 2 ** (depth - level)
         for i in range(0, 2**depth, step):
-            left, right = order[bounds[i] : bounds[i + step // 2]], order[bounds[i + step // 2] : bounds[i + step]]
+            left, right = (
+                order[bounds[i] : bounds[i + step // 2]],
+                order[bounds[i + step // 2] : bounds[i + step]],
+            )
             if len(left) and len(right):
                 assert (positions[left].max(axis=0) <= positions[right].min(axis=0)).any()
 
 
 @given(st.integers(0, SCALE), st.integers(1, 2**31 - 1), st.data())
 def test_what_is_left_is_rounded_down(survival, n, data):
-    """The largest whole number of parts that is at most survival (n - n_s) / n, without overflow."""
+    """The largest whole number of parts that is at most survival (n - n_s) / n, without
+    overflow.
+    """
     n_s = data.draw(st.integers(0, n))
     assert left_of(survival, n, n_s) == (survival * (n - n_s)) // n
 
@@ -158,7 +210,9 @@ def test_the_promise_can_be_kept_to_the_last_part(l):
 @given(st.data())
 @settings(max_examples=80, deadline=None)
 def test_memory_is_carried_as_the_slow_twin_does(data):
-    """Releases of persons who come, go and return: every pair's survival is the product in fractions, rounded down at each step, never up."""
+    """Releases of persons who come, go and return: every pair's survival is the product in
+    fractions, rounded down at each step, never up.
+    """
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     names = pl.Series("value", ["a", "b", "c"])
     memory, slow = Exposures.none(), naive.Exposures(SCALE)
@@ -179,7 +233,10 @@ def test_memory_is_carried_as_the_slow_twin_does(data):
             for j in range(memory.starts[i], memory.starts[i + 1]):
                 found[person, int(memory.value[j])] = int(memory.survival[j]), int(memory.times[j])
         assert found == {pair: (parts, times) for pair, (parts, times, _) in slow.pairs.items()}
-        assert all(Fraction(parts, SCALE) <= truth <= Fraction(parts, SCALE) + Fraction(times, 2**50) for parts, times, truth in slow.pairs.values())
+        assert all(
+            Fraction(parts, SCALE) <= truth <= Fraction(parts, SCALE) + Fraction(times, 2**50)
+            for parts, times, truth in slow.pairs.values()
+        )
         tables = memory.to_tables()
         again_read = Exposures.of_tables(tables)
         assert (again_read.value == memory.value).all()

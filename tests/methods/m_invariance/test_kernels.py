@@ -36,20 +36,29 @@ def test_holding_back_is_smallest(numbers, m):
     cap = largest_eligible(np.array(numbers), m)
     kept = sum(min(n, cap) for n in numbers)
     rows = [v for v, n in enumerate(numbers) for _ in range(n)]
-    best = max(size for size in range(len(rows) + 1) for some in set(combinations(rows, size)) if naive.eligible(Counter(some), m))
+    best = max(
+        size
+        for size in range(len(rows) + 1)
+        for some in set(combinations(rows, size))
+        if naive.eligible(Counter(some), m)
+    )
     assert kept == best
 
 
 @given(counts, ms)
 @settings(deadline=None)  # the first call compiles
 def test_assignment_is_figure_3(numbers, m):
-    """Same alphas, betas and signatures as the twin; all tuples are assigned; every signature has m values."""
+    """Same alphas, betas and signatures as the twin; all tuples are assigned; every signature has m
+    values.
+    """
     numbers = made_eligible(numbers, m)
 
     alphas, betas, chosen = kernels.assignment(np.array(numbers, dtype=np.int64), m, 0)
 
     ends = np.cumsum(betas)
-    moves = [(int(a), chosen[e - b : e].tolist()) for a, b, e in zip(alphas, betas, ends, strict=True)]
+    moves = [
+        (int(a), chosen[e - b : e].tolist()) for a, b, e in zip(alphas, betas, ends, strict=True)
+    ]
     assert moves == naive.assignment(dict(enumerate(numbers)), m)
     assert sum(a * len(values) for a, values in moves) == sum(numbers)
     assert all(len(set(values)) >= m for _, values in moves)
@@ -59,7 +68,12 @@ def test_assignment_is_figure_3(numbers, m):
 def buckets_and_new(draw):
     m = draw(ms)
     domain = draw(st.integers(m, 6))
-    buckets = draw(st.lists(st.lists(st.integers(0, domain - 1), min_size=m, max_size=domain, unique=True), max_size=4))
+    buckets = draw(
+        st.lists(
+            st.lists(st.integers(0, domain - 1), min_size=m, max_size=domain, unique=True),
+            max_size=4,
+        )
+    )
     owned = [{v: draw(st.integers(0, 4)) for v in sorted(b)} for b in buckets]
     left = made_eligible(draw(st.lists(st.integers(0, 9), min_size=domain, max_size=domain)), m)
     return m, [o for o in owned if max(o.values())], left
@@ -68,7 +82,9 @@ def buckets_and_new(draw):
 @given(buckets_and_new())
 @settings(deadline=None)  # the first call compiles
 def test_balancing_takes_one_tuple_at_a_time(case):
-    """The step of many tuples equals many steps of one; the buckets end balanced and S_minus m-eligible."""
+    """The step of many tuples equals many steps of one; the buckets end balanced and S_minus
+    m-eligible.
+    """
     m, buckets, numbers = case
     left = np.array(numbers, dtype=np.int64)
     offsets = np.cumsum([0, *(len(b) for b in buckets)]).astype(np.int64)
@@ -92,7 +108,9 @@ def test_balancing_takes_one_tuple_at_a_time(case):
 @given(buckets_and_new())
 @settings(deadline=None)  # the first call compiles
 def test_entering_takes_one_set_at_a_time(case):
-    """The step of many sets equals many steps of one; S_minus stays m-eligible, and as many tuples of every value enter."""
+    """The step of many sets equals many steps of one; S_minus stays m-eligible, and as many tuples
+    of every value enter.
+    """
     m, buckets, numbers = case
     left = np.array(numbers, dtype=np.int64)
     offsets = np.cumsum([0, *(len(b) for b in buckets)]).astype(np.int64)
@@ -121,7 +139,9 @@ def run_split(s, length, codes, real):
     d = codes.shape[1]
     entries = np.repeat(np.arange(s), length)
     shown = np.where(real[:, None], codes, -1)
-    orders = np.stack([kernels.sorted_lists(entries, np.ascontiguousarray(shown[:, i]), s, 5) for i in range(d)])
+    orders = np.stack(
+        [kernels.sorted_lists(entries, np.ascontiguousarray(shown[:, i]), s, 5) for i in range(d)]
+    )
     before = orders.copy()
     kernels.split(orders, codes / 4.0, real, np.array([0]), np.array([s]), np.array([length]), 0, 1)
     return before, orders
@@ -130,7 +150,9 @@ def run_split(s, length, codes, real):
 @given(one_bucket())
 @settings(deadline=None)  # the first call compiles
 def test_split_makes_groups_of_one_tuple_per_value(bucket):
-    """Each group has one tuple of every list, all attributes' orders agree on the groups, and all tuples are used once."""
+    """Each group has one tuple of every list, all attributes' orders agree on the groups, and all
+    tuples are used once.
+    """
     s, length, codes, real = bucket
 
     before, orders = run_split(*bucket)
@@ -148,7 +170,9 @@ def test_split_makes_groups_of_one_tuple_per_value(bucket):
 @given(one_bucket(), st.randoms())
 @settings(max_examples=200, deadline=None)
 def test_the_split_treats_lists_alike(bucket, random):
-    """Whichever value each list is of: the same tuples meet, also where tuples and schemes are equally good."""
+    """Whichever value each list is of: the same tuples meet, also where tuples and schemes are
+    equally good.
+    """
     s, length, codes, real = bucket
     lists = random.sample(range(s), s)
     rows = np.concatenate([np.arange(j * length, (j + 1) * length) for j in lists])
@@ -156,7 +180,12 @@ def test_the_split_treats_lists_alike(bucket, random):
     found = []
     for slots in (np.arange(s * length), rows):
         _, orders = run_split(s, length, codes[slots], real[slots])
-        found.append({frozenset(int(slots[orders[0][j * length + g]]) for j in range(s)) for g in range(length)})
+        found.append(
+            {
+                frozenset(int(slots[orders[0][j * length + g]]) for j in range(s))
+                for g in range(length)
+            }
+        )
 
     assert found[0] == found[1]
 
@@ -164,7 +193,9 @@ def test_the_split_treats_lists_alike(bucket, random):
 @given(one_bucket())
 @settings(max_examples=200, deadline=None)
 def test_the_first_split_is_a_best_scheme(bucket):
-    """For two tuples per value the groups are exactly one scheme, and it costs what the best scheme costs."""
+    """For two tuples per value the groups are exactly one scheme, and it costs what the best scheme
+    costs.
+    """
     s, length, codes, real = bucket
     if length != 2:
         codes, real, length = np.vstack([codes[:1]] * (2 * s)), np.array([True] * (2 * s)), 2
@@ -174,13 +205,21 @@ def test_the_first_split_is_a_best_scheme(bucket):
     positions = [tuple(codes[i] / 4.0) if real[i] else None for i in range(s * length)]
     lists = [list(range(j * length, (j + 1) * length)) for j in range(s)]
     groups = [[int(orders[0][j * length + g]) for j in range(s)] for g in range(length)]
-    assert naive.total_perimeter(groups, positions) == naive.best_scheme(lists, positions, codes.shape[1])
+    assert naive.total_perimeter(groups, positions) == naive.best_scheme(
+        lists, positions, codes.shape[1]
+    )
     worst = [[lists[j][g] for j in range(s)] for g in range(length)]
-    assert naive.total_perimeter(worst, positions) >= naive.best_scheme(lists, positions, codes.shape[1]) - 1e-12 or not real.all()
+    assert (
+        naive.total_perimeter(worst, positions)
+        >= naive.best_scheme(lists, positions, codes.shape[1]) - 1e-12
+        or not real.all()
+    )
 
 
 @given(st.lists(st.integers(0, 9)))
 @settings(deadline=None)  # the first call compiles
 def test_counting_orders_as_a_stable_sort_does(codes):
     """The same order as sorting places by code, equal codes as they stand."""
-    assert kernels.counted_order(np.array(codes, dtype=np.int64), 10).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
+    assert kernels.counted_order(np.array(codes, dtype=np.int64), 10).tolist() == sorted(
+        range(len(codes)), key=codes.__getitem__
+    )

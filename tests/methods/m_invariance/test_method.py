@@ -1,4 +1,6 @@
-"""What m-invariance does beyond the paper: returning persons, changed values, tables that are not eligible, least widths."""
+"""What m-invariance does beyond the paper: returning persons, changed values, tables that are not
+eligible, least widths.
+"""
 
 import polars as pl
 import pytest
@@ -15,8 +17,15 @@ KEY = PersonKey(bytes(32))
 
 
 def table(rows, **schema):
-    frame = pl.DataFrame(rows, schema=["who", "age", "ill", *(["ward"] if rows and len(rows[0]) == 4 else [])], orient="row", infer_schema_length=None)
-    return Microdata.encode(frame, Schema(**{"identifier": "who", "quasi": ["age"], "sensitive": "ill"} | schema), KEY)
+    frame = pl.DataFrame(
+        rows,
+        schema=["who", "age", "ill", *(["ward"] if rows and len(rows[0]) == 4 else [])],
+        orient="row",
+        infer_schema_length=None,
+    )
+    return Microdata.encode(
+        frame, Schema(**{"identifier": "who", "quasi": ["age"], "sensitive": "ill"} | schema), KEY
+    )
 
 
 class History:
@@ -29,12 +38,25 @@ class History:
     def publish(self, rows, rng=None, **schema):
         microdata = table(rows, **schema)
         draft = self.method.publish(microdata, self.memory, rng or Randomness.secure())
-        tables = {n: pl.concat([self.memory.tables[n], t], how="vertical_relaxed") if n in self.memory.tables else t for n, t in draft.remember.items()}
-        groups = pl.DataFrame({"person": microdata.persons, "group": draft.groups}).filter(pl.col("group") > 0)
+        tables = {
+            n: pl.concat([self.memory.tables[n], t], how="vertical_relaxed")
+            if n in self.memory.tables
+            else t
+            for n, t in draft.remember.items()
+        }
+        groups = pl.DataFrame({"person": microdata.persons, "group": draft.groups}).filter(
+            pl.col("group") > 0
+        )
         self.memory = Memory(self.memory.releases + 1, tables, groups)
-        values = {g: frozenset(v) for g, v in draft.form.table.group_by("group").agg("ill").iter_rows()}
-        signature = {row[0]: values.get(g) for row, g in zip(rows, draft.groups.tolist(), strict=True)}
-        sizes = draft.form.table.group_by("group").agg(pl.len(), pl.col("ill").n_unique().alias("different"))
+        values = {
+            g: frozenset(v) for g, v in draft.form.table.group_by("group").agg("ill").iter_rows()
+        }
+        signature = {
+            row[0]: values.get(g) for row, g in zip(rows, draft.groups.tolist(), strict=True)
+        }
+        sizes = draft.form.table.group_by("group").agg(
+            pl.len(), pl.col("ill").n_unique().alias("different")
+        )
         assert (sizes["len"] == sizes["different"]).all() and sizes["len"].min() >= self.method.m
         return draft, signature
 
@@ -53,7 +75,9 @@ def test_whoever_returns_is_under_the_first_signature():
 
 
 def test_forgetting_loses_the_first_signature():
-    """The paper's variant gives some who return another signature: the broken twin of the test above."""
+    """The paper's variant gives some who return another signature: the broken twin of the test
+    above.
+    """
     history = History(m=2, remember=False)
     _, first = history.publish(FOUR)
     history.publish([("eve", 25, "flu"), ("finn", 35, "acne")])
@@ -70,13 +94,17 @@ def test_a_changed_value_is_refused_by_default():
     """The message says how many persons, and shows nobody's value."""
     history = History(m=2)
     history.publish(FOUR)
-    with pytest.raises(MethodError, match=r"^1 person\(s\) come with another value of 'ill'") as refused:
+    with pytest.raises(
+        MethodError, match=r"^1 person\(s\) come with another value of 'ill'"
+    ) as refused:
         history.publish(CHANGED)
     assert "gout" not in str(refused.value) and "ann" not in str(refused.value)
 
 
 def test_a_changed_value_is_suppressed():
-    """The person is left out and counted; back at the old value, the person is back under the old signature."""
+    """The person is left out and counted; back at the old value, the person is back under the old
+    signature.
+    """
     history = History(m=2, changed="suppress")
     _, first = history.publish(FOUR)
     draft, second = history.publish(CHANGED)
@@ -87,7 +115,9 @@ def test_a_changed_value_is_suppressed():
 
 
 def test_a_changed_value_is_a_new_record():
-    """Each value of the person has a signature of its own, which lasts; the draft says that the promise is per record."""
+    """Each value of the person has a signature of its own, which lasts; the draft says that the
+    promise is per record.
+    """
     history = History(m=2, changed="new-record", not_eligible="suppress")
     draft, first = history.publish(FOUR)
     assert draft.privacy_unit == "record"
@@ -100,7 +130,9 @@ def test_a_changed_value_is_a_new_record():
 
 
 def test_a_table_that_is_not_eligible_is_refused_with_the_ways_out():
-    """The message names the share, a smaller m that fits, and how many rows suppressing would cost."""
+    """The message names the share, a smaller m that fits, and how many rows suppressing would
+    cost.
+    """
     rows = [(f"p{i}", i, "flu" if i < 5 else f"d{i}") for i in range(8)]
     with pytest.raises(NotEligible, match=r"5 of the 8 new rows \(62.5%\)") as refused:
         History(m=2).publish(rows)
@@ -125,7 +157,9 @@ def test_m_beyond_the_domain_publishes_nothing():
 
 
 def test_a_value_that_nobody_has_any_more_is_still_counterfeited():
-    """The signature of those who stay holds a value that has left the table; a counterfeit carries it."""
+    """The signature of those who stay holds a value that has left the table; a counterfeit carries
+    it.
+    """
     history = History(m=2)
     history.publish(FOUR[:2])
     draft, signature = history.publish(FOUR[:1])
@@ -144,10 +178,14 @@ def test_counterfeits_never_fill_a_group():
 
 
 def test_numbers_are_the_same_whatever_their_width():
-    """A sensitive value read as a whole number in one year and as a decimal in the next has not changed."""
+    """A sensitive value read as a whole number in one year and as a decimal in the next has not
+    changed.
+    """
     history = History(m=2)
     _, first = history.publish([("ann", 20, 9), ("bob", 30, 11)])
-    _, second = history.publish([("ann", 21, 9.0), ("bob", 31, 11.0), ("cleo", 30, 10.5), ("dan", 40, 9.5)])
+    _, second = history.publish(
+        [("ann", 21, 9.0), ("bob", 31, 11.0), ("cleo", 30, 10.5), ("dan", 40, 9.5)]
+    )
     assert second["ann"] == first["ann"] == {9, 11}
 
 
@@ -183,19 +221,25 @@ def test_two_runs_differ_and_two_seeded_runs_do_not():
     """Which tuples meet is drawn anew each time; a seed repeats it."""
     rows = [(f"p{i}", i % 7, "abcd"[i % 4]) for i in range(60)]
     fresh = {History(m=2).publish(rows)[0].form.table.write_csv() for _ in range(3)}
-    seeded = {History(m=2).publish(rows, Randomness.seeded(7))[0].form.table.write_csv() for _ in range(3)}
+    seeded = {
+        History(m=2).publish(rows, Randomness.seeded(7))[0].form.table.write_csv() for _ in range(3)
+    }
     assert len(fresh) == 3
     assert len(seeded) == 1
 
 
 def test_a_group_with_a_counterfeit_shows_no_kept_values():
-    """Real rows and counterfeits alike, so that nothing tells them apart; all other groups show theirs as they are."""
+    """Real rows and counterfeits alike, so that nothing tells them apart; all other groups show
+    theirs as they are.
+    """
     rows = [(f"p{i}", i, "ab"[i % 2], f"w{i % 3}") for i in range(12)]
     history = History(m=2)
     history.publish(rows, keep=["ward"])
     draft, _ = history.publish(rows[:5], keep=["ward"])
     (with_one,) = draft.form.counterfeits["group"].to_list()
-    beside = draft.form.table.with_columns(blank=pl.col("ward").is_null(), hosts=pl.col("group") == with_one)
+    beside = draft.form.table.with_columns(
+        blank=pl.col("ward").is_null(), hosts=pl.col("group") == with_one
+    )
     assert draft.form.counterfeit_rows == 1
     assert beside["blank"].to_list() == beside["hosts"].to_list()
     own = {(row[0], row[3]) for row in rows}
@@ -205,7 +249,9 @@ def test_a_group_with_a_counterfeit_shows_no_kept_values():
 
 
 def test_new_tuples_enter_signatures_in_whole_sets():
-    """Five of one value stay and four of the other; four more of each enter beside them, and the one that is short is a counterfeit."""
+    """Five of one value stay and four of the other; four more of each enter beside them, and the
+    one that is short is a counterfeit.
+    """
     history = History(m=2)
     rows = [(f"p{i}", i, "ab"[i % 2]) for i in range(10)]
     history.publish(rows)
@@ -216,14 +262,26 @@ def test_new_tuples_enter_signatures_in_whole_sets():
 
 
 def test_the_paper_fills_what_is_short():
-    """The same with the paper's filling: no counterfeit, as a newcomer takes the place; the guarantee says which way it was."""
+    """The same with the paper's filling: no counterfeit, as a newcomer takes the place; the
+    guarantee says which way it was.
+    """
     history = History(m=2, balancing="paper")
     rows = [(f"p{i}", i, "ab"[i % 2]) for i in range(10)]
     history.publish(rows)
-    draft, _ = history.publish([*rows[:9], ("x", 1, "b"), ("y", 2, "c"), ("z", 3, "d"), ("w", 4, "c"), ("v", 5, "d")])
+    draft, _ = history.publish(
+        [*rows[:9], ("x", 1, "b"), ("y", 2, "c"), ("z", 3, "d"), ("w", 4, "c"), ("v", 5, "d")]
+    )
     assert draft.form.counterfeit_rows == 0
-    assert MInvariance(m=2, balancing="paper").guarantees[0].parameters() == {"name": "m-invariance", "m": 2, "balancing": "paper"}
-    assert MInvariance(m=2).parameters()["balancing"] == MInvariance(m=2).guarantees[0].parameters()["balancing"] == "exact"
+    assert MInvariance(m=2, balancing="paper").guarantees[0].parameters() == {
+        "name": "m-invariance",
+        "m": 2,
+        "balancing": "paper",
+    }
+    assert (
+        MInvariance(m=2).parameters()["balancing"]
+        == MInvariance(m=2).guarantees[0].parameters()["balancing"]
+        == "exact"
+    )
 
 
 @pytest.mark.parametrize(

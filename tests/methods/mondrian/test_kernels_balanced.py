@@ -1,4 +1,6 @@
-"""Balanced cuts: the kernel against its slow twin, ties, threads, and the sizes that rows are dealt out in."""
+"""Balanced cuts: the kernel against its slow twin, ties, threads, and the sizes that rows are dealt
+out in.
+"""
 
 from collections import Counter
 from fractions import Fraction
@@ -10,7 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naive import balanced as naive
-from phalanx.methods.mondrian.balanced import Requirement, Shares, by_cuts, by_even_cuts, nothing_required, nothing_shared, sizes
+from phalanx.methods.mondrian.balanced import (
+    Requirement,
+    Shares,
+    by_cuts,
+    by_even_cuts,
+    nothing_required,
+    nothing_shared,
+    sizes,
+)
 from phalanx.methods.mondrian.kernels import balanced as kernel
 from phalanx.methods.mondrian.kernels import cuts as mondrian
 from phalanx.randomness import Randomness
@@ -19,12 +29,17 @@ Sets = list[list[int]]
 
 
 def shares_of(held: Sets, base: list[float], over: list[dict[int, float]]) -> Shares:
-    """``held``: the values of each row; ``base``: what each value demands; ``over``: what each row demands beyond."""
+    """``held``: the values of each row; ``base``: what each value demands; ``over``: what each row
+    demands beyond.
+    """
     starts = np.cumsum([0, *map(len, held)]).astype(np.int64)
     over_starts = np.cumsum([0, *map(len, over)]).astype(np.int64)
     codes = np.array([v for values in held for v in values], dtype=np.int32)
     demands = [pair for each in over for pair in each.items()]
-    value, ratio = np.array([v for v, _ in demands], dtype=np.int32), np.array([r for _, r in demands], dtype=np.float64)
+    value, ratio = (
+        np.array([v for v, _ in demands], dtype=np.int32),
+        np.array([r for _, r in demands], dtype=np.float64),
+    )
     return Shares(starts, codes, np.array(base, dtype=np.float64), over_starts, value, ratio)
 
 
@@ -32,10 +47,16 @@ def frequency(values: list[int], l: Fraction) -> Requirement:
     """No value in more than 1/l of a group."""
     rule = np.ones(mondrian.RULE_LENGTH, dtype=np.int64)
     rule[mondrian.DISTANCE] = mondrian.NONE
-    rule[mondrian.DIVERSITY], rule[mondrian.L_NUM], rule[mondrian.L_DEN] = mondrian.FREQUENCY, l.numerator, l.denominator
+    rule[mondrian.DIVERSITY], rule[mondrian.L_NUM], rule[mondrian.L_DEN] = (
+        mondrian.FREQUENCY,
+        l.numerator,
+        l.denominator,
+    )
     totals = np.bincount(values).astype(np.int64)
     nodes = np.arange(len(totals), dtype=np.int32)[None, :]
-    return Requirement(np.array(values, dtype=np.int32), rule, 0.0, totals, nodes, totals[None, :].copy())
+    return Requirement(
+        np.array(values, dtype=np.int32), rule, 0.0, totals, nodes, totals[None, :].copy()
+    )
 
 
 def keeps_frequency(values: list[int], l: Fraction) -> naive.Holds:
@@ -45,7 +66,10 @@ def keeps_frequency(values: list[int], l: Fraction) -> naive.Holds:
 def keeps_shares(held: Sets, base: list[float], over: list[dict[int, float]]) -> naive.Holds:
     def holds(part: list[int], size: int, node: list[int]) -> bool:
         counts = Counter(v for i in part for v in held[i])
-        return all(c * max([base[v], *(over[i].get(v, 0) for i in node)]) <= size for v, c in counts.items())
+        return all(
+            c * max([base[v], *(over[i].get(v, 0) for i in node)]) <= size
+            for v, c in counts.items()
+        )
 
     return holds
 
@@ -56,20 +80,37 @@ def sets_of(group: Any) -> list[list[int]]:
 
 @st.composite
 def tables(draw: st.DrawFn) -> Any:
-    """Rows that differ somewhere, on one to three attributes of few values; places are binary fractions, so that sums of widths are exact."""
+    """Rows that differ somewhere, on one to three attributes of few values; places are binary
+    fractions, so that sums of widths are exact.
+    """
     d = draw(st.integers(1, 3))
     place = st.integers(0, 60 if d == 1 else 7).map(lambda x: x / 64)
     rows = draw(st.lists(st.tuples(*[place] * d), min_size=1, max_size=40, unique=True))
     return rows, np.array(draw(st.permutations(range(len(rows)))), dtype=np.int64)
 
 
-@given(tables(), st.data(), st.integers(1, 4), st.integers(0, 3), st.sampled_from(["1", "3/2", "2", "5/2", "3"]))
+@given(
+    tables(),
+    st.data(),
+    st.integers(1, 4),
+    st.integers(0, 3),
+    st.sampled_from(["1", "3/2", "2", "5/2", "3"]),
+)
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_groups_under_a_requirement_are_those_of_the_twin(table: Any, data: st.DataObject, least: int, more: int, asked: str) -> None:
-    """The same groups, for every size and every l; and None exactly where the whole table does not keep l."""
+def test_groups_under_a_requirement_are_those_of_the_twin(
+    table: Any, data: st.DataObject, least: int, more: int, asked: str
+) -> None:
+    """The same groups, for every size and every l; and None exactly where the whole table does not
+    keep l.
+    """
     rows, order = table
-    values, l = data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))), Fraction(asked)
-    found = by_cuts(np.array(rows), order, least + more, least, nothing_shared(len(rows)), frequency(values, l))
+    values, l = (
+        data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))),
+        Fraction(asked),
+    )
+    found = by_cuts(
+        np.array(rows), order, least + more, least, nothing_shared(len(rows)), frequency(values, l)
+    )
     holds = keeps_frequency(values, l)
     everybody = list(range(len(rows)))
     assert (found is None) == (not holds(everybody, len(rows), everybody))
@@ -79,15 +120,30 @@ def test_groups_under_a_requirement_are_those_of_the_twin(table: Any, data: st.D
 
 @given(tables(), st.data(), st.integers(1, 4), st.integers(0, 3))
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_groups_of_sets_with_unequal_demands_are_those_of_the_twin(table: Any, data: st.DataObject, least: int, more: int) -> None:
-    """Rows that hold several protected values and demand different ratios; rows that are not in the order belong to no group."""
+def test_groups_of_sets_with_unequal_demands_are_those_of_the_twin(
+    table: Any, data: st.DataObject, least: int, more: int
+) -> None:
+    """Rows that hold several protected values and demand different ratios; rows that are not in the
+    order belong to no group.
+    """
     rows, order = table
     n, ratio = len(rows), st.sampled_from([1.0, 1.5, 2.0, 3.25])
-    held = data.draw(st.lists(st.lists(st.integers(0, 2), unique=True, max_size=2), min_size=n, max_size=n))
+    held = data.draw(
+        st.lists(st.lists(st.integers(0, 2), unique=True, max_size=2), min_size=n, max_size=n)
+    )
     base = data.draw(st.lists(ratio, min_size=3, max_size=3))
-    over = data.draw(st.lists(st.dictionaries(st.integers(0, 2), ratio, max_size=2), min_size=n, max_size=n))
+    over = data.draw(
+        st.lists(st.dictionaries(st.integers(0, 2), ratio, max_size=2), min_size=n, max_size=n)
+    )
     present = sorted(order[: max(1, n - 3)].tolist())
-    found = by_cuts(np.array(rows), order[: max(1, n - 3)], least + more, least, shares_of(held, base, over), nothing_required())
+    found = by_cuts(
+        np.array(rows),
+        order[: max(1, n - 3)],
+        least + more,
+        least,
+        shares_of(held, base, over),
+        nothing_required(),
+    )
     holds = keeps_shares(held, base, over)
     assert (found is None) == (not holds(present, len(present), present))
     if found is not None:
@@ -98,7 +154,9 @@ def test_groups_of_sets_with_unequal_demands_are_those_of_the_twin(table: Any, d
 @given(st.integers(1, 200), st.integers(1, 5), st.integers(0, 2**32))
 @settings(max_examples=50, deadline=None)
 def test_equal_rows_are_divided_like_others(n: int, least: int, seed: int) -> None:
-    """Where all rows are equal, groups have the sizes they would have elsewhere, and which rows they hold is a matter of the order alone."""
+    """Where all rows are equal, groups have the sizes they would have elsewhere, and which rows
+    they hold is a matter of the order alone.
+    """
     order = np.random.default_rng(seed).permutation(n)
     nothing = nothing_shared(n), nothing_required()
     equal = by_cuts(np.zeros((n, 2)), order, least, least, *nothing)
@@ -107,29 +165,41 @@ def test_equal_rows_are_divided_like_others(n: int, least: int, seed: int) -> No
     assert equal is not None
     assert apart is not None
     assert turned is not None
-    assert sorted(map(len, sets_of(equal))) == sorted(map(len, sets_of(apart))) == sorted(map(len, sets_of(turned)))
+    assert (
+        sorted(map(len, sets_of(equal)))
+        == sorted(map(len, sets_of(apart)))
+        == sorted(map(len, sets_of(turned)))
+    )
     relabelled = np.empty(n, dtype=np.int64)
     relabelled[order[::-1]] = order
     assert sorted(sorted(relabelled[group].tolist()) for group in sets_of(turned)) == sets_of(equal)
 
 
 def test_rows_equal_on_one_attribute_are_divided_by_the_next() -> None:
-    """Eight rows of one sex and two ages: halves are of one age each, although the cut is by sex first."""
+    """Eight rows of one sex and two ages: halves are of one age each, although the cut is by sex
+    first.
+    """
     rows = np.array([(1.0, 0.0), *[(0.0, 0.1)] * 4, *[(0.0, 0.4)] * 3])
-    group = by_cuts(rows, np.array([3, 1, 7, 5, 0, 2, 6, 4]), 4, 4, nothing_shared(8), nothing_required())
+    group = by_cuts(
+        rows, np.array([3, 1, 7, 5, 0, 2, 6, 4]), 4, 4, nothing_shared(8), nothing_required()
+    )
     assert group is not None
     assert sets_of(group) == [[0, 5, 6, 7], [1, 2, 3, 4]]
 
 
 def test_threads_do_not_change_the_groups() -> None:
-    """A table large enough for several threads, and for nodes too large to try every attribute, is cut as one thread cuts it."""
+    """A table large enough for several threads, and for nodes too large to try every attribute, is
+    cut as one thread cuts it.
+    """
     rng = np.random.default_rng(3)
     n = kernel.LOOKED_AT + 5_001
     positions, values = rng.integers(0, 50, (n, 3)) / 64, rng.integers(0, 9, n).tolist()
     order, asked = rng.permutation(n), frequency(values, Fraction(3))
     together = by_cuts(positions, order, 3, 3, nothing_shared(n), asked)
     alone = np.full(n, -1, dtype=np.int64)
-    kernel.cut(positions, order.copy(), np.array([[0, n, 1]]), 3, 3, nothing_shared(n), asked, 0, alone)
+    kernel.cut(
+        positions, order.copy(), np.array([[0, n, 1]]), 3, 3, nothing_shared(n), asked, 0, alone
+    )
     assert together is not None
     assert (together == alone).all()
     assert len(np.unique(together)) > 1000
@@ -137,8 +207,12 @@ def test_threads_do_not_change_the_groups() -> None:
 
 @given(st.integers(1, 5000), st.integers(1, 12), st.integers(1, 400), st.integers(1, 6))
 @settings(max_examples=300, deadline=None)
-def test_rows_are_dealt_out_in_sizes_that_can_be_halved(n: int, least: int, smallest: int, d: int) -> None:
-    """All rows are dealt out; a part is a size of groups times 2**i or 3 * 2**i, and, unless it is the only one, no smaller than asked."""
+def test_rows_are_dealt_out_in_sizes_that_can_be_halved(
+    n: int, least: int, smallest: int, d: int
+) -> None:
+    """All rows are dealt out; a part is a size of groups times 2**i or 3 * 2**i, and, unless it is
+    the only one, no smaller than asked.
+    """
     if n < least or smallest < least:
         return
     dealt = sizes(n, least, smallest, d)
@@ -155,11 +229,18 @@ def test_rows_are_dealt_out_in_sizes_that_can_be_halved(n: int, least: int, smal
 @pytest.mark.parametrize("n", [1, 7, 100, 4001])
 @pytest.mark.parametrize("l", ["2", "5/2", "4"])
 def test_even_cuts_keep_the_requirement(n: int, l: str) -> None:
-    """Every group is large and diverse enough; groups are as many as rows allow where values are rare."""
+    """Every group is large and diverse enough; groups are as many as rows allow where values are
+    rare.
+    """
     rng = np.random.default_rng(n)
     values = rng.permutation(np.arange(n) % 20).tolist()
     holds, least = keeps_frequency(values, Fraction(l)), -(-Fraction(l) // 1)
-    group = by_even_cuts(rng.random((n, 2)), Randomness.seeded(n).stream("deal"), int(least), frequency(values, Fraction(l)))
+    group = by_even_cuts(
+        rng.random((n, 2)),
+        Randomness.seeded(n).stream("deal"),
+        int(least),
+        frequency(values, Fraction(l)),
+    )
     if not holds(list(range(n)), n, []):
         assert group is None
         return

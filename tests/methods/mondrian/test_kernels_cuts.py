@@ -20,14 +20,22 @@ from phalanx.methods.mondrian.kernels import cutting
 from phalanx.methods.mondrian.method import Mondrian, partition
 from support.work import lines, uncompiled
 
-ILLNESSES = Tree.of_mapping({"lung": {"short": ["flu", "cold"], "long": ["asthma"]}, "stomach": ["ulcer", "gastritis"], "skin": ["rash"]})
+ILLNESSES = Tree.of_mapping(
+    {
+        "lung": {"short": ["flu", "cold"], "long": ["asthma"]},
+        "stomach": ["ulcer", "gastritis"],
+        "skin": ["rash"],
+    }
+)
 
 Principle = Callable[[list[int]], bool]
 
 
 @st.composite
 def small_tables(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], list[list[int]], list[int]]:
-    """Rows of codes, the values behind the codes per attribute, and sensitive codes below 6; few values, so that ties abound."""
+    """Rows of codes, the values behind the codes per attribute, and sensitive codes below 6; few
+    values, so that ties abound.
+    """
     d = draw(st.integers(1, 4))
     values = [sorted(draw(st.sets(st.integers(-20, 50), min_size=1, max_size=7))) for _ in range(d)]
     n = draw(st.integers(1, 40))
@@ -36,7 +44,10 @@ def small_tables(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], list[list[int]
 
 
 def quasi_columns(rows: list[tuple[int, ...]], values: list[list[int]]) -> list[Column]:
-    return [Column(np.array([row[a] for row in rows], dtype=np.int32), Domain("numeric", pl.Series(v))) for a, v in enumerate(values)]
+    return [
+        Column(np.array([row[a] for row in rows], dtype=np.int32), Domain("numeric", pl.Series(v)))
+        for a, v in enumerate(values)
+    ]
 
 
 def sensitive_column(codes: list[int]) -> Column:
@@ -48,22 +59,43 @@ def principles() -> list[tuple[str, dict[str, Any], Callable[[list[int]], Princi
     """Parameters of the method, and the principle that they mean for a table's sensitive values."""
     paths = [list(path) for path in ILLNESSES.paths]
     closeness = [
-        (f"{distance}-{t}", {"t": t, "distance": distance}, lambda table, t=t, distance=distance: naive.closeness(Fraction(t), table, distance, paths))
+        (
+            f"{distance}-{t}",
+            {"t": t, "distance": distance},
+            lambda table, t=t, distance=distance: naive.closeness(
+                Fraction(t), table, distance, paths
+            ),
+        )
         for distance in ("equal", "ordered", "hierarchical")
         for t in ("0.1", "1/4", "0.5")
     ]
 
     def both(table: list[int]) -> Principle:
-        return lambda group: naive.frequency(Fraction(2))(group) and naive.apart(group, table, "ordered", paths) <= Fraction(3, 10)
+        return lambda group: (
+            naive.frequency(Fraction(2))(group)
+            and naive.apart(group, table, "ordered", paths) <= Fraction(3, 10)
+        )
 
     return [
         ("frequency", {"l": 2}, lambda _: naive.frequency(Fraction(2))),
         ("frequency-fraction", {"l": 1.3}, lambda _: naive.frequency(Fraction(13, 10))),
         ("distinct", {"l": 3, "diversity": "distinct"}, lambda _: naive.distinct(Fraction(3))),
         ("entropy", {"l": 2, "diversity": "entropy"}, lambda _: naive.entropy(Fraction(2))),
-        ("entropy-fraction", {"l": "5/2", "diversity": "entropy"}, lambda _: naive.entropy(Fraction(5, 2))),
-        ("recursive", {"l": 2, "c": "3/2", "diversity": "recursive"}, lambda _: naive.recursive(Fraction(3, 2), 2)),
-        ("recursive-3", {"l": 3, "c": 2, "diversity": "recursive"}, lambda _: naive.recursive(Fraction(2), 3)),
+        (
+            "entropy-fraction",
+            {"l": "5/2", "diversity": "entropy"},
+            lambda _: naive.entropy(Fraction(5, 2)),
+        ),
+        (
+            "recursive",
+            {"l": 2, "c": "3/2", "diversity": "recursive"},
+            lambda _: naive.recursive(Fraction(3, 2), 2),
+        ),
+        (
+            "recursive-3",
+            {"l": 3, "c": 2, "diversity": "recursive"},
+            lambda _: naive.recursive(Fraction(2), 3),
+        ),
         *closeness,
         ("both", {"l": 2, "t": "0.3", "distance": "ordered"}, both),
     ]
@@ -73,8 +105,18 @@ def sets(groups: list[list[int]]) -> set[frozenset[int]]:
     return {frozenset(group) for group in groups}
 
 
-def cut(method: Mondrian, rows: list[tuple[int, ...]], values: list[list[int]], sensitive: list[int] | None) -> list[list[int]]:
-    found = partition(method, quasi_columns(rows, values), None if sensitive is None else sensitive_column(sensitive), of="illness")
+def cut(
+    method: Mondrian,
+    rows: list[tuple[int, ...]],
+    values: list[list[int]],
+    sensitive: list[int] | None,
+) -> list[list[int]]:
+    found = partition(
+        method,
+        quasi_columns(rows, values),
+        None if sensitive is None else sensitive_column(sensitive),
+        of="illness",
+    )
     return [np.flatnonzero(found == g).tolist() for g in range(int(found.max()) + 1)]
 
 
@@ -89,7 +131,9 @@ def test_k_groups_are_those_of_the_twin(cuts: str, cut_at: str, table: Any, k: i
         return
     places = [column.domain.normalised.tolist() for column in quasi_columns(rows, values)]
     least = k if cut_at == "least-width" else None
-    expected = naive.groups_of(rows, places, [0] * len(rows), naive.at_least(k), relaxed=cuts == "relaxed", least=least)
+    expected = naive.groups_of(
+        rows, places, [0] * len(rows), naive.at_least(k), relaxed=cuts == "relaxed", least=least
+    )
     assert sets(cut(Mondrian(k=k, cuts=cuts, cut_at=cut_at), rows, values, None)) == sets(expected)
 
 
@@ -98,19 +142,35 @@ def test_nodes_too_large_to_be_looked_at_are_cut_at_medians(cuts: Any) -> None:
     """Both kinds of nodes in one table, as the twin has them; k = 2 looks at 512 rows at most."""
     rng = np.random.default_rng(11)
     values = [list(range(3)), list(range(0, 5000, 7))]
-    rows = [(int(a), int(b)) for a, b in zip(rng.integers(0, 3, 600), rng.integers(0, len(values[1]), 600), strict=True)]
+    rows = [
+        (int(a), int(b))
+        for a, b in zip(rng.integers(0, 3, 600), rng.integers(0, len(values[1]), 600), strict=True)
+    ]
     places = [column.domain.normalised.tolist() for column in quasi_columns(rows, values)]
     found = sets(cut(Mondrian(k=2, cuts=cuts), rows, values, None))
     relaxed = cuts == "relaxed"
-    assert found == sets(naive.groups_of(rows, places, [0] * 600, naive.at_least(2), relaxed=relaxed, least=2))
-    assert found != sets(naive.groups_of(rows, places, [0] * 600, naive.at_least(2), relaxed=relaxed, least=2, compared=600))
+    assert found == sets(
+        naive.groups_of(rows, places, [0] * 600, naive.at_least(2), relaxed=relaxed, least=2)
+    )
+    assert found != sets(
+        naive.groups_of(
+            rows, places, [0] * 600, naive.at_least(2), relaxed=relaxed, least=2, compared=600
+        )
+    )
 
 
 @pytest.mark.parametrize("d", [2, 5, 8])
 def test_even_rows_are_cut_evenly(d: int) -> None:
-    """Where no place is better than another, few rows are not cut off one after the other; groups are no wider than by medians."""
+    """Where no place is better than another, few rows are not cut off one after the other; groups
+    are no wider than by medians.
+    """
     rng = np.random.default_rng(d)
-    columns = [Column(rng.integers(0, 1000, 4000).astype(np.int32), Domain("numeric", pl.Series(range(1000)))) for _ in range(d)]
+    columns = [
+        Column(
+            rng.integers(0, 1000, 4000).astype(np.int32), Domain("numeric", pl.Series(range(1000)))
+        )
+        for _ in range(d)
+    ]
     widths = {}
     for cut_at in ("median", "least-width"):
         groups = partition(Mondrian(k=5, cut_at=cut_at), columns, None)  # type: ignore[arg-type]
@@ -121,7 +181,9 @@ def test_even_rows_are_cut_evenly(d: int) -> None:
 
 @pytest.mark.parametrize("cut_at", ["median", "least-width"])
 def test_rows_equal_on_the_cut_attribute_are_parted_by_earlier_cuts(cut_at: Any) -> None:
-    """Half of one sex each, of all ages: relaxed groups are narrow in age, though the table is in no order."""
+    """Half of one sex each, of all ages: relaxed groups are narrow in age, though the table is in
+    no order.
+    """
     rng = np.random.default_rng(2)
     columns = [
         Column(rng.integers(0, 2, 4000).astype(np.int32), Domain("numeric", pl.Series([0, 1]))),
@@ -129,16 +191,24 @@ def test_rows_equal_on_the_cut_attribute_are_parted_by_earlier_cuts(cut_at: Any)
     ]
     groups = partition(Mondrian(k=10, cuts="relaxed", cut_at=cut_at), columns, None)
     ages = [columns[1].codes[groups == g] for g in range(groups.max() + 1)]
-    assert sum(len(a) * int(a.max() - a.min()) for a in ages) / 4000 < 1.5  # 4.7 where ties are dealt out by lot
+    assert (
+        sum(len(a) * int(a.max() - a.min()) for a in ages) / 4000 < 1.5
+    )  # 4.7 where ties are dealt out by lot
 
 
 @pytest.mark.parametrize("cut_at", ["median", "least-width"])
 @pytest.mark.parametrize("cuts", ["strict", "relaxed"])
-@pytest.mark.parametrize(("parameters", "meaning"), [pytest.param(p, m, id=name) for name, p, m in principles()])
+@pytest.mark.parametrize(
+    ("parameters", "meaning"), [pytest.param(p, m, id=name) for name, p, m in principles()]
+)
 @given(small_tables(), st.integers(1, 4))
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_groups_under_every_principle_are_those_of_the_twin(cuts: str, cut_at: str, parameters: Any, meaning: Any, table: Any, k: int) -> None:
-    """With each diversity and closeness, the groups are the twin's, and each meets the principle in exact arithmetic."""
+def test_groups_under_every_principle_are_those_of_the_twin(
+    cuts: str, cut_at: str, parameters: Any, meaning: Any, table: Any, k: int
+) -> None:
+    """With each diversity and closeness, the groups are the twin's, and each meets the principle in
+    exact arithmetic.
+    """
     rows, values, sensitive = table
     principle = meaning(sensitive)
     both: Principle = lambda group: len(group) >= k and principle(group)  # noqa: E731
@@ -146,24 +216,37 @@ def test_groups_under_every_principle_are_those_of_the_twin(cuts: str, cut_at: s
         return
     places = [column.domain.normalised.tolist() for column in quasi_columns(rows, values)]
     least = max(k, math.ceil(Fraction(parameters.get("l", 1)))) if cut_at == "least-width" else None
-    expected = naive.groups_of(rows, places, sensitive, both, relaxed=cuts == "relaxed", least=least)
+    expected = naive.groups_of(
+        rows, places, sensitive, both, relaxed=cuts == "relaxed", least=least
+    )
     found = cut(Mondrian(k=k, cuts=cuts, cut_at=cut_at, **parameters), rows, values, sensitive)
     assert all(both([sensitive[i] for i in group]) for group in found)
     assert sets(found) == sets(expected)
 
 
 def test_a_group_on_the_entropy_bound_is_accepted_where_values_are_equally_frequent() -> None:
-    """Three values twice each have the entropy ln 3 exactly; a float's rounding must not decide that."""
-    groups = cut(Mondrian(l=3, diversity="entropy"), [(0,)] * 6 + [(1,)] * 6, [[0, 9]], [0, 0, 1, 1, 2, 2] * 2)
+    """Three values twice each have the entropy ln 3 exactly; a float's rounding must not decide
+    that.
+    """
+    groups = cut(
+        Mondrian(l=3, diversity="entropy"),
+        [(0,)] * 6 + [(1,)] * 6,
+        [[0, 9]],
+        [0, 0, 1, 1, 2, 2] * 2,
+    )
     assert sets(groups) == {frozenset(range(6)), frozenset(range(6, 12))}
 
 
 def test_a_group_nearer_to_the_entropy_bound_than_rounding_is_declined() -> None:
-    """Counts 4, 1, 1, 1, 1 have the entropy ln 4 exactly, in fractions; the kernel decides against itself and does not cut."""
+    """Counts 4, 1, 1, 1, 1 have the entropy ln 4 exactly, in fractions; the kernel decides against
+    itself and does not cut.
+    """
     half = [0, 0, 0, 0, 1, 2, 3, 4]
     assert naive.entropy(Fraction(4))(half)
     spare = [0, 1, 2, 3, 4, 5]
-    groups = cut(Mondrian(l=4, diversity="entropy"), [(0,)] * 8 + [(1,)] * 8, [[0, 9]], [*half, *spare, 4, 5])
+    groups = cut(
+        Mondrian(l=4, diversity="entropy"), [(0,)] * 8 + [(1,)] * 8, [[0, 9]], [*half, *spare, 4, 5]
+    )
     assert len(groups) == 1
 
 
@@ -171,26 +254,44 @@ def test_a_group_nearer_to_the_entropy_bound_than_rounding_is_declined() -> None
 def test_the_median_of_a_wide_domain_is_found_by_narrowing(n: int) -> None:
     """With far fewer buckets than codes, the lower median and the counts around it are right."""
     rng = np.random.default_rng(n)
-    column = np.concatenate([rng.integers(0, 2**30, n), rng.integers(500, 510, n // 2)]).astype(np.int32)
-    median, below, at_most = cutting.median(column, int(column.min()), int(column.max()), np.empty(70, np.int32))
+    column = np.concatenate([rng.integers(0, 2**30, n), rng.integers(500, 510, n // 2)]).astype(
+        np.int32
+    )
+    median, below, at_most = cutting.median(
+        column, int(column.min()), int(column.max()), np.empty(70, np.int32)
+    )
     expected = sorted(column.tolist())[(len(column) - 1) // 2]
-    assert (median, below, at_most) == (expected, int((column < expected).sum()), int((column <= expected).sum()))
+    assert (median, below, at_most) == (
+        expected,
+        int((column < expected).sum()),
+        int((column <= expected).sum()),
+    )
 
 
 def test_threads_do_not_change_the_groups() -> None:
     """A table large enough for several threads is cut as one thread cuts it."""
     rng = np.random.default_rng(3)
     n = 60_000
-    columns = [Column(rng.integers(0, c, n).astype(np.int32), Domain("numeric", pl.Series(range(c)))) for c in (80, 2, 1000)]
+    columns = [
+        Column(rng.integers(0, c, n).astype(np.int32), Domain("numeric", pl.Series(range(c))))
+        for c in (80, 2, 1000)
+    ]
     method = Mondrian(k=7)
     together = partition(method, columns, None)
     stacked = np.stack([c.codes for c in columns])
     rows, begins = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.bool_)
-    positions, offsets = np.concatenate([c.domain.normalised for c in columns]), np.cumsum([0, 80, 2, 1000])
+    positions, offsets = (
+        np.concatenate([c.domain.normalised for c in columns]),
+        np.cumsum([0, 80, 2, 1000]),
+    )
     rule = np.ones(kernel.RULE_LENGTH, dtype=np.int64)
     rule[[kernel.DIVERSITY, kernel.DISTANCE, kernel.RELAXED]], rule[kernel.K] = 0, 7
     rule[kernel.CUT_AT] = kernel.LEAST_WIDTH
-    nothing = np.empty(0, dtype=np.int64), np.empty((1, 0), dtype=np.int32), np.empty((1, 0), dtype=np.int64)
+    nothing = (
+        np.empty(0, dtype=np.int64),
+        np.empty((1, 0), dtype=np.int32),
+        np.empty((1, 0), dtype=np.int64),
+    )
     kernel.cut(stacked, rows, positions, offsets, rule, 0.0, *nothing, 0, n, 0, begins)
     alone = np.empty(n, dtype=np.int64)
     alone[rows] = np.cumsum(begins) - 1
@@ -200,7 +301,9 @@ def test_threads_do_not_change_the_groups() -> None:
 
 
 def test_equal_rows_are_one_group_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing can be cut, in a million rows as in few, and that is found out by one look at each row."""
+    """Nothing can be cut, in a million rows as in few, and that is found out by one look at each
+    row.
+    """
     million = Column(np.zeros(1_000_000, dtype=np.int32), Domain("numeric", pl.Series([5])))
     assert partition(Mondrian(k=2), [million] * 6, None).max() == 0
     uncompiled(monkeypatch, kernel, cutting)
@@ -216,7 +319,10 @@ def test_equal_rows_are_one_group_at_once(monkeypatch: pytest.MonkeyPatch) -> No
 def test_sixty_attributes_are_cut() -> None:
     """Many attributes simply work."""
     rng = np.random.default_rng(60)
-    columns = [Column(rng.integers(0, 9, 500).astype(np.int32), Domain("numeric", pl.Series(range(9)))) for _ in range(60)]
+    columns = [
+        Column(rng.integers(0, 9, 500).astype(np.int32), Domain("numeric", pl.Series(range(9))))
+        for _ in range(60)
+    ]
     assert np.bincount(partition(Mondrian(k=5), columns, None)).min() >= 5
 
 

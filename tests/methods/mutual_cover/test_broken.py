@@ -1,4 +1,6 @@
-"""Mutual cover with one part broken: whatever step goes wrong on the way from groups to rows, the independent check of what was written refuses it."""
+"""Mutual cover with one part broken: whatever step goes wrong on the way from groups to rows, the
+independent check of what was written refuses it.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +24,9 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def table(n: int = 90) -> pl.DataFrame:
-    """Persons with few ages, so that some tuples would stay as they are, and illnesses of which each is frequent somewhere."""
+    """Persons with few ages, so that some tuples would stay as they are, and illnesses of which
+    each is frequent somewhere.
+    """
     rng = np.random.default_rng(8)
     ages = rng.integers(0, 12, n)
     town = rng.choice(["Aachen", "Bonn", "Celle"], n)
@@ -31,7 +35,9 @@ def table(n: int = 90) -> pl.DataFrame:
             "age": ages,
             "sex": rng.choice(["f", "m"], n),
             "town": town,
-            "ill": [f"ill {(a // 3 + x) % 5}" for a, x in zip(ages, rng.integers(0, 2, n), strict=True)],
+            "ill": [
+                f"ill {(a // 3 + x) % 5}" for a, x in zip(ages, rng.integers(0, 2, n), strict=True)
+            ],
         }
     )
 
@@ -39,21 +45,36 @@ def table(n: int = 90) -> pl.DataFrame:
 def publish(folder: Path, **parameters: Any) -> None:
     """Publish by the whole way, with a seed, so that what is left to chance is found each time."""
     schema = Schema(quasi=["age", "sex", "town"], sensitive="ill", types={"age": "numeric"})
-    Series("s", schema=schema, method=MutualCover(**({"delta": "1/4"} | parameters)), to=folder / "out", seed=6, report=False).publish(table())
+    Series(
+        "s",
+        schema=schema,
+        method=MutualCover(**({"delta": "1/4"} | parameters)),
+        to=folder / "out",
+        seed=6,
+        report=False,
+    ).publish(table())
 
 
 def around(patch: pytest.MonkeyPatch, place: Any, name: str, change: Callable[..., Any]) -> None:
-    """Let a function of the makers be followed by a ``change`` of what it found, given that and its arguments."""
+    """Let a function of the makers be followed by a ``change`` of what it found, given that and its
+    arguments.
+    """
     real = getattr(place, name)
-    patch.setattr(place, name, lambda *arguments, **named: change(real(*arguments, **named), *arguments))
+    patch.setattr(
+        place, name, lambda *arguments, **named: change(real(*arguments, **named), *arguments)
+    )
 
 
 def ignores_tables(patch: pytest.MonkeyPatch) -> None:
-    """Every value of the group is equally likely, whatever the tables say, as long as it is another."""
+    """Every value of the group is equally likely, whatever the tables say, as long as it is
+    another.
+    """
 
     def another(_: Any, tables: Tables, *rest: Any) -> Any:
         k = np.diff(tables.problems.starts)[tables.table]
-        step = rest[-1].stream("test").integers(2**40, tables.own.size).reshape(tables.own.shape) % np.maximum(k - 1, 1) + (k > 1)
+        step = rest[-1].stream("test").integers(2**40, tables.own.size).reshape(
+            tables.own.shape
+        ) % np.maximum(k - 1, 1) + (k > 1)
         return (tables.own + step) % k
 
     around(patch, mutual_cover, "draw", another)
@@ -80,7 +101,10 @@ def of_another_group(patch: pytest.MonkeyPatch) -> None:
     def strange(codes: Any, tables: Tables, *_: Any) -> Any:
         problems, first = tables.problems, tables.problems.starts[tables.of[tables.group[0], 0]]
         k = problems.starts[tables.of[tables.group[0], 0] + 1] - first
-        codes["age"][0] = min(set(tables.codes[: problems.starts[len(tables.of)]].tolist()) - set(tables.codes[first : first + k].tolist()))
+        codes["age"][0] = min(
+            set(tables.codes[: problems.starts[len(tables.of)]].tolist())
+            - set(tables.codes[first : first + k].tolist())
+        )
         return codes
 
     around(patch, mutual_cover, "drawn_codes", strange)
@@ -91,7 +115,10 @@ def one_unit_more(patch: pytest.MonkeyPatch) -> None:
 
     def breach(units: Any, problems: Problems, *_: Any) -> Any:
         for p in range(len(problems)):
-            counts, cells = problems.counts[problems.starts[p] : problems.starts[p + 1]], part(problems, units, p)
+            counts, cells = (
+                problems.counts[problems.starts[p] : problems.starts[p + 1]],
+                part(problems, units, p),
+            )
             for i, j in np.ndindex(*cells.shape):
                 if cells[i, j] == 0 or 4 * (cells[i, j] + 1) <= counts @ cells[:, j] + counts[i]:
                     continue
@@ -116,9 +143,15 @@ def a_row_too_long(patch: pytest.MonkeyPatch) -> None:
 
 
 def may_stay(patch: pytest.MonkeyPatch) -> None:
-    """Tables are made for every attribute by itself, and rows are drawn as if everybody changed by them."""
+    """Tables are made for every attribute by itself, and rows are drawn as if everybody changed by
+    them.
+    """
     real = joint_outputs.units_of
-    patch.setattr(joint_outputs, "units_of", lambda layout, delta, _, denominator: real(layout, delta, None, denominator))
+    patch.setattr(
+        joint_outputs,
+        "units_of",
+        lambda layout, delta, _, denominator: real(layout, delta, None, denominator),
+    )
 
 
 def others_illnesses(patch: pytest.MonkeyPatch) -> None:
@@ -126,7 +159,12 @@ def others_illnesses(patch: pytest.MonkeyPatch) -> None:
 
     def moved(found: Any, *_: Any) -> Any:
         form, row = found
-        return replace(form, table=form.table.with_columns(pl.col("ill").gather((pl.int_range(pl.len()) + 1) % pl.len()))), row
+        return replace(
+            form,
+            table=form.table.with_columns(
+                pl.col("ill").gather((pl.int_range(pl.len()) + 1) % pl.len())
+            ),
+        ), row
 
     around(patch, mutual_cover, "perturb", moved)
 
@@ -151,7 +189,11 @@ BROKEN: dict[str, tuple[Break, dict[str, Any], str]] = {
     "one row as it was, the paper's way": (one_as_it_was, {"unchanged": "paper"}, "changed rows"),
     "a value of another group": (of_another_group, {}, "drawing"),
     "one unit more than delta": (one_unit_more, {}, "delta-probability"),
-    "one unit more than delta, the paper's way": (one_unit_more, {"unchanged": "paper"}, "delta-probability"),
+    "one unit more than delta, the paper's way": (
+        one_unit_more,
+        {"unchanged": "paper"},
+        "delta-probability",
+    ),
     "a row of a table too long": (a_row_too_long, {}, "random output tables"),
     "tables by which some may stay": (may_stay, {"changes": 2}, "changed rows|drawing"),
     "others' illnesses": (others_illnesses, {}, "truth"),
@@ -161,7 +203,9 @@ BROKEN: dict[str, tuple[Break, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("spoil", "parameters", "found"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_maker_publishes_nothing(tmp_path, monkeypatch, spoil, parameters, found):
-    """The fault is found by the part of the check that is about it, and nothing leaves; unbroken, the same is published."""
+    """The fault is found by the part of the check that is about it, and nothing leaves; unbroken,
+    the same is published.
+    """
     with monkeypatch.context() as patch:
         spoil(patch)
         with pytest.raises(GuaranteeError, match=rf"[:(] ?({found}): bound"):

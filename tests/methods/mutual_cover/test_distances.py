@@ -1,4 +1,6 @@
-"""Distances between values: along a line, up a tree, equal or not, or as given; and every way of asking for one that there is not."""
+"""Distances between values: along a line, up a tree, equal or not, or as given; and every way of
+asking for one that there is not.
+"""
 
 import datetime as dt
 from fractions import Fraction
@@ -16,7 +18,12 @@ from phalanx.errors import PlanError, SchemaError
 from phalanx.methods.mutual_cover.distances import Levels, Line, Matrix, check_asked, distance_of
 from phalanx.methods.mutual_cover.outputs import part
 
-JOBS = Tree.of_mapping({"office": {"law": ["judge", "clerk"], "press": ["editor"]}, "outside": {"farm": ["farmer", "shepherd"], "sea": ["sailor"]}})
+JOBS = Tree.of_mapping(
+    {
+        "office": {"law": ["judge", "clerk"], "press": ["editor"]},
+        "outside": {"farm": ["farmer", "shepherd"], "sea": ["sailor"]},
+    }
+)
 
 
 def matrix(distance, size):
@@ -36,16 +43,27 @@ def texts(*values, hierarchy=None):
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=8, unique=True), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_numbers_are_as_far_apart_as_they_are(values, missing):
-    """l1 is the difference over the width of the domain; a missing value lies one mean gap below the rest, as it does for every method."""
+    """l1 is the difference over the width of the domain; a missing value lies one mean gap below
+    the rest, as it does for every method.
+    """
     values = sorted(values)
     distance = distance_of("age", numbers(*[None] * missing, *values))
     assert isinstance(distance, Line)
     gap = (values[-1] - values[0]) / (len(values) - 1) if len(values) > 1 else 1
     places = [values[0] - gap] * missing + values
     found = matrix(distance, len(places))
-    assert found == pytest.approx(np.array([[naive.on_a_line(places, i, j) for j in range(len(places))] for i in range(len(places))]))
+    assert found == pytest.approx(
+        np.array(
+            [
+                [naive.on_a_line(places, i, j) for j in range(len(places))]
+                for i in range(len(places))
+            ]
+        )
+    )
     assert distance.greatest == found.max() == (len(places) > 1)
-    assert distance.line == pytest.approx(np.array([naive.on_a_line(places, 0, j) for j in range(len(places))]))
+    assert distance.line == pytest.approx(
+        np.array([naive.on_a_line(places, 0, j) for j in range(len(places))])
+    )
 
 
 def test_days_are_counted():
@@ -57,32 +75,52 @@ def test_days_are_counted():
 
 @pytest.mark.parametrize("missing", [False, True])
 def test_leaves_are_as_far_apart_as_their_tree_says(missing):
-    """The level on which two paths meet, over the height of the tree; a missing value meets the others in the root alone."""
+    """The level on which two paths meet, over the height of the tree; a missing value meets the
+    others in the root alone.
+    """
     paths = [list(path) for path in JOBS.paths]
     if missing:
         paths = [["missing", "missing", "missing", "*"], *paths]
     leaves = JOBS.leaves(pl.Series([], dtype=pl.String)).to_list()
     distance = distance_of("job", texts(*[None] * missing, *leaves, hierarchy=JOBS))
     found = matrix(distance, len(paths))
-    expected = np.array([[float(naive.up_the_tree(paths, i, j)) for j in range(len(paths))] for i in range(len(paths))])
+    expected = np.array(
+        [
+            [float(naive.up_the_tree(paths, i, j)) for j in range(len(paths))]
+            for i in range(len(paths))
+        ]
+    )
     assert found == pytest.approx(expected)
-    assert {Fraction(x).limit_denominator(10) for x in found.ravel()} == {Fraction(0), Fraction(1, 3), Fraction(2, 3), Fraction(1)}
+    assert {Fraction(x).limit_denominator(10) for x in found.ravel()} == {
+        Fraction(0),
+        Fraction(1, 3),
+        Fraction(2, 3),
+        Fraction(1),
+    }
     assert distance.greatest == 1
-    assert distance.line == pytest.approx(np.concatenate([[0], np.cumsum(np.diagonal(expected, 1))]))
+    assert distance.line == pytest.approx(
+        np.concatenate([[0], np.cumsum(np.diagonal(expected, 1))])
+    )
 
 
 def test_a_missing_value_is_no_empty_text():
-    """A value that is the empty text and a missing one are different leaves, and meet in the root."""
+    """A value that is the empty text and a missing one are different leaves, and meet in the
+    root.
+    """
     tree = Tree.of_paths([["", "none", "*"], ["a", "some", "*"], ["b", "some", "*"]])
     found = matrix(distance_of("code", texts(None, "", "a", "b", hierarchy=tree)), 4)
     assert found.tolist() == [[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0, 0.5], [1, 1, 0.5, 0]]
 
 
 def test_prefixes_and_bands_are_trees():
-    """A hierarchy of any kind gives its levels; where two values never meet below the root they are 1 apart, and where all meet lower, less."""
+    """A hierarchy of any kind gives its levels; where two values never meet below the root they are
+    1 apart, and where all meet lower, less.
+    """
     zips = distance_of("zip", texts("47302", "47304", "47906", hierarchy=Prefix((5, 3, 0))))
     assert matrix(zips, 3).tolist() == [[0, 0.5, 1], [0.5, 0, 1], [1, 1, 0]]
-    ages = distance_of("age", Domain("numeric", pl.Series([21.0, 24.0, 44.0]), Bands((10, 20))), "hierarchy")
+    ages = distance_of(
+        "age", Domain("numeric", pl.Series([21.0, 24.0, 44.0]), Bands((10, 20))), "hierarchy"
+    )
     assert matrix(ages, 3) == pytest.approx(np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]]) / 3)
     near = distance_of("zip", texts("47302", "47304", hierarchy=Prefix((5, 3, 0))))
     assert (near.greatest, matrix(near, 2).max()) == (0.5, 0.5)
@@ -90,7 +128,10 @@ def test_prefixes_and_bands_are_trees():
 
 def test_values_are_equal_or_not():
     """Without a hierarchy, and where that is asked for, other values are 1 away, all alike."""
-    for distance in (distance_of("sex", texts("f", "m", "x")), distance_of("age", numbers(1, 5, 100), "equal")):
+    for distance in (
+        distance_of("sex", texts("f", "m", "x")),
+        distance_of("age", numbers(1, 5, 100), "equal"),
+    ):
         assert isinstance(distance, Levels)
         assert matrix(distance, 3).tolist() == (1 - np.eye(3)).tolist()
         assert distance.greatest == 1
@@ -98,27 +139,50 @@ def test_values_are_equal_or_not():
 
 
 def test_a_given_matrix():
-    """What is given one way holds the other way too, a value is at distance 0 from itself, and both ways may differ; missing values are the empty text."""
+    """What is given one way holds the other way too, a value is at distance 0 from itself, and both
+    ways may differ; missing values are the empty text.
+    """
     asked = {"": {"f": 3, "m": 4.5}, "f": {"m": 1}, "m": {"f": 2}}
     distance = distance_of("sex", texts(None, "f", "m"), asked)
     assert isinstance(distance, Matrix)
     assert matrix(distance, 3).tolist() == [[0, 3, 4.5], [3, 0, 1], [4.5, 2, 0]]
     assert distance.greatest == 4.5
     assert distance.line == pytest.approx(np.array([0, 3, 4]) / 4.5)
-    assert matrix(distance_of("n", numbers(1, 2.5), {"1": {"2.5": 7}}), 2).tolist() == [[0, 7], [7, 0]]
+    assert matrix(distance_of("n", numbers(1, 2.5), {"1": {"2.5": 7}}), 2).tolist() == [
+        [0, 7],
+        [7, 0],
+    ]
     day = Domain("date", pl.Series([dt.date(2020, 1, 1), dt.date(2021, 1, 1)]))
-    assert matrix(distance_of("since", day, {"2020-01-01": {"2021-01-01": 2}}), 2).tolist() == [[0, 2], [2, 0]]
+    assert matrix(distance_of("since", day, {"2020-01-01": {"2021-01-01": 2}}), 2).tolist() == [
+        [0, 2],
+        [2, 0],
+    ]
 
 
 def test_groups_have_the_distances_of_their_values():
-    """Of several groups each has the distances between the values that it has, in the order of its classes."""
-    codes, counts, starts = np.array([0, 2, 1, 2, 3, 3]), np.ones(6, np.int64), np.array([0, 2, 5, 6])
-    line, tree = distance_of("age", numbers(0, 1, 4, 10)), distance_of("sex", texts("a", "b", "c", "d"))
-    given = distance_of("sex", texts("a", "b", "c", "d"), {"a": {"b": 1, "c": 2, "d": 3}, "b": {"c": 4, "d": 5}, "c": {"d": 6}})
+    """Of several groups each has the distances between the values that it has, in the order of its
+    classes.
+    """
+    codes, counts, starts = (
+        np.array([0, 2, 1, 2, 3, 3]),
+        np.ones(6, np.int64),
+        np.array([0, 2, 5, 6]),
+    )
+    line, tree = (
+        distance_of("age", numbers(0, 1, 4, 10)),
+        distance_of("sex", texts("a", "b", "c", "d")),
+    )
+    given = distance_of(
+        "sex",
+        texts("a", "b", "c", "d"),
+        {"a": {"b": 1, "c": 2, "d": 3}, "b": {"c": 4, "d": 5}, "c": {"d": 6}},
+    )
     for distance in (line, tree, given):
         whole, problems = matrix(distance, 4), distance.problems(codes, counts, starts)
         for p, present in enumerate(([0, 2], [1, 2, 3], [3])):
-            assert part(problems, problems.distances, p) == pytest.approx(whole[np.ix_(present, present)])
+            assert part(problems, problems.distances, p) == pytest.approx(
+                whole[np.ix_(present, present)]
+            )
 
 
 @pytest.mark.parametrize(
@@ -133,14 +197,30 @@ def test_groups_have_the_distances_of_their_values():
 )
 def test_one_value_is_far_from_nothing(distance):
     """Where all have one value, the greatest distance is 0."""
-    assert (distance.greatest, distance.line.tolist(), matrix(distance, 1).tolist()) == (0, [0], [[0]])
+    assert (distance.greatest, distance.line.tolist(), matrix(distance, 1).tolist()) == (
+        0,
+        [0],
+        [[0]],
+    )
 
 
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ("l1", r"asks for l1 on 'job', which is categorical; declare it numeric, or use 'hierarchy' or 'equal'\.$"),
-        ("hierarchy", r"asks for the hierarchy of 'job', which has none; declare one, or use 'equal' or 'l1'\.$"),
+        (
+            "l1",
+            (
+                r"asks for l1 on 'job', which is categorical; declare it numeric, or use"
+                r" 'hierarchy' or 'equal'\.$"
+            ),
+        ),
+        (
+            "hierarchy",
+            (
+                r"asks for the hierarchy of 'job', which has none; declare one, or use 'equal' or"
+                r" 'l1'\.$"
+            ),
+        ),
     ],
 )
 def test_what_an_attribute_has_not_is_said(asked, sentence):
@@ -149,10 +229,21 @@ def test_what_an_attribute_has_not_is_said(asked, sentence):
         distance_of("job", texts("a", "b"), asked)
 
 
-@pytest.mark.parametrize("given", [{}, {"a": {"b": 1}}, {"a": {"b": 1, "c": 2}}, {"A": {"b": 1}, "b": {"c": 1}, "a": {"c": 1}}])
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"a": {"b": 1}}, {"a": {"b": 1, "c": 2}}, {"A": {"b": 1}, "b": {"c": 1}, "a": {"c": 1}}],
+)
 def test_a_matrix_with_gaps_is_refused_without_values(given):
-    """A matrix must say how far each two values are apart; the refusal names the attribute and shows no value of the table."""
-    with pytest.raises(PlanError, match=r"of 'job' is a matrix without a distance of 0 or more for some two of its 3 values; give one for each two\.$"):
+    """A matrix must say how far each two values are apart; the refusal names the attribute and
+    shows no value of the table.
+    """
+    with pytest.raises(
+        PlanError,
+        match=(
+            r"of 'job' is a matrix without a distance of 0 or more for some two of its 3 values;"
+            r" give one for each two\.$"
+        ),
+    ):
         distance_of("job", texts("a", "b", "c"), given)
 
 
@@ -162,11 +253,20 @@ def test_a_matrix_with_gaps_is_refused_without_values(given):
         ({"age": "L1"}, r"distances of 'age' is 'L1'"),
         ({"age": "hierarchi"}, r"did you mean 'hierarchy'\?$"),
         ({"age": "far"}, r"use l1, hierarchy, equal, or a matrix\.$"),
-        ({"age": 3}, r"'age' is neither a word nor a matrix; write l1, hierarchy, equal, or \{ a = \{ b = 1 \} \}\.$"),
+        (
+            {"age": 3},
+            (
+                r"'age' is neither a word nor a matrix; write l1, hierarchy, equal, or \{ a = \{ b"
+                r" = 1 \} \}\.$"
+            ),
+        ),
         ({"age": {"a": 3}}, r"neither a word nor a matrix"),
         ({"age": ["l1"]}, r"neither a word nor a matrix"),
         ({"age": None}, r"neither a word nor a matrix"),
-        ({"age": {"a": {"b": -1}}}, r"has a distance that is no number of 0 or more; correct it\.$"),
+        (
+            {"age": {"a": {"b": -1}}},
+            r"has a distance that is no number of 0 or more; correct it\.$",
+        ),
         ({"age": {"a": {"b": float("nan")}}}, r"no number of 0 or more"),
         ({"age": {"a": {"b": float("inf")}}}, r"no number of 0 or more"),
         ({"age": {"a": {"b": "1"}}}, r"no number of 0 or more"),
@@ -177,11 +277,15 @@ def test_a_matrix_with_gaps_is_refused_without_values(given):
     ],
 )
 def test_what_is_no_distance_is_refused_in_a_sentence(asked, sentence):
-    """Unknown words, and numbers that are none, are errors of the plan before any table is looked at."""
+    """Unknown words, and numbers that are none, are errors of the plan before any table is looked
+    at.
+    """
     with pytest.raises(PlanError, match=sentence):
         check_asked(asked)
 
 
 def test_what_can_be_asked():
     """All words, and matrices of whole and other numbers."""
-    check_asked({"a": "l1", "b": "hierarchy", "c": "equal", "d": {"x": {"y": 0, "z": 1.5}}, "e": {}})
+    check_asked(
+        {"a": "l1", "b": "hierarchy", "c": "equal", "d": {"x": {"y": 0, "z": 1.5}}, "e": {}}
+    )

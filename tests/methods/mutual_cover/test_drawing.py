@@ -1,7 +1,8 @@
-"""A million rows drawn from the tables of one group come out as often as the tables say, together and by attribute; what is off by a little is noticed.
+"""A million rows drawn from the tables of one group come out as often as the tables say, together
+and by attribute; what is off by a little is noticed.
 
-Chi-square on fixed seeds. Each test raises a false alarm for at most one of a million other seeds: its threshold is SURE over the number of comparisons
-that it makes (Bonferroni).
+Chi-square on fixed seeds. Each test raises a false alarm for at most one of a million other seeds:
+its threshold is SURE over the number of comparisons that it makes (Bonferroni).
 """
 
 from collections import Counter
@@ -27,14 +28,24 @@ GROUP = [(0, 0, 0), (1, 2, 0), (2, 1, 1), (3, 3, 1), (4, 0, 2), (6, 1, 2), (7, 4
 """Eight tuples of one group, each of which is drawn 125,000 times."""
 
 
-def tables_of(monkeypatch: pytest.MonkeyPatch, *, coupled: bool, denominator: int | None = None) -> Tables:
+def tables_of(
+    monkeypatch: pytest.MonkeyPatch, *, coupled: bool, denominator: int | None = None
+) -> Tables:
     """The tables of the group, with as many rows of each tuple as make a million."""
     if denominator is not None:
         monkeypatch.setattr(joint_outputs, "denominator_for", lambda _tuples, _delta: denominator)
     columns = [np.array(column, dtype=np.int32) for column in zip(*GROUP, strict=True)]
     sizes = [int(column.max()) + 1 for column in columns]
     lines = [Line(np.arange(float(size))) for size in sizes]
-    maker = Maker(columns=columns, sizes=sizes, places=[line.line for line in lines], distances=lines, delta=Fraction(3, 10), changes=1, coupled=coupled)
+    maker = Maker(
+        columns=columns,
+        sizes=sizes,
+        places=[line.line for line in lines],
+        distances=lines,
+        delta=Fraction(3, 10),
+        changes=1,
+        coupled=coupled,
+    )
     tables = maker.tables(np.zeros(len(GROUP), np.int64))
     times = ROWS // len(GROUP)
     return replace(tables, group=np.zeros(ROWS, np.int64), own=np.repeat(tables.own, times, axis=0))
@@ -46,9 +57,13 @@ def units(tables: Tables) -> list[list[list[int]]]:
 
 
 def improbable(seen: Counter[object], law: dict[object, Fraction], comparisons: int) -> bool:
-    """Whether so many are further from their law than happens with SURE, over all comparisons; outcomes that are expected fewer than 5 times are one."""
+    """Whether so many are further from their law than happens with SURE, over all comparisons;
+    outcomes that are expected fewer than 5 times are one.
+    """
     n = sum(seen.values())
-    if {outcome for outcome, times in seen.items() if times} - {outcome for outcome, p in law.items() if p}:
+    if {outcome for outcome, times in seen.items() if times} - {
+        outcome for outcome, p in law.items() if p
+    }:
         return True
     often = [outcome for outcome, p in law.items() if n * p >= 5]
     pairs = [(seen[outcome], float(n * law[outcome])) for outcome in often]
@@ -67,13 +82,22 @@ def off_by_attribute(tables: Tables, drawn: np.ndarray) -> int:
     for t in range(len(GROUP)):
         rows = drawn[t * times : (t + 1) * times]
         for a, table in enumerate(units(tables)):
-            law = {j: Fraction(n, tables.denominator) for j, n in enumerate(table[tables.own[t * times, a]])}
-            found += improbable(Counter(dict(enumerate(np.bincount(rows[:, a]).tolist()))), law, 3 * len(GROUP))
+            law = {
+                j: Fraction(n, tables.denominator)
+                for j, n in enumerate(table[tables.own[t * times, a]])
+            }
+            found += improbable(
+                Counter(dict(enumerate(np.bincount(rows[:, a]).tolist()))), law, 3 * len(GROUP)
+            )
     return found
 
 
-def off_together(tables: Tables, drawn: np.ndarray, order: list[int], weights: np.ndarray | None) -> int:
-    """How many tuples come out improbably, as whole rows, by following every way that drawing can go."""
+def off_together(
+    tables: Tables, drawn: np.ndarray, order: list[int], weights: np.ndarray | None
+) -> int:
+    """How many tuples come out improbably, as whole rows, by following every way that drawing can
+    go.
+    """
     times, found = ROWS // len(GROUP), 0
     for t in range(len(GROUP)):
         own = tuple(tables.own[t * times].tolist())
@@ -81,14 +105,23 @@ def off_together(tables: Tables, drawn: np.ndarray, order: list[int], weights: n
             law = naive.coupled(units(tables), tables.denominator, own, order)
         else:
             law = naive.by_paper(units(tables), tables.denominator, own, weights[0].tolist(), 1)
-        rows, seen = np.unique(drawn[t * times : (t + 1) * times] @ [100, 10, 1], return_counts=True)
-        counted = Counter({(row // 100, row // 10 % 10, row % 10): n for row, n in zip(rows.tolist(), seen.tolist(), strict=True)})
+        rows, seen = np.unique(
+            drawn[t * times : (t + 1) * times] @ [100, 10, 1], return_counts=True
+        )
+        counted = Counter(
+            {
+                (row // 100, row // 10 % 10, row % 10): n
+                for row, n in zip(rows.tolist(), seen.tolist(), strict=True)
+            }
+        )
         found += improbable(counted, law, len(GROUP))
     return found
 
 
 def test_attributes_come_out_as_the_tables_say(monkeypatch):
-    """Drawn together with the finest units, each attribute of each tuple has its table's probabilities, and everybody changes somewhere."""
+    """Drawn together with the finest units, each attribute of each tuple has its table's
+    probabilities, and everybody changes somewhere.
+    """
     tables = tables_of(monkeypatch, coupled=True)
     drawn = draw(tables, np.array([2, 0, 1]), None, 1, Randomness.seeded(11))
     assert off_by_attribute(tables, drawn) == 0
@@ -97,7 +130,9 @@ def test_attributes_come_out_as_the_tables_say(monkeypatch):
 
 
 def test_rows_come_out_as_systematic_sampling_says(monkeypatch):
-    """Drawn together, whole rows have the probabilities of the coupling, which is the definition followed point by point."""
+    """Drawn together, whole rows have the probabilities of the coupling, which is the definition
+    followed point by point.
+    """
     tables = tables_of(monkeypatch, coupled=True, denominator=2520)
     drawn = draw(tables, np.array([2, 0, 1]), None, 1, Randomness.seeded(12))
     assert off_together(tables, drawn, [2, 0, 1], None) == 0
@@ -108,7 +143,9 @@ WEIGHTS = np.array([[3, 2, 1]])
 
 
 def test_rows_come_out_as_in_the_paper(monkeypatch):
-    """Drawn by the paper's way, whole rows have the probabilities of independent attributes with Algorithm 2 after them; the tables' are not what is published."""
+    """Drawn by the paper's way, whole rows have the probabilities of independent attributes with
+    Algorithm 2 after them; the tables' are not what is published.
+    """
     tables = tables_of(monkeypatch, coupled=False)
     drawn = draw(tables, np.arange(3), WEIGHTS, 1, Randomness.seeded(13))
     assert off_together(tables, drawn, [], WEIGHTS) == 0
@@ -117,7 +154,9 @@ def test_rows_come_out_as_in_the_paper(monkeypatch):
 
 
 def test_tables_that_are_off_by_a_little_are_noticed(monkeypatch):
-    """Power: rows drawn from tables in which one cell in a hundredth less are rejected by attribute and as whole rows."""
+    """Power: rows drawn from tables in which one cell in a hundredth less are rejected by attribute
+    and as whole rows.
+    """
     tables = tables_of(monkeypatch, coupled=True, denominator=2520)
     moved = tables.units.copy()
     row = moved[: len(units(tables)[0])]
@@ -139,11 +178,16 @@ def test_points_that_are_not_uniform_are_noticed(monkeypatch):
         return real(*arguments[:7], (point * 0.99).astype(np.int64), *arguments[8:])
 
     monkeypatch.setattr(kernel, "coupled", short)
-    assert off_by_attribute(tables, draw(tables, np.array([2, 0, 1]), None, 1, Randomness.seeded(15))) > 0
+    assert (
+        off_by_attribute(tables, draw(tables, np.array([2, 0, 1]), None, 1, Randomness.seeded(15)))
+        > 0
+    )
 
 
 def test_values_that_are_not_uniform_are_noticed(monkeypatch):
-    """Power: values drawn from words that are too short, so that remainders are uneven, are rejected, in both ways of drawing."""
+    """Power: values drawn from words that are too short, so that remainders are uneven, are
+    rejected, in both ways of drawing.
+    """
     real = {name: getattr(kernel, name) for name in ("coupled", "change_unchanged")}
 
     def short(name, kinds):
@@ -156,18 +200,35 @@ def test_values_that_are_not_uniform_are_noticed(monkeypatch):
     monkeypatch.setattr(kernel, "change_unchanged", short("change_unchanged", 7))
     monkeypatch.setattr(kernel, "coupled", short("coupled", 2520))
     tables = tables_of(monkeypatch, coupled=False)
-    assert off_together(tables, draw(tables, np.arange(3), WEIGHTS, 1, Randomness.seeded(16)), [], WEIGHTS) > 0
+    assert (
+        off_together(
+            tables, draw(tables, np.arange(3), WEIGHTS, 1, Randomness.seeded(16)), [], WEIGHTS
+        )
+        > 0
+    )
     tables = tables_of(monkeypatch, coupled=True, denominator=2520)
-    assert off_by_attribute(tables, draw(tables, np.array([2, 0, 1]), None, 1, Randomness.seeded(17))) > 0
+    assert (
+        off_by_attribute(tables, draw(tables, np.array([2, 0, 1]), None, 1, Randomness.seeded(17)))
+        > 0
+    )
 
 
 def test_independent_attributes_are_noticed(monkeypatch):
-    """Power: rows whose attributes are drawn apart have the tables' probabilities, and are rejected as whole rows where two attributes are left to chance."""
+    """Power: rows whose attributes are drawn apart have the tables' probabilities, and are rejected
+    as whole rows where two attributes are left to chance.
+    """
     tables = tables_of(monkeypatch, coupled=True, denominator=2520)
-    numbers = Randomness.seeded(18).stream("test").integers(tables.denominator, ROWS * 3).reshape(ROWS, 3)
+    numbers = (
+        Randomness.seeded(18).stream("test").integers(tables.denominator, ROWS * 3).reshape(ROWS, 3)
+    )
     drawn = np.empty_like(tables.own)
     problems = tables.problems
-    kernel.apart(tables.own, tables.table, problems.starts, problems.cells, tables.units, numbers, drawn)
+    kernel.apart(
+        tables.own, tables.table, problems.starts, problems.cells, tables.units, numbers, drawn
+    )
     assert off_by_attribute(tables, drawn) == 0
-    by_chance = sum(sum(0 < units(tables)[a][i][i] < 2520 for a, i in enumerate(own)) > 1 for own in tables.own[:: ROWS // len(GROUP)].tolist())
+    by_chance = sum(
+        sum(0 < units(tables)[a][i][i] < 2520 for a, i in enumerate(own)) > 1
+        for own in tables.own[:: ROWS // len(GROUP)].tolist()
+    )
     assert off_together(tables, drawn, [2, 0, 1], None) == by_chance > 0

@@ -19,12 +19,16 @@ from phalanx.methods.mondrian.method import Mondrian, partition
 from phalanx.methods.mutual_cover.kernels import cover_cuts as kernel
 
 PARTS = 64
-"""Places are whole numbers of 1/64, so that sums of their differences are exact and equal costs are equal."""
+"""Places are whole numbers of 1/64, so that sums of their differences are exact and equal costs are
+equal.
+"""
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], list[list[float]], list[int]]:
-    """Rows of codes, where the codes lie, growing with the code and some at the same place; and sensitive values. Some domains are far larger than the table."""
+    """Rows of codes, where the codes lie, growing with the code and some at the same place; and
+    sensitive values. Some domains are far larger than the table.
+    """
     d = draw(st.integers(1, 3))
     places = []
     for _ in range(d):
@@ -36,11 +40,36 @@ def tables(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], list[list[float]], l
     return rows, places, draw(st.lists(st.integers(0, 4), min_size=n, max_size=n))
 
 
-def cut(asked: Mondrian, window: int, rows: list[tuple[int, ...]], places: list[list[float]], sensitive: list[int] | None) -> list[list[int]]:
+def cut(
+    asked: Mondrian,
+    window: int,
+    rows: list[tuple[int, ...]],
+    places: list[list[float]],
+    sensitive: list[int] | None,
+) -> list[list[int]]:
     """The groups that the kernel makes."""
-    quasi = [Column(np.array([row[a] for row in rows], dtype=np.int32), Domain("numeric", pl.Series(range(len(at))))) for a, at in enumerate(places)]
-    secret = None if sensitive is None else Column(np.array(sensitive, dtype=np.int32), Domain("categorical", pl.Series(list("abcde"))))
-    found = partition(asked, quasi, secret, of="illness", cutter=partial(kernel.cut, window), places=[np.array(at) for at in places])
+    quasi = [
+        Column(
+            np.array([row[a] for row in rows], dtype=np.int32),
+            Domain("numeric", pl.Series(range(len(at)))),
+        )
+        for a, at in enumerate(places)
+    ]
+    secret = (
+        None
+        if sensitive is None
+        else Column(
+            np.array(sensitive, dtype=np.int32), Domain("categorical", pl.Series(list("abcde")))
+        )
+    )
+    found = partition(
+        asked,
+        quasi,
+        secret,
+        of="illness",
+        cutter=partial(kernel.cut, window),
+        places=[np.array(at) for at in places],
+    )
     return [np.flatnonzero(found == g).tolist() for g in range(int(found.max()) + 1)]
 
 
@@ -50,7 +79,10 @@ ASKED = {
     "frequency of a fraction": ({"l": "13/10"}, principles.frequency(Fraction(13, 10))),
     "distinct": ({"l": 3, "diversity": "distinct"}, principles.distinct(Fraction(3))),
     "entropy": ({"l": 2, "diversity": "entropy"}, principles.entropy(Fraction(2))),
-    "recursive": ({"l": 2, "c": "3/2", "diversity": "recursive"}, principles.recursive(Fraction(3, 2), 2)),
+    "recursive": (
+        {"l": 2, "c": "3/2", "diversity": "recursive"},
+        principles.recursive(Fraction(3, 2), 2),
+    ),
 }
 
 
@@ -58,7 +90,9 @@ ASKED = {
 @given(table=tables(), k=st.integers(1, 5), window=st.integers(1, 6))
 @settings(deadline=None, max_examples=80)
 def test_groups_are_those_of_the_slow_twin(asked, principle, table, k, window):
-    """Of all cuts that keep the promise, the one after which both sides cost least is taken, down to the last group."""
+    """Of all cuts that keep the promise, the one after which both sides cost least is taken, down
+    to the last group.
+    """
     rows, places, sensitive = table
     if len(rows) < k or not principle(sensitive):
         return
@@ -85,7 +119,9 @@ def test_threads_have_no_influence(table, window, grain):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(method, "_ALONE", alone)
             patch.setattr(method, "_GRAIN", grain)
-            patch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)), raising=False)
+            patch.setattr(
+                os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)), raising=False
+            )
             found.append(cut(asked, window, rows, places, sensitive))
     assert found[0] == found[1]
 
@@ -93,15 +129,21 @@ def test_threads_have_no_influence(table, window, grain):
 @given(st.lists(st.integers(0, 9), min_size=0, max_size=12), st.integers(1, 15))
 @settings(deadline=None)
 def test_a_group_costs_what_lies_between_its_tuples(codes, window):
-    """The cost of codes in order is the twin's; fewer tuples than cover for a value cost nothing more, and nobody costs more than 1."""
+    """The cost of codes in order is the twin's; fewer tuples than cover for a value cost nothing
+    more, and nobody costs more than 1.
+    """
     places = np.cumsum(np.arange(10)) / PARTS * 3
     ordered = np.sort(np.array(codes, dtype=np.int32))
-    assert kernel.covering(ordered, places, window) == naive.cover_cost([places[code] for code in codes], window)
+    assert kernel.covering(ordered, places, window) == naive.cover_cost(
+        [places[code] for code in codes], window
+    )
 
 
 @pytest.mark.parametrize("domain", [10, 500])
 def test_codes_are_put_in_order_on_both_sides(domain):
-    """By counting where codes are few and by sorting where they are many; what was counted with is left empty."""
+    """By counting where codes are few and by sorting where they are many; what was counted with is
+    left empty.
+    """
     rng = np.random.default_rng(domain)
     column, side = rng.integers(0, domain, 40).astype(np.int32), rng.random(40) < 0.4
     ordered, histogram = np.empty(40, np.int32), np.zeros((2, domain), np.int32)
@@ -113,7 +155,12 @@ def test_codes_are_put_in_order_on_both_sides(domain):
 
 
 def test_the_cheaper_cut_is_taken_not_the_widest():
-    """One attribute spreads twice as wide, and the other has two heaps whose values cover for themselves; Mondrian cuts the former, we the latter."""
+    """One attribute spreads twice as wide, and the other has two heaps whose values cover for
+    themselves; Mondrian cuts the former, we the latter.
+    """
     rows, places = [(i, i % 2) for i in range(8)], [[i / 8 for i in range(8)], [0.0, 0.5]]
     assert sorted(cut(Mondrian(k=4), 4, rows, places, None)) == [[0, 2, 4, 6], [1, 3, 5, 7]]
-    assert sorted(principles.groups_of(rows, places, [0] * 8, principles.at_least(4))) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert sorted(principles.groups_of(rows, places, [0] * 8, principles.at_least(4))) == [
+        [0, 1, 2, 3],
+        [4, 5, 6, 7],
+    ]

@@ -1,4 +1,6 @@
-"""The drawing kernels follow the tables exactly: every point and every number that can be drawn is drawn, and outcomes are counted."""
+"""The drawing kernels follow the tables exactly: every point and every number that can be drawn is
+drawn, and outcomes are counted.
+"""
 
 import math
 from collections import Counter
@@ -17,25 +19,49 @@ Table = list[list[int]]
 
 
 @st.composite
-def tuples(draw: st.DrawFn, whole: int, *, attributes: int, values: int = 3) -> tuple[list[Table], tuple[int, ...]]:
-    """Tables in units of 1/whole, of which rows sum to the whole and many cells are 0, and the classes of one tuple."""
+def tuples(
+    draw: st.DrawFn, whole: int, *, attributes: int, values: int = 3
+) -> tuple[list[Table], tuple[int, ...]]:
+    """Tables in units of 1/whole, of which rows sum to the whole and many cells are 0, and the
+    classes of one tuple.
+    """
     tables = []
     for _ in range(draw(st.integers(1, attributes))):
         k = draw(st.integers(1, values))
-        cuts = [sorted(draw(st.lists(st.integers(0, whole), min_size=k - 1, max_size=k - 1))) for _ in range(k)]
-        tables.append([[b - a for a, b in zip([0, *cut], [*cut, whole], strict=True)] for cut in cuts])
+        cuts = [
+            sorted(draw(st.lists(st.integers(0, whole), min_size=k - 1, max_size=k - 1)))
+            for _ in range(k)
+        ]
+        tables.append(
+            [[b - a for a, b in zip([0, *cut], [*cut, whole], strict=True)] for cut in cuts]
+        )
     return tables, tuple(draw(st.integers(0, len(table) - 1)) for table in tables)
 
 
 def arrays(tables: list[Table], own: tuple[int, ...], rows: int) -> tuple[np.ndarray, ...]:
-    """The arguments that all drawing kernels share, for that many times the same tuple: own, table, starts, cells, units."""
+    """The arguments that all drawing kernels share, for that many times the same tuple: own, table,
+    starts, cells, units.
+    """
     sizes = [len(table) for table in tables]
     starts, cells = np.cumsum([0, *sizes]), np.cumsum([0, *(k * k for k in sizes)])
     units = np.array([n for table in tables for row in table for n in row], dtype=np.int64)
-    return np.tile(np.array(own), (rows, 1)), np.tile(np.arange(len(tables)), (rows, 1)), starts, cells, units
+    return (
+        np.tile(np.array(own), (rows, 1)),
+        np.tile(np.arange(len(tables)), (rows, 1)),
+        starts,
+        cells,
+        units,
+    )
 
 
-def coupled(tables: list[Table], own: tuple[int, ...], whole: int, order: list[int], point: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, int]:
+def coupled(
+    tables: list[Table],
+    own: tuple[int, ...],
+    whole: int,
+    order: list[int],
+    point: np.ndarray,
+    draws: np.ndarray,
+) -> tuple[np.ndarray, int]:
     """What the kernel draws for a tuple at each point, and how many draws it used."""
     drawn = np.full((len(point), len(own)), -1)
     first, *rest = arrays(tables, own, len(point))
@@ -51,46 +77,68 @@ def leaves(tables: list[Table], own: tuple[int, ...], whole: int) -> list[int]:
 @given(tuples(60, attributes=5, values=4), st.data())
 @settings(deadline=None, max_examples=200)
 def test_each_attribute_changes_at_as_many_points_as_its_table_says(case, data):
-    """Over all points 0 .. D-1 attribute a changes at just q_a of them, and at each point as many attributes change as the q sum to, rounded down or up."""
+    """Over all points 0 .. D-1 attribute a changes at just q_a of them, and at each point as many
+    attributes change as the q sum to, rounded down or up.
+    """
     (tables, own), whole = case, 60
     order = data.draw(st.permutations(range(len(own))))
-    draws = np.array(data.draw(st.lists(st.integers(0, 2**63 - 1), min_size=8, max_size=8)) * (whole * len(own)))
+    draws = np.array(
+        data.draw(st.lists(st.integers(0, 2**63 - 1), min_size=8, max_size=8)) * (whole * len(own))
+    )
     drawn, used = coupled(tables, own, whole, order, np.arange(whole), draws)
     changed = drawn != np.array(own)
     leave = leaves(tables, own, whole)
     assert changed.sum(axis=0).tolist() == leave
     assert set(changed.sum(axis=1).tolist()) <= {sum(leave) // whole, -(-sum(leave) // whole)}
     assert used >= changed.sum()  # and more where a draw was refused
-    assert all(tables[a][own[a]][drawn[u, a]] > 0 for u, a in product(range(whole), range(len(own))))
+    assert all(
+        tables[a][own[a]][drawn[u, a]] > 0 for u, a in product(range(whole), range(len(own)))
+    )
 
 
 @given(tuples(60, attributes=4, values=4), st.data())
 @settings(deadline=None, max_examples=100)
 def test_marginals_are_those_of_the_tables_exactly(case, data):
-    """Over all points, and all remainders that a draw can leave, each value comes out just as often as its units say."""
+    """Over all points, and all remainders that a draw can leave, each value comes out just as often
+    as its units say.
+    """
     (tables, own), whole = case, 60
     order = data.draw(st.permutations(range(len(own))))
     turns = math.lcm(*(q for q in leaves(tables, own, whole) if q), 1)
     if turns > 20_000:
         return
     point = np.repeat(np.arange(whole), turns)
-    times = (coupled(tables, own, whole, order, point, np.zeros(len(point) * len(own), np.int64))[0] != np.array(own)).sum(axis=1)
-    drawn, _ = coupled(tables, own, whole, order, point, np.repeat(np.tile(np.arange(turns), whole), times))
+    times = (
+        coupled(tables, own, whole, order, point, np.zeros(len(point) * len(own), np.int64))[0]
+        != np.array(own)
+    ).sum(axis=1)
+    drawn, _ = coupled(
+        tables, own, whole, order, point, np.repeat(np.tile(np.arange(turns), whole), times)
+    )
     for a, table in enumerate(tables):
-        assert np.bincount(drawn[:, a], minlength=len(table)).tolist() == [n * turns for n in table[own[a]]]
+        assert np.bincount(drawn[:, a], minlength=len(table)).tolist() == [
+            n * turns for n in table[own[a]]
+        ]
 
 
 @given(tuples(4, attributes=3), st.data())
 @settings(deadline=None, max_examples=60)
 def test_what_comes_out_together_is_systematic_sampling(case, data):
-    """Over all points and all remainders of all draws, each row comes out exactly as often as by the definition of the coupling."""
+    """Over all points and all remainders of all draws, each row comes out exactly as often as by
+    the definition of the coupling.
+    """
     (tables, own), whole = case, 4
     order = data.draw(st.permutations(range(len(own))))
     each = 12  # the least common multiple of 1 .. 4
-    times = (coupled(tables, own, whole, order, np.arange(whole), np.zeros(whole * 3, np.int64))[0] != np.array(own)).sum(axis=1)
+    times = (
+        coupled(tables, own, whole, order, np.arange(whole), np.zeros(whole * 3, np.int64))[0]
+        != np.array(own)
+    ).sum(axis=1)
     found: Counter[tuple[int, ...]] = Counter()
     for u in range(whole):
-        ways = np.array(list(product(range(each), repeat=int(times[u])))).reshape(each ** times[u], times[u])
+        ways = np.array(list(product(range(each), repeat=int(times[u])))).reshape(
+            each ** times[u], times[u]
+        )
         drawn, used = coupled(tables, own, whole, order, np.full(len(ways), u), ways.ravel())
         assert used == ways.size
         for row, n in Counter(map(tuple, drawn.tolist())).items():
@@ -99,8 +147,13 @@ def test_what_comes_out_together_is_systematic_sampling(case, data):
 
 
 def test_the_order_of_attributes_has_no_influence_on_how_many_change():
-    """However attributes are laid along the line, q decides; which ones change together does depend on the order."""
-    tables, own = [[[6, 6], [0, 12]], [[6, 6], [0, 12]], [[9, 3], [0, 12]], [[9, 3], [0, 12]]], (0, 0, 0, 0)
+    """However attributes are laid along the line, q decides; which ones change together does depend
+    on the order.
+    """
+    tables, own = (
+        [[[6, 6], [0, 12]], [[6, 6], [0, 12]], [[9, 3], [0, 12]], [[9, 3], [0, 12]]],
+        (0, 0, 0, 0),
+    )
     together = []
     for order in ([0, 1, 2, 3], [0, 2, 1, 3]):
         changed = coupled(tables, own, 12, order, np.arange(12), np.zeros(48, np.int64))[0] != 0
@@ -112,12 +165,20 @@ def test_the_order_of_attributes_has_no_influence_on_how_many_change():
 
 def broken_point(tables, own, whole, order, point, draws):
     """Broken: a point of its own for each attribute, so that by chance all stay."""
-    drawn = np.stack([coupled(tables, own, whole, order, (point * (a + 1) + a * 5) % whole, draws)[0][:, a] for a in range(len(own))], axis=1)
+    drawn = np.stack(
+        [
+            coupled(tables, own, whole, order, (point * (a + 1) + a * 5) % whole, draws)[0][:, a]
+            for a in range(len(own))
+        ],
+        axis=1,
+    )
     return drawn, len(draws)
 
 
 def test_independent_points_would_leave_rows_unchanged():
-    """The count of changes above rejects a drawer that gives every attribute a point of its own, though it keeps the tables' marginals."""
+    """The count of changes above rejects a drawer that gives every attribute a point of its own,
+    though it keeps the tables' marginals.
+    """
     tables, own = [[[6, 6], [0, 12]], [[6, 6], [0, 12]]], (0, 0)
     for drawer, fewest in ((coupled, 1), (broken_point, 0)):
         drawn, _ = drawer(tables, own, 12, [0, 1], np.arange(12), np.zeros(24, np.int64))
@@ -128,39 +189,65 @@ def test_independent_points_would_leave_rows_unchanged():
 @given(tuples(6, attributes=3, values=3))
 @settings(deadline=None, max_examples=60)
 def test_attributes_apart_come_out_as_their_tables_say(case):
-    """Over all numbers of all attributes, each row comes out just as often as the product of its units says."""
+    """Over all numbers of all attributes, each row comes out just as often as the product of its
+    units says.
+    """
     (tables, own), whole = case, 6
     numbers = np.array(list(product(range(whole), repeat=len(own))))
     drawn = np.full_like(numbers, -1)
     first, *rest = arrays(tables, own, len(numbers))
     kernel.apart(first, *rest, numbers, drawn)
     found = Counter(map(tuple, drawn.tolist()))
-    assert found == {row: n for row in product(*(range(len(table)) for table in tables)) if (n := math.prod(tables[a][own[a]][j] for a, j in enumerate(row)))}
+    assert found == {
+        row: n
+        for row in product(*(range(len(table)) for table in tables))
+        if (n := math.prod(tables[a][own[a]][j] for a, j in enumerate(row)))
+    }
 
 
-@given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), min_size=1, max_size=2), st.integers(1, 2), st.data())
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), min_size=1, max_size=2),
+    st.integers(1, 2),
+    st.data(),
+)
 @settings(deadline=None, max_examples=80)
 def test_unchanged_rows_are_changed_as_in_the_paper(sizes, changes, data):
-    """Over all remainders of all draws, what an unchanged row becomes is what the paper's Algorithm 2 makes of it: attributes by weight, others all alike."""
+    """Over all remainders of all draws, what an unchanged row becomes is what the paper's Algorithm
+    2 makes of it: attributes by weight, others all alike.
+    """
     tables = [[[12 if i == j else 0 for j in range(k)] for i in range(k)] for k, _ in sizes]
     weights = [weight if k > 1 else 0 for k, weight in sizes]
     own = tuple(data.draw(st.integers(0, k - 1)) for k, _ in sizes)
     may = [a for a in range(len(own)) if weights[a]]
     times = 2 * min(changes, len(may))
-    ways = np.array(list(product(range(12), repeat=times)), dtype=np.int64).reshape(12**times, times)
+    ways = np.array(list(product(range(12), repeat=times)), dtype=np.int64).reshape(
+        12**times, times
+    )
     first, table, starts, *_ = arrays(tables, own, len(ways))
     drawn = first.copy()
-    used = kernel.change_unchanged(first, table, starts, np.tile(np.array(weights), (len(ways), 1)), changes, ways.ravel(), drawn)
+    used = kernel.change_unchanged(
+        first,
+        table,
+        starts,
+        np.tile(np.array(weights), (len(ways), 1)),
+        changes,
+        ways.ravel(),
+        drawn,
+    )
     assert used == ways.size
     found = {row: Fraction(n, len(ways)) for row, n in Counter(map(tuple, drawn.tolist())).items()}
     assert found == naive.by_paper(tables, 12, own, weights, changes)
 
 
 def test_rows_that_changed_are_left_alone():
-    """A row that differs anywhere is not changed again, however many changes are asked, and needs no draws."""
+    """A row that differs anywhere is not changed again, however many changes are asked, and needs
+    no draws.
+    """
     first, table, starts, *_ = arrays([[[6, 6], [6, 6]]] * 3, (0, 0, 0), 3)
     drawn = np.array([[0, 1, 0], [0, 0, 0], [1, 1, 1]])
-    used = kernel.change_unchanged(first, table, starts, np.ones((3, 3), np.int64), 2, np.arange(4), drawn)
+    used = kernel.change_unchanged(
+        first, table, starts, np.ones((3, 3), np.int64), 2, np.arange(4), drawn
+    )
     assert used == 4
     assert drawn[[0, 2]].tolist() == [[0, 1, 0], [1, 1, 1]]
     assert (drawn[1] != 0).sum() == 2
@@ -175,12 +262,24 @@ def test_too_few_draws_are_an_error():
 
 @pytest.mark.parametrize("whole", [2**40, 2**61 // 5])
 def test_large_denominators_do_not_overflow(whole):
-    """With the finest units and seven attributes, the ends of all parts are hit: one unit before an end the attribute changes, at the end it does not."""
+    """With the finest units and seven attributes, the ends of all parts are hit: one unit before an
+    end the attribute changes, at the end it does not.
+    """
     own = (0,) * 7
     q = [whole // 3, whole - 1, 1, whole, 0, whole // 2, 5]
     tables = [[[whole - n, n], [0, whole]] for n in q]
     ends = np.cumsum([0, *q]).tolist()
     points = sorted({(end + x) % whole for end in ends for x in (-1, 0, 1)})
-    drawn, _ = coupled(tables, own, whole, list(range(len(own))), np.array(points), np.zeros(len(points) * len(own), np.int64))
+    drawn, _ = coupled(
+        tables,
+        own,
+        whole,
+        list(range(len(own))),
+        np.array(points),
+        np.zeros(len(points) * len(own), np.int64),
+    )
     for u, row in zip(points, drawn.tolist(), strict=True):
-        assert row == [int(any(ends[a] <= u + z * whole < ends[a + 1] for z in range(len(own) + 1))) for a in range(len(own))]
+        assert row == [
+            int(any(ends[a] <= u + z * whole < ends[a + 1] for z in range(len(own) + 1)))
+            for a in range(len(own))
+        ]

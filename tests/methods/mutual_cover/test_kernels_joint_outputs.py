@@ -1,4 +1,6 @@
-"""The kernel of tables of all attributes by itself: every small world against scipy, prices that prove too little, and units of columns that starve."""
+"""The kernel of tables of all attributes by itself: every small world against scipy, prices that
+prove too little, and units of columns that starve.
+"""
 
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -22,23 +24,48 @@ FAR = [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 2.0, 3.0], [2.0, 0.0, 1.0], [3.0, 1.0, 0
 def solved(tuples, delta, changes, dearness=10.0, slack=0.0):
     """One group's tables by the kernel: the cost, the bound, and the tables."""
     columns = [np.array(column, dtype=np.int32) for column in zip(*tuples, strict=True)]
-    layout = Layout.of(columns, [2, 3], [Matrix(np.array(matrix)) for matrix in FAR], np.zeros(len(tuples), np.int64))
+    layout = Layout.of(
+        columns,
+        [2, 3],
+        [Matrix(np.array(matrix)) for matrix in FAR],
+        np.zeros(len(tuples), np.int64),
+    )
     problems, (types, first) = layout.problems, layout.types
     each = solve(problems, delta)
     table = np.concatenate([each.table(p).ravel() for p in range(2)])
     cost, bound = np.empty(1), np.empty(1)
-    arrays = problems.counts, problems.starts, problems.distances, problems.cells, types, first, delta.numerator, delta.denominator, changes
+    arrays = (
+        problems.counts,
+        problems.starts,
+        problems.distances,
+        problems.cells,
+        types,
+        first,
+        delta.numerator,
+        delta.denominator,
+        changes,
+    )
     kernel.least_together(*arrays, dearness, slack, table, cost, bound, np.array([0]))
-    return float(cost[0]), float(bound[0]), [table[problems.cells[p] : problems.cells[p + 1]] for p in range(2)], layout
+    return (
+        float(cost[0]),
+        float(bound[0]),
+        [table[problems.cells[p] : problems.cells[p + 1]] for p in range(2)],
+        layout,
+    )
 
 
-WORLDS = [world for m in range(1, 6) for world in combinations_with_replacement(list(product(range(2), range(3))), m)]
+WORLDS = [
+    world
+    for m in range(1, 6)
+    for world in combinations_with_replacement(list(product(range(2), range(3))), m)
+]
 """All groups of up to five tuples over two attributes, of two and of three values."""
 
 
 @pytest.mark.parametrize("changes", [1, 2])
 def test_every_small_world_costs_what_scipy_says(changes):
-    """Where scipy finds tables with a little room, so does the kernel, and its bound meets their cost; a world without tables has no cost.
+    """Where scipy finds tables with a little room, so does the kernel, and its bound meets their
+    cost; a world without tables has no cost.
 
     Of the 461 worlds each has a delta by turns: the least that it can keep, another below 1, or 1.
     """
@@ -49,8 +76,13 @@ def test_every_small_world_costs_what_scipy_says(changes):
         delta = [Fraction(1, m), min(Fraction(3, 2 * m), Fraction(1)), Fraction(1)][int(at) % 3]
         cost, bound, _, layout = solved(tuples, delta, changes)
         present = [sorted({own[a] for own in tuples}) for a in range(2)]
-        distances = [[[FAR[a][i][j] for j in values] for i in values] for a, values in enumerate(present)]
-        least, with_room = (naive.least_cost(layout.own.tolist(), distances, delta, 2 - changes - room, shared=True) for room in (0.0, 1e-6))
+        distances = [
+            [[FAR[a][i][j] for j in values] for i in values] for a, values in enumerate(present)
+        ]
+        least, with_room = (
+            naive.least_cost(layout.own.tolist(), distances, delta, 2 - changes - room, shared=True)
+            for room in (0.0, 1e-6)
+        )
         if least is None:
             assert cost == np.inf, (tuples, delta)
             continue
@@ -70,32 +102,61 @@ def _stays_alone(layout, delta):
     return [[each.table(a)[i, i] for a, i in enumerate(own)] for own in layout.own.tolist()]
 
 
-@pytest.mark.parametrize("prices", [[0.0] * 5, [1.0] * 5, [-3.0, 2.0, 9.0, -50.0, 1.0], [100.0, -100.0, 0.0, 5.0, 5.0]], ids=str)
+@pytest.mark.parametrize(
+    "prices",
+    [[0.0] * 5, [1.0] * 5, [-3.0, 2.0, 9.0, -50.0, 1.0], [100.0, -100.0, 0.0, 5.0, 5.0]],
+    ids=str,
+)
 def test_wrong_prices_prove_less(prices):
-    """Whatever the prices of two classes on two attributes and of a type, the bound is below the least cost; a type's price above 0 counts as none."""
-    counts, first, at, types = np.array([2, 2, 2, 2]), np.array([0, 2, 4]), np.array([0, 4]), np.array([[0, 0], [1, 1]])
+    """Whatever the prices of two classes on two attributes and of a type, the bound is below the
+    least cost; a type's price above 0 counts as none.
+    """
+    counts, first, at, types = (
+        np.array([2, 2, 2, 2]),
+        np.array([0, 2, 4]),
+        np.array([0, 4]),
+        np.array([[0, 0], [1, 1]]),
+    )
     far = np.array([0.0, 1.0, 1.0, 0.0] * 2)
-    least = naive.least_cost([(0, 0), (0, 0), (1, 1), (1, 1)], [[[0, 1], [1, 0]]] * 2, Fraction(1, 2), 1, shared=True)
+    least = naive.least_cost(
+        [(0, 0), (0, 0), (1, 1), (1, 1)], [[[0, 1], [1, 0]]] * 2, Fraction(1, 2), 1, shared=True
+    )
     assert least == pytest.approx(4)
     for last in (-7.0, 0.0, 7.0):
         u = np.array([*prices, last])
-        assert kernel._bound(counts, first, far, at, types, 1.0, 0.5, u, np.empty(8)) <= least + 1e-9
+        assert (
+            kernel._bound(counts, first, far, at, types, 1.0, 0.5, u, np.empty(8)) <= least + 1e-9
+        )
 
 
 def test_tables_that_are_none_cost_infinity():
-    """Rows that do not sum to 1, and types that stay more often than they may, have no cost; just enough is enough."""
-    counts, first, at, types = np.array([1, 1, 1, 1]), np.array([0, 2, 4]), np.array([0, 4]), np.array([[0, 0], [1, 1]])
+    """Rows that do not sum to 1, and types that stay more often than they may, have no cost; just
+    enough is enough.
+    """
+    counts, first, at, types = (
+        np.array([1, 1, 1, 1]),
+        np.array([0, 2, 4]),
+        np.array([0, 4]),
+        np.array([[0, 0], [1, 1]]),
+    )
     far, half = np.array([0.0, 1.0, 1.0, 0.0] * 2), np.full(8, 0.5)
     assert kernel._cost(counts, first, far, at, types, np.full(2, 1.0), half) == 2
     assert kernel._cost(counts, first, far, at, types, np.full(2, 0.999), half) == np.inf
     assert kernel._cost(counts, first, far, at, types, np.full(2, 1.0), half * 0.999) == np.inf
-    assert kernel._cost(counts, first, far, at, types, np.full(2, 2.0), np.array([1.0, 0.0, 0.0, 1.0] * 2)) == 0
+    assert (
+        kernel._cost(
+            counts, first, far, at, types, np.full(2, 2.0), np.array([1.0, 0.0, 0.0, 1.0] * 2)
+        )
+        == 0
+    )
 
 
 def test_a_column_that_too_few_feed_is_given_up():
-    """Where rounding finds a value that fewer than 1/delta tuples publish, however little, nobody does, and the rest of the table stays what it was.
+    """Where rounding finds a value that fewer than 1/delta tuples publish, however little, nobody
+    does, and the rest of the table stays what it was.
 
-    Lowered step by step, as deltas just below a simple fraction would have it, such a column never ends, and all tuples would have to publish one value.
+    Lowered step by step, as deltas just below a simple fraction would have it, such a column never
+    ends, and all tuples would have to publish one value.
     """
     little, denominator, delta = 1e-9, 720_720_000_000, Fraction("0.3333333")
     table = np.array(
@@ -109,6 +170,18 @@ def test_a_column_that_too_few_feed_is_given_up():
     units, way = np.empty(16, np.int64), np.empty(1, np.int64)
     far = np.abs(np.subtract.outer(range(4), range(4))).astype(float).ravel()
     counts = np.ones(4, np.int64)
-    exact.exact(counts, np.array([0, 4]), far, np.array([0, 16]), table.ravel(), delta.numerator, delta.denominator, denominator, np.array([0]), units, way)
+    exact.exact(
+        counts,
+        np.array([0, 4]),
+        far,
+        np.array([0, 16]),
+        table.ravel(),
+        delta.numerator,
+        delta.denominator,
+        denominator,
+        np.array([0]),
+        units,
+        way,
+    )
     assert alone.keeps(counts.tolist(), units.reshape(4, 4).tolist(), delta, denominator)
     assert np.abs(units.reshape(4, 4) / denominator - table).max() < 1e-8

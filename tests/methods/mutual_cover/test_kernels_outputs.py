@@ -1,4 +1,6 @@
-"""The kernels of random output tables by themselves: covers and prices, exact units and the ways to them."""
+"""The kernels of random output tables by themselves: covers and prices, exact units and the ways to
+them.
+"""
 
 from fractions import Fraction
 from itertools import product
@@ -13,7 +15,16 @@ from phalanx.methods.mutual_cover.kernels import exact_tables as exact
 from phalanx.methods.mutual_cover.kernels import outputs as kernel
 from phalanx.methods.mutual_cover.kernels import simplex
 
-DELTAS = st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(2, 7), Fraction(3, 10), Fraction(33, 100)])
+DELTAS = st.sampled_from(
+    [
+        Fraction(1),
+        Fraction(1, 2),
+        Fraction(1, 3),
+        Fraction(2, 7),
+        Fraction(3, 10),
+        Fraction(33, 100),
+    ]
+)
 
 
 def on_a_line(counts: list[int], places: list[int]) -> tuple[np.ndarray, ...]:
@@ -23,24 +34,34 @@ def on_a_line(counts: list[int], places: list[int]) -> tuple[np.ndarray, ...]:
     return np.array(counts), np.array([0, k]), distances, np.array([0, k * k])
 
 
-def solved(problem: tuple[np.ndarray, ...], delta: Fraction, slack: float = 0.0) -> tuple[np.ndarray, float, float]:
+def solved(
+    problem: tuple[np.ndarray, ...], delta: Fraction, slack: float = 0.0
+) -> tuple[np.ndarray, float, float]:
     """The table of one problem, its cost and its bound."""
     table, cost, bound = np.full(problem[3][-1], np.nan), np.empty(1), np.empty(1)
-    kernel.least(*problem, delta.numerator, delta.denominator, np.array([0]), slack, table, cost, bound)
+    kernel.least(
+        *problem, delta.numerator, delta.denominator, np.array([0]), slack, table, cost, bound
+    )
     return table, cost[0], bound[0]
 
 
-def in_units(problem: tuple[np.ndarray, ...], table: np.ndarray, delta: Fraction, denominator: int) -> tuple[list[list[int]], int]:
+def in_units(
+    problem: tuple[np.ndarray, ...], table: np.ndarray, delta: Fraction, denominator: int
+) -> tuple[list[list[int]], int]:
     """The units of one table, and the way to them."""
     units, way = np.empty(problem[3][-1], np.int64), np.empty(1, np.int64)
-    exact.exact(*problem, table, delta.numerator, delta.denominator, denominator, np.array([0]), units, way)
+    exact.exact(
+        *problem, table, delta.numerator, delta.denominator, denominator, np.array([0]), units, way
+    )
     return units.reshape(len(problem[0]), -1).tolist(), int(way[0])
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4), DELTAS, st.data())
 @settings(deadline=None, max_examples=80)
 def test_the_best_cover_is_the_best_of_all_corners(counts, delta, data):
-    """Classes taken by what a unit of them costs make the cheapest cover of a value, for whatever prices."""
+    """Classes taken by what a unit of them costs make the cheapest cover of a value, for whatever
+    prices.
+    """
     k = len(counts)
     if sum(counts) * delta < 1:
         return
@@ -49,11 +70,27 @@ def test_the_best_cover_is_the_best_of_all_corners(counts, delta, data):
     u = data.draw(st.lists(reals, min_size=k, max_size=k))
     order, reduced, w = np.arange(k), np.empty(k), np.empty(k)
     for j in range(k):
-        cheapest = min(sum(c * x * d[i][j] - x * u[i] for i, (c, x) in enumerate(zip(counts, cover, strict=True))) for cover in naive.covers(counts, delta))
-        price = simplex.price(np.array(counts), np.array(d, dtype=float), float(delta), np.array(u, dtype=float), j, order, reduced)
+        cheapest = min(
+            sum(
+                c * x * d[i][j] - x * u[i]
+                for i, (c, x) in enumerate(zip(counts, cover, strict=True))
+            )
+            for cover in naive.covers(counts, delta)
+        )
+        price = simplex.price(
+            np.array(counts),
+            np.array(d, dtype=float),
+            float(delta),
+            np.array(u, dtype=float),
+            j,
+            order,
+            reduced,
+        )
         assert price == pytest.approx(float(cheapest), abs=1e-9)
         simplex.cover(np.array(counts), float(delta), order, w)
-        assert sum(c * x * d[i][j] - x * u[i] for i, (c, x) in enumerate(zip(counts, w, strict=True))) == pytest.approx(float(cheapest), abs=1e-9)
+        assert sum(
+            c * x * d[i][j] - x * u[i] for i, (c, x) in enumerate(zip(counts, w, strict=True))
+        ) == pytest.approx(float(cheapest), abs=1e-9)
 
 
 @pytest.mark.parametrize("slack", [0.0, 1e-9])
@@ -71,8 +108,13 @@ def test_both_ways_of_leaving_find_the_same_cost(slack):
 
 
 def test_a_wrong_table_is_not_proven():
-    """A table whose rows do not sum to 1 costs infinity, one that is dearer than need be stays above its bound, and wrong prices prove less."""
-    counts, distances = np.array([1, 1, 2]), np.abs(np.subtract.outer([0, 1, 5], [0, 1, 5])).astype(float)
+    """A table whose rows do not sum to 1 costs infinity, one that is dearer than need be stays
+    above its bound, and wrong prices prove less.
+    """
+    counts, distances = (
+        np.array([1, 1, 2]),
+        np.abs(np.subtract.outer([0, 1, 5], [0, 1, 5])).astype(float),
+    )
     table, cost, bound = solved(on_a_line([1, 1, 2], [0, 1, 5]), Fraction(1, 2))
     best = table.reshape(3, 3)
     all_alike = np.tile([0.0, 1.0, 0.0], (3, 1))
@@ -93,7 +135,9 @@ def test_what_delta_allows_does_not_overflow(f, a, b):
 @given(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 4)), min_size=1, max_size=4), DELTAS)
 @settings(deadline=None, max_examples=80)
 def test_a_column_is_lowered_as_little_as_can_be(column, delta):
-    """Every table in units below the given one that keeps delta is below what cells are lowered to, and that one keeps it."""
+    """Every table in units below the given one that keeps delta is below what cells are lowered to,
+    and that one keeps it.
+    """
     counts, given_units = [c for c, _ in column], [n for _, n in column]
     k = len(counts)
     units = np.zeros((k, k), np.int64)
@@ -121,15 +165,23 @@ WAYS = [
 
 @pytest.mark.parametrize(("way", "counts", "places", "delta", "denominator"), WAYS, ids=str)
 def test_every_way_to_units_is_taken_and_exact(way, counts, places, delta, denominator):
-    """Each way is needed by some group, keeps everything, and gives at most one more value to publish."""
+    """Each way is needed by some group, keeps everything, and gives at most one more value to
+    publish.
+    """
     problem = on_a_line(counts, places)
     table, cost, _ = solved(problem, delta)
     units, taken = in_units(problem, table, delta, denominator)
     assert taken == way
     assert naive.keeps(counts, units, delta, denominator)
-    new = [j for j, column in enumerate(zip(*units, strict=True)) if any(n > 0 and table.reshape(len(counts), -1)[i, j] < 1e-12 for i, n in enumerate(column))]
+    new = [
+        j
+        for j, column in enumerate(zip(*units, strict=True))
+        if any(n > 0 and table.reshape(len(counts), -1)[i, j] < 1e-12 for i, n in enumerate(column))
+    ]
     assert len(new) <= (1 if way in {exact.COLUMN, exact.MIXED} else 0)
-    risen = naive.cost(counts, problem[2].reshape(len(counts), -1).tolist(), units, denominator) - Fraction(cost)
+    risen = naive.cost(
+        counts, problem[2].reshape(len(counts), -1).tolist(), units, denominator
+    ) - Fraction(cost)
     assert risen <= Fraction(100 * sum(counts), denominator) * max(places)
 
 
@@ -142,7 +194,9 @@ def test_what_rounding_leaves_goes_where_it_costs_least():
 
 
 def test_slack_finds_what_equal_weights_hide():
-    """Where delta is just below a simple fraction covers are nearly alike; there the second attempt proves an optimum that the first one misses."""
+    """Where delta is just below a simple fraction covers are nearly alike; there the second attempt
+    proves an optimum that the first one misses.
+    """
     problem = on_a_line([2, 2, 2, 1, 3, 2, 2, 2, 1, 3], [1, 6, 13, 17, 20, 21, 28, 67, 85, 94])
     delta = Fraction(99999, 10**6)
     assert solved(problem, delta)[1] == np.inf
@@ -156,14 +210,24 @@ def test_coarse_units_are_exact_or_refused(counts, denominator, delta, data):
     """With a denominator as small as one likes, what comes back keeps everything."""
     if sum(counts) * delta < 1:
         return
-    places = sorted(data.draw(st.sets(st.integers(0, 30), min_size=len(counts), max_size=len(counts))))
+    places = sorted(
+        data.draw(st.sets(st.integers(0, 30), min_size=len(counts), max_size=len(counts)))
+    )
     problem = on_a_line(counts, places)
     units, way = in_units(problem, solved(problem, delta)[0], delta, denominator)
     assert way >= 0
     assert naive.keeps(counts, units, delta, denominator)
 
 
-@given(st.lists(st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 1.3, -0.2, np.nan, np.inf]), min_size=9, max_size=9), min_size=1, max_size=4))
+@given(
+    st.lists(
+        st.lists(
+            st.sampled_from([0.0, 0.1, 0.5, 1.0, 1.3, -0.2, np.nan, np.inf]), min_size=9, max_size=9
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
 @settings(deadline=None, max_examples=80)
 def test_what_is_no_table_never_passes_as_one(tables):
     """Whatever numbers come in, units that are not refused keep everything."""
@@ -184,7 +248,9 @@ def test_distances_are_filled_in_class_by_class():
 
 
 def test_fingerprints_and_twins_tell_problems_apart():
-    """A count, a distance or the number of classes makes another problem; the same arrays make the same one."""
+    """A count, a distance or the number of classes makes another problem; the same arrays make the
+    same one.
+    """
     counts = np.array([1, 2, 1, 2, 1, 3, 1, 2, 3])
     starts, cells = np.array([0, 2, 4, 6, 8, 9]), np.array([0, 4, 8, 12, 16, 17])
     distances = np.array([0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1.5, 0, 0])

@@ -1,4 +1,6 @@
-"""Groups too large for all attributes at once: one attribute is solved anew, and what is promised holds all the same."""
+"""Groups too large for all attributes at once: one attribute is solved anew, and what is promised
+holds all the same.
+"""
 
 from fractions import Fraction
 
@@ -19,7 +21,12 @@ from support.thoroughly import examples
 def laid_out(rng, rows, values):
     """One group of so many rows over three attributes on a line."""
     columns = [rng.integers(0, size, rows).astype(np.int32) for size in values]
-    return Layout.of(columns, values, [Line(np.arange(size, dtype=float)) for size in values], np.zeros(rows, np.int64))
+    return Layout.of(
+        columns,
+        values,
+        [Line(np.arange(size, dtype=float)) for size in values],
+        np.zeros(rows, np.int64),
+    )
 
 
 def alone(layout, delta):
@@ -30,7 +37,9 @@ def alone(layout, delta):
 
 @pytest.mark.parametrize("changes", [1, 2])
 def test_what_is_missing_is_put_on_one_attribute(monkeypatch, changes):
-    """Tables keep delta-probability and change every tuple often enough, in whole numbers; only one attribute moved, at no less than the least cost."""
+    """Tables keep delta-probability and change every tuple often enough, in whole numbers; only one
+    attribute moved, at no less than the least cost.
+    """
     rng = np.random.default_rng(changes)
     found = 0
     for _ in range(examples(60)):
@@ -47,7 +56,9 @@ def test_what_is_missing_is_put_on_one_attribute(monkeypatch, changes):
         assert not hopeless[0]
         assert cost[0] >= best[0] - 1e-6
         problems = layout.problems
-        own = layout.stays(units, layout.own, np.arange(3) + np.zeros((len(layout.own), 1), np.int64))
+        own = layout.stays(
+            units, layout.own, np.arange(3) + np.zeros((len(layout.own), 1), np.int64)
+        )
         assert (own.sum(axis=1) <= (3 - changes) * denominator).all()
         for p in range(3):
             counts = problems.counts[problems.starts[p] : problems.starts[p + 1]]
@@ -59,13 +70,17 @@ def test_what_is_missing_is_put_on_one_attribute(monkeypatch, changes):
 
 
 def test_a_class_that_never_published_its_own_value_does_not_begin_to():
-    """A rare value that the cheapest tables give away is capped, too: once others publish it, it could come back to its own rows."""
+    """A rare value that the cheapest tables give away is capped, too: once others publish it, it
+    could come back to its own rows.
+    """
     rng = np.random.default_rng(5)
     for _ in range(examples(40)):
         layout = laid_out(rng, 80, [2, 3, 40])
         table = alone(layout, Fraction(1, 6))
         if np.isfinite(change_by_turns(layout, Fraction(1, 6), 1, 0, table)):
-            stays = layout.stays(table, layout.own, np.arange(3) + np.zeros((80, 1), np.int64)).sum(axis=1)
+            stays = layout.stays(table, layout.own, np.arange(3) + np.zeros((80, 1), np.int64)).sum(
+                axis=1
+            )
             assert stays.max() <= 2 + 1e-9
 
 
@@ -73,7 +88,9 @@ def test_one_attribute_that_cannot_gives_way_to_another():
     """Where an attribute has one value it cannot change, and where none can there are no tables."""
     same = np.zeros(20, np.int32)
     line = [Line(np.arange(4, dtype=float)), Line(np.arange(4, dtype=float))]
-    layout = Layout.of([same, np.repeat(np.arange(2), 10).astype(np.int32)], [4, 4], line, np.zeros(20, np.int64))
+    layout = Layout.of(
+        [same, np.repeat(np.arange(2), 10).astype(np.int32)], [4, 4], line, np.zeros(20, np.int64)
+    )
     table = alone(layout, Fraction(1, 5))
     assert change_by_turns(layout, Fraction(1, 5), 1, 0, table) == pytest.approx(20 / 3)
     assert table.tolist() == pytest.approx([1, 0, 1, 1, 0])
@@ -82,11 +99,27 @@ def test_one_attribute_that_cannot_gives_way_to_another():
 
 
 def test_a_table_in_one_large_group_is_published(tmp_path):
-    """A thousand rows in groups of at least four hundred: every check of the written files holds."""
+    """A thousand rows in groups of at least four hundred: every check of the written files
+    holds.
+    """
     rng = np.random.default_rng(1)
-    frame = pl.DataFrame({"age": rng.integers(18, 90, 1000), "hours": rng.integers(1, 60, 1000), "salary": rng.integers(0, 60, 1000)})
+    frame = pl.DataFrame(
+        {
+            "age": rng.integers(18, 90, 1000),
+            "hours": rng.integers(1, 60, 1000),
+            "salary": rng.integers(0, 60, 1000),
+        }
+    )
     schema = Schema(quasi=["age", "hours"], sensitive="salary")
-    published = Series("large", schema=schema, method=MutualCover(delta="1/6", k=400), to=tmp_path / "out", report=False).publish(frame)
+    published = Series(
+        "large",
+        schema=schema,
+        method=MutualCover(delta="1/6", k=400),
+        to=tmp_path / "out",
+        report=False,
+    ).publish(frame)
     assert all(verdict.holds for verdict in published.checks)
-    drawn = pl.concat([published.table.select("age", "hours").unique(), frame.select("age", "hours").unique()])
+    drawn = pl.concat(
+        [published.table.select("age", "hours").unique(), frame.select("age", "hours").unique()]
+    )
     assert drawn.height > drawn.n_unique()  # values are those of the table

@@ -1,4 +1,6 @@
-"""Mutual cover from microdata to a draft, and through the whole way of publishing: exact tables, rows that all change, refusals that say what to do."""
+"""Mutual cover from microdata to a draft, and through the whole way of publishing: exact tables,
+rows that all change, refusals that say what to do.
+"""
 
 import datetime as dt
 import os
@@ -27,13 +29,18 @@ from support.mutual_cover_cases import Published, released
 
 
 def slowly(draft, microdata, method):
-    """Everything that is promised, looked up row by row in integers; the fewest quasi-identifiers in which a row differs from its person's."""
+    """Everything that is promised, looked up row by row in integers; the fewest quasi-identifiers
+    in which a row differs from its person's.
+    """
     outputs, delta = draft.outputs, Fraction(str(method.delta))
     d, names = len(outputs.attributes), list(outputs.attributes)
     codes = np.stack([microdata.columns[name].codes for name in names], axis=1)
     group = outputs.group[draft.groups - 1]
     shown = {name: draft.form.table[name].gather(draft.groups - 1).to_list() for name in names}
-    assert draft.form.table["illness"].gather(draft.groups - 1).to_list() == microdata.sensitive.domain.values.gather(microdata.sensitive.codes).to_list()
+    assert (
+        draft.form.table["illness"].gather(draft.groups - 1).to_list()
+        == microdata.sensitive.domain.values.gather(microdata.sensitive.codes).to_list()
+    )
     fewest = d
     for g in range(len(outputs.of)):
         rows = np.flatnonzero(group == g)
@@ -47,7 +54,10 @@ def slowly(draft, microdata, method):
         if method.unchanged == "coupled":
             assert max(naive.stays(own, tables)) <= (d - method.changes) * outputs.denominator
         for r, classes in zip(rows, own, strict=True):
-            texts = [microdata.columns[name].domain.values.gather(values[a]).to_list() for a, name in enumerate(names)]
+            texts = [
+                microdata.columns[name].domain.values.gather(values[a]).to_list()
+                for a, name in enumerate(names)
+            ]
             drawn = [texts[a].index(shown[name][r]) for a, name in enumerate(names)]
             if method.unchanged == "coupled":
                 assert all(tables[a][classes[a]][drawn[a]] > 0 for a in range(d))
@@ -58,7 +68,9 @@ def slowly(draft, microdata, method):
 def verdicts(draft, microdata, method):
     """What the independent check finds, with all the evidence there is."""
     (promise,) = method.guarantees
-    return Published(released(draft.form, [promise]), microdata, draft.groups, draft.outputs).verdicts(promise)
+    return Published(
+        released(draft.form, [promise]), microdata, draft.groups, draft.outputs
+    ).verdicts(promise)
 
 
 WAYS = [
@@ -79,7 +91,9 @@ WAYS = [
 
 @pytest.mark.parametrize("parameters", WAYS, ids=str)
 def test_what_is_published_keeps_every_promise_exactly(parameters):
-    """Whatever the parameters: tables are exact in integers, every row may have come from its own, and changed as often as was asked; the check agrees."""
+    """Whatever the parameters: tables are exact in integers, every row may have come from its own,
+    and changed as often as was asked; the check agrees.
+    """
     microdata, method = encoded(), MutualCover(**parameters)
     draft = publish(microdata, **parameters)
     least = method.changes if method.unchanged == "coupled" else 1
@@ -92,21 +106,35 @@ def test_what_is_published_keeps_every_promise_exactly(parameters):
 
 
 def test_both_ways_of_unchanged_rows():
-    """By the tables themselves no row comes out as it was, and nothing is altered afterwards; the paper's way alters rows, and its weights are kept."""
+    """By the tables themselves no row comes out as it was, and nothing is altered afterwards; the
+    paper's way alters rows, and its weights are kept.
+    """
     microdata = encoded()
-    coupled, paper = (publish(microdata, delta="1/3", unchanged=way) for way in ("coupled", "paper"))
+    coupled, paper = (
+        publish(microdata, delta="1/3", unchanged=way) for way in ("coupled", "paper")
+    )
     assert coupled.outputs.weights is None and sorted(coupled.outputs.order) == [0, 1, 2, 3]
     assert paper.outputs.order == () and paper.outputs.weights.shape == paper.outputs.of.shape
     stay = [
-        sum(outputs.table(int(t)).tolist()[i][i] for t, i in zip(outputs.of[g], classes, strict=True)) > 3 * outputs.denominator
+        sum(
+            outputs.table(int(t)).tolist()[i][i]
+            for t, i in zip(outputs.of[g], classes, strict=True)
+        )
+        > 3 * outputs.denominator
         for outputs in [paper.outputs]
-        for classes, g in zip(outputs.classes(microdata, paper.groups).own.tolist(), outputs.group[paper.groups - 1].tolist(), strict=True)
+        for classes, g in zip(
+            outputs.classes(microdata, paper.groups).own.tolist(),
+            outputs.group[paper.groups - 1].tolist(),
+            strict=True,
+        )
     ]
     assert any(stay)  # by the paper's tables some would stay with certainty, or nearly
 
 
 def test_weights_are_the_papers():
-    """The greatest distance in the group over that in the table, in parts of 2^20; 0 where the group has one value, and no less than 1 elsewhere."""
+    """The greatest distance in the group over that in the table, in parts of 2^20; 0 where the
+    group has one value, and no less than 1 elsewhere.
+    """
     microdata = encoded()
     outputs = publish(microdata, delta="1/3", unchanged="paper").outputs
     assert outputs.weights.min() == 0 or (np.diff(outputs.starts)[outputs.of] > 1).all()
@@ -118,7 +146,9 @@ def test_weights_are_the_papers():
         places = age.domain.normalised[codes[outputs.group == g]]
         share = places.max() - places.min()
         assert outputs.weights[g, 0] == (round(2**20 * share) if share else 0)
-        assert outputs.weights[g, 1] == (2**20 if len(outputs.table(int(outputs.of[g, 1]))) == 2 else 0)
+        assert outputs.weights[g, 1] == (
+            2**20 if len(outputs.table(int(outputs.of[g, 1]))) == 2 else 0
+        )
 
 
 @pytest.mark.parametrize("delta", ["1/6", 0.1667, Fraction(1, 6), "0.1667", "2/12", 1 / 6], ids=str)
@@ -133,7 +163,9 @@ def test_delta_as_text_as_a_number_and_as_a_fraction(delta):
 
 
 def test_delta_of_one_lets_each_value_stem_from_one():
-    """With delta = 1 nobody covers for anybody; still every row changes, for which groups of one are put together."""
+    """With delta = 1 nobody covers for anybody; still every row changes, for which groups of one
+    are put together.
+    """
     rows = [(i, i % 3, "flu") for i in range(9)]
     microdata, method = simple(rows), MutualCover(delta=1)
     draft = publish(microdata, delta=1)
@@ -142,7 +174,9 @@ def test_delta_of_one_lets_each_value_stem_from_one():
 
 
 def test_delta_of_one_over_m():
-    """Where a group has just 1/delta tuples, all are drawn from the same row, on every attribute."""
+    """Where a group has just 1/delta tuples, all are drawn from the same row, on every
+    attribute.
+    """
     microdata = simple([(i % 3, i % 2, "flu") for i in range(7)])
     draft = publish(microdata, delta="1/7")
     assert draft.outputs.group.tolist() == [0] * 7
@@ -153,24 +187,40 @@ def test_delta_of_one_over_m():
 
 
 def test_groups_that_cannot_change_are_widened():
-    """Of equal tuples, and of tuples that vary on one attribute only, larger groups are made, in which all change; no row is left out."""
-    rows = [(40, 1, "flu")] * 12 + [(10 + i % 4, i % 2, "flu") for i in range(24)] + [(60, i % 2, "flu") for i in range(12)]
+    """Of equal tuples, and of tuples that vary on one attribute only, larger groups are made, in
+    which all change; no row is left out.
+    """
+    rows = (
+        [(40, 1, "flu")] * 12
+        + [(10 + i % 4, i % 2, "flu") for i in range(24)]
+        + [(60, i % 2, "flu") for i in range(12)]
+    )
     microdata = simple(rows)
-    for parameters in ({"delta": "1/4"}, {"delta": "1/4", "changes": 2}, {"delta": "1/4", "unchanged": "paper"}):
+    for parameters in (
+        {"delta": "1/4"},
+        {"delta": "1/4", "changes": 2},
+        {"delta": "1/4", "unchanged": "paper"},
+    ):
         draft = publish(microdata, **parameters)
         least = parameters.get("changes", 1)
         assert slowly(draft, microdata, MutualCover(**parameters)) >= least
         groups = draft.outputs.group[draft.groups - 1]
         for kind in ((40, 1),):
             of_kind = {g for g, row in zip(groups.tolist(), rows, strict=True) if row[:2] == kind}
-            assert all({row[:2] for other, row in zip(groups.tolist(), rows, strict=True) if other == g} > {kind} for g in of_kind)
+            assert all(
+                {row[:2] for other, row in zip(groups.tolist(), rows, strict=True) if other == g}
+                > {kind}
+                for g in of_kind
+            )
 
 
 def test_sets_of_sensitive_values():
     """Rows with sets are published like others, as nothing is promised about them."""
     frame = patients().with_columns(illness=pl.concat_list("illness", pl.lit("cough")))
     draft = publish(encoded(frame), delta="1/4")
-    assert sorted(draft.form.table["illness"]) == sorted("; ".join(sorted(values)) for values in frame["illness"].to_list())
+    assert sorted(draft.form.table["illness"]) == sorted(
+        "; ".join(sorted(values)) for values in frame["illness"].to_list()
+    )
 
 
 def test_without_a_sensitive_attribute():
@@ -183,20 +233,33 @@ def test_without_a_sensitive_attribute():
 
 @pytest.mark.parametrize("name", QUASI)
 def test_a_single_attribute(name):
-    """With one attribute every row shows another's value; text, leaf, number and day alike, and where one value is most people's, it is refused."""
-    microdata = encoded(patients().drop(*[other for other in QUASI if other != name]), quasi=[name], hierarchies={"job": JOBS} if name == "job" else {})
+    """With one attribute every row shows another's value; text, leaf, number and day alike, and
+    where one value is most people's, it is refused.
+    """
+    microdata = encoded(
+        patients().drop(*[other for other in QUASI if other != name]),
+        quasi=[name],
+        hierarchies={"job": JOBS} if name == "job" else {},
+    )
     draft, method = publish(microdata, delta="1/3"), MutualCover(delta="1/3")
     assert slowly(draft, microdata, method) == 1
     assert draft.form.table[name].dtype == patients()[name].dtype
-    few = encoded(pl.DataFrame({"who": range(9), "sex": ["f"] * 8 + ["m"], "illness": ["flu"] * 9}), quasi=["sex"], hierarchies={})
+    few = encoded(
+        pl.DataFrame({"who": range(9), "sex": ["f"] * 8 + ["m"], "illness": ["flu"] * 9}),
+        quasi=["sex"],
+        hierarchies={},
+    )
     with pytest.raises(MethodError, match="not even all rows together"):
         publish(few, delta="1/3")
 
 
 def test_a_missing_value_is_a_value():
-    """Missing values are drawn and published like others, by those of the group who have none of their own, too; no value is of nobody."""
+    """Missing values are drawn and published like others, by those of the group who have none of
+    their own, too; no value is of nobody.
+    """
     frame = patients().with_columns(
-        pl.when(pl.int_range(pl.len()) % 3 > 0).then("age").alias("age"), pl.when(pl.int_range(pl.len()) % 5 > 0).then("sex").alias("sex")
+        pl.when(pl.int_range(pl.len()) % 3 > 0).then("age").alias("age"),
+        pl.when(pl.int_range(pl.len()) % 5 > 0).then("sex").alias("sex"),
     )
     microdata, method = encoded(frame), MutualCover(delta="1/5")
     draft = publish(microdata, delta="1/5")
@@ -207,35 +270,54 @@ def test_a_missing_value_is_a_value():
 
 
 def test_seeds_reproduce_and_threads_have_no_influence(monkeypatch):
-    """The same seed gives the same release, another seed another one, and the number of cores changes nothing."""
+    """The same seed gives the same release, another seed another one, and the number of cores
+    changes nothing.
+    """
     microdata, drafts = encoded(patients(600)), []
     monkeypatch.setattr(mondrian, "_ALONE", 1)
     for cores in (1, 3):
-        monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)), raising=False)
+        monkeypatch.setattr(
+            os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)), raising=False
+        )
         drafts += [publish(microdata, 7, delta="1/4")]
     other = publish(microdata, 8, delta="1/4")
     assert drafts[0].form.table.equals(drafts[1].form.table)
     assert drafts[0].groups.tolist() == drafts[1].groups.tolist()
-    assert drafts[0].outputs.units.tobytes() == drafts[1].outputs.units.tobytes() == other.outputs.units.tobytes()
+    assert (
+        drafts[0].outputs.units.tobytes()
+        == drafts[1].outputs.units.tobytes()
+        == other.outputs.units.tobytes()
+    )
     assert not drafts[0].form.table.equals(other.form.table)
 
 
 def test_tables_are_kept_where_that_is_asked():
-    """Without keep_tables the ledger gets nothing; with it, frames from which the tables are read back."""
+    """Without keep_tables the ledger gets nothing; with it, frames from which the tables are read
+    back.
+    """
     microdata = encoded()
     assert publish(microdata, delta="1/4").remember == {}
     draft = publish(microdata, delta="1/4", keep_tables=True)
     back = OutputTables.of_frames(draft.remember, 1)
     for name in ("group", "of", "starts", "counts", "units"):
         assert getattr(back, name).tolist() == getattr(draft.outputs, name).tolist()
-    assert (back.attributes, back.denominator, back.changes, back.order) == (tuple(QUASI), draft.outputs.denominator, 1, draft.outputs.order)
+    assert (back.attributes, back.denominator, back.changes, back.order) == (
+        tuple(QUASI),
+        draft.outputs.denominator,
+        1,
+        draft.outputs.order,
+    )
     paper = publish(microdata, delta="1/4", keep_tables=True, unchanged="paper")
-    assert OutputTables.of_frames(paper.remember, 1).weights.tolist() == paper.outputs.weights.tolist()
+    assert (
+        OutputTables.of_frames(paper.remember, 1).weights.tolist() == paper.outputs.weights.tolist()
+    )
 
 
 @pytest.mark.parametrize("unchanged", ["coupled", "paper"])
 def test_nothing_of_anybody_is_kept(unchanged):
-    """The frames for the ledger hold counts, units and numbers of tables; no value of the original, and nobody's key."""
+    """The frames for the ledger hold counts, units and numbers of tables; no value of the original,
+    and nobody's key.
+    """
     frame = patients().with_columns(age=pl.int_range(pl.len()) % 40 + 7_654_321)
     microdata = encoded(frame)
     kept = publish(microdata, delta="1/4", keep_tables=True, unchanged=unchanged).remember
@@ -249,29 +331,54 @@ def test_nothing_of_anybody_is_kept(unchanged):
     assert not numbers & set(frame["age"].to_list())
     days = {(day - dt.date(1970, 1, 1)).days for day in frame["since"]}
     assert not numbers & {day for day in days if day > frame.height}
-    assert {name for table in kept.values() for name in table.columns}.isdisjoint({"person", "who", "age"})
+    assert {name for table in kept.values() for name in table.columns}.isdisjoint(
+        {"person", "who", "age"}
+    )
 
 
 def test_what_the_manifest_shows():
-    """Parameters as the promise has them; a matrix is called one and its distances stay at home, and whether tables are kept is nobody's business."""
+    """Parameters as the promise has them; a matrix is called one and its distances stay at home,
+    and whether tables are kept is nobody's business.
+    """
     method = make(
         "mutual-cover",
-        {"delta": 0.25, "k": 7, "distances": {"age": "l1", "sex": {"f": {"m": 1}}}, "keep_tables": True},
+        {
+            "delta": 0.25,
+            "k": 7,
+            "distances": {"age": "l1", "sex": {"f": {"m": 1}}},
+            "keep_tables": True,
+        },
     )
     assert method.parameters() == {
         "name": "mutual-cover", "delta": "1/4", "k": 7, "grouping": "cost", "unchanged": "coupled", "changes": 1,
         "distances": {"age": "l1", "sex": "matrix"},
     }  # fmt: skip
-    assert MutualCover(delta=1).parameters() == {"name": "mutual-cover", "delta": 1, "grouping": "cost", "unchanged": "coupled", "changes": 1}
+    assert MutualCover(delta=1).parameters() == {
+        "name": "mutual-cover",
+        "delta": 1,
+        "grouping": "cost",
+        "unchanged": "coupled",
+        "changes": 1,
+    }
 
 
 @pytest.mark.parametrize("formats", [("csv",), ("parquet", "csv")])
 def test_the_whole_way(tmp_path, formats):
-    """A series is published, read back and verified from its files alone, beside its originals and its ledger; another original is refused."""
+    """A series is published, read back and verified from its files alone, beside its originals and
+    its ledger; another original is refused.
+    """
     ledger = f"sqlite:///{tmp_path}/l.db"
     method = make("mutual-cover", {"delta": "1/4", "keep_tables": True})
     frame = patients()
-    series = Series("s", schema=schema(), method=method, to=tmp_path / "out", formats=formats, ledger=ledger, report=False)
+    series = Series(
+        "s",
+        schema=schema(),
+        method=method,
+        to=tmp_path / "out",
+        formats=formats,
+        ledger=ledger,
+        report=False,
+    )
     first, second = series.publish(frame), series.publish(frame[:150])
     assert first.rows == 200 and second.table.height == 150
     assert first.table.columns == [*QUASI, "illness"]
@@ -281,7 +388,12 @@ def test_the_whole_way(tmp_path, formats):
         path = (first, second)[number - 1].path
         found = verify([path], originals=[table], identifier="who", ledger=ledger)
         assert found.holds, [check for check in found.checks if not check.holds]
-    assert not verify([first.path], originals=[frame.with_columns(pl.col("illness").reverse())], identifier="who", ledger=ledger).holds
+    assert not verify(
+        [first.path],
+        originals=[frame.with_columns(pl.col("illness").reverse())],
+        identifier="who",
+        ledger=ledger,
+    ).holds
 
 
 @st.composite
@@ -290,12 +402,18 @@ def asked(draw):
     n, seed = draw(st.integers(1, 40)), draw(st.integers(0, 10**6))
     rng = np.random.default_rng(seed)
     few = draw(st.integers(1, 6))
-    frame = patients(n, seed).with_columns(age=pl.Series([None if x == 0 else int(x) for x in rng.integers(0, few + 1, n)], dtype=pl.Int64))
+    frame = patients(n, seed).with_columns(
+        age=pl.Series(
+            [None if x == 0 else int(x) for x in rng.integers(0, few + 1, n)], dtype=pl.Int64
+        )
+    )
     if draw(st.booleans()):
         frame = frame.with_columns(sex=pl.lit("f"), job=pl.lit("judge"))
     d = draw(st.integers(1, 4))
     parameters = {
-        "delta": draw(st.sampled_from([1, "1/2", "1/3", "2/7", 0.3, "1/10", f"1/{n}", "0.333", "1/50"])),
+        "delta": draw(
+            st.sampled_from([1, "1/2", "1/3", "2/7", 0.3, "1/10", f"1/{n}", "0.333", "1/50"])
+        ),
         "changes": draw(st.integers(1, 3)),
         "unchanged": draw(st.sampled_from(["coupled", "paper"])),
         "grouping": draw(st.sampled_from(["cost", "mondrian"])),
@@ -307,13 +425,25 @@ def asked(draw):
 @given(asked())
 @settings(deadline=None, max_examples=120)
 def test_any_small_table_is_published_with_all_promises_or_refused(case):
-    """Through the whole way of publishing, either everything is checked and holds, or a sentence says why nothing was published."""
+    """Through the whole way of publishing, either everything is checked and holds, or a sentence
+    says why nothing was published.
+    """
     frame, quasi, parameters = case
     with tempfile.TemporaryDirectory() as folder:
-        roles = schema(quasi=quasi, hierarchies={"job": JOBS} if "job" in quasi else {}, types={name: "categorical" for name in ("sex",) if name in quasi})
+        roles = schema(
+            quasi=quasi,
+            hierarchies={"job": JOBS} if "job" in quasi else {},
+            types={name: "categorical" for name in ("sex",) if name in quasi},
+        )
         release, refused = None, ""
         try:
-            release = Series("s", schema=roles, method=MutualCover(**parameters), to=Path(folder) / "out", report=False).publish(frame)
+            release = Series(
+                "s",
+                schema=roles,
+                method=MutualCover(**parameters),
+                to=Path(folder) / "out",
+                report=False,
+            ).publish(frame)
         except PhalanxError as error:
             refused = str(error)
         if release is None:

@@ -1,4 +1,6 @@
-"""How attributes are recoded depends on the plan and on the value alone, and what makes no recoding is refused in one sentence."""
+"""How attributes are recoded depends on the plan and on the value alone, and what makes no recoding
+is refused in one sentence.
+"""
 
 from datetime import date
 from typing import Any
@@ -19,9 +21,13 @@ from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme
 LUNG = Tree.of_mapping({"lung": ["flu", "asthma"], "stomach": ["ulcer"]})
 
 
-def shown(values: list[Any], declared: Any, level: int, hierarchy: Hierarchy | None = None) -> list[tuple[Any, ...]]:
+def shown(
+    values: list[Any], declared: Any, level: int, hierarchy: Hierarchy | None = None
+) -> list[tuple[Any, ...]]:
     """What is published of each value."""
-    schema = Schema(quasi=["x"], hierarchies={} if hierarchy is None else {"x": hierarchy}, missing="value")
+    schema = Schema(
+        quasi=["x"], hierarchies={} if hierarchy is None else {"x": hierarchy}, missing="value"
+    )
     domain = Microdata.encode(pl.DataFrame({"x": values}), schema).columns["x"]
     cells = axis_of("x", declared, hierarchy).cells(domain.domain, level)
     at = cells.of_code[domain.codes]
@@ -39,7 +45,13 @@ AGES = {"low": 0, "high": 100, "widths": [10, 50]}
         ([0, 99], AGES, 2, None, [(0, 100), (0, 100)]),
         ([-7, 100, 250], AGES, 0, None, [(0, 10), (90, 100), (90, 100)]),
         ([5, None], AGES, 0, None, [(0, 10), (None, None)]),
-        ([0.1, 0.2, 0.29999], {"low": 0, "high": 1, "width": 0.1}, 0, None, [(0.1, 0.2), (0.2, 0.3), (0.2, 0.3)]),
+        (
+            [0.1, 0.2, 0.29999],
+            {"low": 0, "high": 1, "width": 0.1},
+            0,
+            None,
+            [(0.1, 0.2), (0.2, 0.3), (0.2, 0.3)],
+        ),
         ([1, 95], {"low": 0, "high": 95, "width": 10}, 0, None, [(0, 10), (90, 95)]),
         (
             [date(2026, 1, 3), date(2025, 1, 1)],
@@ -58,15 +70,21 @@ AGES = {"low": 0, "high": 100, "widths": [10, 50]}
         ([0.3], 1, 1, Bands((0.1,)), [(0.3, 0.4)]),
     ],
 )
-def test_a_value_is_published_as_its_cell(values: list[Any], declared: Any, level: int, hierarchy: Hierarchy | None, expected: list[Any]) -> None:
-    """The cell on the declared grid, the node of the declared hierarchy; what lies beyond a range is in its end cells, and missing is a cell of its own."""
+def test_a_value_is_published_as_its_cell(
+    values: list[Any], declared: Any, level: int, hierarchy: Hierarchy | None, expected: list[Any]
+) -> None:
+    """The cell on the declared grid, the node of the declared hierarchy; what lies beyond a range
+    is in its end cells, and missing is a cell of its own.
+    """
     assert shown(values, declared, level, hierarchy) == expected
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.floats(-50, 150), min_size=1, max_size=20), st.integers(0, 2))
 def test_a_cell_holds_its_value(values: list[float], level: int) -> None:
-    """A value is at least low and below high, but in the end cells, which hold everything beyond."""
+    """A value is at least low and below high, but in the end cells, which hold everything
+    beyond.
+    """
     for value, (low, high) in zip(values, shown(values, AGES, level), strict=True):
         assert low <= value or low == 0
         assert value < high or high == 100
@@ -76,7 +94,10 @@ def test_a_cell_holds_its_value(values: list[float], level: int) -> None:
 @given(st.lists(st.integers(-5, 120), min_size=2, max_size=20), st.integers(0, 2))
 def test_a_cell_depends_on_its_value_alone(values: list[int], level: int) -> None:
     """Whoever else is in the table, a value is published as the same cell, in the same types."""
-    together, alone = shown(values, AGES, level), [shown([value], AGES, level)[0] for value in values]
+    together, alone = (
+        shown(values, AGES, level),
+        [shown([value], AGES, level)[0] for value in values],
+    )
     assert together == alone
     assert [[type(x) for x in row] for row in together] == [[type(x) for x in row] for row in alone]
 
@@ -107,14 +128,19 @@ def test_the_published_types_are_those_of_the_plan() -> None:
         ([1], None, "is no recoding"),
     ],
 )
-def test_what_makes_no_recoding_is_refused(declared: Any, hierarchy: Hierarchy | None, says: str) -> None:
+def test_what_makes_no_recoding_is_refused(
+    declared: Any, hierarchy: Hierarchy | None, says: str
+) -> None:
     """One sentence of the plan's error, which names the column."""
     with pytest.raises(PlanError, match=says) as refused:
         axis_of("age", declared, hierarchy)
     assert "age" in str(refused.value)
 
 
-@pytest.mark.parametrize(("declared", "hierarchy"), [(2, None), (-1, None), (True, None), (3, LUNG), (0, Bands((5,))), ({"level": 9}, Bands((5,)))])
+@pytest.mark.parametrize(
+    ("declared", "hierarchy"),
+    [(2, None), (-1, None), (True, None), (3, LUNG), (0, Bands((5,))), ({"level": 9}, Bands((5,)))],
+)
 def test_a_level_that_there_is_not_is_refused(declared: Any, hierarchy: Hierarchy | None) -> None:
     """Levels run to the root; bands begin at 1, as their 0 would be the number itself."""
     axis: Axis = axis_of("age", declared, hierarchy)
@@ -126,21 +152,49 @@ def test_a_level_that_there_is_not_is_refused(declared: Any, hierarchy: Hierarch
     ("schema", "declared", "frame", "says"),
     [
         (Schema(quasi=["x"]), {}, {"x": [1, 2]}, "declare its range"),
-        (Schema(quasi=["y"], sensitive="x"), {}, {"x": [["a"], ["b"]], "y": ["a", "b"]}, "holds sets"),
-        (Schema(quasi=["x"]), {"x": {"low": 0, "high": 9, "width": 3}}, {"x": ["a", "b"]}, "a range of numeric values"),
-        (Schema(quasi=["x"], keep=["y"]), {}, {"x": ["a"], "y": [1]}, "every published column is covered"),
-        (Schema(quasi=["x"], sensitive="ill"), {"il": 0}, {"x": ["a"], "ill": ["b"]}, "did you mean 'ill'"),
+        (
+            Schema(quasi=["y"], sensitive="x"),
+            {},
+            {"x": [["a"], ["b"]], "y": ["a", "b"]},
+            "holds sets",
+        ),
+        (
+            Schema(quasi=["x"]),
+            {"x": {"low": 0, "high": 9, "width": 3}},
+            {"x": ["a", "b"]},
+            "a range of numeric values",
+        ),
+        (
+            Schema(quasi=["x"], keep=["y"]),
+            {},
+            {"x": ["a"], "y": [1]},
+            "every published column is covered",
+        ),
+        (
+            Schema(quasi=["x"], sensitive="ill"),
+            {"il": 0},
+            {"x": ["a"], "ill": ["b"]},
+            "did you mean 'ill'",
+        ),
     ],
 )
-def test_a_table_that_the_scheme_does_not_fit_is_refused(schema: Schema, declared: Any, frame: Any, says: str) -> None:
-    """Numbers without a declared range, sets, kept columns: never published by what was observed."""
+def test_a_table_that_the_scheme_does_not_fit_is_refused(
+    schema: Schema, declared: Any, frame: Any, says: str
+) -> None:
+    """Numbers without a declared range, sets, kept columns: never published by what was
+    observed.
+    """
     with pytest.raises(PhalanxError, match=says) as refused:
-        Axes.of(declared, schema, choose=False).check_fits(Microdata.encode(pl.DataFrame(frame), schema))
+        Axes.of(declared, schema, choose=False).check_fits(
+            Microdata.encode(pl.DataFrame(frame), schema)
+        )
     assert isinstance(refused.value, PlanError | SchemaError)
 
 
 def test_images_do_not_depend_on_how_many_attributes_there_are() -> None:
-    """Beyond the size of one key, keys are numbered anew; the images are those of a group-by all the same."""
+    """Beyond the size of one key, keys are numbered anew; the images are those of a group-by all
+    the same.
+    """
     rng = np.random.default_rng(3)
     frame = pl.DataFrame({f"q{i}": rng.integers(0, 1000, 400) // 250 * 250 for i in range(20)})
     grid = {"low": 0, "high": 1000, "width": 1}

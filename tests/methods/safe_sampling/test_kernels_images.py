@@ -1,4 +1,6 @@
-"""The kernels of safe sampling number images as a dictionary would, and count them as a Counter would, whatever the keys."""
+"""The kernels of safe sampling number images as a dictionary would, and count them as a Counter
+would, whatever the keys.
+"""
 
 from collections import Counter
 
@@ -8,7 +10,12 @@ from hypothesis import strategies as st
 
 from phalanx.methods.safe_sampling.kernels import images as kernel
 
-KEYS = st.lists(st.one_of(st.integers(0, 5), st.integers(0, 2**62), st.sampled_from([0, 1 << 20, 1 << 40, 1 << 61])), max_size=60)
+KEYS = st.lists(
+    st.one_of(
+        st.integers(0, 5), st.integers(0, 2**62), st.sampled_from([0, 1 << 20, 1 << 40, 1 << 61])
+    ),
+    max_size=60,
+)
 
 
 def numbered(keys: list[int]) -> tuple[list[int], list[int]]:
@@ -29,7 +36,9 @@ def test_different_keys_are_numbered_in_the_order_of_their_first_row(keys: list[
 
 
 def test_the_table_of_slots_grows() -> None:
-    """Far more different keys than slots at the start, each of them twice, keep their numbers when the table doubles."""
+    """Far more different keys than slots at the start, each of them twice, keep their numbers when
+    the table doubles.
+    """
     rng = np.random.default_rng(1)
     keys = np.concatenate([rng.permutation(200_000), rng.permutation(200_000)]) * 1_000_003
     image, first = kernel.number(keys)
@@ -46,18 +55,26 @@ def test_digits_make_one_key_of_all_attributes(data: st.DataObject) -> None:
     rows = np.array(data.draw(st.lists(st.integers(0, n - 1), unique=True)), dtype=np.int64)
     key, cells = np.zeros(len(rows), dtype=np.int64), []
     for _ in range(data.draw(st.integers(1, 3))):
-        codes = np.array(data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)), dtype=np.int32)
-        of_code = np.array(data.draw(st.lists(st.integers(0, 2), min_size=5, max_size=5)), dtype=np.int32)
+        codes = np.array(
+            data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)), dtype=np.int32
+        )
+        of_code = np.array(
+            data.draw(st.lists(st.integers(0, 2), min_size=5, max_size=5)), dtype=np.int32
+        )
         kernel.add_digit(key, of_code, codes, rows, 3)
         cells.append([int(of_code[codes[r]]) for r in rows])
     tuples = list(zip(*cells, strict=True))
-    assert [numbered(key.tolist())[0]] == [numbered([9 * 9 * a + 9 * b + c for a, b, c in ((*t, 0, 0)[:3] for t in tuples)])[0]]
+    assert [numbered(key.tolist())[0]] == [
+        numbered([9 * 9 * a + 9 * b + c for a, b, c in ((*t, 0, 0)[:3] for t in tuples)])[0]
+    ]
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=40), st.integers(1, 8))
 def test_images_that_occur_too_seldom_are_dropped_whole(images: list[int], k: int) -> None:
-    """An image is kept with all of its rows or with none, and kept if and only if it occurs k times or more."""
+    """An image is kept with all of its rows or with none, and kept if and only if it occurs k times
+    or more.
+    """
     counts, kept = kernel.crowded(np.array(images, dtype=np.int64), np.zeros(7, dtype=np.int64), k)
     often = Counter(images)
     assert counts.tolist() == [often[i] if often[i] >= k else 0 for i in range(7)]

@@ -1,4 +1,6 @@
-"""What a plan may ask of safe sampling: any set of parameters that determines a promise, and one sentence for any other."""
+"""What a plan may ask of safe sampling: any set of parameters that determines a promise, and one
+sentence for any other.
+"""
 
 from fractions import Fraction
 from pathlib import Path
@@ -32,13 +34,19 @@ DETERMINED: list[dict[str, Any]] = [
 @pytest.mark.parametrize("accounting", ["tight", "theorem"])
 @pytest.mark.parametrize("asked", DETERMINED, ids=str)
 def test_what_is_left_out_is_solved_for(asked: dict[str, Any], accounting: str) -> None:
-    """Every set that determines the rest gives a promise that its own accounting allows, exactly, and the manifest's words give it back."""
+    """Every set that determines the rest gives a promise that its own accounting allows, exactly,
+    and the manifest's words give it back.
+    """
     method = make("safe-sampling", asked | {"accounting": accounting})
     assert isinstance(method, SafeSampling)
     (promised,) = method.guarantees
     assert isinstance(promised, DifferentialPrivacy)
     assert from_parameters(promised.parameters()) == promised
-    said = {key: Fraction(str(value)) for key, value in promised.parameters().items() if key not in ("name", "accounting")}
+    said = {
+        key: Fraction(str(value))
+        for key, value in promised.parameters().items()
+        if key not in ("name", "accounting")
+    }
     delta_of = tight_delta if accounting == "tight" else theorem_delta
     sampling = said["epsilon"] - said.get("epsilon_scheme", 0)
     assert Fraction(delta_of(int(said["k"]), said["beta"], sampling)) <= said["delta"]
@@ -92,7 +100,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"epsilon": 1, "delta": 1e-6, "epsilon_scheme": 1}, "epsilon"),
     ({"epsilon": 1, "delta": 1e-6, "epsilon_scheme": -1}, "epsilon_scheme"),
     ({"epsilon": 1, "delta": 1e-6, "budget": {"epsilon": 3}}, "epsilon and delta"),
-    ({"epsilon": 1, "delta": 1e-6, "budget": {"epsilon": 0.5, "delta": 1e-5}}, "less than what one release costs"),
+    (
+        {"epsilon": 1, "delta": 1e-6, "budget": {"epsilon": 0.5, "delta": 1e-5}},
+        "less than what one release costs",
+    ),
     ({"epsilon": 1, "delta": 1e-6, "budget": 3}, "is no table"),
     ({"epsilon": 1, "delta": 1e-6, "scheme": "fine"}, "is no table"),
     ({"epsilon": 1, "delta": 1e-6, "depth": 0}, "depth"),
@@ -110,8 +121,13 @@ def test_what_determines_no_promise_is_refused(asked: dict[str, Any], says: str)
 
 
 def test_the_default_beta_is_the_largest_that_the_theorem_allows() -> None:
-    """1 - e^-epsilon, rounded down, so that the printed text is the number that was used, and is within the theorem's bound."""
+    """1 - e^-epsilon, rounded down, so that the printed text is the number that was used, and is
+    within the theorem's bound.
+    """
     method = SafeSampling(epsilon=2, delta=1e-6)
     beta = method.parameters()["beta"]
     assert beta == pytest.approx(0.8646647167633873, abs=1e-15)
-    assert SafeSampling(epsilon=2, delta=1e-6, beta=beta, accounting="theorem").promise.beta == method.promise.beta
+    assert (
+        SafeSampling(epsilon=2, delta=1e-6, beta=beta, accounting="theorem").promise.beta
+        == method.promise.beta
+    )

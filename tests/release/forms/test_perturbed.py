@@ -1,4 +1,6 @@
-"""The perturbed form: rows with the schema of the original, read again as written, in an order that tells nothing; what anybody changes is refused."""
+"""The perturbed form: rows with the schema of the original, read again as written, in an order that
+tells nothing; what anybody changes is refused.
+"""
 
 import io
 import itertools
@@ -67,31 +69,53 @@ def made(microdata=None, stream=None):
 
 def issue(path, form, formats=("parquet",), promise=None):
     path.mkdir()
-    said = {"series": "s", "number": 1, "method": {"name": "by hand"}, "boxes": "exact", "not_for_publication": False, "previous": None}
+    said = {
+        "series": "s",
+        "number": 1,
+        "method": {"name": "by hand"},
+        "boxes": "exact",
+        "not_for_publication": False,
+        "previous": None,
+    }
     write_folder(path, form, formats, guarantees=[promise or PROMISE], **said)
     return path
 
 
 @pytest.mark.parametrize("formats", FORMATS, ids="-".join)
 def test_what_is_written_is_read_again(tmp_path, formats):
-    """Missing values, empty and strange text, dates and floats come back as they were, hold as consistent, and are known again beside the original."""
+    """Missing values, empty and strange text, dates and floats come back as they were, hold as
+    consistent, and are known again beside the original.
+    """
     microdata = encoded()
     form, rows = made(microdata)
     release = Release.read(issue(tmp_path / "r", form, formats))
     assert isinstance(release.form, Perturbed)
     assert release.form.table.equals(form.table) and release.form.attributes == form.attributes
-    assert (release.manifest.rows, release.manifest.groups, release.manifest.counterfeits) == (6, 0, 0)
-    evidence = Evidence(groups={1: pl.DataFrame({"person": microdata.persons, "group": rows})}, microdata={1: microdata})
+    assert (release.manifest.rows, release.manifest.groups, release.manifest.counterfeits) == (
+        6,
+        0,
+        0,
+    )
+    evidence = Evidence(
+        groups={1: pl.DataFrame({"person": microdata.persons, "group": rows})},
+        microdata={1: microdata},
+    )
     found = verify([release], evidence)
     assert all(v.holds for v in found), [v.note for v in found if not v.holds]
     figures = {v.name.split(": ")[-1]: v.worst for v in found}
-    assert (figures["truth"], figures["values of the original"], figures["changed rows"]) == (0, 0, 5)
+    assert (figures["truth"], figures["values of the original"], figures["changed rows"]) == (
+        0,
+        0,
+        5,
+    )
 
 
 @pytest.mark.parametrize("kind", ["date", "numeric", "categorical", "set", None])
 @pytest.mark.parametrize("formats", FORMATS[1:], ids="-".join)
 def test_sensitive_values_of_every_type(tmp_path, kind, formats):
-    """Sensitive numbers, dates, sets and whole numbers as categories keep what they say, and a release without any is one, too."""
+    """Sensitive numbers, dates, sets and whole numbers as categories keep what they say, and a
+    release without any is one, too.
+    """
     values = {
         "date": [date(2020, 1, 1), None, date(2021, 1, 1), None], "numeric": [1.5, 2.5, None, 2.5], "categorical": [7, 8, 7, 8], "set": ["a;b", "b", "", "b"],
     }  # fmt: skip
@@ -99,29 +123,43 @@ def test_sensitive_values_of_every_type(tmp_path, kind, formats):
     schema = Schema(identifier="who", quasi=["age"])
     if kind is not None:
         frame = frame.with_columns(ill=pl.Series(values[kind]))
-        schema = Schema(identifier="who", quasi=["age"], sensitive="ill", types={"ill": kind}, missing="value")
+        schema = Schema(
+            identifier="who", quasi=["age"], sensitive="ill", types={"ill": kind}, missing="value"
+        )
     microdata = encoded(frame, schema)
     form, rows = made(microdata)
-    release = Release.read(issue(tmp_path / "r", form, formats, {"name": "mutual cover", "delta": "1/4"}))
-    evidence = Evidence(groups={1: pl.DataFrame({"person": microdata.persons, "group": rows})}, microdata={1: microdata})
+    release = Release.read(
+        issue(tmp_path / "r", form, formats, {"name": "mutual cover", "delta": "1/4"})
+    )
+    evidence = Evidence(
+        groups={1: pl.DataFrame({"person": microdata.persons, "group": rows})},
+        microdata={1: microdata},
+    )
     assert [v.note for v in verify([release], evidence) if not v.holds] == []
 
 
 def test_rows_are_told_apart():
-    """Each row of the microdata has its sensitive value and what was drawn for it in the published row of its number."""
+    """Each row of the microdata has its sensitive value and what was drawn for it in the published
+    row of its number.
+    """
     microdata = encoded()
     form, rows = made(microdata)
     drawn = turned(microdata)
     for i, row in enumerate(rows.tolist()):
         shown = form.table.row(row - 1, named=True)
         assert shown["ill"] == FRAME["ill"][i]
-        assert all(shown[name] == microdata.columns[name].domain.values[int(codes[i])] for name, codes in drawn.items())
+        assert all(
+            shown[name] == microdata.columns[name].domain.values[int(codes[i])]
+            for name, codes in drawn.items()
+        )
     assert sorted(rows.tolist()) == [1, 2, 3, 4, 5, 6]
 
 
 THREE = pl.DataFrame({"who": range(3), "age": [1, 2, 3], "ill": ["flu", "gout", "rash"]})
 BOUND = 38.4
-"""What chi-square of 5 degrees of freedom exceeds with probability below 4 in 10 million: the false alarm rate of a test here, whose seeds are fixed."""
+"""What chi-square of 5 degrees of freedom exceeds with probability below 4 in 10 million: the false
+alarm rate of a test here, whose seeds are fixed.
+"""
 
 
 def chi_square(seen, orders):
@@ -131,10 +169,15 @@ def chi_square(seen, orders):
 
 
 def test_rows_are_in_random_order():
-    """All orders of three rows are equally frequent, and rows in the order of the source are seen not to be."""
+    """All orders of three rows are equally frequent, and rows in the order of the source are seen
+    not to be.
+    """
     microdata = encoded(THREE, Schema(identifier="who", quasi=["age"], sensitive="ill"))
     orders = list(itertools.permutations([1, 2, 3]))
-    seen = Counter(tuple(perturb(microdata, {}, Randomness.seeded(i).stream("t"))[0].table["age"]) for i in range(1200))
+    seen = Counter(
+        tuple(perturb(microdata, {}, Randomness.seeded(i).stream("t"))[0].table["age"])
+        for i in range(1200)
+    )
     assert chi_square(seen, orders) < BOUND
     assert chi_square(Counter({(1, 2, 3): 100}), orders) > BOUND
 
@@ -149,7 +192,12 @@ def test_a_table_without_rows(tmp_path):
 
 def put(column, value, row=0):
     """Another value in one row."""
-    return lambda t: t.with_columns(pl.when(pl.int_range(pl.len()) == row).then(pl.lit(value, dtype=t[column].dtype)).otherwise(pl.col(column)).alias(column))
+    return lambda t: t.with_columns(
+        pl.when(pl.int_range(pl.len()) == row)
+        .then(pl.lit(value, dtype=t[column].dtype))
+        .otherwise(pl.col(column))
+        .alias(column)
+    )
 
 
 def table(change):
@@ -157,7 +205,12 @@ def table(change):
 
 
 def attribute(name, **said):
-    return lambda form: replace(form, attributes=tuple(a.model_copy(update=said) if a.name == name else a for a in form.attributes))
+    return lambda form: replace(
+        form,
+        attributes=tuple(
+            a.model_copy(update=said) if a.name == name else a for a in form.attributes
+        ),
+    )
 
 
 def without_quasi(form):
@@ -187,21 +240,34 @@ CHANGES = {
 
 @pytest.mark.parametrize(("change", "what"), CHANGES.values(), ids=CHANGES)
 def test_a_changed_release_is_refused(tmp_path, change, what):
-    """Whatever is changed in the table or the manifest, with digests that fit, is named; and nothing is said to be kept."""
+    """Whatever is changed in the table or the manifest, with digests that fit, is named; and
+    nothing is said to be kept.
+    """
     said = refusal(issue(tmp_path / "r", change(made()[0])), Evidence(microdata={1: encoded()}))
     assert what in said
     if "mutual cover" in said:
-        assert "mutual cover: not checked, since the rows of the release are not what it says of them" in said
+        assert (
+            "mutual cover: not checked, since the rows of the release are not what it says of them"
+            in said
+        )
 
 
 def test_a_form_that_was_not_read_is_looked_at_too():
-    """What reading refuses is a fault of a form in memory: kept attributes, several columns, other columns."""
+    """What reading refuses is a fault of a form in memory: kept attributes, several columns, other
+    columns.
+    """
     form, _ = made()
     assert "'name' is kept as it is" in " ".join(row_faults(attribute("name", role="keep")(form)))
-    assert "'name' does not stand in one column of its name" in row_faults(attribute("name", columns=["name", "name_2"])(form))
-    assert "the columns of data are not those of the manifest" in row_faults(table(lambda t: t.rename({"name": "nom"}))(form))
+    assert "'name' does not stand in one column of its name" in row_faults(
+        attribute("name", columns=["name", "name_2"])(form)
+    )
+    assert "the columns of data are not those of the manifest" in row_faults(
+        table(lambda t: t.rename({"name": "nom"}))(form)
+    )
     assert row_faults(form) == []
-    age = PublishedAttribute(name="age", role="quasi", type="numeric", columns=["age_low", "age_high"])
+    age = PublishedAttribute(
+        name="age", role="quasi", type="numeric", columns=["age_low", "age_high"]
+    )
     described = Manifest(
         series="s", number=1, form="perturbed", method={}, guarantees=[], attributes=[age], rows=1, groups=0, counterfeits=0, boxes="exact", files=[],
     )  # fmt: skip
@@ -215,13 +281,33 @@ def test_a_table_too_many_is_refused(tmp_path, stem, format):
     """There is one table, and no place for another."""
     path = issue(tmp_path / "r", made()[0])
     content = io.BytesIO()
-    (pl.DataFrame.write_csv if format == "csv" else pl.DataFrame.write_parquet)(pl.DataFrame({"group": [1], "count": [1]}), content)
+    (pl.DataFrame.write_csv if format == "csv" else pl.DataFrame.write_parquet)(
+        pl.DataFrame({"group": [1], "count": [1]}), content
+    )
     (path / f"{stem}.{format}").write_bytes(content.getvalue())
-    say(path, lambda m: m["files"].append({"name": f"{stem}.{format}", "sha256": __import__("hashlib").sha256(content.getvalue()).hexdigest()}))
+    say(
+        path,
+        lambda m: m["files"].append(
+            {
+                "name": f"{stem}.{format}",
+                "sha256": __import__("hashlib").sha256(content.getvalue()).hexdigest(),
+            }
+        ),
+    )
     assert "is not part of the release" in refusal(path)
 
 
-@pytest.mark.parametrize(("key", "value"), [("groups", 2), ("rows", 5), ("counterfeits", 1), ("registered", 1), ("form", "generalized"), ("form", "sliced")])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("groups", 2),
+        ("rows", 5),
+        ("counterfeits", 1),
+        ("registered", 1),
+        ("form", "generalized"),
+        ("form", "sliced"),
+    ],
+)
 def test_counts_and_forms_that_are_not_so(tmp_path, key, value):
     """A manifest that speaks of groups, other rows or another form is refused."""
     path = issue(tmp_path / "r", made()[0])
@@ -236,7 +322,10 @@ def test_a_promise_that_is_not_the_methods(tmp_path, changes):
     say(path, lambda m: m.update(method={"name": "mutual-cover", "delta": "1/6"}))
     assert refusal(path) == ""
     say(path, lambda m: m["method"].update(changes))
-    assert f"the method says delta = {changes['delta']} and the promise mutual cover says 1/6" in refusal(path)
+    assert (
+        f"the method says delta = {changes['delta']} and the promise mutual cover says 1/6"
+        in refusal(path)
+    )
 
 
 def strange_tables(path: Path, format: str):
@@ -245,7 +334,10 @@ def strange_tables(path: Path, format: str):
     issue(path, form, (format,))
     original = (path / NAME).read_bytes()
     microdata = encoded()
-    evidence = Evidence(groups={1: pl.DataFrame({"person": microdata.persons, "group": rows})}, microdata={1: microdata})
+    evidence = Evidence(
+        groups={1: pl.DataFrame({"person": microdata.persons, "group": rows})},
+        microdata={1: microdata},
+    )
     found = []
     for column in form.table.columns:
         for series in STRANGE:
@@ -255,16 +347,27 @@ def strange_tables(path: Path, format: str):
             changed = form.table.with_columns(series.new_from_index(0, form.rows).alias(column))
             (changed.write_csv if format == "csv" else changed.write_parquet)(content)
             rewritten(path, f"data.{format}", content.getvalue())
-            value = None if format == "csv" and column == "born" and series[0] == "" else series[0]  # no date, as an empty field is
+            value = (
+                None if format == "csv" and column == "born" and series[0] == "" else series[0]
+            )  # no date, as an empty field is
             held = not series.dtype.is_nested() and value in FRAME[column].to_list()
-            found.append((f"{column} of {series.dtype} {series[0]!r}", held, refusal(path, evidence), refusal(path)))
+            found.append(
+                (
+                    f"{column} of {series.dtype} {series[0]!r}",
+                    held,
+                    refusal(path, evidence),
+                    refusal(path),
+                )
+            )
             (path / NAME).write_bytes(original)
     return found
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv"])
 def test_strange_tables_get_a_verdict(tmp_path, format):
-    """Whatever types and values stand in a column, what comes of it is a verdict or a sentence, and beside the original nothing passes that nobody has."""
+    """Whatever types and values stand in a column, what comes of it is a verdict or a sentence, and
+    beside the original nothing passes that nobody has.
+    """
     found = strange_tables(tmp_path / "r", format)
     assert len(found) > 100
     assert [what for what, held, beside, _ in found if beside == "" and not held] == []
@@ -272,7 +375,9 @@ def test_strange_tables_get_a_verdict(tmp_path, format):
 
 
 def test_truth():
-    """A row with another sensitive value, a row of two persons, of nobody, or of somebody who is not there: each is counted."""
+    """A row with another sensitive value, a row of two persons, of nobody, or of somebody who is
+    not there: each is counted.
+    """
     microdata = encoded()
     form, rows = made(microdata)
 
@@ -320,11 +425,17 @@ class Shown:
         ([1, None], pl.Series([None, None], dtype=pl.Binary), [0, 0]),
         ([7, 8], pl.Series(["7", "07", None]), [0, -1, -1]),
         (["b", "a", None], pl.Series(["a", None, "A", "b"]), [1, 0, -1, 2]),
-        ([date(2020, 1, 2), date(2020, 1, 1)], pl.Series([date(2020, 1, 2), date(2020, 1, 3)]), [1, -1]),
+        (
+            [date(2020, 1, 2), date(2020, 1, 1)],
+            pl.Series([date(2020, 1, 2), date(2020, 1, 3)]),
+            [1, -1],
+        ),
     ],
 )
 def test_published_values_have_codes(values, published, codes):
-    """The code of a value in the original's domain, missing ones among them, across types that compare; -1 for what it does not have."""
+    """The code of a value in the original's domain, missing ones among them, across types that
+    compare; -1 for what it does not have.
+    """
     frame = pl.DataFrame({"x": values})
     domain = Microdata.encode(frame, Schema(quasi=["x"], missing="value")).columns["x"].domain
     assert codes_of(domain, published.alias("x")).tolist() == codes

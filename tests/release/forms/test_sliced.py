@@ -1,4 +1,6 @@
-"""The sliced form: what is written is read again as it was, in every layout and format, and no order tells who a row was."""
+"""The sliced form: what is written is read again as it was, in every layout and format, and no
+order tells who a row was.
+"""
 
 import itertools
 from collections import Counter
@@ -25,7 +27,14 @@ from phalanx.release.forms import sliced
 from phalanx.release.forms.sliced import Boxes, Sliced, slice_into
 from phalanx.release.manifest import NAME, Manifest, Slices
 
-JOB = Tree.of_paths([["nurse", "care", "*"], ["doctor", "care", "*"], ["baker", "craft", "*"], ["smith", "craft", "*"]])
+JOB = Tree.of_paths(
+    [
+        ["nurse", "care", "*"],
+        ["doctor", "care", "*"],
+        ["baker", "craft", "*"],
+        ["smith", "craft", "*"],
+    ]
+)
 FRAME = pl.DataFrame({
     "age": [22, 22, 33, 52, 54, 60, 60, None],
     "born": [date(1999, 1, 1)] * 2 + [None, date(1970, 3, 3), date(1, 1, 1), date(9999, 12, 31), date(1964, 1, 2), date(1960, 1, 1)],
@@ -48,13 +57,23 @@ SAID = {
 
 
 def encoded(frame=FRAME, quasi=QUASI, **said: Any) -> Microdata:
-    return Microdata.encode(frame, Schema(**{"quasi": quasi, "sensitive": "ill", "hierarchies": HIERARCHIES, "missing": "value"} | said))
+    return Microdata.encode(
+        frame,
+        Schema(
+            **{"quasi": quasi, "sensitive": "ill", "hierarchies": HIERARCHIES, "missing": "value"}
+            | said
+        ),
+    )
 
 
-def form_of(columns, *, compact=False, k=None, microdata=None, of_row=OF_ROW) -> tuple[Sliced, np.ndarray]:
+def form_of(
+    columns, *, compact=False, k=None, microdata=None, of_row=OF_ROW
+) -> tuple[Sliced, np.ndarray]:
     microdata = microdata or encoded()
     boxes = None if k is None else column_boxes(microdata, columns, k)
-    return slice_into(microdata, columns, of_row, Randomness.secure().stream("test"), boxes=boxes, compact=compact)
+    return slice_into(
+        microdata, columns, of_row, Randomness.secure().stream("test"), boxes=boxes, compact=compact
+    )
 
 
 def write(path: Path, form: Sliced, formats: tuple[str, ...]) -> Release:
@@ -69,16 +88,29 @@ def refusals(release: Release) -> list[str]:
 
 @pytest.mark.parametrize("formats", [("parquet", "csv"), ("parquet",), ("csv",)], ids="-".join)
 @pytest.mark.parametrize("compact", [False, True], ids=["rows", "compact"])
-@pytest.mark.parametrize(("columns", "k"), [(APART, None), (MANY, None), (SHARED, None), (APART, 2), (APART, 1), (MANY, 3)], ids=str)
+@pytest.mark.parametrize(
+    ("columns", "k"),
+    [(APART, None), (MANY, None), (SHARED, None), (APART, 2), (APART, 1), (MANY, 3)],
+    ids=str,
+)
 def test_what_is_written_is_read_again(tmp_path, columns, k, compact, formats):
-    """Missing values, empty and strange text, dates, floats, nodes and shared attributes come back as they were, and hold as consistent."""
+    """Missing values, empty and strange text, dates, floats, nodes and shared attributes come back
+    as they were, and hold as consistent.
+    """
     form, _ = form_of(columns, compact=compact, k=k)
     read = write(tmp_path / "r", form, formats)
     assert read.form.tables().keys() == form.tables().keys()
     for name, table in form.tables().items():
         assert read.form.tables()[name].cast(dict(table.schema)).equals(table), name
-    assert read.form.attributes == form.attributes and read.form.columns == form.columns and read.form.compact == compact
-    assert [part.cast(dict(own.schema)).equals(own) for part, own in zip(read.form.parts, form.parts, strict=True)] == [True] * len(columns)
+    assert (
+        read.form.attributes == form.attributes
+        and read.form.columns == form.columns
+        and read.form.compact == compact
+    )
+    assert [
+        part.cast(dict(own.schema)).equals(own)
+        for part, own in zip(read.form.parts, form.parts, strict=True)
+    ] == [True] * len(columns)
     assert (read.manifest.rows, read.manifest.groups, read.manifest.counterfeits) == (8, 3, 0)
     assert refusals(read) == []
 
@@ -86,7 +118,9 @@ def test_what_is_written_is_read_again(tmp_path, columns, k, compact, formats):
 @pytest.mark.parametrize("compact", [False, True], ids=["rows", "compact"])
 @pytest.mark.parametrize("columns", [APART, MANY, SHARED], ids=str)
 def test_every_bucket_holds_its_own_values(columns, compact):
-    """In every bucket each column has the values of its rows together, as often as they have them, and no others."""
+    """In every bucket each column has the values of its rows together, as often as they have them,
+    and no others.
+    """
     form, ids = form_of(columns, compact=compact)
     for i, column in enumerate(columns):
         expected = Counter((int(ids[b]), *FRAME[list(column)].row(r)) for r, b in enumerate(OF_ROW))
@@ -97,11 +131,23 @@ def test_every_bucket_holds_its_own_values(columns, compact):
 
 @pytest.mark.parametrize("compact", [False, True], ids=["rows", "compact"])
 def test_generalized_columns_hold_the_boxes_of_their_rows(compact):
-    """Within a column, intervals that hold the row's values stand for them; the sensitive value stays as it is."""
+    """Within a column, intervals that hold the row's values stand for them; the sensitive value
+    stays as it is.
+    """
     microdata = encoded()
     boxes = column_boxes(microdata, APART, 3)
-    form, ids = slice_into(microdata, APART, OF_ROW, Randomness.secure().stream("test"), boxes=boxes, compact=compact)
-    assert form.published(0) == ["age", "age_low", "age_high", "born_low", "born_high", "name_low", "name_high"]
+    form, ids = slice_into(
+        microdata, APART, OF_ROW, Randomness.secure().stream("test"), boxes=boxes, compact=compact
+    )
+    assert form.published(0) == [
+        "age",
+        "age_low",
+        "age_high",
+        "born_low",
+        "born_high",
+        "name_low",
+        "name_high",
+    ]
     assert form.published(1)[-1] == "ill" and form.attributes[-1].columns == ["ill"]
     for i in (0, 1):
         assert form.parts[i].select("bucket", *form.published(i)).n_unique() < 8
@@ -110,11 +156,15 @@ def test_generalized_columns_hold_the_boxes_of_their_rows(compact):
     view = View.of(form)
     own = view.of_people(microdata, np.arange(8))
     assert (own >= 0).all()
-    assert [int(ids[b]) in view.ids.gather(view.sides[0].bucket[view.sides[0].value == v]).to_list() for b, v in zip(OF_ROW, own[:, 0], strict=True)] == [
-        True
-    ] * 8
+    assert [
+        int(ids[b]) in view.ids.gather(view.sides[0].bucket[view.sides[0].value == v]).to_list()
+        for b, v in zip(OF_ROW, own[:, 0], strict=True)
+    ] == [True] * 8
     wide = view.sides[0].values[own[:, 0].tolist()]
-    assert all(low is None or age is None or low <= age <= high for low, age, high in zip(wide["age_low"], FRAME["age"], wide["age_high"], strict=True))
+    assert all(
+        low is None or age is None or low <= age <= high
+        for low, age, high in zip(wide["age_low"], FRAME["age"], wide["age_high"], strict=True)
+    )
 
 
 def test_sizes_and_counts():
@@ -129,31 +179,76 @@ def test_sizes_and_counts():
 
 
 def test_a_shared_attribute_is_marked_with_its_column():
-    """In a table of rows an attribute of a second column is named after that column, and what it says is that column's."""
+    """In a table of rows an attribute of a second column is named after that column, and what it
+    says is that column's.
+    """
     form, _ = form_of(SHARED)
-    assert form.table.columns == ["bucket", "age", "born", "born_in_2", "name", "zip", "zip_in_3", "weight", "zip_in_4", "job", "ill"]
+    assert form.table.columns == [
+        "bucket",
+        "age",
+        "born",
+        "born_in_2",
+        "name",
+        "zip",
+        "zip_in_3",
+        "weight",
+        "zip_in_4",
+        "job",
+        "ill",
+    ]
     for one, other in (("born", "born_in_2"), ("zip", "zip_in_3"), ("zip", "zip_in_4")):
-        assert sorted(form.table.select("bucket", one).rows(), key=str) == sorted(form.table.select("bucket", other).rows(), key=str)
+        assert sorted(form.table.select("bucket", one).rows(), key=str) == sorted(
+            form.table.select("bucket", other).rows(), key=str
+        )
 
 
 @pytest.mark.parametrize("formats", [("parquet",), ("csv",)], ids="-".join)
 def test_names_that_look_like_marks(tmp_path, formats):
     """An attribute whose own name ends like a mark keeps its own type."""
-    frame = pl.DataFrame({"zip": ["01", "02", "03"], "zip_in_3": [1, 2, 3], "b": ["x", "x", "x"], "ill": ["flu", "gout", "rash"]})
+    frame = pl.DataFrame(
+        {
+            "zip": ["01", "02", "03"],
+            "zip_in_3": [1, 2, 3],
+            "b": ["x", "x", "x"],
+            "ill": ["flu", "gout", "rash"],
+        }
+    )
     microdata = encoded(frame, ["zip", "zip_in_3", "b"], hierarchies={})
-    form, _ = form_of((("zip", "zip_in_3"), ("b", "zip"), ("b", "ill")), microdata=microdata, of_row=np.array([0, 0, 0]))
+    form, _ = form_of(
+        (("zip", "zip_in_3"), ("b", "zip"), ("b", "ill")),
+        microdata=microdata,
+        of_row=np.array([0, 0, 0]),
+    )
     read = write(tmp_path / "r", form, formats)
     assert refusals(read) == [] and read.form.table.equals(form.table)
-    assert read.form.table.dtypes == [pl.Int64, pl.String, pl.Int64, pl.String, pl.String, pl.String, pl.String]
+    assert read.form.table.dtypes == [
+        pl.Int64,
+        pl.String,
+        pl.Int64,
+        pl.String,
+        pl.String,
+        pl.String,
+        pl.String,
+    ]
 
 
 @pytest.mark.parametrize("formats", [("parquet",), ("csv",)], ids="-".join)
 def test_columns_of_missing_values_alone(tmp_path, formats):
-    """A column that nobody has a value in, exact or generalized, is published, read and consistent."""
-    frame = pl.DataFrame({"a": pl.Series([None] * 4, dtype=pl.Int64), "b": pl.Series([None, None, 1.5, 2.5]), "ill": ["flu", "gout"] * 2})
+    """A column that nobody has a value in, exact or generalized, is published, read and
+    consistent.
+    """
+    frame = pl.DataFrame(
+        {
+            "a": pl.Series([None] * 4, dtype=pl.Int64),
+            "b": pl.Series([None, None, 1.5, 2.5]),
+            "ill": ["flu", "gout"] * 2,
+        }
+    )
     microdata = encoded(frame, ["a", "b"], hierarchies={"b": Bands((1,))})
     for number, k in enumerate((None, 2, 4)):  # with 4, one interval, whose low end is missing
-        form, _ = form_of((("a",), ("b", "ill")), microdata=microdata, of_row=np.array([0, 0, 1, 1]), k=k)
+        form, _ = form_of(
+            (("a",), ("b", "ill")), microdata=microdata, of_row=np.array([0, 0, 1, 1]), k=k
+        )
         assert refusals(write(tmp_path / str(number), form, formats)) == []
 
 
@@ -175,23 +270,35 @@ def chi_square(counts: np.ndarray) -> float:
 
 THREE = pl.DataFrame({"a": [1, 2, 3], "b": ["x", "y", "z"], "ill": ["flu", "gout", "rash"]})
 BOUND = {5: 38.4, 35: 99.0}
-"""Degrees of freedom -> what chi-square exceeds with probability below 4 in 10 million: the false alarm rate of a test here, whose seeds are fixed."""
+"""Degrees of freedom -> what chi-square exceeds with probability below 4 in 10 million: the false
+alarm rate of a test here, whose seeds are fixed.
+"""
 
 
 def arrangements(columns, times=3600):
-    """How often each order of two columns' values in the one bucket comes out, over as many streams."""
+    """How often each order of two columns' values in the one bucket comes out, over as many
+    streams.
+    """
     microdata = encoded(THREE, ["a", "b"], hierarchies={})
     seen = Counter()
     for i in range(times):
-        table = slice_into(microdata, columns, np.zeros(3, dtype=np.int64), Randomness.seeded(i).stream("slices"))[0].table
+        table = slice_into(
+            microdata, columns, np.zeros(3, dtype=np.int64), Randomness.seeded(i).stream("slices")
+        )[0].table
         seen[tuple(table["a"]), tuple(table["ill"])] += 1
-    orders = list(itertools.product(itertools.permutations([1, 2, 3]), itertools.permutations(["flu", "gout", "rash"])))
+    orders = list(
+        itertools.product(
+            itertools.permutations([1, 2, 3]), itertools.permutations(["flu", "gout", "rash"])
+        )
+    )
     assert not set(seen) - set(orders)
     return np.array([seen[order] for order in orders])
 
 
 def test_columns_stand_beside_each_other_at_random():
-    """All 36 ways in which the rows of a bucket's two columns may stand are equally frequent: neither the source's order nor a pairing shows."""
+    """All 36 ways in which the rows of a bucket's two columns may stand are equally frequent:
+    neither the source's order nor a pairing shows.
+    """
     counts = arrangements((("a", "b"), ("ill",)))
     assert chi_square(counts) < BOUND[35]
 
@@ -206,19 +313,34 @@ def test_orders_that_tell_are_seen(monkeypatch, order):
             self.stream = stream
 
         def permutation(self, n):
-            return drawn.setdefault((id(self), n), self.stream.permutation(n)) if order == "both alike" else np.arange(n)
+            return (
+                drawn.setdefault((id(self), n), self.stream.permutation(n))
+                if order == "both alike"
+                else np.arange(n)
+            )
 
     make = sliced.slice_into
-    monkeypatch.setitem(globals(), "slice_into", lambda m, c, b, stream: make(m, c, b, Telling(stream)))
+    monkeypatch.setitem(
+        globals(), "slice_into", lambda m, c, b, stream: make(m, c, b, Telling(stream))
+    )
     assert chi_square(arrangements((("a", "b"), ("ill",)), times=400)) > 10 * BOUND[35]
 
 
 def test_each_pair_of_a_persons_values_is_as_frequent_as_any():
-    """Over many streams a person's own values of two columns meet in a row as often as those of two persons, in every bucket."""
-    microdata = encoded(pl.DataFrame({"a": list(range(6)), "ill": list("uvwxyz")}), ["a"], hierarchies={})
+    """Over many streams a person's own values of two columns meet in a row as often as those of two
+    persons, in every bucket.
+    """
+    microdata = encoded(
+        pl.DataFrame({"a": list(range(6)), "ill": list("uvwxyz")}), ["a"], hierarchies={}
+    )
     meet = np.zeros((6, 6))
     for i in range(1500):
-        form, _ = slice_into(microdata, (("a",), ("ill",)), np.array([0, 1, 0, 1, 0, 1]), Randomness.seeded(i).stream("slices"))
+        form, _ = slice_into(
+            microdata,
+            (("a",), ("ill",)),
+            np.array([0, 1, 0, 1, 0, 1]),
+            Randomness.seeded(i).stream("slices"),
+        )
         for a, ill in form.table.select("a", "ill").iter_rows():
             meet[a, "uvwxyz".index(ill)] += 1
     own = np.add.outer(np.arange(6), np.arange(6)) % 2 == 0
@@ -229,27 +351,51 @@ def test_each_pair_of_a_persons_values_is_as_frequent_as_any():
 def test_bucket_ids_are_drawn_at_random():
     """All six ways to number three buckets are equally frequent."""
     microdata = encoded(THREE, ["a", "b"], hierarchies={})
-    seen = Counter(tuple(slice_into(microdata, (("a", "b"), ("ill",)), np.arange(3), Randomness.seeded(i).stream("slices"))[1].tolist()) for i in range(1200))
-    assert chi_square(np.array([seen[order] for order in itertools.permutations([1, 2, 3])])) < BOUND[5]
+    seen = Counter(
+        tuple(
+            slice_into(
+                microdata,
+                (("a", "b"), ("ill",)),
+                np.arange(3),
+                Randomness.seeded(i).stream("slices"),
+            )[1].tolist()
+        )
+        for i in range(1200)
+    )
+    assert (
+        chi_square(np.array([seen[order] for order in itertools.permutations([1, 2, 3])]))
+        < BOUND[5]
+    )
 
 
 def test_a_compact_release_does_not_depend_on_the_order_of_rows():
-    """The parts are in ascending order: the same table in another order gives the same parts, bucket ids aside."""
+    """The parts are in ascending order: the same table in another order gives the same parts,
+    bucket ids aside.
+    """
     order = np.array([5, 2, 7, 0, 1, 6, 4, 3])
     one, ids = form_of(SHARED, compact=True)
-    other, others = form_of(SHARED, compact=True, microdata=encoded(FRAME[order.tolist()]), of_row=OF_ROW[order])
+    other, others = form_of(
+        SHARED, compact=True, microdata=encoded(FRAME[order.tolist()]), of_row=OF_ROW[order]
+    )
     for i in range(len(SHARED)):
-        named = other.parts[i].with_columns(pl.col("bucket").replace_strict(others.tolist(), ids.tolist(), return_dtype=pl.Int64))
+        named = other.parts[i].with_columns(
+            pl.col("bucket").replace_strict(others.tolist(), ids.tolist(), return_dtype=pl.Int64)
+        )
         assert named.sort(named.columns).equals(one.parts[i])
         assert one.parts[i].equals(one.parts[i].sort(one.parts[i].columns))
 
 
 def test_nothing_is_written_beside_the_table(tmp_path):
-    """Two sources that differ only in what is not published, such as values in no row, give forms of the same columns and types."""
+    """Two sources that differ only in what is not published, such as values in no row, give forms
+    of the same columns and types.
+    """
     kept = FRAME.with_columns(
-        pl.col("job").cast(pl.Enum(["nurse", "doctor", "baker", "smith", "SECRET"])), pl.col("weight").cast(pl.Decimal(20, 1), strict=False)
+        pl.col("job").cast(pl.Enum(["nurse", "doctor", "baker", "smith", "SECRET"])),
+        pl.col("weight").cast(pl.Decimal(20, 1), strict=False),
     )
-    form, _ = form_of(APART, microdata=encoded(kept.with_columns(weight=pl.Series([Decimal("1.5")] * 8))))
+    form, _ = form_of(
+        APART, microdata=encoded(kept.with_columns(weight=pl.Series([Decimal("1.5")] * 8)))
+    )
     assert form.table.schema["job"] == pl.String and form.table.schema["weight"] == pl.Float64
     release = write(tmp_path / "r", form, ("parquet",))
     assert refusals(release) == []
@@ -258,7 +404,9 @@ def test_nothing_is_written_beside_the_table(tmp_path):
 
 @pytest.mark.parametrize("name", ["bucket", "count", "b_in_2", "c_low"])
 def test_names_that_are_taken(name):
-    """A source column whose name a published column would need is refused with its name, and what to do."""
+    """A source column whose name a published column would need is refused with its name, and what
+    to do.
+    """
     frame = pl.DataFrame({name: [1, 2], "b": ["x", "y"], "c": [3, 4], "ill": ["flu", "gout"]})
     microdata = encoded(frame, [name, "b", "c"], hierarchies={})
     columns = ((name, "b"), ("b", "c", "ill"))
@@ -274,15 +422,27 @@ def test_names_that_are_taken(name):
 
 def test_an_attribute_generalized_in_one_column_alone():
     """An attribute cannot be published as it is in one column and in intervals in another."""
-    microdata = encoded(pl.DataFrame({"a": [1, 2], "b": [1, 2], "ill": ["flu", "gout"]}), ["a", "b"], hierarchies={})
+    microdata = encoded(
+        pl.DataFrame({"a": [1, 2], "b": [1, 2], "ill": ["flu", "gout"]}), ["a", "b"], hierarchies={}
+    )
     ends = np.array([0, 1])
     boxes = {0: Boxes(np.array([0, 1]), {"a": (ends, ends), "b": (ends, ends)})}
-    with pytest.raises(SchemaError, match="attribute 'a' is generalized in one column and not in another"):
-        slice_into(microdata, (("a", "b"), ("a", "ill")), np.array([0, 0]), Randomness.secure().stream("test"), boxes=boxes)
+    with pytest.raises(
+        SchemaError, match="attribute 'a' is generalized in one column and not in another"
+    ):
+        slice_into(
+            microdata,
+            (("a", "b"), ("a", "ill")),
+            np.array([0, 0]),
+            Randomness.secure().stream("test"),
+            boxes=boxes,
+        )
 
 
 def test_the_manifest_says_how_the_release_is_laid_out(tmp_path):
-    """The columns stand in the manifest, and a release of another form is written as before there were any."""
+    """The columns stand in the manifest, and a release of another form is written as before there
+    were any.
+    """
     form, _ = form_of(APART, compact=True)
     manifest = write(tmp_path / "r", form, ("csv",)).manifest
     assert manifest.sliced == Slices(columns=[list(c) for c in APART], compact=True)
@@ -295,5 +455,7 @@ def test_the_manifest_says_how_the_release_is_laid_out(tmp_path):
 def test_a_form_of_another_kind_is_named(tmp_path):
     """What is only about generalized releases refuses a sliced one by name."""
     release = write(tmp_path / "r", form_of(APART)[0], ("parquet",))
-    with pytest.raises(ReleaseError, match="release 1 is sliced, and this is about generalized releases"):
+    with pytest.raises(
+        ReleaseError, match="release 1 is sliced, and this is about generalized releases"
+    ):
         _ = release.generalized

@@ -1,4 +1,6 @@
-"""Bytes, links and metadata that no reader of the rows sees are refused; the untouched folder holds."""
+"""Bytes, links and metadata that no reader of the rows sees are refused; the untouched folder
+holds.
+"""
 
 import base64
 import io
@@ -43,18 +45,24 @@ def in_the_footer(content: bytes) -> bytes:
 
 def by_another_writer(content: bytes, **options: object) -> bytes:
     buffer = io.BytesIO()
-    pq.write_table(pq.read_table(io.BytesIO(content)).replace_schema_metadata(None), buffer, **options)
+    pq.write_table(
+        pq.read_table(io.BytesIO(content)).replace_schema_metadata(None), buffer, **options
+    )
     return buffer.getvalue()
 
 
 def with_key_value_metadata(content: bytes) -> bytes:
     buffer = io.BytesIO()
-    pl.read_parquet(io.BytesIO(content)).write_parquet(buffer, statistics=False, metadata={"note": "person 7 is in group 3"})
+    pl.read_parquet(io.BytesIO(content)).write_parquet(
+        buffer, statistics=False, metadata={"note": "person 7 is in group 3"}
+    )
     return buffer.getvalue()
 
 
 def in_the_column_types(content: bytes) -> bytes:
-    """The one entry of metadata that is allowed, with more in it than it needs, as long as it was."""
+    """The one entry of metadata that is allowed, with more in it than it needs, as long as it
+    was.
+    """
     at = content.index(b"ARROW:schema")
     start = content.index(b"/////", at)
     types = bytearray(base64.b64decode(content[start : start + 400]))
@@ -63,8 +71,14 @@ def in_the_column_types(content: bytes) -> bytes:
 
 
 PARQUET: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "between pages and footer": (before_the_footer, "data.parquet holds 300 byte(s) that no page and no footer needs"),
-    "in the footer": (in_the_footer, "data.parquet holds 300 byte(s) that no page and no footer needs"),
+    "between pages and footer": (
+        before_the_footer,
+        "data.parquet holds 300 byte(s) that no page and no footer needs",
+    ),
+    "in the footer": (
+        in_the_footer,
+        "data.parquet holds 300 byte(s) that no page and no footer needs",
+    ),
     "metadata": (with_key_value_metadata, "its footer holds metadata beside the column types"),
     "metadata within the column types": (in_the_column_types, "data.parquet "),
     "other pages of the same writer": (
@@ -82,7 +96,9 @@ def _again(content: bytes, **options: object) -> bytes:
 
 @pytest.mark.parametrize(("change", "what"), PARQUET.values(), ids=PARQUET.keys())
 def test_bytes_that_no_row_needs(folder: Path, change: Callable[[bytes], bytes], what: str) -> None:
-    """Whatever stands in a Parquet file beside its rows is named, with digests that fit; before, the folder held."""
+    """Whatever stands in a Parquet file beside its rows is named, with digests that fit; before,
+    the folder held.
+    """
     assert refusal([folder]) == ""
     bytes_of(folder, "data.parquet", change((folder / "data.parquet").read_bytes()))
     assert what in refusal([folder])
@@ -95,18 +111,26 @@ def test_bytes_after_the_footer(folder: Path) -> None:
 
 
 def test_another_version_of_the_writer(folder: Path) -> None:
-    """Pages that are made up in another way are no fault where another writer says it made them; that nothing is hidden in them is then not shown."""
+    """Pages that are made up in another way are no fault where another writer says it made them;
+    that nothing is hidden in them is then not shown.
+    """
     content = (folder / "data.parquet").read_bytes()
     bytes_of(folder, "data.parquet", by_another_writer(content, store_schema=False))
     assert refusal([folder]) == ""
-    assert "not checked: whether anything is hidden within the values of data.parquet" in notes([folder])
+    assert "not checked: whether anything is hidden within the values of data.parquet" in notes(
+        [folder]
+    )
     bytes_of(folder, "data.parquet", before_the_footer((folder / "data.parquet").read_bytes()))
     assert "holds 300 byte(s)" in refusal([folder])
 
 
 def test_every_byte_is_of_something(tmp_path: Path) -> None:
-    """Files of several writers, with indexes and statistics and without, have no byte left over, and exactly those that are put between."""
-    table = pl.DataFrame({"a": range(3000), "b": [f"x{i % 7}" for i in range(3000)], "c": [None, 1.5, -0.0] * 1000})
+    """Files of several writers, with indexes and statistics and without, have no byte left over,
+    and exactly those that are put between.
+    """
+    table = pl.DataFrame(
+        {"a": range(3000), "b": [f"x{i % 7}" for i in range(3000)], "c": [None, 1.5, -0.0] * 1000}
+    )
     path = tmp_path / "t.parquet"
     for write in (
         lambda: table.write_parquet(path),
@@ -134,7 +158,9 @@ CSV: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("change", CSV.values(), ids=CSV.keys())
 def test_a_csv_that_is_written_otherwise(folder: Path, change: Callable[[bytes], bytes]) -> None:
-    """A CSV file with the same rows in other bytes may mark some of them; one written again holds."""
+    """A CSV file with the same rows in other bytes may mark some of them; one written again
+    holds.
+    """
     content = (folder / "data.csv").read_bytes()
     bytes_of(folder, "data.csv", content)
     assert refusal([folder]) == ""
@@ -167,8 +193,16 @@ def test_pieces_of_a_large_table(tmp_path: Path) -> None:
     from phalanx.guarantees.consistency.files import hidden_in_parquet
     from phalanx.release.folder import encode
 
-    table = pl.concat([pl.DataFrame({"a": range(n), "b": [f"x{i % 7}" for i in range(n)]}) for n in (400_000, 90_000)], rechunk=False)
+    table = pl.concat(
+        [
+            pl.DataFrame({"a": range(n), "b": [f"x{i % 7}" for i in range(n)]})
+            for n in (400_000, 90_000)
+        ],
+        rechunk=False,
+    )
     with (tmp_path / "t.parquet").open("wb") as file:
         encode(table, file, "parquet")
     assert pq.ParquetFile(tmp_path / "t.parquet").metadata.num_row_groups > 1
-    assert hidden_in_parquet(tmp_path / "t.parquet", pl.read_parquet(tmp_path / "t.parquet").rechunk()) == ("", True)
+    assert hidden_in_parquet(
+        tmp_path / "t.parquet", pl.read_parquet(tmp_path / "t.parquet").rechunk()
+    ) == ("", True)

@@ -1,4 +1,6 @@
-"""Rows in an order that chance does not give are refused, in every form; honest releases, however small, hold."""
+"""Rows in an order that chance does not give are refused, in every form; honest releases, however
+small, hold.
+"""
 
 import shutil
 from collections.abc import Callable
@@ -20,7 +22,10 @@ FORMS = ("generalized", "bucketized", "sliced", "perturbed")
 
 @pytest.fixture(scope="module")
 def issued(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return {name: issue(tmp_path_factory.mktemp(name), METHODS[name], [people(600)])[0] for name in FORMS}
+    return {
+        name: issue(tmp_path_factory.mktemp(name), METHODS[name], [people(600)])[0]
+        for name in FORMS
+    }
 
 
 @pytest.fixture
@@ -34,7 +39,9 @@ def with_table(form: Form, table: pl.DataFrame) -> Form:
 
 def by_value(form: Form) -> Form:
     """Rows by what they say, within their groups where there are any."""
-    return with_table(form, form.table.sort(form.table.columns if form.id_column else form.table.columns[::-1]))
+    return with_table(
+        form, form.table.sort(form.table.columns if form.id_column else form.table.columns[::-1])
+    )
 
 
 def falling(form: Form) -> Form:
@@ -52,9 +59,17 @@ def by_a_private_order(form: Form) -> Form:
 def groups_by_value(form: Form) -> Form:
     """Groups that are numbered by their first values."""
     table, group = form.table, form.id_column
-    first = table.group_by(group).agg(pl.col(table.columns[1]).min().alias("key")).sort("key").with_row_index("new", offset=1)
+    first = (
+        table.group_by(group)
+        .agg(pl.col(table.columns[1]).min().alias("key"))
+        .sort("key")
+        .with_row_index("new", offset=1)
+    )
     mapping = dict(zip(first[group], first["new"].cast(pl.Int64), strict=True))
-    renamed = {n: t.with_columns(pl.col(group).replace_strict(mapping)).sort(group, maintain_order=True) for n, t in form.tables().items()}
+    renamed = {
+        n: t.with_columns(pl.col(group).replace_strict(mapping)).sort(group, maintain_order=True)
+        for n, t in form.tables().items()
+    }
     if form.kind == "bucketized":
         return replace(form, table=renamed["data"], values=renamed["sensitive"])  # type: ignore[type-var,call-arg]
     return with_table(form, renamed["data"])
@@ -62,30 +77,46 @@ def groups_by_value(form: Form) -> Form:
 
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("change", [by_value, falling, by_a_private_order, groups_by_value])
-def test_an_order_that_tells(copy: Callable[[str], Path], name: str, change: Callable[[Form], Form]) -> None:
-    """Both formats in the same order by value, with counts and digests that fit, are refused by a sentence about the order."""
+def test_an_order_that_tells(
+    copy: Callable[[str], Path], name: str, change: Callable[[Form], Form]
+) -> None:
+    """Both formats in the same order by value, with counts and digests that fit, are refused by a
+    sentence about the order.
+    """
     if name == "perturbed" and change is groups_by_value:
         change = by_value  # there are no groups
     folder = copy(name)
     assert refusal([folder]) == ""
     written(folder, change)
     said = refusal([folder])
-    assert "pairs stand in one direction, which chance does less than once in 1,000,000,000 releases" in said
+    assert (
+        "pairs stand in one direction, which chance does less than once in 1,000,000,000 releases"
+        in said
+    )
     assert ("groups are numbered" in said) is (change is groups_by_value and name != "perturbed")
 
 
 def test_rows_that_are_not_by_group(copy: Callable[[str], Path]) -> None:
     """Groups whose rows stand apart have no order that could be asked about."""
     folder = copy("generalized")
-    written(folder, lambda form: with_table(form, form.table.sample(fraction=1, shuffle=True, seed=1)))
+    written(
+        folder, lambda form: with_table(form, form.table.sample(fraction=1, shuffle=True, seed=1))
+    )
     assert "the rows are not in the order of their groups" in refusal([folder])
 
 
 def test_counts_in_another_order(copy: Callable[[str], Path]) -> None:
     """Tables of counts stand in the order of what they say, and in no other."""
     folder = copy("bucketized")
-    written(folder, lambda form: replace(form, values=form.values.sort("bucket", "ill", descending=[False, True])))  # type: ignore[type-var,call-arg]
-    assert "the counts of sensitive values are not in the order of what they say" in refusal([folder])
+    written(
+        folder,
+        lambda form: replace(
+            form, values=form.values.sort("bucket", "ill", descending=[False, True])
+        ),
+    )  # type: ignore[type-var,call-arg]
+    assert "the counts of sensitive values are not in the order of what they say" in refusal(
+        [folder]
+    )
 
 
 def test_the_order_of_the_original(copy: Callable[[str], Path]) -> None:
@@ -93,7 +124,10 @@ def test_the_order_of_the_original(copy: Callable[[str], Path]) -> None:
     form = Release.read(copy("perturbed")).form
     shuffled = np.random.default_rng(1).permutation(form.rows)
     assert order_faults(form, shuffled + 1) == []
-    assert "the order is that of the original table" in order_faults(form, np.arange(1, form.rows + 1))[0]
+    assert (
+        "the order is that of the original table"
+        in order_faults(form, np.arange(1, form.rows + 1))[0]
+    )
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 5, 20])
@@ -104,7 +138,9 @@ def test_small_tables_are_not_refused(rows: int) -> None:
 
 
 def test_honest_orders_are_not_refused() -> None:
-    """Of two thousand tables in random order none is refused, while each of them is when it is sorted; the stated rate is a billionth."""
+    """Of two thousand tables in random order none is refused, while each of them is when it is
+    sorted; the stated rate is a billionth.
+    """
     rng = np.random.default_rng(5)
     assert FALSE_ALARM == 1e-9
     for _ in range(2000):

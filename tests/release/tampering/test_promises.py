@@ -1,4 +1,6 @@
-"""A promise of nothing never holds, and a series may not promise less than it did; each refusal beside the promise that holds."""
+"""A promise of nothing never holds, and a series may not promise less than it did; each refusal
+beside the promise that holds.
+"""
 
 import shutil
 from pathlib import Path
@@ -30,7 +32,10 @@ LEAST: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "t-close slicing": ({"t": 1}, {"t": "1/2"}),
     "anatomy's l-diversity": ({"l": 1}, {"l": 2}),
     "mutual cover": ({"delta": 1}, {"delta": "1/2"}),
-    "differential privacy": ({"epsilon": 1, "delta": 1, "k": 5, "beta": "0.1"}, {"epsilon": 1, "delta": "1e-6", "k": 5, "beta": "0.1"}),
+    "differential privacy": (
+        {"epsilon": 1, "delta": 1, "k": 5, "beta": "0.1"},
+        {"epsilon": 1, "delta": "1e-6", "k": 5, "beta": "0.1"},
+    ),
 }
 
 
@@ -41,7 +46,9 @@ def test_every_guarantee_is_asked_about() -> None:
 
 @pytest.mark.parametrize("name", LEAST)
 def test_parameters_that_promise_nothing(name: str) -> None:
-    """Where the parameters of a guarantee ask for nothing, it is said why; with a little more they ask for something."""
+    """Where the parameters of a guarantee ask for nothing, it is said why; with a little more they
+    ask for something.
+    """
     nothing, something = ({"name": name, **parameters} for parameters in LEAST[name])
     assert "promises nothing" in promises_nothing(nothing)
     assert promises_nothing(something) == ""
@@ -50,7 +57,12 @@ def test_parameters_that_promise_nothing(name: str) -> None:
 @pytest.fixture(scope="module")
 def issued(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     table = people()
-    return issue(tmp_path_factory.mktemp("issued"), MInvariance(m=3), [table, pl.concat([table[40:], people(60, 2, 1000)])], formats=("parquet",))
+    return issue(
+        tmp_path_factory.mktemp("issued"),
+        MInvariance(m=3),
+        [table, pl.concat([table[40:], people(60, 2, 1000)])],
+        formats=("parquet",),
+    )
 
 
 @pytest.fixture
@@ -61,25 +73,54 @@ def folders(issued: list[Path], tmp_path: Path) -> list[Path]:
 @pytest.mark.parametrize(
     ("guarantees", "what"),
     [
-        ([{"name": "m-invariance", "m": 1}], "m-invariance: m = 1 promises nothing: every group holds 1 value or more"),
-        ([{"name": "k-anonymity", "k": 1}], "k-anonymity: k = 1 promises nothing: everybody is among 1 person or more"),
-        ([{"name": "frequency l-diversity", "l": 1}], "frequency l-diversity: l = 1 promises nothing"),
-        ([{"name": "m-invariance", "m": 3, "balancing": "exact"}, {"name": "t-closeness", "t": 1}], "t-closeness: t = 1 promises nothing"),
+        (
+            [{"name": "m-invariance", "m": 1}],
+            "m-invariance: m = 1 promises nothing: every group holds 1 value or more",
+        ),
+        (
+            [{"name": "k-anonymity", "k": 1}],
+            "k-anonymity: k = 1 promises nothing: everybody is among 1 person or more",
+        ),
+        (
+            [{"name": "frequency l-diversity", "l": 1}],
+            "frequency l-diversity: l = 1 promises nothing",
+        ),
+        (
+            [
+                {"name": "m-invariance", "m": 3, "balancing": "exact"},
+                {"name": "t-closeness", "t": 1},
+            ],
+            "t-closeness: t = 1 promises nothing",
+        ),
         ([{"name": "mutual cover", "delta": 1}], "mutual cover: the release is generalized"),
     ],
 )
-def test_a_release_that_promises_nothing(folders: list[Path], guarantees: list[dict[str, Any]], what: str) -> None:
+def test_a_release_that_promises_nothing(
+    folders: list[Path], guarantees: list[dict[str, Any]], what: str
+) -> None:
     """A first release that says so in all places is refused; as it was published it holds."""
     assert refusal(folders[:1]) == ""
-    stated(folders[0], guarantees=guarantees, method=lambda x: x | {key: g[key] for g in guarantees for key in ("m", "k", "l", "t") if key in g})
+    stated(
+        folders[0],
+        guarantees=guarantees,
+        method=lambda x: (
+            x | {key: g[key] for g in guarantees for key in ("m", "k", "l", "t") if key in g}
+        ),
+    )
     assert what in refusal(folders[:1])
 
 
 @pytest.mark.parametrize(
     ("method", "what"),
-    [(MutualCover(delta=1), "delta = 1 promises nothing"), (Mondrian(k=1), "k = 1 promises nothing"), (Mondrian(k=4, l=1), "l = 1 promises nothing")],
+    [
+        (MutualCover(delta=1), "delta = 1 promises nothing"),
+        (Mondrian(k=1), "k = 1 promises nothing"),
+        (Mondrian(k=4, l=1), "l = 1 promises nothing"),
+    ],
 )
-def test_nothing_is_published_under_a_promise_of_nothing(tmp_path: Path, method: Any, what: str) -> None:
+def test_nothing_is_published_under_a_promise_of_nothing(
+    tmp_path: Path, method: Any, what: str
+) -> None:
     """A plan that asks for nothing is refused before anything is looked at."""
     with pytest.raises(PlanError, match=what):
         Series("s", schema=SCHEMA, method=method, to=tmp_path, report=False)
@@ -89,18 +130,41 @@ def test_nothing_is_published_under_a_promise_of_nothing(tmp_path: Path, method:
 WEAKER: dict[str, tuple[dict[str, Any], str]] = {
     "per record": ({"privacy_unit": "record"}, "it covers each record and no longer each person"),
     "consecutive releases": (
-        {"guarantees": [{"name": "m-invariance (consecutive releases)", "m": 3, "balancing": "exact"}]},
-        "it promises less than the release before it (m-invariance: consecutive was False and is True)",
+        {
+            "guarantees": [
+                {"name": "m-invariance (consecutive releases)", "m": 3, "balancing": "exact"}
+            ]
+        },
+        (
+            "it promises less than the release before it (m-invariance: consecutive was False and"
+            " is True)"
+        ),
     ),
-    "a smaller m": ({"guarantees": [{"name": "m-invariance", "m": 2, "balancing": "exact"}], "method": {"name": "m-invariance", "m": 2}}, "m was 3 and is 2"),
-    "the paper's balancing": ({"guarantees": [{"name": "m-invariance", "m": 3, "balancing": "paper"}]}, "balancing was exact and is paper"),
-    "another promise": ({"guarantees": [{"name": "m-uniqueness", "m": 3}]}, "it no longer promises m-invariance, which the release before it does"),
+    "a smaller m": (
+        {
+            "guarantees": [{"name": "m-invariance", "m": 2, "balancing": "exact"}],
+            "method": {"name": "m-invariance", "m": 2},
+        },
+        "m was 3 and is 2",
+    ),
+    "the paper's balancing": (
+        {"guarantees": [{"name": "m-invariance", "m": 3, "balancing": "paper"}]},
+        "balancing was exact and is paper",
+    ),
+    "another promise": (
+        {"guarantees": [{"name": "m-uniqueness", "m": 3}]},
+        "it no longer promises m-invariance, which the release before it does",
+    ),
 }
 
 
 @pytest.mark.parametrize(("changes", "what"), WEAKER.values(), ids=WEAKER.keys())
-def test_a_later_release_that_promises_less(folders: list[Path], changes: dict[str, Any], what: str) -> None:
-    """What is promised less is named, with a chain that fits; the untouched series holds, and more may be promised."""
+def test_a_later_release_that_promises_less(
+    folders: list[Path], changes: dict[str, Any], what: str
+) -> None:
+    """What is promised less is named, with a chain that fits; the untouched series holds, and more
+    may be promised.
+    """
     assert refusal(folders) == ""
     stated(folders[1], **changes)
     assert what in refusal(folders)
@@ -108,12 +172,17 @@ def test_a_later_release_that_promises_less(folders: list[Path], changes: dict[s
 
 def test_a_later_release_may_promise_more(folders: list[Path]) -> None:
     """A first release that promised less does not make the next one weaker."""
-    stated(folders[0], guarantees=[{"name": "m-invariance (consecutive releases)", "m": 2, "balancing": "paper"}], method={"name": "m-invariance", "m": 2})
+    stated(
+        folders[0],
+        guarantees=[{"name": "m-invariance (consecutive releases)", "m": 2, "balancing": "paper"}],
+        method={"name": "m-invariance", "m": 2},
+    )
     chained(folders)
     assert refusal(folders) == ""
 
 
-ORDER: dict[str, list[tuple[dict[str, Any], dict[str, Any], bool]]] = {  # what was promised, what is, and whether that is less
+# what was promised, what is, and whether that is less
+ORDER: dict[str, list[tuple[dict[str, Any], dict[str, Any], bool]]] = {
     "global guarantee": [
         ({"l": 3}, {"l": 2}, True),
         ({"l": 2}, {"l": 3}, False),
@@ -162,16 +231,27 @@ def test_what_is_less(name: str) -> None:
 
 
 def test_a_parameter_without_a_direction_must_stay() -> None:
-    """Of every guarantee each parameter is either asked about, or a change of it is refused: none is passed over."""
+    """Of every guarantee each parameter is either asked about, or a change of it is refused: none
+    is passed over.
+    """
     for name, (_, something) in LEAST.items():
         guarantee = from_parameters({"name": name, **something})
         assert not list(weakened([guarantee.parameters()], [guarantee.parameters()])), name
 
 
 def test_the_global_guarantee_keeps_its_values(tmp_path: Path) -> None:
-    """A second release that protects fewer values is refused from its files, with a chain that fits."""
+    """A second release that protects fewer values is refused from its files, with a chain that
+    fits.
+    """
     folders = issue(tmp_path, GlobalGuarantee(l=2), [people(), people()], formats=("parquet",))
     assert refusal(folders) == ""
-    stated(folders[1], guarantees=lambda listed: [g | {"unprotected": [*g.get("unprotected", []), "flu"]} for g in listed])
-    assert "global guarantee: the unprotected values are others, and protect less" in refusal(folders)
+    stated(
+        folders[1],
+        guarantees=lambda listed: [
+            g | {"unprotected": [*g.get("unprotected", []), "flu"]} for g in listed
+        ],
+    )
+    assert "global guarantee: the unprotected values are others, and protect less" in refusal(
+        folders
+    )
     assert "not checked" in notes(folders)

@@ -1,4 +1,6 @@
-"""A published release that anybody changes afterwards is refused, in words that name what is wrong; the untouched one holds."""
+"""A published release that anybody changes afterwards is refused, in words that name what is wrong;
+the untouched one holds.
+"""
 
 import io
 import json
@@ -19,12 +21,20 @@ from phalanx.release.forms.generalized import Generalized
 from phalanx.release.manifest import NAME, Manifest, PublishedAttribute, digest
 
 ILLNESSES = ("flu", "gout", "rash", "ulcer", "acne")
-SCHEMA = Schema(identifier="who", quasi=["age", "zip"], sensitive="ill", keep=["ward"], hierarchies={"zip": Prefix((3, 2, 0))})
+SCHEMA = Schema(
+    identifier="who",
+    quasi=["age", "zip"],
+    sensitive="ill",
+    keep=["ward"],
+    hierarchies={"zip": Prefix((3, 2, 0))},
+)
 ISSUED = 3
 
 
 def hospital() -> list[pl.DataFrame]:
-    """Three tables: everybody; all who had a flu and some others, so that counterfeits are needed; and some who arrive and return."""
+    """Three tables: everybody; all who had a flu and some others, so that counterfeits are needed;
+    and some who arrive and return.
+    """
     everybody = pl.DataFrame({
         "who": [f"person {i}" for i in range(60)],
         "age": [20 + i * 7 % 25 for i in range(60)],
@@ -33,12 +43,23 @@ def hospital() -> list[pl.DataFrame]:
         "ward": [f"ward {i % 3}" for i in range(60)],
     })  # fmt: skip
     first = everybody.head(40)
-    return [first, first.filter((pl.col("ill") == "flu") | (pl.col("age") < 30)), pl.concat([first.filter(pl.col("ill") != "gout"), everybody.tail(20)])]
+    return [
+        first,
+        first.filter((pl.col("ill") == "flu") | (pl.col("age") < 30)),
+        pl.concat([first.filter(pl.col("ill") != "gout"), everybody.tail(20)]),
+    ]
 
 
 def issue(folder: Path, *, seed: int | None = None) -> list[Path]:
     series = Series(
-        "ward", schema=SCHEMA, method=MInvariance(m=2), to=folder, ledger=f"sqlite:///{folder}/ward.db", formats=("parquet", "csv"), seed=seed, report=False
+        "ward",
+        schema=SCHEMA,
+        method=MInvariance(m=2),
+        to=folder,
+        ledger=f"sqlite:///{folder}/ward.db",
+        formats=("parquet", "csv"),
+        seed=seed,
+        report=False,
     )
     return [series.publish(table).path for table in hospital()]
 
@@ -82,7 +103,9 @@ def said(**changes: Any) -> Callable[[Path], None]:
         manifest = json.loads((path / NAME).read_bytes())
         for key, value in changes.items():
             manifest[key] = value(manifest[key]) if callable(value) else value
-        (path / NAME).write_bytes((json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
+        (path / NAME).write_bytes(
+            (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
+        )
 
     return change
 
@@ -94,8 +117,19 @@ def again(change: Callable[[Generalized], Generalized]) -> Callable[[Path], None
         old = Release.read(path)
         shutil.rmtree(path)
         path.mkdir()
-        own = {"form", "attributes", "rows", "groups", "counterfeits", "registered", "files", "format"}
-        write_folder(path, change(old.form), ("parquet", "csv"), **old.manifest.model_dump(exclude=own))
+        own = {
+            "form",
+            "attributes",
+            "rows",
+            "groups",
+            "counterfeits",
+            "registered",
+            "files",
+            "format",
+        }
+        write_folder(
+            path, change(old.form), ("parquet", "csv"), **old.manifest.model_dump(exclude=own)
+        )
 
     return rewrite
 
@@ -104,8 +138,12 @@ def in_table(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[Path],
     return again(lambda form: Generalized(change(form.table), form.attributes, form.counterfeits))
 
 
-def in_counts(change: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]) -> Callable[[Path], None]:
-    return again(lambda form: Generalized(form.table, form.attributes, change(form.counterfeits, form.table)))
+def in_counts(
+    change: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame],
+) -> Callable[[Path], None]:
+    return again(
+        lambda form: Generalized(form.table, form.attributes, change(form.counterfeits, form.table))
+    )
 
 
 def bytes_of(name: str, content: Callable[[Path], bytes]) -> Callable[[Path], None]:
@@ -114,7 +152,10 @@ def bytes_of(name: str, content: Callable[[Path], bytes]) -> Callable[[Path], No
     def change(path: Path) -> None:
         (path / name).write_bytes(content(path))
         manifest = Manifest.from_bytes((path / NAME).read_bytes(), path)
-        files = [f.model_copy(update={"sha256": digest((path / f.name).read_bytes())}) for f in manifest.files]
+        files = [
+            f.model_copy(update={"sha256": digest((path / f.name).read_bytes())})
+            for f in manifest.files
+        ]
         (path / NAME).write_bytes(manifest.model_copy(update={"files": files}).to_bytes())
 
     return change
@@ -130,13 +171,17 @@ def parquet(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], None]:
 
 
 def dictionary(table: pa.Table) -> pa.Table:
-    values = pa.array([*table["ill"].to_pylist(), "a value that was suppressed"]).dictionary_encode()
+    values = pa.array(
+        [*table["ill"].to_pylist(), "a value that was suppressed"]
+    ).dictionary_encode()
     return table.set_column(table.column_names.index("ill"), "ill", values.slice(0, table.num_rows))
 
 
 def as_enum(path: Path) -> bytes:
     buffer = io.BytesIO()
-    pl.read_parquet(path / "data.parquet").with_columns(pl.col("ill").cast(pl.Enum([*ILLNESSES, "SECRET"]))).write_parquet(buffer, statistics=False)
+    pl.read_parquet(path / "data.parquet").with_columns(
+        pl.col("ill").cast(pl.Enum([*ILLNESSES, "SECRET"]))
+    ).write_parquet(buffer, statistics=False)
     return buffer.getvalue()
 
 
@@ -146,13 +191,22 @@ def first_row_of_group(table: pl.DataFrame) -> pl.Expr:
 
 def repeat_a_value(table: pl.DataFrame) -> pl.DataFrame:
     first = table.filter(pl.col("group") == 1)["ill"][0]
-    return table.with_columns(ill=pl.when(pl.col("group") == 1).then(pl.lit(first)).otherwise("ill"))
+    return table.with_columns(
+        ill=pl.when(pl.col("group") == 1).then(pl.lit(first)).otherwise("ill")
+    )
 
 
 def swap_values(table: pl.DataFrame) -> pl.DataFrame:
     """Exchange the values of two groups of equal size and different signatures."""
-    values = {g: rows["ill"].to_list() for (g,), rows in table.group_by("group", maintain_order=True)}
-    a, b = next((a, b) for a in values for b in values if a < b and len(values[a]) == len(values[b]) and not set(values[a]) & set(values[b]))
+    values = {
+        g: rows["ill"].to_list() for (g,), rows in table.group_by("group", maintain_order=True)
+    }
+    a, b = next(
+        (a, b)
+        for a in values
+        for b in values
+        if a < b and len(values[a]) == len(values[b]) and not set(values[a]) & set(values[b])
+    )
     values[a], values[b] = values[b], values[a]
     return table.with_columns(pl.Series("ill", [v for g in sorted(values) for v in values[g]]))
 
@@ -161,13 +215,20 @@ def merge_groups(table: pl.DataFrame) -> pl.DataFrame:
     last = table["group"].max()
     box = table.filter(pl.col("group") == 1).row(0, named=True)
     here = pl.col("group") == last
-    ends = [pl.when(here).then(pl.lit(box[c])).otherwise(pl.col(c)).alias(c) for c in ("age_low", "age_high", "zip", "zip_low", "zip_high")]
-    return table.with_columns(*ends, group=pl.when(here).then(1).otherwise("group")).sort("group", maintain_order=True)
+    ends = [
+        pl.when(here).then(pl.lit(box[c])).otherwise(pl.col(c)).alias(c)
+        for c in ("age_low", "age_high", "zip", "zip_low", "zip_high")
+    ]
+    return table.with_columns(*ends, group=pl.when(here).then(1).otherwise("group")).sort(
+        "group", maintain_order=True
+    )
 
 
 def with_a_column(form: Generalized) -> Generalized:
     extra = PublishedAttribute(name="note", role="keep", type="categorical", columns=["note"])
-    return Generalized(form.table.with_columns(note=pl.lit("x")), (*form.attributes, extra), form.counterfeits)
+    return Generalized(
+        form.table.with_columns(note=pl.lit("x")), (*form.attributes, extra), form.counterfeits
+    )
 
 
 def renamed(path: Path) -> None:
@@ -280,14 +341,18 @@ LAST: dict[str, tuple[Callable[[Path], Any], str]] = {
 
 
 @pytest.mark.parametrize(("change", "what"), LAST.values(), ids=LAST.keys())
-def test_a_changed_release_is_refused(issued: list[Path], folders: list[Path], change: Callable[[Path], None], what: str) -> None:
+def test_a_changed_release_is_refused(
+    issued: list[Path], folders: list[Path], change: Callable[[Path], None], what: str
+) -> None:
     """Whatever is changed in the last folder of a series, what is wrong is named."""
     change(folders[-1])
     assert what in refusal(folders, url_of(issued))
 
 
 def test_the_untouched_series_holds(issued: list[Path], folders: list[Path]) -> None:
-    """Without a change all checks hold, in whatever order the folders are named: what refuses the others is the change."""
+    """Without a change all checks hold, in whatever order the folders are named: what refuses the
+    others is the change.
+    """
     assert refusal(folders, url_of(issued)) == ""
     checks: Verification = verify([folders[2], folders[0], folders[1]], ledger=url_of(issued))
     assert checks.holds
@@ -295,9 +360,21 @@ def test_the_untouched_series_holds(issued: list[Path], folders: list[Path]) -> 
     assert [Release.read(p).manifest.counterfeits > 0 for p in folders] == [False, True, True]
 
 
-@pytest.mark.parametrize("tool", [said(), again(lambda form: form), in_table(lambda t: t), bytes_of("data.csv", lambda p: (p / "data.csv").read_bytes())])
-def test_writing_the_same_again_changes_nothing(folders: list[Path], tool: Callable[[Path], None]) -> None:
-    """The tools of these tests themselves are not what is refused: a folder read and written again is byte for byte the same."""
+@pytest.mark.parametrize(
+    "tool",
+    [
+        said(),
+        again(lambda form: form),
+        in_table(lambda t: t),
+        bytes_of("data.csv", lambda p: (p / "data.csv").read_bytes()),
+    ],
+)
+def test_writing_the_same_again_changes_nothing(
+    folders: list[Path], tool: Callable[[Path], None]
+) -> None:
+    """The tools of these tests themselves are not what is refused: a folder read and written again
+    is byte for byte the same.
+    """
     before = {p.name: p.read_bytes() for p in folders[-1].iterdir()}
     tool(folders[-1])
     assert {p.name: p.read_bytes() for p in folders[-1].iterdir()} == before
@@ -312,10 +389,16 @@ def test_releases_exchanged(issued: list[Path], folders: list[Path]) -> None:
     assert "release 2 is not the one that release 3 was published after" in found
 
 
-def test_an_earlier_release_replaced(issued: list[Path], folders: list[Path], tmp_path: Path) -> None:
-    """An earlier release replaced by another one of the same table and number breaks the chain after it, with and without the ledger."""
+def test_an_earlier_release_replaced(
+    issued: list[Path], folders: list[Path], tmp_path: Path
+) -> None:
+    """An earlier release replaced by another one of the same table and number breaks the chain
+    after it, with and without the ledger.
+    """
     other = issue(tmp_path / "other")
-    assert "release 2 is not the one that release 3 was published after" in refusal([folders[0], other[1], folders[2]], url_of(issued))
+    assert "release 2 is not the one that release 3 was published after" in refusal(
+        [folders[0], other[1], folders[2]], url_of(issued)
+    )
     checks = verify([folders[0], other[1], folders[2]]).checks
     assert any("release 2 is not the one" in v.note for v in checks if not v.holds)
 
@@ -323,12 +406,16 @@ def test_an_earlier_release_replaced(issued: list[Path], folders: list[Path], tm
 def test_an_earlier_release_changed(issued: list[Path], folders: list[Path]) -> None:
     """A change to the first release, with all digests made to fit, shows in the second."""
     in_table(swap_values)(folders[0])
-    assert "release 1 is not the one that release 2 was published after" in refusal(folders, url_of(issued))
+    assert "release 1 is not the one that release 2 was published after" in refusal(
+        folders, url_of(issued)
+    )
 
 
 def test_a_release_missing_or_named_twice(issued: list[Path], folders: list[Path]) -> None:
     """A series with a hole, or with a folder named twice, is not checked as if it were whole."""
-    assert "the releases between them are missing" in refusal([folders[0], folders[2]], url_of(issued))
+    assert "the releases between them are missing" in refusal(
+        [folders[0], folders[2]], url_of(issued)
+    )
     assert "one release is given twice" in refusal([*folders, folders[1]], url_of(issued))
 
 
@@ -339,7 +426,9 @@ def test_a_first_release_with_a_past(issued: list[Path], folders: list[Path]) ->
 
 
 def test_a_seeded_series_is_refused_unless_asked(tmp_path: Path) -> None:
-    """A release made with a seed says so in its manifest, and is accepted only where that is asked for."""
+    """A release made with a seed says so in its manifest, and is accepted only where that is asked
+    for.
+    """
     paths = issue(tmp_path / "seeded", seed=7)
     ledger = f"sqlite:///{tmp_path}/seeded/ward.db"
     assert Release.read(paths[0]).manifest.not_for_publication

@@ -1,4 +1,6 @@
-"""Values that look alike are pointed out, and no number of a manifest makes a checker work for long."""
+"""Values that look alike are pointed out, and no number of a manifest makes a checker work for
+long.
+"""
 
 import json
 import resource
@@ -28,7 +30,10 @@ TWINS = {
     "a soft hyphen": ("influenza", "in\N{SOFT HYPHEN}fluenza"),
     "a Cyrillic letter": ("acne", "\N{CYRILLIC SMALL LETTER A}cne"),
     "a Greek letter": ("Angina", "\N{GREEK CAPITAL LETTER ALPHA}ngina"),
-    "accents in two parts": (unicodedata.normalize("NFC", "Ménière"), unicodedata.normalize("NFD", "Ménière")),
+    "accents in two parts": (
+        unicodedata.normalize("NFC", "Ménière"),
+        unicodedata.normalize("NFD", "Ménière"),
+    ),
     "a letter like a number": ("I10", "110"),
     "a ligature": ("fluid", "\N{LATIN SMALL LIGATURE FL}uid"),
     "full width": ("flu", "\N{FULLWIDTH LATIN SMALL LETTER F}lu"),
@@ -44,17 +49,45 @@ def test_values_that_look_alike(one: str, other: str) -> None:
 
 def test_values_that_do_not_look_alike() -> None:
     """Different words, accents and numbers are no twins."""
-    assert lookalikes(["flu", "flue", "gout", "mail", "mall", "10", "100", "Meniere", "Ménière", "", "-", "E10", "E11"]) == []
+    assert (
+        lookalikes(
+            [
+                "flu",
+                "flue",
+                "gout",
+                "mail",
+                "mall",
+                "10",
+                "100",
+                "Meniere",
+                "Ménière",
+                "",
+                "-",
+                "E10",
+                "E11",
+            ]
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("name", ["generalized", "bucketized", "sliced", "perturbed"])
 def test_a_twin_in_a_release_is_pointed_out(tmp_path: Path, name: str) -> None:
-    """A release whose values differ in a letter of another script says so, with the values beside; one without such a value says nothing."""
+    """A release whose values differ in a letter of another script says so, with the values beside;
+    one without such a value says nothing.
+    """
     honest = issue(tmp_path / "honest", METHODS[name], [people()], formats=("parquet",))
     assert "look like another one" not in notes(honest)
-    twins = people().with_columns(ill=pl.when(pl.col("who").str.ends_with("1")).then(pl.lit("\N{CYRILLIC SMALL LETTER A}cne")).otherwise("ill"))
+    twins = people().with_columns(
+        ill=pl.when(pl.col("who").str.ends_with("1"))
+        .then(pl.lit("\N{CYRILLIC SMALL LETTER A}cne"))
+        .otherwise("ill")
+    )
     bent = issue(tmp_path / "bent", METHODS[name], [twins], formats=("parquet",))
-    assert "not covered: 2 sensitive values look like another one (case, blanks, letters of another script) and count as different" in notes(bent)
+    assert (
+        "not covered: 2 sensitive values look like another one (case, blanks, letters of another"
+        " script) and count as different" in notes(bent)
+    )
     found = next(v for v in verify(bent).checks if v.name.endswith("values that look alike"))
     assert (found.result, found.worst_cases.height) == ("not covered", 1)
 
@@ -74,14 +107,34 @@ EXTREMES = (-1, 10**10, 2**63, -(2**63) - 1, 10**30, 10**400)
 @pytest.fixture(scope="module")
 def manifests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     to = tmp_path_factory.mktemp("manifests")
-    schema = Schema(identifier="who", quasi=["age", "zip"], sensitive="ill", hierarchies={"zip": Prefix((3, 2, 0))})
-    made = Series("s", schema=schema, method=METHODS["generalized"], to=to / "p", ledger=f"sqlite:///{to}/p.db", report=False).publish(people(60))
-    forms = {name: issue(to / name, METHODS[name], [people(60)], formats=("parquet",))[0] for name in ("series", "sliced", "perturbed")}
-    return forms | {"prefixes": made.path, "global": issue(to / "g", GlobalGuarantee(l=2), [people(60)], formats=("parquet",))[0]}
+    schema = Schema(
+        identifier="who",
+        quasi=["age", "zip"],
+        sensitive="ill",
+        hierarchies={"zip": Prefix((3, 2, 0))},
+    )
+    made = Series(
+        "s",
+        schema=schema,
+        method=METHODS["generalized"],
+        to=to / "p",
+        ledger=f"sqlite:///{to}/p.db",
+        report=False,
+    ).publish(people(60))
+    forms = {
+        name: issue(to / name, METHODS[name], [people(60)], formats=("parquet",))[0]
+        for name in ("series", "sliced", "perturbed")
+    }
+    return forms | {
+        "prefixes": made.path,
+        "global": issue(to / "g", GlobalGuarantee(l=2), [people(60)], formats=("parquet",))[0],
+    }
 
 
 def worked(folders: list[Path]) -> bool:
-    """Whether what a manifest says is refused, by a check that runs no more lines than a loop over a large number would."""
+    """Whether what a manifest says is refused, by a check that runs no more lines than a loop over
+    a large number would.
+    """
     found = []
 
     def check() -> None:
@@ -95,8 +148,12 @@ def worked(folders: list[Path]) -> bool:
 
 
 @pytest.mark.parametrize("name", ["prefixes", "series", "sliced", "perturbed", "global"])
-def test_no_number_of_a_manifest_fills_memory_or_time(manifests: dict[str, Path], tmp_path: Path, name: str) -> None:
-    """Every whole number of a manifest at its extremes is refused, or checked, with little work and memory; the untouched manifest holds."""
+def test_no_number_of_a_manifest_fills_memory_or_time(
+    manifests: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    """Every whole number of a manifest at its extremes is refused, or checked, with little work and
+    memory; the untouched manifest holds.
+    """
     folder = Path(shutil.copytree(manifests[name], tmp_path / "s-1"))
     assert refusal([folder]) == ""
     original = json.loads((folder / NAME).read_bytes())
@@ -112,25 +169,45 @@ def test_no_number_of_a_manifest_fills_memory_or_time(manifests: dict[str, Path]
             part[place[-1]] = extreme
             if place == ("number",) and extreme > 1:
                 manifest["previous"] = "0" * 64
-            (folder / NAME).write_bytes((json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
+            (folder / NAME).write_bytes(
+                (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
+            )
             refused += worked([folder])
-            assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - most < 400 * 2**10, (place, extreme)  # in kilobytes
+            assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - most < 400 * 2**10, (
+                place,
+                extreme,
+            )  # in kilobytes
     assert refused > len(places)
 
 
 def test_a_release_of_a_very_long_series(manifests: dict[str, Path], tmp_path: Path) -> None:
-    """The ten-thousand-millionth release says which releases are missing, and does not count them all."""
+    """The ten-thousand-millionth release says which releases are missing, and does not count them
+    all.
+    """
     folder = Path(shutil.copytree(manifests["global"], tmp_path / "s-1"))
     stated(folder, number=10**10, previous="0" * 64)
-    assert "release(s) 1, 2, 3, 4, 5, 6, 7, 8 of the series were not given" in notes([folder], ledger=f"sqlite:///{manifests['global'].parent}/s.db")
+    assert "release(s) 1, 2, 3, 4, 5, 6, 7, 8 of the series were not given" in notes(
+        [folder], ledger=f"sqlite:///{manifests['global'].parent}/s.db"
+    )
 
 
 def test_boxes_outside_the_declared_leaves(tmp_path: Path) -> None:
     """An end that the declared hierarchy does not have is refused from the files alone."""
     from phalanx import Tree
 
-    schema = replace(SCHEMA, hierarchies={"zip": Tree.of_mapping({"3": [str(z) for z in range(300, 340)]})})
-    made = Series("s", schema=schema, method=METHODS["generalized"], to=tmp_path, ledger=f"sqlite:///{tmp_path}/s.db", report=False).publish(people())
+    schema = replace(
+        SCHEMA, hierarchies={"zip": Tree.of_mapping({"3": [str(z) for z in range(300, 340)]})}
+    )
+    made = Series(
+        "s",
+        schema=schema,
+        method=METHODS["generalized"],
+        to=tmp_path,
+        ledger=f"sqlite:///{tmp_path}/s.db",
+        report=False,
+    ).publish(people())
     assert refusal([made.path]) == ""
-    written(made.path, lambda form: replace(form, table=form.table.with_columns(zip_high=pl.lit("999"))))  # type: ignore[type-var,call-arg]
+    written(
+        made.path, lambda form: replace(form, table=form.table.with_columns(zip_high=pl.lit("999")))
+    )  # type: ignore[type-var,call-arg]
     assert "zip" in refusal([made.path])

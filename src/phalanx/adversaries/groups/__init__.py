@@ -1,4 +1,5 @@
 """One release of groups or buckets, by whoever knows quasi-identifiers or tries its ends.
 
-``posterior`` (``hosts``, ``learning``), ``membership`` (``matching``), ``extremes`` and ``downcoding`` (``ends``), ``singling_out`` (``predicates``).
+``posterior`` (``hosts``, ``learning``), ``membership`` (``matching``), ``extremes`` and
+``downcoding`` (``ends``), ``singling_out`` (``predicates``).
 """

@@ -1,4 +1,6 @@
-"""The downcoding adversary: finer values than were published, because boxes are no wider than they must be (Cohen, USENIX Security 2022, section 3)."""
+"""The downcoding adversary: finer values than were published, because boxes are no wider than they
+must be (Cohen, USENIX Security 2022, section 3).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,17 +24,25 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.forms.generalized import GROUP
 
-_FIXED: Final = "the release is recoded into cells of a scheme that does not follow the rows of a cell, so that no cell is known to be as small as it could be"
-_SURE: Final = "a record is one of its group, and not one particular person: who is which of a group's records is another question"
+_FIXED: Final = (
+    "the release is recoded into cells of a scheme that does not follow the rows of a cell, so that"
+    " no cell is known to be as small as it could be"
+)
+_SURE: Final = (
+    "a record is one of its group, and not one particular person: who is which of a group's records"
+    " is another question"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Downcoded(Attack):
-    """What downcoding found. ``persons`` counts the published records of the original table, ``exposed`` those that it narrowed, and rightly.
+    """What downcoding found. ``persons`` counts the published records of the original table,
+    ``exposed`` those that it narrowed, and rightly.
 
-    ``success`` is the share of ``exposed`` among all of them, ``baseline`` what is expected of the same guess where boxes may be wider than they must be:
-    then an end is the value of a record only by the chance that some record has it. ``histogram`` counts records by how many values are left for
-    each on the attribute that was narrowed in its group.
+    ``success`` is the share of ``exposed`` among all of them, ``baseline`` what is expected of the
+    same guess where boxes may be wider than they must be: then an end is the value of a record only
+    by the chance that some record has it. ``histogram`` counts records by how many values are left
+    for each on the attribute that was narrowed in its group.
     """
 
     interval: Interval
@@ -48,8 +58,9 @@ class Downcoded(Attack):
     def sentence(self) -> str:
         """What it found, in one sentence, beside what is to be compared with it."""
         return (
-            f"narrows {percent(self.success or 0)} of {self.persons} records to a finer value than was published, and rightly ({between(self.interval)}), "
-            f"where {percent(self.baseline or 0)} would be right by chance"
+            f"narrows {percent(self.success or 0)} of {self.persons} records to a finer value than"
+            f" was published, and rightly ({between(self.interval)}), where"
+            f" {percent(self.baseline or 0)} would be right by chance"
         )
 
     def tables(self) -> Iterator[Shown]:
@@ -65,28 +76,40 @@ class Downcoded(Attack):
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, narrowed, groups, by_attribute."""
-        more = {"interval": [round(end, 6) for end in self.interval], "narrowed": self.narrowed, "groups": self.groups, "by_attribute": self.by_attribute}
+        more = {
+            "interval": [round(end, 6) for end in self.interval],
+            "narrowed": self.narrowed,
+            "groups": self.groups,
+            "by_attribute": self.by_attribute,
+        }
         return super().to_json() | more
 
 
 @dataclass(frozen=True)
 class Downcoding:
-    """Knows how frequent the values of each quasi-identifier are, and that boxes are minimal: each end is the value of a record of the group.
+    """Knows how frequent the values of each quasi-identifier are, and that boxes are minimal: each
+    end is the value of a record of the group.
 
-    From a generalized release it makes a finer one. In every group whose interval on an attribute has two ends, one record has the lower one and another
-    one the upper; the finer release says so, and leaves the other records as they were. This is done on one attribute of a group, the one on which the
-    guess would be right least often without minimality; one attribute, because nothing tells which record has the end of a second one. Of an attribute
-    with a hierarchy the ends are leaves, which are finer than the node that the release calls the group by.
+    From a generalized release it makes a finer one. In every group whose interval on an attribute
+    has two ends, one record has the lower one and another one the upper; the finer release says so,
+    and leaves the other records as they were. This is done on one attribute of a group, the one on
+    which the guess would be right least often without minimality; one attribute, because nothing
+    tells which record has the end of a second one. Of an attribute with a hierarchy the ends are
+    leaves, which are finer than the node that the release calls the group by.
 
-    It knows nobody's values. Needs ``evidence.microdata`` to count how often it is right; which group everybody is in is what ``evidence.groups`` says,
-    and without that the one group whose box contains the person. Ends that widening (``min_width``) may have moved are left alone; so are those of groups
-    with registered persons. A recoded release has nothing to narrow, which the note says.
+    It knows nobody's values. Needs ``evidence.microdata`` to count how often it is right; which
+    group everybody is in is what ``evidence.groups`` says, and without that the one group whose box
+    contains the person. Ends that widening (``min_width``) may have moved are left alone; so are
+    those of groups with registered persons. A recoded release has nothing to narrow, which the note
+    says.
 
-    ReleaseError for several releases, forms without boxes, where the original table is missing or another one, and where somebody fits into several
-    groups and no mapping tells which is theirs.
+    ReleaseError for several releases, forms without boxes, where the original table is missing or
+    another one, and where somebody fits into several groups and no mapping tells which is theirs.
 
-    Source: Cohen, "Attacks on deidentification's defenses", sections 3 and 4. How we differ: the paper shows that some distribution and some hierarchy
-    let downcoding refine a constant share of all records; this counts what is certain on any release, by the step that all its proofs begin with.
+    Source: Cohen, "Attacks on deidentification's defenses", sections 3 and 4. How we differ: the
+    paper shows that some distribution and some hierarchy let downcoding refine a constant share of
+    all records; this counts what is certain on any release, by the step that all its proofs begin
+    with.
     """
 
     question: ClassVar[str] = "inference"
@@ -98,9 +121,14 @@ class Downcoding:
 
     @property
     def knows(self) -> str:
-        return "how frequent the values of each quasi-identifier are, nobody's own, and that no box is wider than its records"
+        return (
+            "how frequent the values of each quasi-identifier are, nobody's own, and that no box is"
+            " wider than its records"
+        )
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Downcoded:
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Downcoded:
         """How many records it narrows, and how many rightly."""
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
@@ -108,18 +136,26 @@ class Downcoding:
         if release.form.kind == "recoded":
             return self._concluded(microdata.rows, release.form.groups, note=_FIXED)
         if release.form.kind != "generalized":
-            raise ReleaseError(f"the {self.name} adversary narrows boxes, and a {release.form.kind} release has none.")
+            raise ReleaseError(
+                f"the {self.name} adversary narrows boxes, and a {release.form.kind} release has"
+                " none."
+            )
         ends = Ends.of(release, microdata)
         names = [a.name for a in release.form.attribute("quasi")]
         codes = np.stack([microdata.columns[name].codes for name in names], axis=1).astype(np.int64)
         member = _members(release, microdata, evidence, codes)
-        shares = [np.bincount(codes[:, a], minlength=len(microdata.columns[name].domain)) / microdata.rows for a, name in enumerate(names)]
+        shares = [
+            np.bincount(codes[:, a], minlength=len(microdata.columns[name].domain)) / microdata.rows
+            for a, name in enumerate(names)
+        ]
         sizes = np.bincount(member, minlength=len(ends.groups)).astype(np.int64)
         attribute, chance = guesses(ends.codes, sizes, shares)
         claimed = np.flatnonzero(attribute >= 0)
         left, records = _values_left(release, microdata, attribute), sizes.copy()
         records[claimed] -= 2
-        counted = np.bincount(np.append(left, 1), weights=np.append(records, 2 * len(claimed))).astype(np.int64)
+        counted = np.bincount(
+            np.append(left, 1), weights=np.append(records, 2 * len(claimed))
+        ).astype(np.int64)
         return self._concluded(
             microdata.rows,
             len(ends.groups),
@@ -127,11 +163,23 @@ class Downcoding:
             narrowed=2 * len(claimed),
             baseline=float(chance.sum()) / max(microdata.rows, 1),
             histogram={int(values): int(counted[values]) for values in np.flatnonzero(counted)},
-            by_attribute={name: n for a, name in enumerate(names) if (n := 2 * int((attribute == a).sum()))},
+            by_attribute={
+                name: n for a, name in enumerate(names) if (n := 2 * int((attribute == a).sum()))
+            },
             note=_note(release),
         )
 
-    def _concluded(self, persons: int, groups: int, *, exposed: int = 0, narrowed: int = 0, baseline: float = 0.0, note: str, **found: Any) -> Downcoded:
+    def _concluded(
+        self,
+        persons: int,
+        groups: int,
+        *,
+        exposed: int = 0,
+        narrowed: int = 0,
+        baseline: float = 0.0,
+        note: str,
+        **found: Any,
+    ) -> Downcoded:
         success = exposed / max(persons, 1)
         return Downcoded(
             adversary=self.name,
@@ -150,9 +198,11 @@ class Downcoding:
 
 
 def guesses(codes: Ints, sizes: Ints, shares: Sequence[Floats]) -> tuple[Ints, Floats]:
-    """The attribute to narrow in every group, -1 where there is none, and how many of its ends would be records' values by chance; each of shape (g,).
+    """The attribute to narrow in every group, -1 where there is none, and how many of its ends
+    would be records' values by chance; each of shape (g,).
 
-    ``codes`` (g, d, 2): the readable ends, NOBODY elsewhere. ``sizes`` (g,): records. ``shares``: of every attribute's values, each by code.
+    ``codes`` (g, d, 2): the readable ends, NOBODY elsewhere. ``sizes`` (g,): records. ``shares``:
+    of every attribute's values, each by code.
     """
     g, d = codes.shape[:2]
     chance = np.full((g, d), np.inf)
@@ -163,16 +213,22 @@ def guesses(codes: Ints, sizes: Ints, shares: Sequence[Floats]) -> tuple[Ints, F
         within = below[high + 1] - below[np.maximum(low, 0)]
         expected = np.zeros(g)
         for end in (low, high):
-            share = np.where(readable, shares[a][np.maximum(end, 0)] / np.where(within > 0, within, 1), 0)
+            share = np.where(
+                readable, shares[a][np.maximum(end, 0)] / np.where(within > 0, within, 1), 0
+            )
             expected += 1 - (1 - np.minimum(share, 1)) ** sizes
         chance[:, a] = np.where(readable, expected, np.inf)
     best = chance.argmin(axis=1) if d else np.zeros(g, dtype=np.int64)
     least = chance[np.arange(g), best]
-    return np.where(np.isfinite(least), best, -1).astype(np.int64), np.where(np.isfinite(least), least, 0.0)
+    return np.where(np.isfinite(least), best, -1).astype(np.int64), np.where(
+        np.isfinite(least), least, 0.0
+    )
 
 
 def _right(ends: Ints, attribute: Ints, member: Ints, codes: Ints) -> int:
-    """How many of the ends that are named, two of every group with an attribute, are the value of a record of that group."""
+    """How many of the ends that are named, two of every group with an attribute, are the value of a
+    record of that group.
+    """
     at, place = attribute[member], np.arange(len(member))
     own = codes[place, at]
     hit = (at >= 0)[:, None] & (own[:, None] == ends[member, at])
@@ -180,17 +236,30 @@ def _right(ends: Ints, attribute: Ints, member: Ints, codes: Ints) -> int:
 
 
 def _members(release: Release, microdata: Microdata, evidence: Evidence, codes: Ints) -> Ints:
-    """Everybody's group as a place among the groups, shape (n,): the one of the mapping, or the only one whose box contains the person."""
+    """Everybody's group as a place among the groups, shape (n,): the one of the mapping, or the
+    only one whose box contains the person.
+    """
     ids = release.generalized.table[GROUP].unique().sort()
     mapping = evidence.groups.get(release.number)
     if mapping is not None and microdata.persons is not None:
         place = pl.DataFrame({GROUP: ids.cast(pl.Int64), "place": np.arange(len(ids))})
-        beside = microdata.persons.to_frame("person").join(mapping.with_columns(pl.col(GROUP).cast(pl.Int64)), on="person", how="left", maintain_order="left")
+        beside = microdata.persons.to_frame("person").join(
+            mapping.with_columns(pl.col(GROUP).cast(pl.Int64)),
+            on="person",
+            how="left",
+            maintain_order="left",
+        )
         found = beside.join(place, on=GROUP, how="left", maintain_order="left")["place"]
         if found.null_count():
-            raise ReleaseError(f"the person-to-group mapping does not fit the files of release {release.number}; use the ledger that it was published with.")
+            raise ReleaseError(
+                f"the person-to-group mapping does not fit the files of release {release.number};"
+                " use the ledger that it was published with."
+            )
         return found.to_numpy().astype(np.int64)
-    low, high = (np.stack(side, axis=1) for side in zip(*box_ends(microdata, release.generalized), strict=True))
+    low, high = (
+        np.stack(side, axis=1)
+        for side in zip(*box_ends(microdata, release.generalized), strict=True)
+    )
     found_in = np.zeros(len(codes), dtype=np.int64)
     member = np.zeros(len(codes), dtype=np.int64)
     for who, group in containing(codes, low, high):
@@ -198,15 +267,21 @@ def _members(release: Release, microdata: Microdata, evidence: Evidence, codes: 
         member[who] = group
     if (several := int((found_in != 1).sum())) > 0:
         raise ReleaseError(
-            f"{several} person(s) of the original table fit into no group or into several of release {release.number}, and only a ledger tells which is theirs; "
-            "name it with --ledger, and the identifier column."
+            f"{several} person(s) of the original table fit into no group or into several of"
+            f" release {release.number}, and only a ledger tells which is theirs; name it with"
+            " --ledger, and the identifier column."
         )
     return member
 
 
 def _values_left(release: Release, microdata: Microdata, attribute: Ints) -> Ints:
-    """How many values of the original table each group's interval holds, on the attribute that is narrowed, else on the one with the most, shape (g,)."""
-    counts = np.stack([np.maximum(high - low + 1, 1) for low, high in box_ends(microdata, release.generalized)], axis=1)
+    """How many values of the original table each group's interval holds, on the attribute that is
+    narrowed, else on the one with the most, shape (g,).
+    """
+    counts = np.stack(
+        [np.maximum(high - low + 1, 1) for low, high in box_ends(microdata, release.generalized)],
+        axis=1,
+    )
     at = np.where(attribute >= 0, attribute, counts.argmax(axis=1))
     left: npt.NDArray[np.int64] = counts[np.arange(len(counts)), at]
     return left

@@ -1,4 +1,6 @@
-"""Who can have set the ends of published boxes: an end of a tight box is the value of somebody who is in the group."""
+"""Who can have set the ends of published boxes: an end of a tight box is the value of somebody who
+is in the group.
+"""
 
 import math
 import sys
@@ -29,59 +31,95 @@ _NEAR: Final = Fraction(1, 10**9)
 """A float this near to a line of the grid, relatively, is taken to be on it."""
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 _LIMITS: Final = frozenset(
-    map(Fraction, (2**63 - 1, -(2**63), date.max.toordinal() - _EPOCH, date.min.toordinal() - _EPOCH, sys.float_info.max, -sys.float_info.max))
+    map(
+        Fraction,
+        (
+            2**63 - 1,
+            -(2**63),
+            date.max.toordinal() - _EPOCH,
+            date.min.toordinal() - _EPOCH,
+            sys.float_info.max,
+            -sys.float_info.max,
+        ),
+    )
 )
 """What cannot be written beyond: widening ends there, too."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """The ends of all boxes of a release beside a population of whom some are in it. An end is a group, an attribute, and a side: 0 low, 1 high."""
+    """The ends of all boxes of a release beside a population of whom some are in it. An end is a
+    group, an attribute, and a side: 0 low, 1 high.
+    """
 
     groups: Groups
     population: npt.NDArray[np.int32]
-    """The quasi-identifiers of everybody as codes, those of the original table first, shape (n, d)."""
+    """The quasi-identifiers of everybody as codes, those of the original table first, shape (n,
+    d).
+    """
     rows: Ints
     """A published row of every group, shape (g,)."""
     codes: Ints
-    """The code of every end, NOBODY where it need not be the value of somebody with a row in the group, shape (g, d, 2)."""
+    """The code of every end, NOBODY where it need not be the value of somebody with a row in the
+    group, shape (g, d, 2).
+    """
     candidates: Ints
-    """How many persons can have set each end: those who have its value and lie in the box, shape (g, d, 2)."""
+    """How many persons can have set each end: those who have its value and lie in the box, shape
+    (g, d, 2).
+    """
     only: Ints
     """The person where there is one candidate, else NOBODY, shape (g, d, 2)."""
     fewest: Ints
-    """For everybody the fewest candidates of an end that they can have set, 0 where there is none, shape (n,)."""
+    """For everybody the fewest candidates of an end that they can have set, 0 where there is none,
+    shape (n,).
+    """
     hosted: Bools
     """Whether everybody lies in some box, shape (n,)."""
 
     @classmethod
     def of(cls, release: Release, microdata: Microdata) -> "Ends":
-        """The ends of a generalized release, and the original table with its registry, where it has one, as the population.
+        """The ends of a generalized release, and the original table with its registry, where it has
+        one, as the population.
 
-        ReleaseError where a tight box has an end that nobody of them can have set: then there are others, and nothing follows.
+        ReleaseError where a tight box has an end that nobody of them can have set: then there are
+        others, and nothing follows.
         """
         form, groups = release.generalized, Groups.of(release)
         names = [a.name for a in form.attribute("quasi")]
         parts = [microdata] if microdata.registry is None else [microdata, microdata.registry]
-        population = np.concatenate([np.stack([part.columns[name].codes for name in names], axis=1) for part in parts])
+        population = np.concatenate(
+            [np.stack([part.columns[name].codes for name in names], axis=1) for part in parts]
+        )
         ids, place = places(form.table[GROUP])
         rows = np.zeros(len(ids), dtype=np.int64)
         rows[place] = np.arange(len(place))
         codes = _codes(release, microdata, rows)
         # whoever is in a group without a row may have set its ends
         codes[groups.registered > 0] = NOBODY
-        tuples, first, of_person, persons = np.unique(population, axis=0, return_index=True, return_inverse=True, return_counts=True)
-        low, high = (np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True))
-        pairs = [(np.zeros(0, dtype=np.int64),) * 2, *containing(tuples.astype(np.int64), low, high)]
+        tuples, first, of_person, persons = np.unique(
+            population, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        low, high = (
+            np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True)
+        )
+        pairs = [
+            (np.zeros(0, dtype=np.int64),) * 2,
+            *containing(tuples.astype(np.int64), low, high),
+        ]
         owner, group = (np.concatenate(side) for side in zip(*pairs, strict=True))
         candidates, one = np.zeros_like(codes), np.zeros_like(codes)
         for a, side in np.ndindex(codes.shape[1:]):
             who, of = _setting(owner, group, tuples, codes, a, side)
             candidates[:, a, side] = np.bincount(of, weights=persons[who], minlength=len(codes))
-            one[:, a, side] = np.bincount(of, weights=first[who], minlength=len(codes))  # of one candidate, the sum is this person
-        if release.manifest.boxes == "tight" and (strange := int(((codes != NOBODY) & (candidates == 0)).any(axis=(1, 2)).sum())):
+            one[:, a, side] = np.bincount(
+                of, weights=first[who], minlength=len(codes)
+            )  # of one candidate, the sum is this person
+        if release.manifest.boxes == "tight" and (
+            strange := int(((codes != NOBODY) & (candidates == 0)).any(axis=(1, 2)).sum())
+        ):
             raise ReleaseError(
-                f"{strange} group(s) of the release have an end that nobody of the original table can have set; check that it is the table that was published."
+                f"{strange} group(s) of the release have an end that nobody of the original table"
+                " can have set; check that it is the table that was published."
             )
         fewest = np.full(len(tuples), len(population) + 1)
         for a, side in np.ndindex(codes.shape[1:]):
@@ -90,53 +128,86 @@ class Ends:
         fewest[fewest > len(population)] = 0
         of_person = of_person.ravel()
         hosted = np.isin(np.arange(len(tuples)), owner)[of_person]
-        return cls(groups, population, rows, codes, candidates, np.where(candidates == 1, one, NOBODY), fewest[of_person], hosted)
+        return cls(
+            groups,
+            population,
+            rows,
+            codes,
+            candidates,
+            np.where(candidates == 1, one, NOBODY),
+            fewest[of_person],
+            hosted,
+        )
 
 
-def _setting(owner: Ints, group: Ints, tuples: npt.NDArray[np.int32], codes: Ints, a: int, side: int) -> tuple[Ints, Ints]:
+def _setting(
+    owner: Ints, group: Ints, tuples: npt.NDArray[np.int32], codes: Ints, a: int, side: int
+) -> tuple[Ints, Ints]:
     """The pairs of a tuple and a box that contains it whose end the tuple can have set."""
     equal = tuples[owner, a] == codes[group, a, side]
     return owner[equal], group[equal]
 
 
 def _codes(release: Release, microdata: Microdata, rows: Ints) -> Ints:
-    """The code of every end of the groups that have these rows; NOBODY where it is no value of the domain, or widening may have put it there."""
+    """The code of every end of the groups that have these rows; NOBODY where it is no value of the
+    domain, or widening may have put it there.
+    """
     table, attributes = release.form.table, release.form.attribute("quasi")
     widths = release.manifest.method.get("min_width")
     found = np.full((len(rows), len(attributes), 2), NOBODY, dtype=np.int64)
     for a, attribute in enumerate(attributes):
-        domain, ends = microdata.columns[attribute.name].domain, [table[c].gather(rows) for c in attribute.columns[-2:]]
+        domain, ends = (
+            microdata.columns[attribute.name].domain,
+            [table[c].gather(rows) for c in attribute.columns[-2:]],
+        )
         exact = np.ones(len(rows), dtype=bool)
         if release.manifest.boxes != "tight":
-            exact = _unmoved(domain, ends[0], ends[1], widths.get(attribute.name)) if isinstance(widths, Mapping) else ~exact
+            exact = (
+                _unmoved(domain, ends[0], ends[1], widths.get(attribute.name))
+                if isinstance(widths, Mapping)
+                else ~exact
+            )
         for side, values in enumerate(ends):
             first, last = codes_of_ends(domain, values, values)
             # a missing value is an end that no widening moves
-            found[:, a, side] = np.where((first <= last) & (exact | values.is_null().to_numpy()), first, NOBODY)
+            found[:, a, side] = np.where(
+                (first <= last) & (exact | values.is_null().to_numpy()), first, NOBODY
+            )
     return found
 
 
 def _unmoved(domain: Domain, low: pl.Series, high: pl.Series, width: float | None) -> Bools:
-    """Which intervals no widening to this width can have made: wide ones, and those with an end that is not on the grid."""
+    """Which intervals no widening to this width can have made: wide ones, and those with an end
+    that is not on the grid.
+    """
     if width is None:
         return np.ones(len(low), dtype=bool)
     if domain.type == "categorical":
         return _unmoved_leaves(domain, low, high, math.ceil(width))
     step, whole = Fraction(str(width)), not low.dtype.is_float()
     a, b = (end.to_physical() if end.dtype == pl.Date else end for end in (low, high))
-    snapped = _on_grid(a, step, below=True, whole=whole) & _on_grid(b, step, below=False, whole=whole)
+    snapped = _on_grid(a, step, below=True, whole=whole) & _on_grid(
+        b, step, below=False, whole=whole
+    )
     first, last = a.cast(pl.Float64), b.cast(pl.Float64)
-    # three cells, at the end of what can be written; whole numbers lie outward of them, and large floats somewhere near
+    # three cells, at the end of what can be written; whole numbers lie outward of them, and large
+    # floats somewhere near
     most = 3 * width + 2 * whole + float(_NEAR) * (first.abs() + last.abs())
     wide = (last - first > most).fill_null(value=False).to_numpy()
     return wide | ~snapped
 
 
 def _on_grid(ends: pl.Series, step: Fraction, *, below: bool, whole: bool) -> Bools:
-    """Which ends are what a line of the grid is written as, or missing: of whole numbers the next one outward."""
+    """Which ends are what a line of the grid is written as, or missing: of whole numbers the next
+    one outward.
+    """
     distinct = ends.unique().drop_nulls()
-    lines = [x for x in distinct.to_list() if _is_line(Fraction(str(x)), step, below=below, whole=whole)]
-    return (ends.is_in(pl.Series(lines, dtype=ends.dtype).implode()).fill_null(value=True)).to_numpy()
+    lines = [
+        x for x in distinct.to_list() if _is_line(Fraction(str(x)), step, below=below, whole=whole)
+    ]
+    return (
+        ends.is_in(pl.Series(lines, dtype=ends.dtype).implode()).fill_null(value=True)
+    ).to_numpy()
 
 
 def _is_line(x: Fraction, step: Fraction, *, below: bool, whole: bool) -> bool:
@@ -148,7 +219,9 @@ def _is_line(x: Fraction, step: Fraction, *, below: bool, whole: bool) -> bool:
 
 
 def _unmoved_leaves(domain: Domain, low: pl.Series, high: pl.Series, width: int) -> Bools:
-    """The same for leaves: a widened interval is one or two whole cells of so many leaves, the last of which takes those left over."""
+    """The same for leaves: a widened interval is one or two whole cells of so many leaves, the last
+    of which takes those left over.
+    """
     first = int(domain.has_missing)
     cells = max(1, (len(domain) - first) // width)
     begin, end = codes_of_ends(domain, low, high)

@@ -1,4 +1,6 @@
-"""Which groups of a release may host each person, and how probable each of them is, for whoever knows all quasi-identifiers."""
+"""Which groups of a release may host each person, and how probable each of them is, for whoever
+knows all quasi-identifiers.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,15 +40,19 @@ _PAIRS: Final = 1 << 22
 _FEW: Final = 1 << 16
 """So many are compared without dividing them first."""
 _TINY: Final = 1e-290
-"""Shares below this are near what floating point cannot tell from 0; their logarithms are far from it."""
+"""Shares below this are near what floating point cannot tell from 0; their logarithms are far from
+it.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Hosts:
-    """Persons as distinct tuples of quasi-identifiers, and the pairs of a tuple and a group that may host it.
+    """Persons as distinct tuples of quasi-identifiers, and the pairs of a tuple and a group that
+    may host it.
 
-    A group is what the release lays a distribution of sensitive values on: a group of a generalized release, a bucket of a bucketized one, and of a
-    sliced one the rows of a bucket that agree on the quasi-identifiers of the sensitive column.
+    A group is what the release lays a distribution of sensitive values on: a group of a generalized
+    release, a bucket of a bucketized one, and of a sliced one the rows of a bucket that agree on
+    the quasi-identifiers of the sensitive column.
     """
 
     groups: Groups
@@ -61,27 +67,43 @@ class Hosts:
     group: Ints
     """Shape (p,): a place among the groups."""
     share: Floats
-    """p(t, B): how probable the tuple's group is by the release alone; sums to 1 over each tuple that has a group, shape (p,)."""
+    """p(t, B): how probable the tuple's group is by the release alone; sums to 1 over each tuple
+    that has a group, shape (p,).
+    """
     others: Mapping[str, Floats] = field(default_factory=dict)
-    """Other readings of p(t, B), each of shape (p,): of a sliced release by "rows" and, where everybody who was published is known, by "counting"."""
+    """Other readings of p(t, B), each of shape (p,): of a sliced release by "rows" and, where
+    everybody who was published is known, by "counting".
+    """
 
     @classmethod
     def of(cls, form: Form, microdata: Microdata) -> "Hosts":
-        """Everybody of an original table beside a release of one form; ReleaseError where there are no sensitive values to lay hands on."""
+        """Everybody of an original table beside a release of one form; ReleaseError where there are
+        no sensitive values to lay hands on.
+        """
         if form.sensitive is None:
-            raise ReleaseError("the release has no sensitive attribute, so there is nothing to infer.")
+            raise ReleaseError(
+                "the release has no sensitive attribute, so there is nothing to infer."
+            )
         if faults := bucket_faults(form):
-            raise ReleaseError(f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says of it.")
+            raise ReleaseError(
+                f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says"
+                " of it."
+            )
         codes, rows, of_person = _distinct(form, microdata)
         others: dict[str, Floats] = {}
         if isinstance(form, Sliced):
-            groups, found, others = _of_sliced(form, microdata, rows, np.bincount(of_person, minlength=len(codes)))
+            groups, found, others = _of_sliced(
+                form, microdata, rows, np.bincount(of_person, minlength=len(codes))
+            )
         elif isinstance(form, Bucketized):
             groups, found = Groups.of(form), _of_bucketized(form, microdata, rows)
         elif isinstance(form, Generalized):
             groups, found = Groups.of(form), _of_generalized(form, microdata, rows)
         else:
-            raise ReleaseError(f"this adversary reads sliced, bucketized and generalized releases, and this one is {form.kind}.")
+            raise ReleaseError(
+                "this adversary reads sliced, bucketized and generalized releases, and this one is"
+                f" {form.kind}."
+            )
         domains = tuple(microdata.columns[a.name].domain for a in form.attribute("quasi"))
         return cls(groups, domains, codes, of_person, *_shared(groups, len(codes), *found), others)
 
@@ -101,7 +123,9 @@ class Hosts:
         return np.diff(self.first) > 0
 
     def entries(self, tuples: slice) -> tuple[Ints, Ints]:
-        """Every value that some tuples may have in every group that may host them: the tuple, ascending, and the cell of ``groups``."""
+        """Every value that some tuples may have in every group that may host them: the tuple,
+        ascending, and the cell of ``groups``.
+        """
         pairs = self._pairs(tuples)
         length = self.groups.distinct[self.group[pairs]]
         pair = np.repeat(np.arange(len(length)), length)
@@ -109,15 +133,21 @@ class Hosts:
         return self.owner[pairs][pair], self.groups.starts[self.group[pairs]][pair] + within
 
     def law(self, tuples: slice, share: Floats | None = None) -> Floats:
-        """How probable each of these entries is: p(t, B), or another reading of it, times the value's share in the group; sums to 1 over each tuple."""
+        """How probable each of these entries is: p(t, B), or another reading of it, times the
+        value's share in the group; sums to 1 over each tuple.
+        """
         pairs = self._pairs(tuples)
         group = self.group[pairs]
         _, cell = self.entries(tuples)
         weight = (self.share if share is None else share)[pairs]
-        return np.repeat(weight / self.groups.sizes[group], self.groups.distinct[group]) * self.groups.cell_count[cell]
+        return (
+            np.repeat(weight / self.groups.sizes[group], self.groups.distinct[group])
+            * self.groups.cell_count[cell]
+        )
 
     def tables(self, probability: Callable[[slice], Floats]) -> Iterator[tuple[slice, Floats]]:
-        """The probability of every value of every tuple, by that of their entries, some tuples at a time: tables of shape (tuples, values).
+        """The probability of every value of every tuple, by that of their entries, some tuples at a
+        time: tables of shape (tuples, values).
 
         Every row adds up to 1, or to 0 where no group hosts the tuple.
         """
@@ -127,7 +157,9 @@ class Hosts:
             tuples = slice(start, min(start + step, len(self.codes)))
             owner, cell = self.entries(tuples)
             key = (owner - start) * q + self.groups.cell_value[cell]
-            table = np.bincount(key, weights=probability(tuples), minlength=(tuples.stop - start) * q).reshape(-1, q)
+            table = np.bincount(
+                key, weights=probability(tuples), minlength=(tuples.stop - start) * q
+            ).reshape(-1, q)
             yield tuples, table / np.where(self.hosted[tuples], table.sum(axis=1), 1)[:, None]
 
     def _pairs(self, tuples: slice) -> slice:
@@ -138,11 +170,16 @@ def original_table(release: Release, evidence: Evidence) -> Microdata:
     """The original table, of those who were published where a mapping tells who was."""
     microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
     if microdata is None:
-        raise ReleaseError(f"release {release.number} has no original table beside it, without which nobody's quasi-identifiers are known.")
+        raise ReleaseError(
+            f"release {release.number} has no original table beside it, without which nobody's"
+            " quasi-identifiers are known."
+        )
     if mapping is None or microdata.persons is None:
         return microdata
     published = mapping.filter(pl.col(mapping.columns[1]) != 0)["person"]
-    return microdata.take(microdata.persons.is_in(published.implode()).arg_true().to_numpy().astype(np.int64))
+    return microdata.take(
+        microdata.persons.is_in(published.implode()).arg_true().to_numpy().astype(np.int64)
+    )
 
 
 def _distinct(form: Form, microdata: Microdata) -> tuple[npt.NDArray[np.int32], Ints, Ints]:
@@ -154,7 +191,9 @@ def _distinct(form: Form, microdata: Microdata) -> tuple[npt.NDArray[np.int32], 
 
 
 def _shared(groups: Groups, tuples: int, owner: Ints, group: Ints, weight: Floats) -> Found:
-    """The pairs in order of tuples, their weights scaled to shares; groups without a sensitive value host nobody."""
+    """The pairs in order of tuples, their weights scaled to shares; groups without a sensitive
+    value host nobody.
+    """
     kept = (weight > 0) & (groups.distinct[group] > 0)
     owner, group, weight = owner[kept], group[kept], weight[kept]
     order = np.lexsort((group, owner))
@@ -162,8 +201,12 @@ def _shared(groups: Groups, tuples: int, owner: Ints, group: Ints, weight: Float
     return owner, group, weight / np.bincount(owner, weights=weight, minlength=tuples)[owner]
 
 
-def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints, persons: Ints) -> tuple[Groups, Found, dict[str, Floats]]:
-    """The matching buckets, weighted by f(t, B); in the order of tuples and groups also by rows, and by counting if there are as many persons as rows."""
+def _of_sliced(
+    form: Sliced, microdata: Microdata, rows: Ints, persons: Ints
+) -> tuple[Groups, Found, dict[str, Floats]]:
+    """The matching buckets, weighted by f(t, B); in the order of tuples and groups also by rows,
+    and by counting if there are as many persons as rows.
+    """
     view = View.of(form)
     if view.sensitive is None:
         raise ReleaseError("the release has no sensitive attribute, so there is nothing to infer.")
@@ -185,11 +228,15 @@ def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints, persons: Ints) ->
 
 
 def _degrees(owner: Ints, above: Ints, below: Ints) -> Floats:
-    """f(t, B), where it would be too small for floating point times a factor that is the same for all buckets of a tuple."""
+    """f(t, B), where it would be too small for floating point times a factor that is the same for
+    all buckets of a tuple.
+    """
     share: Floats = (above / below).astype(np.float64)
     if share.min(initial=1) > _TINY:
         return share
-    logarithm = np.array([log(a) - log(b) for a, b in zip(above.tolist(), below.tolist(), strict=True)])
+    logarithm = np.array(
+        [log(a) - log(b) for a, b in zip(above.tolist(), below.tolist(), strict=True)]
+    )
     most = np.full(int(owner.max()) + 1, -np.inf)
     np.maximum.at(most, owner, logarithm)
     scaled: Floats = np.exp(logarithm - most[owner])
@@ -197,22 +244,35 @@ def _degrees(owner: Ints, above: Ints, below: Ints) -> Floats:
 
 
 def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints) -> Found:
-    """The buckets with rows of the same quasi-identifiers, weighted by how many: each of these rows is as likely the person's (Xiao & Tao, VLDB 2006)."""
+    """The buckets with rows of the same quasi-identifiers, weighted by how many: each of these rows
+    is as likely the person's (Xiao & Tao, VLDB 2006).
+    """
     attributes = form.attribute("quasi")
     names = [c for a in attributes for c in a.columns]
     cells = form.table.group_by(BUCKET, *names).len("\0rows")
     values = cells.select(names).unique().with_row_index("\0value")
     cells = cells.join(values, on=names, nulls_equal=True)
     own = own_values(attributes, values.drop("\0value"), microdata, rows)
-    hosted = pl.DataFrame({"\0tuple": np.arange(len(rows)), "\0value": own}).filter(pl.col("\0value") >= 0)
-    found = hosted.join(cells.select(BUCKET, pl.col("\0value").cast(pl.Int64), "\0rows"), on="\0value")
+    hosted = pl.DataFrame({"\0tuple": np.arange(len(rows)), "\0value": own}).filter(
+        pl.col("\0value") >= 0
+    )
+    found = hosted.join(
+        cells.select(BUCKET, pl.col("\0value").cast(pl.Int64), "\0rows"), on="\0value"
+    )
     group = found[BUCKET].to_numpy().astype(np.int64) - 1  # buckets are numbered from 1
-    return found["\0tuple"].to_numpy().astype(np.int64), group, found["\0rows"].to_numpy().astype(np.float64)
+    return (
+        found["\0tuple"].to_numpy().astype(np.int64),
+        group,
+        found["\0rows"].to_numpy().astype(np.float64),
+    )
 
 
 def _of_generalized(form: Generalized, microdata: Microdata, rows: Ints) -> Found:
     """The groups whose box contains the tuple, weighted by their rows."""
-    codes = np.stack([microdata.columns[a.name].codes[rows].astype(np.int64) for a in form.attribute("quasi")], axis=1)
+    codes = np.stack(
+        [microdata.columns[a.name].codes[rows].astype(np.int64) for a in form.attribute("quasi")],
+        axis=1,
+    )
     low, high = (np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True))
     pairs = [_NOTHING[:2], *containing(codes, low, high)]
     owner, group = (np.concatenate(side) for side in zip(*pairs, strict=True))
@@ -220,7 +280,9 @@ def _of_generalized(form: Generalized, microdata: Microdata, rows: Ints) -> Foun
 
 
 def containing(codes: Ints, low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """All pairs of a tuple and a box that contains it; tuples are halved, with the boxes that reach into each half, while this saves comparisons."""
+    """All pairs of a tuple and a box that contains it; tuples are halved, with the boxes that reach
+    into each half, while this saves comparisons.
+    """
     parts = [(np.arange(len(codes)), np.arange(len(low)))]
     while parts:
         some, boxes = parts.pop()
@@ -233,13 +295,19 @@ def containing(codes: Ints, low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints]
             part = some[start : start + step]
             inside = np.ones((len(part), len(boxes)), dtype=bool)
             for i in range(codes.shape[1]):
-                inside &= (codes[part, i, None] >= low[boxes, i]) & (codes[part, i, None] <= high[boxes, i])
+                inside &= (codes[part, i, None] >= low[boxes, i]) & (
+                    codes[part, i, None] <= high[boxes, i]
+                )
             at, box = np.nonzero(inside)
             yield part[at], boxes[box]
 
 
-def _halved(codes: Ints, low: Ints, high: Ints, some: Ints, boxes: Ints) -> list[tuple[Ints, Ints]] | None:
-    """The cut at some attribute's median that leaves the fewest pairs to compare; None where none saves a tenth of them."""
+def _halved(
+    codes: Ints, low: Ints, high: Ints, some: Ints, boxes: Ints
+) -> list[tuple[Ints, Ints]] | None:
+    """The cut at some attribute's median that leaves the fewest pairs to compare; None where none
+    saves a tenth of them.
+    """
     best, least = None, 0.9 * len(some) * len(boxes)
     for i in range(codes.shape[1]):
         median = np.partition(codes[some, i], len(some) // 2)[len(some) // 2]

@@ -1,4 +1,6 @@
-"""Learning from a release which sensitive values go with which quasi-identifiers, and what that says of everybody (after Kifer, SIGMOD 2009)."""
+"""Learning from a release which sensitive values go with which quasi-identifiers, and what that
+says of everybody (after Kifer, SIGMOD 2009).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,33 +13,48 @@ from phalanx.errors import ReleaseError
 from phalanx.exact import Ints
 
 ROUNDS: Final = 10
-"""At most so often it learns from what it believes, and believes what it learned; more rounds make it surer, and no more often right."""
+"""At most so often it learns from what it believes, and believes what it learned; more rounds make
+it surer, and no more often right.
+"""
 SETTLED: Final = 0.005
 """It stops when a round moves less of the probability than this."""
 SWEEPS: Final = 5
 """So often a round makes beliefs fit the counts of the groups, and then the persons."""
 WEIGHT: Final = 10
-"""So many persons with the table's own shares are added to those of every sensitive value, so that few persons do not teach much."""
+"""So many persons with the table's own shares are added to those of every sensitive value, so that
+few persons do not teach much.
+"""
 BINS: Final = 16
-"""Numbers and dates with more than twice as many values are learned in this many intervals, each of about as many persons."""
+"""Numbers and dates with more than twice as many values are learned in this many intervals, each of
+about as many persons.
+"""
 MOST_ENTRIES: Final = 1 << 24
 """More possible values of tuples, in all of their groups, take gigabytes and minutes."""
 _LEAST: Final = -500.0
-"""Nothing is less probable than exp of this beside the most probable, so that no tuple and no cell is left without any."""
+"""Nothing is less probable than exp of this beside the most probable, so that no tuple and no cell
+is left without any.
+"""
 
 
 def learned(hosts: Hosts) -> Iterator[tuple[slice, Floats]]:
-    """Everybody's probabilities by what can be learned from the release, some tuples at a time, each table of shape (tuples, values).
+    """Everybody's probabilities by what can be learned from the release, some tuples at a time,
+    each table of shape (tuples, values).
 
-    It assumes that, given the sensitive value, a person's quasi-identifiers are independent of each other (naive Bayes) and of the group; and it knows that
-    the values published for a group are those of its members. It begins with p(t, s) by the law and repeats, until that settles or for ten rounds:
+    It assumes that, given the sensitive value, a person's quasi-identifiers are independent of each
+    other (naive Bayes) and of the group; and it knows that the values published for a group are
+    those of its members. It begins with p(t, s) by the law and repeats, until that settles or for
+    ten rounds:
 
-    1. it learns, of the persons with each sensitive value, the share with each value of each quasi-identifier, counting persons by what it believes;
-       where they are few, these shares are drawn to those of the whole table;
-    2. it believes the law, times how much more probable each sensitive value makes the person's quasi-identifiers;
-    3. it makes this fit what is published (iterative proportional fitting): each group holds as much of each value as it should, each person is one.
+    1. it learns, of the persons with each sensitive value, the share with each value of each
+       quasi-identifier, counting persons by what it believes; where they are few, these shares are
+       drawn to those of the whole table;
+    2. it believes the law, times how much more probable each sensitive value makes the person's
+       quasi-identifiers;
+    3. it makes this fit what is published (iterative proportional fitting): each group holds as
+       much of each value as it should, each person is one.
 
-    Nobody's true sensitive value is used. ReleaseError where the release leaves too much open to be kept in memory.
+    Nobody's true sensitive value is used. ReleaseError where the release leaves too much open to be
+    kept in memory.
     """
     fit = _Fit.of(hosts)
     features = [_feature(hosts, i) for i in range(len(hosts.domains))]
@@ -71,21 +88,34 @@ class _Fit:
     def of(cls, hosts: Hosts) -> "_Fit":
         if (entries := int(hosts.groups.distinct[hosts.group].sum())) > MOST_ENTRIES:
             raise ReleaseError(
-                f"the release leaves {entries} pairs of tuple and value open, and the learning adversary takes up to {MOST_ENTRIES}; use the posterior one."
+                f"the release leaves {entries} pairs of tuple and value open, and the learning"
+                f" adversary takes up to {MOST_ENTRIES}; use the posterior one."
             )
         everything = slice(0, len(hosts.codes))
         owner, cell = hosts.entries(everything)
         starts = np.flatnonzero(np.diff(owner, prepend=-1)).astype(np.int64)
         persons = hosts.persons.astype(np.float64)
         law = hosts.law(everything) * persons[owner]
-        return cls(owner, cell, hosts.groups.cell_value[cell], law, starts, persons[owner[starts]], hosts.groups.cell_count.astype(np.float64))
+        return cls(
+            owner,
+            cell,
+            hosts.groups.cell_value[cell],
+            law,
+            starts,
+            persons[owner[starts]],
+            hosts.groups.cell_count.astype(np.float64),
+        )
 
     def fitted(self, mass: Floats) -> Floats:
-        """The entries scaled until cells and tuples add up to what they must, the tuples exactly."""
+        """The entries scaled until cells and tuples add up to what they must, the tuples
+        exactly.
+        """
         mass = self._of_persons(mass)
         for _ in range(SWEEPS):
             of_cell = np.bincount(self.cell, weights=mass, minlength=len(self.counts))
-            mass = self._of_persons(mass * (self.counts / np.where(of_cell > 0, of_cell, 1))[self.cell])
+            mass = self._of_persons(
+                mass * (self.counts / np.where(of_cell > 0, of_cell, 1))[self.cell]
+            )
         return mass
 
     def _of_persons(self, mass: Floats) -> Floats:
@@ -103,7 +133,9 @@ class _Fit:
 
 
 def _likelihood(fit: _Fit, features: Sequence[tuple[Ints, int]], believed: Floats) -> Floats:
-    """For every entry, how much more probable its sensitive value makes its tuple than the table as a whole does; scaled, for each tuple."""
+    """For every entry, how much more probable its sensitive value makes its tuple than the table as
+    a whole does; scaled, for each tuple.
+    """
     values = int(fit.value.max(initial=0)) + 1
     of_value = np.bincount(fit.value, weights=believed, minlength=values)
     logarithm = np.zeros(len(believed))
@@ -111,14 +143,20 @@ def _likelihood(fit: _Fit, features: Sequence[tuple[Ints, int]], believed: Float
         key = fit.value * size + feature[fit.owner]
         held = np.bincount(key, weights=believed, minlength=values * size).reshape(values, size)
         everywhere = held.sum(axis=0) / held.sum()
-        ratio = (held + WEIGHT * everywhere) / ((of_value[:, None] + WEIGHT) * np.where(everywhere > 0, everywhere, 1))
+        ratio = (held + WEIGHT * everywhere) / (
+            (of_value[:, None] + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
+        )
         logarithm += np.log(np.where(everywhere > 0, ratio, 1)).ravel()[key]
-    scaled: Floats = np.exp(np.maximum(logarithm - fit.spread(fit.of_tuples(np.maximum, logarithm)), _LEAST))
+    scaled: Floats = np.exp(
+        np.maximum(logarithm - fit.spread(fit.of_tuples(np.maximum, logarithm)), _LEAST)
+    )
     return scaled
 
 
 def _feature(hosts: Hosts, i: int) -> tuple[Ints, int]:
-    """Every tuple's value of one quasi-identifier as it is learned, and how many there are: numbers and dates of many values in intervals."""
+    """Every tuple's value of one quasi-identifier as it is learned, and how many there are: numbers
+    and dates of many values in intervals.
+    """
     codes, domain = hosts.codes[:, i].astype(np.int64), hosts.domains[i]
     if domain.type in ("numeric", "date") and len(domain) > 2 * BINS:
         persons = np.bincount(codes, weights=hosts.persons * hosts.hosted, minlength=len(domain))

@@ -1,7 +1,9 @@
-"""How well somebody tells who is in a sliced table: candidate tuples ranked by the buckets that they match (Li, Li, Zhang, Molloy, section 5).
+"""How well somebody tells who is in a sliced table: candidate tuples ranked by the buckets that
+they match (Li, Li, Zhang, Molloy, section 5).
 
-A candidate takes a value of every column of one bucket. Originals are in the table, all other candidates are fake. Ranked by a score, the area under the ROC curve is
-the chance that the tuple of a person of the table stands before a fake one, ties counting half: 0.5 hides everybody, 1 nobody.
+A candidate takes a value of every column of one bucket. Originals are in the table, all other
+candidates are fake. Ranked by a score, the area under the ROC curve is the chance that the tuple of
+a person of the table stands before a fake one, ties counting half: 0.5 hides everybody, 1 nobody.
 """
 
 from collections.abc import Sequence
@@ -27,7 +29,9 @@ _PAIRS: Final = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """What the buckets hold in one column, by value and bucket; values and buckets are numbered from 0."""
+    """What the buckets hold in one column, by value and bucket; values and buckets are numbered
+    from 0.
+    """
 
     bucket: Ints
     """Shape (cells,)."""
@@ -51,7 +55,9 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Area:
-    """The area under a ROC curve, with the 95 % interval of DeLong, DeLong, Clarke-Pearson (1988)."""
+    """The area under a ROC curve, with the 95 % interval of DeLong, DeLong, Clarke-Pearson
+    (1988).
+    """
 
     area: float
     low: float
@@ -67,7 +73,9 @@ class Ranking:
     fakes: float
     """Candidates that are in no table; an estimate where ``drawn``."""
     drawn: bool
-    """Whether fake candidates were too many to list, so that some were drawn, each equally likely."""
+    """Whether fake candidates were too many to list, so that some were drawn, each equally
+    likely.
+    """
     by_number: Area
     """Ranked by the number of matching buckets."""
     by_degree: Area
@@ -82,12 +90,15 @@ class Ranking:
     """For how many fake candidates each of those stands."""
 
 
-def rank(columns: Sequence[Column], sizes: Ints, originals: Ints, persons: Ints, stream: Stream) -> Ranking:
+def rank(
+    columns: Sequence[Column], sizes: Ints, originals: Ints, persons: Ints, stream: Stream
+) -> Ranking:
     """Rank the candidates of a release with these ``columns`` and bucket ``sizes`` (g,).
 
-    ``originals`` (t, c): the different tuples of the table, as the numbers of their column values; each matches its own bucket, and is that of so many ``persons``
-    (t,). ``stream`` draws candidates where they are too many: a bucket by how many candidates it leaves open, one of these, and each weighs 1 over the buckets
-    that it matches.
+    ``originals`` (t, c): the different tuples of the table, as the numbers of their column values;
+    each matches its own bucket, and is that of so many ``persons`` (t,). ``stream`` draws
+    candidates where they are too many: a bucket by how many candidates it leaves open, one of
+    these, and each weighs 1 over the buckets that it matches.
     """
     drawn = len(columns) != 2 or _pairs(columns, len(sizes)) > MOST_PAIRS
     if drawn:
@@ -113,7 +124,9 @@ def rank(columns: Sequence[Column], sizes: Ints, originals: Ints, persons: Ints,
 
 
 def matched(columns: Sequence[Column], sizes: Ints, tuples: Ints) -> tuple[Ints, Floats]:
-    """How many buckets every tuple matches, and its matching degree ``sum over B of prod_i n_i / |B|``, each of shape (t,); ``tuples`` (t, c)."""
+    """How many buckets every tuple matches, and its matching degree ``sum over B of prod_i n_i /
+    |B|``, each of shape (t,); ``tuples`` (t, c).
+    """
     g = len(sizes)
     number, degree = np.zeros(len(tuples), dtype=np.int64), np.zeros(len(tuples))
     keys = [column.value * g + column.bucket for column in columns]
@@ -127,7 +140,11 @@ def matched(columns: Sequence[Column], sizes: Ints, tuples: Ints) -> tuple[Ints,
             part = which[start:stop]
             times = lengths[part, i]
             owner = np.repeat(part, times)
-            cell = np.repeat(first[tuples[part, i]], times) + np.arange(len(owner)) - np.repeat(np.cumsum(times) - times, times)
+            cell = (
+                np.repeat(first[tuples[part, i]], times)
+                + np.arange(len(owner))
+                - np.repeat(np.cumsum(times) - times, times)
+            )
             bucket, share = column.bucket[cell], column.count[cell] / sizes[column.bucket[cell]]
             for j, other in enumerate(columns):
                 if j != i and len(owner):
@@ -145,7 +162,10 @@ def _parts(work: Ints) -> list[tuple[int, int]]:
     """Ranges of tuples whose pairs fit into memory; ``work`` is the running sum of theirs."""
     parts, start = [], 0
     while start < len(work):
-        stop = max(start + 1, int(np.searchsorted(work, (work[start - 1] if start else 0) + _PAIRS, side="right")))
+        stop = max(
+            start + 1,
+            int(np.searchsorted(work, (work[start - 1] if start else 0) + _PAIRS, side="right")),
+        )
         parts.append((start, stop))
         start = stop
     return parts
@@ -153,7 +173,9 @@ def _parts(work: Ints) -> list[tuple[int, int]]:
 
 def _different(columns: Sequence[Column], g: int) -> Floats:
     """How many different values each bucket holds in each column, shape (c, g)."""
-    return np.stack([np.bincount(column.bucket, minlength=g) for column in columns]).astype(np.float64)
+    return np.stack([np.bincount(column.bucket, minlength=g) for column in columns]).astype(
+        np.float64
+    )
 
 
 def _pairs(columns: Sequence[Column], g: int) -> float:
@@ -161,25 +183,39 @@ def _pairs(columns: Sequence[Column], g: int) -> float:
 
 
 def _listed(columns: Sequence[Column], sizes: Ints) -> tuple[Ints, Ints, Floats]:
-    """All candidates of two columns, as (n, 2), with their number of matching buckets and degree."""
+    """All candidates of two columns, as (n, 2), with their number of matching buckets and
+    degree.
+    """
     one, other = columns
     order = np.argsort(other.bucket, kind="stable")
     ends = np.cumsum(np.bincount(other.bucket, minlength=len(sizes)))
     starts = np.concatenate([[0], ends[:-1]])
     times = (ends - starts)[one.bucket]
     cell = np.repeat(np.arange(len(one.bucket)), times)
-    beside = order[np.repeat(starts[one.bucket], times) + np.arange(int(times.sum())) - np.repeat(np.cumsum(times) - times, times)]
+    beside = order[
+        np.repeat(starts[one.bucket], times)
+        + np.arange(int(times.sum()))
+        - np.repeat(np.cumsum(times) - times, times)
+    ]
     width = int(other.value[-1]) + 1
     share = one.count[cell] * other.count[beside] / sizes[one.bucket[cell]].astype(np.float64) ** 2
     keys, place = np.unique(one.value[cell] * width + other.value[beside], return_inverse=True)
-    return np.stack([keys // width, keys % width], axis=1), np.bincount(place).astype(np.int64), np.bincount(place, weights=share).astype(np.float64)
+    return (
+        np.stack([keys // width, keys % width], axis=1),
+        np.bincount(place).astype(np.int64),
+        np.bincount(place, weights=share).astype(np.float64),
+    )
 
 
 def _drawn(columns: Sequence[Column], g: int, stream: Stream) -> tuple[Ints, float]:
-    """Candidates drawn bucket by bucket, shape (m, c), and how many pairs of bucket and candidate there are."""
+    """Candidates drawn bucket by bucket, shape (m, c), and how many pairs of bucket and candidate
+    there are.
+    """
     different = _different(columns, g)
     open_to = different.prod(axis=0)
-    bucket = np.searchsorted(np.cumsum(open_to), _uniform(stream, DRAWN) * open_to.sum(), side="right")
+    bucket = np.searchsorted(
+        np.cumsum(open_to), _uniform(stream, DRAWN) * open_to.sum(), side="right"
+    )
     values = np.empty((DRAWN, len(columns)), dtype=np.int64)
     for i, column in enumerate(columns):
         order = np.argsort(column.bucket, kind="stable")
@@ -198,24 +234,38 @@ def _among(values: Ints, originals: Ints) -> npt.NDArray[np.bool_]:
     """Which tuples are originals, shape (n,)."""
     widths = np.maximum(values.max(axis=0, initial=0), originals.max(axis=0, initial=0)) + 1
     mine, theirs = values[:, 0], originals[:, 0]
-    for i in range(1, values.shape[1]):  # numbered anew after every column, so that no product overflows
-        both = np.unique(np.concatenate([mine * widths[i] + values[:, i], theirs * widths[i] + originals[:, i]]), return_inverse=True)[1]
+    for i in range(
+        1, values.shape[1]
+    ):  # numbered anew after every column, so that no product overflows
+        both = np.unique(
+            np.concatenate([mine * widths[i] + values[:, i], theirs * widths[i] + originals[:, i]]),
+            return_inverse=True,
+        )[1]
         mine, theirs = both[: len(mine)].astype(np.int64), both[len(mine) :].astype(np.int64)
     return np.isin(mine, theirs)
 
 
-def area(true: Floats, fake: Floats, persons: Ints | None = None, weights: Floats | None = None) -> Area:
-    """The chance that a score of ``true`` is above one of ``fake``, ties counting half; (0.5, 0, 1) where one of them is empty.
+def area(
+    true: Floats, fake: Floats, persons: Ints | None = None, weights: Floats | None = None
+) -> Area:
+    """The chance that a score of ``true`` is above one of ``fake``, ties counting half; (0.5, 0, 1)
+    where one of them is empty.
 
-    ``persons`` (t,) and ``weights`` (n,): for how many each true one and each fake one stands. The interval adds the variances of what each true and each fake
-    one contributes, persons with one score being one.
+    ``persons`` (t,) and ``weights`` (n,): for how many each true one and each fake one stands. The
+    interval adds the variances of what each true and each fake one contributes, persons with one
+    score being one.
     """
     if not len(true) or not len(fake):
         return Area(area=0.5, low=0.0, high=1.0)
-    v, w = (np.full(len(x), 1 / len(x)) if given is None else given / given.sum() for x, given in ((true, persons), (fake, weights)))
+    v, w = (
+        np.full(len(x), 1 / len(x)) if given is None else given / given.sum()
+        for x, given in ((true, persons), (fake, weights))
+    )
     of_true, of_fake = _share_below(true, fake, w), 1 - _share_below(fake, true, v)
     found = min(1.0, float(v @ of_true))  # sums of weights may pass 1 by rounding
-    spread = sqrt(float((v**2 * (of_true - found) ** 2).sum()) + float((w**2 * (of_fake - found) ** 2).sum()))
+    spread = sqrt(
+        float((v**2 * (of_true - found) ** 2).sum()) + float((w**2 * (of_fake - found) ** 2).sum())
+    )
     return Area(area=found, low=max(0.0, found - Z * spread), high=min(1.0, found + Z * spread))
 
 

@@ -1,4 +1,6 @@
-"""The membership adversary: how well somebody tells from a sliced release who is in the table (Li, Li, Zhang, Molloy, section 5)."""
+"""The membership adversary: how well somebody tells from a sliced release who is in the table (Li,
+Li, Zhang, Molloy, section 5).
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,9 +32,11 @@ _KEY: Final = "\0"
 
 @dataclass(frozen=True, kw_only=True)
 class Ranked(Attack):
-    """What the membership adversary concluded about ``persons``, of whom ``histogram`` says how many buckets their tuples match.
+    """What the membership adversary concluded about ``persons``, of whom ``histogram`` says how
+    many buckets their tuples match.
 
-    ``exposed`` are those whose tuple must be in the table, however the columns are put together; ``success`` and ``baseline`` are None.
+    ``exposed`` are those whose tuple must be in the table, however the columns are put together;
+    ``success`` and ``baseline`` are None.
     """
 
     tuples: int
@@ -40,9 +44,13 @@ class Ranked(Attack):
     fakes: float
     """Fake tuples: candidates that some bucket leaves open and that are not in the table."""
     drawn: bool
-    """Whether these were too many to list, so that figures about them are estimates from a sample."""
+    """Whether these were too many to list, so that figures about them are estimates from a
+    sample.
+    """
     by_number: Area
-    """How well persons' tuples are told from fake ones by how many buckets they match: the area under the ROC curve, with its 95 % interval."""
+    """How well persons' tuples are told from fake ones by how many buckets they match: the area
+    under the ROC curve, with its 95 % interval.
+    """
     by_degree: Area
     """The same by their matching degree f(t)."""
     of_fakes: Mapping[int, float]
@@ -53,40 +61,69 @@ class Ranked(Attack):
         """What it found, in one sentence, beside what is to be compared with it."""
         best = max(self.by_number, self.by_degree, key=lambda area: area.area)
         return (
-            f"tells an original tuple from a fake one in {percent(best.area)} of cases ({between((best.low, best.high))}), where 50 % is chance, and is certain "
-            f"that {self.exposed} of {self.persons} tuples are in the table"
+            f"tells an original tuple from a fake one in {percent(best.area)} of cases"
+            f" ({between((best.low, best.high))}), where 50 % is chance, and is certain that"
+            f" {self.exposed} of {self.persons} tuples are in the table"
         )
 
     def tables(self) -> Iterator[Shown]:
-        ways = [("the number of matching buckets", self.by_number), ("the matching degree", self.by_degree)]
-        rows = [[way, f"{area.area:.3f}", f"{area.low:.3f} to {area.high:.3f}"] for way, area in ways]
-        yield Shown(["candidates ranked by", "area under the ROC curve", "95 % interval"], rows, (1,))
+        ways = [
+            ("the number of matching buckets", self.by_number),
+            ("the matching degree", self.by_degree),
+        ]
+        rows = [
+            [way, f"{area.area:.3f}", f"{area.low:.3f} to {area.high:.3f}"] for way, area in ways
+        ]
+        yield Shown(
+            ["candidates ranked by", "area under the ROC curve", "95 % interval"], rows, (1,)
+        )
         header = ["original tuples", "fake tuples", "certainly in the table"]
-        yield Shown(header, [[self.persons, f"{'about ' if self.drawn else ''}{self.fakes:.0f}", self.exposed]], range(3))
+        yield Shown(
+            header,
+            [[self.persons, f"{'about ' if self.drawn else ''}{self.fakes:.0f}", self.exposed]],
+            range(3),
+        )
         bins = [("1 to 10", 0, 10), ("11 to 20", 10, 20), ("more than 20", 20, inf)]
-        counts = [[sum(n for number, n in of.items() if above < number <= upto) for of in (self.histogram, self.of_fakes)] for _, above, upto in bins]
-        yield Shown(["matching buckets", "original", "fake"], [[bins[i][0], f"{a:.0f}", f"{b:.0f}"] for i, (a, b) in enumerate(counts)], (1, 2))
+        counts = [
+            [
+                sum(n for number, n in of.items() if above < number <= upto)
+                for of in (self.histogram, self.of_fakes)
+            ]
+            for _, above, upto in bins
+        ]
+        yield Shown(
+            ["matching buckets", "original", "fake"],
+            [[bins[i][0], f"{a:.0f}", f"{b:.0f}"] for i, (a, b) in enumerate(counts)],
+            (1, 2),
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack, and tuples, fakes, drawn, by_number and by_degree (each with area and interval), fake_candidates."""
+        """The keys of every attack, and tuples, fakes, drawn, by_number and by_degree (each with
+        area and interval), fake_candidates.
+        """
         more = {
             "tuples": self.tuples,
             "fakes": round(self.fakes),
             "drawn": self.drawn,
             "by_number": _plain(self.by_number),
             "by_degree": _plain(self.by_degree),
-            "fake_candidates": {str(number): round(fakes, 1) for number, fakes in sorted(self.of_fakes.items())},
+            "fake_candidates": {
+                str(number): round(fakes, 1) for number, fakes in sorted(self.of_fakes.items())
+            },
         }
         return super().to_json() | more
 
 
 @dataclass(frozen=True)
 class Membership:
-    """Ranks all candidate tuples of a sliced release, original and fake, by the number of buckets that they match, and by their matching degree f(t).
+    """Ranks all candidate tuples of a sliced release, original and fake, by the number of buckets
+    that they match, and by their matching degree f(t).
 
-    A candidate takes a value of every column of one bucket, of the sensitive column with its sensitive value, as in the paper's experiment. The area under
-    the ROC curve is the chance that a person's tuple stands before a fake one: 0.5 hides everybody, 1 nobody. Needs ``evidence.microdata``, which says which
-    candidates are original; where ``evidence.groups`` is there, too, whoever was not published is none. ReleaseError where columns share attributes.
+    A candidate takes a value of every column of one bucket, of the sensitive column with its
+    sensitive value, as in the paper's experiment. The area under the ROC curve is the chance that a
+    person's tuple stands before a fake one: 0.5 hides everybody, 1 nobody. Needs
+    ``evidence.microdata``, which says which candidates are original; where ``evidence.groups`` is
+    there, too, whoever was not published is none. ReleaseError where columns share attributes.
     """
 
     question: ClassVar[str] = "singling out"
@@ -98,33 +135,66 @@ class Membership:
 
     @property
     def knows(self) -> str:
-        return "every tuple that might be in the table, with all of its values; it looks for those that are"
+        return (
+            "every tuple that might be in the table, with all of its values; it looks for those"
+            " that are"
+        )
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Ranked:
-        """How originals and fake tuples rank; ReleaseError for several releases, other forms, or where the original table is missing."""
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Ranked:
+        """How originals and fake tuples rank; ReleaseError for several releases, other forms, or
+        where the original table is missing.
+        """
         releases, evidence = asked(releases, evidence)
         if len(releases) != 1:
-            raise ReleaseError(f"the {self.name} adversary looks at one release at a time, and {len(releases)} are given; name one of them.")
+            raise ReleaseError(
+                f"the {self.name} adversary looks at one release at a time, and {len(releases)} are"
+                " given; name one of them."
+            )
         form = releases[0].form
         if not isinstance(form, Sliced):
-            raise ReleaseError(f"the {self.name} adversary ranks the tuples that a sliced release leaves open, and this one is {form.kind}.")
+            raise ReleaseError(
+                f"the {self.name} adversary ranks the tuples that a sliced release leaves open, and"
+                f" this one is {form.kind}."
+            )
         if faults := bucket_faults(form):
-            raise ReleaseError(f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says of it.")
+            raise ReleaseError(
+                f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says"
+                " of it."
+            )
         if sum(map(len, form.columns)) > len(form.attributes):
-            raise ReleaseError(f"columns of the release share attributes, and the {self.name} adversary takes every column by itself.")
+            raise ReleaseError(
+                f"columns of the release share attributes, and the {self.name} adversary takes"
+                " every column by itself."
+            )
         microdata = original_table(releases[0], evidence)
         sizes = form.sizes[COUNT].to_numpy().astype(np.int64)
         columns, own = _columns(form, microdata)
-        originals, of_person, persons = np.unique(own, axis=0, return_inverse=True, return_counts=True)
+        originals, of_person, persons = np.unique(
+            own, axis=0, return_inverse=True, return_counts=True
+        )
         number = np.zeros(len(originals), dtype=np.int64)
         known = (originals >= 0).all(axis=1)
         number[known] = matched(columns, sizes, originals[known])[0]
         there = number > 0
         # measuring protects nobody, and who asks again shall see the same figures
-        found = rank(columns, sizes, originals[there], persons[there], Randomness.seeded(0).stream("candidates")) if there.any() else None
+        found = (
+            rank(
+                columns,
+                sizes,
+                originals[there],
+                persons[there],
+                Randomness.seeded(0).stream("candidates"),
+            )
+            if there.any()
+            else None
+        )
         nothing = Area(area=0.5, low=0.0, high=1.0)
         exposed = there & _among(originals, _certain(columns, sizes))
-        per_person = pl.DataFrame({"candidates": number[of_person.ravel()], "exposed": exposed[of_person.ravel()]})
+        per_person = pl.DataFrame(
+            {"candidates": number[of_person.ravel()], "exposed": exposed[of_person.ravel()]}
+        )
         if microdata.persons is not None:
             per_person.insert_column(0, microdata.persons.alias("person"))
         return Ranked(
@@ -134,7 +204,11 @@ class Membership:
             exposed=int(persons[exposed].sum()),
             success=None,
             baseline=None,
-            histogram=dict(sorted(Counter(number[of_person.ravel()][there[of_person.ravel()]].tolist()).items())),
+            histogram=dict(
+                sorted(
+                    Counter(number[of_person.ravel()][there[of_person.ravel()]].tolist()).items()
+                )
+            ),
             note=_note(int(persons[~there].sum()), drawn=found is not None and found.drawn),
             per_person=per_person,
             tuples=int(there.sum()),
@@ -142,29 +216,45 @@ class Membership:
             drawn=found is not None and found.drawn,
             by_number=nothing if found is None else found.by_number,
             by_degree=nothing if found is None else found.by_degree,
-            of_fakes={} if found is None else _weighed(found.numbers_of_fakes, found.weights_of_fakes),
+            of_fakes=(
+                {} if found is None else _weighed(found.numbers_of_fakes, found.weights_of_fakes)
+            ),
         )
 
 
 def _columns(form: Sliced, microdata: Microdata) -> tuple[list[Column], Ints]:
-    """What the buckets hold in every column, its values numbered; and everybody's values, shape (n, c), -1 for one that is not published."""
+    """What the buckets hold in every column, its values numbered; and everybody's values, shape (n,
+    c), -1 for one that is not published.
+    """
     by_name = {a.name: a for a in form.attributes}
     columns, own = [], []
     for i, part in enumerate(form.parts):
         names = form.published(i)
         values = part.select(names).unique().sort(names)
-        numbered = part.join(values.with_row_index(_KEY), on=names, nulls_equal=True).sort(_KEY, BUCKET)
-        bucket, value, count = (numbered[c].to_numpy().astype(np.int64) for c in (BUCKET, _KEY, COUNT))
+        numbered = part.join(values.with_row_index(_KEY), on=names, nulls_equal=True).sort(
+            _KEY, BUCKET
+        )
+        bucket, value, count = (
+            numbered[c].to_numpy().astype(np.int64) for c in (BUCKET, _KEY, COUNT)
+        )
         columns.append(Column(bucket - 1, value, count))  # buckets are numbered from 1
-        own.append(own_values([by_name[name] for name in form.columns[i]], values, microdata, np.arange(microdata.rows)))
+        own.append(
+            own_values(
+                [by_name[name] for name in form.columns[i]],
+                values,
+                microdata,
+                np.arange(microdata.rows),
+            )
+        )
     return columns, np.stack(own, axis=1)
 
 
 def _certain(columns: Sequence[Column], sizes: Ints) -> Ints:
     """The tuples that stand in some bucket however its columns are put together, shape (m, c).
 
-    So it is where the tuple's values stand together n_1 + ... + n_c > (c - 1) |B| times. Then at most one of them has no majority in its column, so that
-    it is enough to try each value of each column beside the most frequent values of the others.
+    So it is where the tuple's values stand together n_1 + ... + n_c > (c - 1) |B| times. Then at
+    most one of them has no majority in its column, so that it is enough to try each value of each
+    column beside the most frequent values of the others.
     """
     most = [_most_frequent(column, len(sizes)) for column in columns]
     found = []
@@ -175,7 +265,15 @@ def _certain(columns: Sequence[Column], sizes: Ints) -> Ints:
                 lacking -= most[j][1][column.bucket]
         sure = lacking < 0
         bucket = column.bucket[sure]
-        found.append(np.stack([column.value[sure] if j == i else value[bucket] for j, (value, _) in enumerate(most)], axis=1))
+        found.append(
+            np.stack(
+                [
+                    column.value[sure] if j == i else value[bucket]
+                    for j, (value, _) in enumerate(most)
+                ],
+                axis=1,
+            )
+        )
     return np.concatenate(found)
 
 
@@ -195,13 +293,26 @@ def _among(tuples: Ints, others: Ints) -> npt.NDArray[np.bool_]:
 def _weighed(numbers: Ints, weights: npt.NDArray[np.float64]) -> dict[int, float]:
     """How many fake tuples match each number of buckets."""
     distinct, place = np.unique(numbers, return_inverse=True)
-    return dict(zip(distinct.tolist(), np.bincount(place.ravel(), weights=weights, minlength=len(distinct)).tolist(), strict=True))
+    return dict(
+        zip(
+            distinct.tolist(),
+            np.bincount(place.ravel(), weights=weights, minlength=len(distinct)).tolist(),
+            strict=True,
+        )
+    )
 
 
 def _note(outside: int, *, drawn: bool) -> str:
-    notes = [f"{outside} person(s) of the original table match no bucket, and are left out"] if outside else []
+    notes = (
+        [f"{outside} person(s) of the original table match no bucket, and are left out"]
+        if outside
+        else []
+    )
     if drawn:
-        notes.append("fake tuples are too many to list: their figures are estimated from a sample of candidates, and the intervals include that")
+        notes.append(
+            "fake tuples are too many to list: their figures are estimated from a sample of"
+            " candidates, and the intervals include that"
+        )
     return "; ".join(notes)
 
 

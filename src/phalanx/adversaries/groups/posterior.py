@@ -1,4 +1,6 @@
-"""The posterior adversary: what one release makes of everybody's sensitive value for whoever knows all quasi-identifiers."""
+"""The posterior adversary: what one release makes of everybody's sensitive value for whoever knows
+all quasi-identifiers.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +25,14 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
 _KNOWS: Final = {
-    "law": "everybody's quasi-identifier values, and who is in the release; it finds every arrangement of a bucket's values equally likely, and counts who must be where",
-    "learning": "everybody's quasi-identifier values, and who is in the release; it learns from the release which values go with which quasi-identifiers",
+    "law": (
+        "everybody's quasi-identifier values, and who is in the release; it finds every arrangement"
+        " of a bucket's values equally likely, and counts who must be where"
+    ),
+    "learning": (
+        "everybody's quasi-identifier values, and who is in the release; it learns from the release"
+        " which values go with which quasi-identifiers"
+    ),
 }
 _ROUNDING: Final = 1e-9
 """More than rounding costs a probability: below this, two are equal."""
@@ -60,51 +68,83 @@ def wilson(share: float, n: int) -> Interval:
 
 @dataclass(frozen=True, kw_only=True)
 class Inferred(Attack):
-    """What the posterior adversary concluded. ``success`` is how often it is right if it names the most probable value, one of them where several are."""
+    """What the posterior adversary concluded. ``success`` is how often it is right if it names the
+    most probable value, one of them where several are.
+    """
 
     interval: Interval
     """The 95 % confidence interval of ``success``, by Wilson."""
     drawing: float
-    """How often it is right if it draws a value by its probabilities: the mean of p(t, s) of the right values."""
+    """How often it is right if it draws a value by its probabilities: the mean of p(t, s) of the
+    right values.
+    """
     drawing_interval: Interval
     """The 95 % confidence interval of ``drawing``, by Wilson."""
     bound: Fraction
     """The probability above which persons are counted."""
     above: int
-    """Persons for whom it finds some value more probable than the bound, by more than rounding costs."""
+    """Persons for whom it finds some value more probable than the bound, by more than rounding
+    costs.
+    """
     above_success: float | None
-    """How often it is right about these if it names the most probable value; None where there are none."""
+    """How often it is right about these if it names the most probable value; None where there are
+    none.
+    """
     largest: float
     """The largest probability that it gives any value of anybody."""
     reading: str
     """Which of the readings this is: the worst, by ``above`` and then by ``largest``."""
     readings: Mapping[str, Reading]
-    """All of them: of a sliced release by "shares", "rows" and "counting", else "law"; "learning" where it learns."""
+    """All of them: of a sliced release by "shares", "rows" and "counting", else "law"; "learning"
+    where it learns.
+    """
 
     @property
     def sentence(self) -> str:
         """What it found, in one sentence, beside what is to be compared with it."""
         return (
-            f"is right about {percent(self.success or 0)} of {self.persons} persons if it names the most probable value ({between(self.interval)}), where "
-            f"{percent(self.baseline or 0)} would be without the release, and finds a value more probable than {self.bound} of {self.above}"
+            f"is right about {percent(self.success or 0)} of {self.persons} persons if it names the"
+            f" most probable value ({between(self.interval)}), where {percent(self.baseline or 0)}"
+            f" would be without the release, and finds a value more probable than {self.bound} of"
+            f" {self.above}"
         )
 
     def tables(self) -> Iterator[Shown]:
         rows = [
             ["names the most probable value", share(self.success), interval(self.interval)],
-            ["draws a value by its probability", share(self.drawing), interval(self.drawing_interval)],
+            [
+                "draws a value by its probability",
+                share(self.drawing),
+                interval(self.drawing_interval),
+            ],
             ["names the most frequent value, without the release", share(self.baseline), ""],
         ]
         yield Shown(["what it does", "right", "95 % interval"], rows, (1,))
         yield Shown(
-            ["persons", f"a value above {self.bound}", "of these right", "certain, and right", "largest probability"],
-            [[self.persons, self.above, share(self.above_success, "nobody"), self.exposed, f"{self.largest:.6g}"]],
+            [
+                "persons",
+                f"a value above {self.bound}",
+                "of these right",
+                "certain, and right",
+                "largest probability",
+            ],
+            [
+                [
+                    self.persons,
+                    self.above,
+                    share(self.above_success, "nobody"),
+                    self.exposed,
+                    f"{self.largest:.6g}",
+                ]
+            ],
             range(5),
         )
         yield Shown(["values possible", "persons"], sorted(self.histogram.items()), (0, 1))
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack, and interval, drawing, drawing_interval, bound (as text), above, above_success, largest, reading, readings."""
+        """The keys of every attack, and interval, drawing, drawing_interval, bound (as text),
+        above, above_success, largest, reading, readings.
+        """
         more = {
             "interval": [round(end, 6) for end in self.interval],
             "drawing": round(self.drawing, 6),
@@ -115,7 +155,12 @@ class Inferred(Attack):
             "largest": round(self.largest, 6),
             "reading": self.reading,
             "readings": {
-                name: {"above": of.above, "share": round(of.share, 6), "largest": round(of.largest, 6), "success": round(of.success, 6)}
+                name: {
+                    "above": of.above,
+                    "share": round(of.share, 6),
+                    "largest": round(of.largest, 6),
+                    "success": round(of.success, 6),
+                }
                 for name, of in self.readings.items()
             },
         }
@@ -124,22 +169,29 @@ class Inferred(Attack):
 
 @dataclass(frozen=True)
 class Posterior:
-    """Lays a probability on every sensitive value of every person of the original table, from one sliced, bucketized or generalized release.
+    """Lays a probability on every sensitive value of every person of the original table, from one
+    sliced, bucketized or generalized release.
 
-    ``by`` "law": p(t, s) as the promises have it, which takes every arrangement of values within a bucket for equally likely. Of a sliced release it is the
-    mean over all matching buckets of the share of s among the rows with t's quasi-identifiers of the sensitive column, in three readings, of which
-    the worst is reported: weighted by *shares* f(t, B), the law of Li, Li, Zhang, Molloy; by *rows*, |B| f(t, B); and by *counting*, where there are as many persons
-    as published rows: how often each tuple is in each bucket over all ways to put everybody into one (:mod:`phalanx.guarantees.slicing.counting`). Of a bucketized
-    one: the share of s in the buckets of the rows that equal t, each row as likely as the other. Of a generalized one: the share of s in the groups whose box
-    contains t, weighted by their rows.
+    ``by`` "law": p(t, s) as the promises have it, which takes every arrangement of values within a
+    bucket for equally likely. Of a sliced release it is the mean over all matching buckets of the
+    share of s among the rows with t's quasi-identifiers of the sensitive column, in three readings,
+    of which the worst is reported: weighted by *shares* f(t, B), the law of Li, Li, Zhang, Molloy;
+    by *rows*, |B| f(t, B); and by *counting*, where there are as many persons as published rows:
+    how often each tuple is in each bucket over all ways to put everybody into one
+    (:mod:`phalanx.guarantees.slicing.counting`). Of a bucketized one: the share of s in the buckets
+    of the rows that equal t, each row as likely as the other. Of a generalized one: the share of s
+    in the groups whose box contains t, weighted by their rows.
 
-    ``by`` "learning": in the manner of the deFinetti attack (Kifer, SIGMOD 2009). It gives up that assumption and learns from all groups together which
-    values go with which quasi-identifiers, assuming that these are independent of each other given the sensitive value (naive Bayes), and of the group.
-    It begins with the law, and learns from what it believes and believes what it learned in turns, such that each group always holds the values that are
-    published for it. The promises do not bound what it finds, and what it believes may be far too sure.
+    ``by`` "learning": in the manner of the deFinetti attack (Kifer, SIGMOD 2009). It gives up that
+    assumption and learns from all groups together which values go with which quasi-identifiers,
+    assuming that these are independent of each other given the sensitive value (naive Bayes), and
+    of the group. It begins with the law, and learns from what it believes and believes what it
+    learned in turns, such that each group always holds the values that are published for it. The
+    promises do not bound what it finds, and what it believes may be far too sure.
 
-    Needs ``evidence.microdata``, whose sensitive values only tell how often the adversary is right; where ``evidence.groups`` is there, too, whoever was
-    not published is left out. Persons whom no group can host are left out and noted. PlanError where ``bound`` is not between 0 and 1.
+    Needs ``evidence.microdata``, whose sensitive values only tell how often the adversary is right;
+    where ``evidence.groups`` is there, too, whoever was not published is left out. Persons whom no
+    group can host are left out and noted. PlanError where ``bound`` is not between 0 and 1.
     """
 
     question: ClassVar[str] = "inference"
@@ -151,7 +203,9 @@ class Posterior:
 
     def __post_init__(self) -> None:
         if self.by not in list(_KNOWS):
-            raise PlanError(f"the posterior adversary infers by 'law' or by 'learning', and not by {self.by!r}.")
+            raise PlanError(
+                f"the posterior adversary infers by 'law' or by 'learning', and not by {self.by!r}."
+            )
         bounded(self.bound, "the bound", 0, 1)
 
     @property
@@ -162,26 +216,53 @@ class Posterior:
     def knows(self) -> str:
         return _KNOWS[self.by]
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Inferred:
-        """Everybody's most probable value and how often it is right; ReleaseError for several releases, or where the original table is missing."""
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Inferred:
+        """Everybody's most probable value and how often it is right; ReleaseError for several
+        releases, or where the original table is missing.
+        """
         releases, evidence = asked(releases, evidence)
         if len(releases) != 1:
-            raise ReleaseError(f"the {self.name} adversary looks at one release at a time, and {len(releases)} are given; name one of them.")
+            raise ReleaseError(
+                f"the {self.name} adversary looks at one release at a time, and {len(releases)} are"
+                " given; name one of them."
+            )
         microdata = original_table(releases[0], evidence)
         hosts = Hosts.of(releases[0].form, microdata)
         if self.by == "learning":
             found = {"learning": self._conclude(hosts, microdata, "learning", learned(hosts))}
         else:
-            shares = ({"shares": hosts.share} | dict(hosts.others)) if hosts.others else {"law": hosts.share}
-            found = {name: self._conclude(hosts, microdata, name, hosts.tables(partial(hosts.law, share=share))) for name, share in shares.items()}
+            shares = (
+                ({"shares": hosts.share} | dict(hosts.others))
+                if hosts.others
+                else {"law": hosts.share}
+            )
+            found = {
+                name: self._conclude(
+                    hosts, microdata, name, hosts.tables(partial(hosts.law, share=share))
+                )
+                for name, share in shares.items()
+            }
         worst = max(found.values(), key=lambda one: (one.above, one.largest))
         readings = {
-            name: Reading(above=one.above, share=one.above / max(one.persons, 1), largest=one.largest, success=one.success or 0.0)
+            name: Reading(
+                above=one.above,
+                share=one.above / max(one.persons, 1),
+                largest=one.largest,
+                success=one.success or 0.0,
+            )
             for name, one in found.items()
         }
         return replace(worst, readings=readings)
 
-    def _conclude(self, hosts: Hosts, microdata: Microdata, reading: str, parts: Iterator[tuple[slice, Floats]]) -> Inferred:
+    def _conclude(
+        self,
+        hosts: Hosts,
+        microdata: Microdata,
+        reading: str,
+        parts: Iterator[tuple[slice, Floats]],
+    ) -> Inferred:
         bound = bounded(self.bound, "the bound", 0, 1)
         true = true_values(hosts, microdata)
         order = np.argsort(hosts.of_person, kind="stable")
@@ -195,7 +276,11 @@ class Posterior:
             most = p.max(axis=1)
             first = p >= most[:, None] * (1 - _ROUNDING)
             known = own >= 0
-            candidates[who], guess[who], largest[who] = (p > 0).sum(axis=1)[local], first.argmax(axis=1)[local], most[local]
+            candidates[who], guess[who], largest[who] = (
+                (p > 0).sum(axis=1)[local],
+                first.argmax(axis=1)[local],
+                most[local],
+            )
             drawn[who] = np.where(known, p[local, own], 0)
             named[who] = np.where(known, first[local, own], 0) / first.sum(axis=1)[local]
         attacked = hosts.hosted[hosts.of_person]
@@ -203,8 +288,19 @@ class Posterior:
         exposed = attacked & (candidates == 1) & (drawn > 0)
         persons = int(attacked.sum())
         success, drawing = (float(x[attacked].sum()) / max(persons, 1) for x in (named, drawn))
-        values = hosts.groups.values if hosts.groups.values is not None else pl.Series("guess", [], dtype=pl.Null)
-        per_person = pl.DataFrame({"candidates": candidates, "exposed": exposed, "probability": largest, "guess": values.gather(guess)})
+        values = (
+            hosts.groups.values
+            if hosts.groups.values is not None
+            else pl.Series("guess", [], dtype=pl.Null)
+        )
+        per_person = pl.DataFrame(
+            {
+                "candidates": candidates,
+                "exposed": exposed,
+                "probability": largest,
+                "guess": values.gather(guess),
+            }
+        )
         if microdata.persons is not None:
             per_person.insert_column(0, microdata.persons.alias("person"))
         return Inferred(
@@ -214,7 +310,12 @@ class Posterior:
             exposed=int(exposed.sum()),
             success=success,
             baseline=most_frequent(microdata, attacked) / max(persons, 1),
-            histogram={int(size): int(m) for size, m in zip(*np.unique(candidates[attacked], return_counts=True), strict=True)},
+            histogram={
+                int(size): int(m)
+                for size, m in zip(
+                    *np.unique(candidates[attacked], return_counts=True), strict=True
+                )
+            },
             note=self._note(n - persons),
             per_person=per_person.filter(pl.Series(attacked)),
             interval=wilson(success, persons),
@@ -229,14 +330,23 @@ class Posterior:
         )
 
     def _note(self, outside: int) -> str:
-        notes = [f"{outside} person(s) of the original table fit into no group, and are left out"] if outside else []
+        notes = (
+            [f"{outside} person(s) of the original table fit into no group, and are left out"]
+            if outside
+            else []
+        )
         if self.by == "learning":
-            notes.append("its probabilities are its own belief, and may be far too sure; how often it is right is counted")
+            notes.append(
+                "its probabilities are its own belief, and may be far too sure; how often it is"
+                " right is counted"
+            )
         return "; ".join(notes)
 
 
 def true_values(hosts: Hosts, microdata: Microdata) -> Ints:
-    """The place of everybody's value among the published ones, -1 where it is not published, shape (n,)."""
+    """The place of everybody's value among the published ones, -1 where it is not published, shape
+    (n,).
+    """
     published, domain = hosts.groups.values, microdata.sensitive.domain.values
     if published is None:
         return np.full(microdata.rows, -1, dtype=np.int64)

@@ -1,4 +1,6 @@
-"""Regions that a release names, and for each the predicate that most probably holds for one row and has a low weight."""
+"""Regions that a release names, and for each the predicate that most probably holds for one row and
+has a low weight.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +31,9 @@ _LOOSE: Final = False
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """What a release says of its rows without saying whose they are: so many rows lie in a box of codes, and have these sensitive values."""
+    """What a release says of its rows without saying whose they are: so many rows lie in a box of
+    codes, and have these sensitive values.
+    """
 
     names: Sequence[str]
     """The attributes of the boxes."""
@@ -37,7 +41,9 @@ class Regions:
     """The first and the last code of every region on every attribute, shape (g, d)."""
     high: Ints
     rows: Floats
-    """How many rows of the original table lie there, shape (g,); of a sample, how many are expected."""
+    """How many rows of the original table lie there, shape (g,); of a sample, how many are
+    expected.
+    """
     tight: bool
     """Whether every end is some row's value."""
     cell_region: Ints
@@ -45,7 +51,9 @@ class Regions:
     cell_value: Ints
     cell_count: Ints
     below: Sequence[Floats]
-    """For every attribute the share of the original table with a code below each, and at the end 1."""
+    """For every attribute the share of the original table with a code below each, and at the end
+    1.
+    """
     of_value: Floats
     """The share of every sensitive value, by code; empty where there is none."""
 
@@ -63,13 +71,18 @@ class Regions:
         if isinstance(form, Recoded):
             return cls._of_recoded(release, form, microdata)
         raise ReleaseError(
-            f"the singling-out adversary reads generalized, bucketized and recoded releases, and this one is {form.kind}; {_INSTEAD.get(form.kind, 'play another one')}."
+            "the singling-out adversary reads generalized, bucketized and recoded releases, and"
+            f" this one is {form.kind}; {_INSTEAD.get(form.kind, 'play another one')}."
         )
 
     @classmethod
-    def _of_generalized(cls, release: Release, form: Generalized, microdata: Microdata) -> "Regions":
+    def _of_generalized(
+        cls, release: Release, form: Generalized, microdata: Microdata
+    ) -> "Regions":
         groups = Groups.of(form)
-        low, high = (np.stack(side, axis=1) for side in zip(*box_ends(microdata, form), strict=True))
+        low, high = (
+            np.stack(side, axis=1) for side in zip(*box_ends(microdata, form), strict=True)
+        )
         region, value, count = (np.zeros(0, dtype=np.int64),) * 3
         if groups.values is not None and microdata.schema.sensitive is not None:
             domain = microdata.sensitive.domain.values
@@ -89,27 +102,57 @@ class Regions:
     def _of_bucketized(cls, form: Bucketized, microdata: Microdata) -> "Regions":
         names = [a.name for a in form.attribute("quasi")]
         counted = form.table.group_by(names, maintain_order=True).len("\0rows")
-        ends = [codes_of_ends(microdata.columns[name].domain, counted[name], counted[name]) for name in names]
+        ends = [
+            codes_of_ends(microdata.columns[name].domain, counted[name], counted[name])
+            for name in names
+        ]
         low, high = (np.stack(side, axis=1) for side in zip(*ends, strict=True))
         nothing = np.zeros(0, dtype=np.int64)
-        return cls(names, low, high, counted["\0rows"].to_numpy().astype(np.float64), _LOOSE, nothing, nothing, nothing, *_shares(names, microdata))
+        return cls(
+            names,
+            low,
+            high,
+            counted["\0rows"].to_numpy().astype(np.float64),
+            _LOOSE,
+            nothing,
+            nothing,
+            nothing,
+            *_shares(names, microdata),
+        )
 
     @classmethod
     def _of_recoded(cls, release: Release, form: Recoded, microdata: Microdata) -> "Regions":
         if faults := cell_faults(form):
-            raise ReleaseError(f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says of it.")
+            raise ReleaseError(
+                f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says"
+                " of it."
+            )
         images, names = Images.of(form), [a.name for a in form.attributes]
         spans = []
-        for recoding, (cells, place), name in zip(images.recodings, images.cells, names, strict=True):
+        for recoding, (cells, place), name in zip(
+            images.recodings, images.cells, names, strict=True
+        ):
             first, last = recoding.codes(cells, microdata.columns[name].domain)
             spans.append((first[place], last[place]))
         low, high = (np.stack(side, axis=1) for side in zip(*spans, strict=True))
         sampled = float(exact(release.manifest.method.get("beta", 1), "beta"))
         nothing = np.zeros(0, dtype=np.int64)
-        return cls(names, low, high, images.counts / sampled, _LOOSE, nothing, nothing, nothing, *_shares(names, microdata))
+        return cls(
+            names,
+            low,
+            high,
+            images.counts / sampled,
+            _LOOSE,
+            nothing,
+            nothing,
+            nothing,
+            *_shares(names, microdata),
+        )
 
     def share(self, low: Ints, high: Ints) -> Floats:
-        """The weight of boxes, as the product of the attributes' shares: ``low``, ``high`` of shape (…, d); 0 where a box is empty."""
+        """The weight of boxes, as the product of the attributes' shares: ``low``, ``high`` of shape
+        (…, d); 0 where a box is empty.
+        """
         weight = np.ones(low.shape[:-1])
         for a, below in enumerate(self.below):
             last = np.clip(high[..., a] + 1, 0, len(below) - 1)
@@ -117,16 +160,23 @@ class Regions:
         return weight
 
     def others(self, tried: Ints) -> Floats:
-        """How many rows of other regions are expected to lie in each of these, shape (t,): those whose boxes reach into theirs, by the shares."""
+        """How many rows of other regions are expected to lie in each of these, shape (t,): those
+        whose boxes reach into theirs, by the shares.
+        """
         found, own = np.zeros(len(tried)), self.share(self.low, self.high)
         step = max(1, _AT_ONCE // max(len(self), 1))
         for start in range(0, len(tried), step):
             part = tried[start : start + step]
             meet = part[:, None] != np.arange(len(self))
             for a in range(self.low.shape[1]):
-                meet &= (self.low[part, a, None] <= self.high[:, a]) & (self.high[part, a, None] >= self.low[:, a])
+                meet &= (self.low[part, a, None] <= self.high[:, a]) & (
+                    self.high[part, a, None] >= self.low[:, a]
+                )
             ours, theirs = np.nonzero(meet)
-            both = self.share(np.maximum(self.low[part[ours]], self.low[theirs]), np.minimum(self.high[part[ours]], self.high[theirs]))
+            both = self.share(
+                np.maximum(self.low[part[ours]], self.low[theirs]),
+                np.minimum(self.high[part[ours]], self.high[theirs]),
+            )
             rows = both / np.where(own[theirs] > 0, own[theirs], 1) * self.rows[theirs]
             found[start : start + step] = np.bincount(ours, weights=rows, minlength=len(part))
         return found
@@ -135,17 +185,28 @@ class Regions:
 def _shares(names: Sequence[str], microdata: Microdata) -> tuple[list[Floats], Floats]:
     """The share of every code of the attributes, summed up, and that of every sensitive value."""
     below = [
-        np.concatenate([[0.0], np.cumsum(np.bincount(column.codes, minlength=len(column.domain)) / microdata.rows)])
+        np.concatenate(
+            [
+                [0.0],
+                np.cumsum(np.bincount(column.codes, minlength=len(column.domain)) / microdata.rows),
+            ]
+        )
         for column in (microdata.columns[name] for name in names)
     ]
     if microdata.schema.sensitive is None:
         return below, np.zeros(0)
-    return below, np.bincount(microdata.sensitive.codes, minlength=len(microdata.sensitive.domain)) / microdata.rows
+    return (
+        below,
+        np.bincount(microdata.sensitive.codes, minlength=len(microdata.sensitive.domain))
+        / microdata.rows,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Predicates:
-    """Predicates, one for a region: in a box, with a sensitive value (-1: any), and with a random bit that is below ``bit``."""
+    """Predicates, one for a region: in a box, with a sensitive value (-1: any), and with a random
+    bit that is below ``bit``.
+    """
 
     low: Ints
     high: Ints
@@ -159,16 +220,27 @@ class Predicates:
 
     @classmethod
     def best(cls, regions: Regions, tried: Ints, most: float) -> "Predicates":
-        """For each of these regions the predicate of a weight of at most ``most`` that holds for one row most probably; of several, the lightest.
+        """For each of these regions the predicate of a weight of at most ``most`` that holds for
+        one row most probably; of several, the lightest.
 
         Regions of which every predicate is heavier have none.
         """
         options = _options(regions, tried)
         light = np.flatnonzero((options.weight <= most) & (options.weight > 0))
-        order = light[np.lexsort((options.weight[light], -np.round(options.likely[light], 6), options.region[light]))]
+        order = light[
+            np.lexsort(
+                (options.weight[light], -np.round(options.likely[light], 6), options.region[light])
+            )
+        ]
         first = order[np.diff(options.region[order], prepend=-1) > 0]
         made = options.predicates
-        return cls(made.low[first], made.high[first], made.value[first], made.bit[first], options.weight[first])
+        return cls(
+            made.low[first],
+            made.high[first],
+            made.value[first],
+            made.bit[first],
+            options.weight[first],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,12 +262,26 @@ def _options(regions: Regions, tried: Ints) -> _Options:
     weight, others = regions.share(low, high), regions.others(tried)
     number = np.arange(len(tried))
     bit = 1 / rows
-    parts = [(number, _once(rows, bit) * np.exp(-others * bit), Predicates(low, high, np.full(len(tried), _ANY), bit, weight * bit))]
+    parts = [
+        (
+            number,
+            _once(rows, bit) * np.exp(-others * bit),
+            Predicates(low, high, np.full(len(tried), _ANY), bit, weight * bit),
+        )
+    ]
     place = np.full(len(regions), -1, dtype=np.int64)
     place[tried] = number
-    cells = np.flatnonzero(place[regions.cell_region] >= 0) if len(regions.cell_region) else np.zeros(0, dtype=np.int64)
+    cells = (
+        np.flatnonzero(place[regions.cell_region] >= 0)
+        if len(regions.cell_region)
+        else np.zeros(0, dtype=np.int64)
+    )
     if len(cells):
-        at, value, count = place[regions.cell_region[cells]], regions.cell_value[cells], regions.cell_count[cells].astype(np.float64)
+        at, value, count = (
+            place[regions.cell_region[cells]],
+            regions.cell_value[cells],
+            regions.cell_count[cells].astype(np.float64),
+        )
         bit, share = 1 / count, regions.of_value[value]
         made = Predicates(low[at], high[at], value, bit, weight[at] * share * bit)
         parts.append((at, _once(count, bit) * np.exp(-others[at] * share * bit), made))
@@ -206,13 +292,36 @@ def _options(regions: Regions, tried: Ints) -> _Options:
             ends_low[:, a] = ends_high[:, a] = end[at, a]
             narrow = regions.share(ends_low, ends_high)
             part = narrow / np.where(weight[at] > 0, weight[at], 1)
-            likely = _once(rows[at], part) / np.maximum(1 - (1 - part) ** rows[at], 1e-12) * np.exp(-others[at] * part)
-            parts.append((at, likely, Predicates(ends_low, ends_high, np.full(len(at), _ANY), np.ones(len(at)), narrow)))
+            likely = (
+                _once(rows[at], part)
+                / np.maximum(1 - (1 - part) ** rows[at], 1e-12)
+                * np.exp(-others[at] * part)
+            )
+            parts.append(
+                (
+                    at,
+                    likely,
+                    Predicates(
+                        ends_low, ends_high, np.full(len(at), _ANY), np.ones(len(at)), narrow
+                    ),
+                )
+            )
     every = [predicates for _, _, predicates in parts]
-    together = Predicates(*(np.concatenate([getattr(each, name) for each in every]) for name in ("low", "high", "value", "bit", "weight")))
-    return _Options(np.concatenate([at for at, _, _ in parts]), np.concatenate([likely for _, likely, _ in parts]), together)
+    together = Predicates(
+        *(
+            np.concatenate([getattr(each, name) for each in every])
+            for name in ("low", "high", "value", "bit", "weight")
+        )
+    )
+    return _Options(
+        np.concatenate([at for at, _, _ in parts]),
+        np.concatenate([likely for _, likely, _ in parts]),
+        together,
+    )
 
 
 def _once(rows: Floats, share: Floats) -> Floats:
     """How probably exactly one of so many rows has what each has with such a probability."""
-    return np.asarray(rows * share * np.where(rows > 1, (1 - np.minimum(share, 1)) ** (rows - 1), 1))
+    return np.asarray(
+        rows * share * np.where(rows > 1, (1 - np.minimum(share, 1)) ** (rows - 1), 1)
+    )

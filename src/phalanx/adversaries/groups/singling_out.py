@@ -1,4 +1,6 @@
-"""The singling-out adversary: predicates of low weight that hold for exactly one row of the original table (Cohen & Nissim, PNAS 2020)."""
+"""The singling-out adversary: predicates of low weight that hold for exactly one row of the
+original table (Cohen & Nissim, PNAS 2020).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,11 +30,13 @@ TRIED: Final = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class SingledOut(Attack):
-    """What singling out found. ``persons`` counts the rows of the original table, ``exposed`` those that some predicate holds for alone.
+    """What singling out found. ``persons`` counts the rows of the original table, ``exposed`` those
+    that some predicate holds for alone.
 
-    ``success`` is the share of predicates that hold for exactly one row, None where no predicate is of low enough weight; ``baseline`` the same for
-    predicates of the same weights that are made without the release, n w (1 - w)^(n - 1) on average. ``histogram`` counts predicates by the rows that they
-    hold for.
+    ``success`` is the share of predicates that hold for exactly one row, None where no predicate is
+    of low enough weight; ``baseline`` the same for predicates of the same weights that are made
+    without the release, n w (1 - w)^(n - 1) on average. ``histogram`` counts predicates by the rows
+    that they hold for.
     """
 
     interval: Interval
@@ -40,7 +44,9 @@ class SingledOut(Attack):
     predicates: int
     """How many predicates were tried."""
     weight: float
-    """The mean weight of these predicates: how probably a person drawn from the population satisfies one."""
+    """The mean weight of these predicates: how probably a person drawn from the population
+    satisfies one.
+    """
     expected: Fraction
     """The rows that a predicate may be expected to hold for, at most."""
 
@@ -48,18 +54,47 @@ class SingledOut(Attack):
     def sentence(self) -> str:
         """What it found, in one sentence, beside what is to be compared with it."""
         if self.success is None or self.baseline is None:
-            return f"finds no predicate that may be expected to hold for at most {self.expected} of a row, and singles nobody out"
+            return (
+                f"finds no predicate that may be expected to hold for at most {self.expected} of a"
+                " row, and singles nobody out"
+            )
         return (
-            f"makes {self.predicates} predicates, {percent(self.success)} of which single out one row ({between(self.interval)}), "
-            f"where {percent(self.baseline)} of predicates of the same weights do so by chance"
+            f"makes {self.predicates} predicates, {percent(self.success)} of which single out one"
+            f" row ({between(self.interval)}), where {percent(self.baseline)} of predicates of the"
+            " same weights do so by chance"
         )
 
     def tables(self) -> Iterator[Shown]:
-        header = ["predicates", "hold for one row", "95 % interval", "of the same weights, without the release", "mean weight"]
+        header = [
+            "predicates",
+            "hold for one row",
+            "95 % interval",
+            "of the same weights, without the release",
+            "mean weight",
+        ]
         baseline = "none" if self.baseline is None else small(self.baseline)
-        yield Shown(header, [[self.predicates, share(self.success, "none"), interval(self.interval), baseline, f"{self.weight:.2g}"]], range(5))
-        yield Shown(["rows of the table", "singled out by some predicate"], [[self.persons, self.exposed]], (0, 1))
-        yield self.binned(["rows it holds for", "predicates"], [("none", -1, 0), ("1", 0, 1), ("2 to 5", 1, 5), ("more than 5", 5, inf)])
+        yield Shown(
+            header,
+            [
+                [
+                    self.predicates,
+                    share(self.success, "none"),
+                    interval(self.interval),
+                    baseline,
+                    f"{self.weight:.2g}",
+                ]
+            ],
+            range(5),
+        )
+        yield Shown(
+            ["rows of the table", "singled out by some predicate"],
+            [[self.persons, self.exposed]],
+            (0, 1),
+        )
+        yield self.binned(
+            ["rows it holds for", "predicates"],
+            [("none", -1, 0), ("1", 0, 1), ("2 to 5", 1, 5), ("more than 5", 5, inf)],
+        )
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, predicates, weight, expected (as text)."""
@@ -74,27 +109,37 @@ class SingledOut(Attack):
 
 @dataclass(frozen=True)
 class SinglingOut:
-    """Knows how frequent every attribute's values are, nobody's own, and builds from the release predicates that single a row out.
+    """Knows how frequent every attribute's values are, nobody's own, and builds from the release
+    predicates that single a row out.
 
-    A predicate is a question to one row, as *is age 31 to 38, zip 4790*, and disease gout?* It singles a row out if exactly one row of the original table
-    satisfies it. That is an achievement only where its weight, the probability that somebody drawn from the population satisfies it, is low: a predicate of
-    weight w singles out by chance with n w (1 - w)^(n - 1), which is 37 % at 1/n and nearly nothing far below. The adversary may try predicates that are
-    expected to hold for at most ``expected`` of n rows, and makes for each region of the release the one that most probably holds for one row:
+    A predicate is a question to one row, as *is age 31 to 38, zip 4790*, and disease gout?* It
+    singles a row out if exactly one row of the original table satisfies it. That is an achievement
+    only where its weight, the probability that somebody drawn from the population satisfies it, is
+    low: a predicate of weight w singles out by chance with n w (1 - w)^(n - 1), which is 37 % at
+    1/n and nearly nothing far below. The adversary may try predicates that are expected to hold for
+    at most ``expected`` of n rows, and makes for each region of the release the one that most
+    probably holds for one row:
 
-    - in the box, and with a sensitive value that stands there once; or c times, and with a random bit of probability 1/c;
+    - in the box, and with a sensitive value that stands there once; or c times, and with a random
+      bit of probability 1/c;
     - in the box, and at an end of it that one record alone is expected to have set (tight boxes);
-    - in the box, and with a random bit of probability 1 over its records, as in the paper's theorem about k-anonymity, which is right with 37 %.
+    - in the box, and with a random bit of probability 1 over its records, as in the paper's theorem
+      about k-anonymity, which is right with 37 %.
 
-    A region is a box of a generalized release, a tuple of a bucketized one, an image of a recoded one (of a sample: with a bit for those who are not in
-    it). Weights are products over attributes of the shares in the original table: where attributes go together, true weights differ from these, and more
-    where rows are many. Differential privacy keeps success near the baseline for every adversary; k-anonymity and l-diversity do not.
+    A region is a box of a generalized release, a tuple of a bucketized one, an image of a recoded
+    one (of a sample: with a bit for those who are not in it). Weights are products over attributes
+    of the shares in the original table: where attributes go together, true weights differ from
+    these, and more where rows are many. Differential privacy keeps success near the baseline for
+    every adversary; k-anonymity and l-diversity do not.
 
-    ``sample``: at most so many regions are tried, drawn at random. Needs ``evidence.microdata``. ReleaseError for several releases, sliced and perturbed
-    ones, or where the original table is missing; PlanError where ``expected`` is not above 0 and at most 1.
+    ``sample``: at most so many regions are tried, drawn at random. Needs ``evidence.microdata``.
+    ReleaseError for several releases, sliced and perturbed ones, or where the original table is
+    missing; PlanError where ``expected`` is not above 0 and at most 1.
 
-    Source: Cohen & Nissim, "Towards formalizing the GDPR's notion of singling out", Definitions 2.5 and 4.4, and section 5. How we differ: there a table is drawn
-    and one predicate is made; here the table is given, and the rate is one over many predicates made from one release, which the interval takes for
-    independent.
+    Source: Cohen & Nissim, "Towards formalizing the GDPR's notion of singling out", Definitions 2.5
+    and 4.4, and section 5. How we differ: there a table is drawn and one predicate is made; here
+    the table is given, and the rate is one over many predicates made from one release, which the
+    interval takes for independent.
     """
 
     question: ClassVar[str] = "singling out"
@@ -105,7 +150,10 @@ class SinglingOut:
 
     def __post_init__(self) -> None:
         if bounded(self.expected, "the expected number of rows", 0, 1) == 0:
-            raise PlanError("the expected number of rows must be above 0, for no predicate of weight 0 holds for a row.")
+            raise PlanError(
+                "the expected number of rows must be above 0, for no predicate of weight 0 holds"
+                " for a row."
+            )
         if self.sample is not None:
             whole(self.sample, "sample")
 
@@ -115,15 +163,25 @@ class SinglingOut:
 
     @property
     def knows(self) -> str:
-        return "how frequent every attribute's values are, and nobody's own; it makes predicates of low weight that hold for one row"
+        return (
+            "how frequent every attribute's values are, and nobody's own; it makes predicates of"
+            " low weight that hold for one row"
+        )
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> SingledOut:
-        """How often its predicates hold for exactly one row, and how often any of the same weights would."""
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> SingledOut:
+        """How often its predicates hold for exactly one row, and how often any of the same weights
+        would.
+        """
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         microdata = evidence.microdata.get(release.number)
         if microdata is None:
-            raise ReleaseError(f"release {release.number} has no original table beside it, without which it is not known how many rows a predicate holds for.")
+            raise ReleaseError(
+                f"release {release.number} has no original table beside it, without which it is not"
+                " known how many rows a predicate holds for."
+            )
         expected = bounded(self.expected, "the expected number of rows", 0, 1)
         regions = Regions.of(release, microdata)
         # measuring protects nobody, and who asks again shall see the same figures
@@ -141,7 +199,10 @@ class SinglingOut:
             exposed=len(np.unique(alone)),
             success=success,
             baseline=by_chance(made.weight, microdata.rows) if len(made) else None,
-            histogram={int(n): int(predicates) for n, predicates in zip(*np.unique(matches, return_counts=True), strict=True)},
+            histogram={
+                int(n): int(predicates)
+                for n, predicates in zip(*np.unique(matches, return_counts=True), strict=True)
+            },
             note=_note(len(made), len(tried), len(regions)),
             interval=wilson(success or 0.0, len(made)),
             predicates=len(made),
@@ -151,7 +212,8 @@ class SinglingOut:
 
 
 def by_chance(weight: Floats, n: int) -> float:
-    """How often predicates of these weights, made without looking, hold for exactly one of n rows, on average.
+    """How often predicates of these weights, made without looking, hold for exactly one of n rows,
+    on average.
 
     >>> round(by_chance(np.array([0.001]), 1000), 4)
     0.3681
@@ -159,14 +221,24 @@ def by_chance(weight: Floats, n: int) -> float:
     return float((n * weight * (1 - weight) ** (n - 1)).mean())
 
 
-def _matching(made: Predicates, regions: Regions, microdata: Microdata, key: int) -> tuple[Ints, Ints]:
+def _matching(
+    made: Predicates, regions: Regions, microdata: Microdata, key: int
+) -> tuple[Ints, Ints]:
     """All pairs of a row and a predicate that holds for it."""
-    codes = np.stack([microdata.columns[name].codes for name in regions.names], axis=1).astype(np.int64)
-    value = codes[:, 0] * 0 - 1 if microdata.schema.sensitive is None else microdata.sensitive.codes.astype(np.int64)
+    codes = np.stack([microdata.columns[name].codes for name in regions.names], axis=1).astype(
+        np.int64
+    )
+    value = (
+        codes[:, 0] * 0 - 1
+        if microdata.schema.sensitive is None
+        else microdata.sensitive.codes.astype(np.int64)
+    )
     bits = _bits(microdata, key)
     found: list[tuple[Ints, Ints]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
     for who, predicate in containing(codes, made.low, made.high):
-        right: npt.NDArray[np.bool_] = (made.value[predicate] < 0) | (value[who] == made.value[predicate])
+        right: npt.NDArray[np.bool_] = (made.value[predicate] < 0) | (
+            value[who] == made.value[predicate]
+        )
         right &= bits[who] < made.bit[predicate]
         found.append((who[right], predicate[right]))
     rows, matched = (np.concatenate(side) for side in zip(*found, strict=True))
@@ -174,11 +246,17 @@ def _matching(made: Predicates, regions: Regions, microdata: Microdata, key: int
 
 
 def _bits(microdata: Microdata, key: int) -> Floats:
-    """A number from 0 to 1 for every row, by what stands in it and a key: equal rows have the same, as a predicate cannot tell them apart."""
+    """A number from 0 to 1 for every row, by what stands in it and a key: equal rows have the same,
+    as a predicate cannot tell them apart.
+    """
     mixed = np.full(microdata.rows, key, dtype=np.uint64)
     for column in microdata.columns.values():
         mixed ^= column.codes.astype(np.uint64)
-        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 0x9E3779B97F4A7C15)):  # splitmix64's finalizer
+        for shift, factor in (
+            (30, 0xBF58476D1CE4E5B9),
+            (27, 0x94D049BB133111EB),
+            (31, 0x9E3779B97F4A7C15),
+        ):  # splitmix64's finalizer
             mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     return np.asarray((mixed >> np.uint64(11)).astype(np.float64) / 2.0**53)
 

@@ -1,1 +1,3 @@
-"""``adversary``: replays the cuts of a method (``replaying``, ``requirements``, ``arrangements``) and asks why they ended."""
+"""``adversary``: replays the cuts of a method (``replaying``, ``requirements``, ``arrangements``)
+and asks why they ended.
+"""

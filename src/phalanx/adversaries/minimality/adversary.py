@@ -1,4 +1,6 @@
-"""The minimality adversary: it replays the method's cuts, and learns from those that were not made (Wong, Fu, Wang, Pei, VLDB 2007)."""
+"""The minimality adversary: it replays the method's cuts, and learns from those that were not made
+(Wong, Fu, Wang, Pei, VLDB 2007).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,20 +35,28 @@ Shares = Mapping[int, Fraction]
 
 @dataclass(frozen=True, kw_only=True)
 class Replayed(Attack):
-    """What the minimality adversary concluded. ``success`` is how often it is right if it names the most probable value, one of them where several are."""
+    """What the minimality adversary concluded. ``success`` is how often it is right if it names the
+    most probable value, one of them where several are.
+    """
 
     interval: Interval
     """The 95 % confidence interval of ``success``, by Wilson."""
     by_share: float
-    """How often somebody who ignores the method is right, who names the most frequent value of the person's group."""
+    """How often somebody who ignores the method is right, who names the most frequent value of the
+    person's group.
+    """
     by_share_interval: Interval
     """Its 95 % confidence interval, by Wilson."""
     bound: Fraction | None
     """1/l; None where the method asks for no l."""
     above: int
-    """Persons for whom a value is more probable than 1/l (where t alone is asked for, than the table's share and t) and than its share in their group."""
+    """Persons for whom a value is more probable than 1/l (where t alone is asked for, than the
+    table's share and t) and than its share in their group.
+    """
     above_success: float | None
-    """How often it is right about these if it names the most probable value; None where there are none."""
+    """How often it is right about these if it names the most probable value; None where there are
+    none.
+    """
     above_interval: Interval | None
     """Its 95 % confidence interval, by Wilson."""
     certain: int
@@ -62,17 +72,39 @@ class Replayed(Attack):
     def tables(self) -> Iterator[Shown]:
         rows = [
             ["replays the method", share(self.success), interval(self.interval)],
-            ["ignores it, and names the most frequent value of the group", share(self.by_share), interval(self.by_share_interval)],
+            [
+                "ignores it, and names the most frequent value of the group",
+                share(self.by_share),
+                interval(self.by_share_interval),
+            ],
             ["names the most frequent value, without the release", share(self.baseline), ""],
         ]
         yield Shown(["what it does", "right", "95 % interval"], rows, (1,))
         above = "above the bound" if self.bound is None else f"above {self.bound}"
-        header = ["persons", above, "of these right", "one value possible", "largest probability", "cuts that failed", "not counted"]
-        cells = [self.persons, self.above, share(self.above_success, "nobody"), self.certain, f"{float(self.largest):.6g}", self.cuts, self.unused]
+        header = [
+            "persons",
+            above,
+            "of these right",
+            "one value possible",
+            "largest probability",
+            "cuts that failed",
+            "not counted",
+        ]
+        cells = [
+            self.persons,
+            self.above,
+            share(self.above_success, "nobody"),
+            self.certain,
+            f"{float(self.largest):.6g}",
+            self.cuts,
+            self.unused,
+        ]
         yield Shown(header, [cells], range(7))
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack, and interval, by_share, by_share_interval, bound and largest (as text), above, above_success, above_interval, certain, groups, cuts, unused."""
+        """The keys of every attack, and interval, by_share, by_share_interval, bound and largest
+        (as text), above, above_success, above_interval, certain, groups, cuts, unused.
+        """
         more = {
             "interval": [round(end, 6) for end in self.interval],
             "by_share": round(self.by_share, 6),
@@ -80,7 +112,11 @@ class Replayed(Attack):
             "bound": None if self.bound is None else str(self.bound),
             "above": self.above,
             "above_success": None if self.above_success is None else round(self.above_success, 6),
-            "above_interval": None if self.above_interval is None else [round(end, 6) for end in self.above_interval],
+            "above_interval": (
+                None
+                if self.above_interval is None
+                else [round(end, 6) for end in self.above_interval]
+            ),
             "certain": self.certain,
             "largest": str(self.largest),
             "groups": self.groups,
@@ -92,16 +128,22 @@ class Replayed(Attack):
 
 @dataclass(frozen=True, kw_only=True)
 class Minimality:
-    """Replays Mondrian, or slicing by Mondrian's strict cuts, and lays on every person's values the share of the worlds that the method publishes so.
+    """Replays Mondrian, or slicing by Mondrian's strict cuts, and lays on every person's values the
+    share of the worlds that the method publishes so.
 
-    It knows everybody's quasi-identifiers, who is in the release, the method and its public parameters. A world gives every group's values to the group's
-    persons in some order; all are equally likely before, and those are left in which every cut that the method tried and did not make breaks the requirement.
-    They are counted exactly, in whole numbers. Cuts whose worlds take more than ``effort`` steps to count together are taken by fewer, down to none, and those
-    left out are noted: what is found is then exactly what somebody finds who ignores them. Cuts that part more than ``together`` groups are left out.
+    It knows everybody's quasi-identifiers, who is in the release, the method and its public
+    parameters. A world gives every group's values to the group's persons in some order; all are
+    equally likely before, and those are left in which every cut that the method tried and did not
+    make breaks the requirement. They are counted exactly, in whole numbers. Cuts whose worlds take
+    more than ``effort`` steps to count together are taken by fewer, down to none, and those left
+    out are noted: what is found is then exactly what somebody finds who ignores them. Cuts that
+    part more than ``together`` groups are left out.
 
-    Needs ``evidence.microdata``, whose sensitive values only tell how often the adversary is right, and the whole table that was published (of a release with
-    suppressed rows ``evidence.groups`` tells who is in it). ReleaseError where the method is none that can be replayed: relaxed cuts, another grouping,
-    generalized columns, the hierarchical distance, ``min_width`` where it lets boxes overlap.
+    Needs ``evidence.microdata``, whose sensitive values only tell how often the adversary is right,
+    and the whole table that was published (of a release with suppressed rows ``evidence.groups``
+    tells who is in it). ReleaseError where the method is none that can be replayed: relaxed cuts,
+    another grouping, generalized columns, the hierarchical distance, ``min_width`` where it lets
+    boxes overlap.
     """
 
     question: ClassVar[str] = "inference"
@@ -120,20 +162,33 @@ class Minimality:
 
     @property
     def knows(self) -> str:
-        return "everybody's quasi-identifier values, who is in the release, and the method, which it replays"
+        return (
+            "everybody's quasi-identifier values, who is in the release, and the method, which it"
+            " replays"
+        )
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Replayed:
-        """Everybody's most probable value and how often it is right; ReleaseError for several releases, a missing table or a method that it cannot replay."""
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Replayed:
+        """Everybody's most probable value and how often it is right; ReleaseError for several
+        releases, a missing table or a method that it cannot replay.
+        """
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
-        return self._conclude(Replay.of(release, original_table(release, evidence), self.effort, self.together))
+        return self._conclude(
+            Replay.of(release, original_table(release, evidence), self.effort, self.together)
+        )
 
     def _conclude(self, replay: "Replay") -> Replayed:
         hosts, microdata = replay.hosts, replay.microdata
         true, of_tuple = true_values(hosts, microdata), hosts.of_person
         n = len(of_tuple)
         bound = None if replay.requirement.l is None else 1 / replay.requirement.l
-        guess, candidates, above = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
+        guess, candidates, above = (
+            np.zeros(n, dtype=np.int64),
+            np.zeros(n, dtype=np.int64),
+            np.zeros(n, dtype=bool),
+        )
         named, by_share, probability = np.zeros(n), np.zeros(n), np.zeros(n)
         largest = Fraction(0)
         order = np.argsort(of_tuple, kind="stable")
@@ -142,14 +197,35 @@ class Minimality:
             of_group, most = replay.shares[cell], max(shares.values())
             best, common = _best(shares), _best(of_group)
             who = np.concatenate([order[first[t] : first[t + 1]] for t in tuples.tolist()])
-            named[who], by_share[who] = np.isin(true[who], best) / len(best), np.isin(true[who], common) / len(common)
-            guess[who], candidates[who], probability[who] = best[0], sum(p > 0 for p in shares.values()), float(most)
-            above[who] = any(p > max(replay.limit(value), of_group[value]) for value, p in shares.items())
+            named[who], by_share[who] = (
+                np.isin(true[who], best) / len(best),
+                np.isin(true[who], common) / len(common),
+            )
+            guess[who], candidates[who], probability[who] = (
+                best[0],
+                sum(p > 0 for p in shares.values()),
+                float(most),
+            )
+            above[who] = any(
+                p > max(replay.limit(value), of_group[value]) for value, p in shares.items()
+            )
             largest = max(largest, most)
         certain = candidates == 1
-        values = hosts.groups.values if hosts.groups.values is not None else pl.Series("guess", [], dtype=pl.Null)
+        values = (
+            hosts.groups.values
+            if hosts.groups.values is not None
+            else pl.Series("guess", [], dtype=pl.Null)
+        )
         exposed = certain & (named > 0)
-        per_person = pl.DataFrame({"candidates": candidates, "exposed": exposed, "probability": probability, "above": above, "guess": values.gather(guess)})
+        per_person = pl.DataFrame(
+            {
+                "candidates": candidates,
+                "exposed": exposed,
+                "probability": probability,
+                "above": above,
+                "guess": values.gather(guess),
+            }
+        )
         if microdata.persons is not None:
             per_person.insert_column(0, microdata.persons.alias("person"))
         success, share, over = float(named.mean()), float(by_share.mean()), int(above.sum())
@@ -161,7 +237,10 @@ class Minimality:
             exposed=int(exposed.sum()),
             success=success,
             baseline=most_frequent(microdata, np.ones(n, dtype=bool)) / n,
-            histogram={int(size): int(m) for size, m in zip(*np.unique(candidates, return_counts=True), strict=True)},
+            histogram={
+                int(size): int(m)
+                for size, m in zip(*np.unique(candidates, return_counts=True), strict=True)
+            },
             note=_note(replay),
             per_person=per_person,
             interval=wilson(success, n),
@@ -181,7 +260,9 @@ class Minimality:
 
 @dataclass(eq=False)
 class Replay:
-    """A release beside the cuts that its method tried: what those that failed tell of everybody's value."""
+    """A release beside the cuts that its method tried: what those that failed tell of everybody's
+    value.
+    """
 
     hosts: Hosts
     microdata: Microdata
@@ -199,39 +280,77 @@ class Replay:
         requirement = Requirement.of(release.manifest.method, hosts.groups)
         if not np.array_equal(hosts.owner, np.arange(len(hosts.codes))):
             raise ReleaseError(
-                "some persons fit into no group, or into several, so that nobody can say whose cuts these are; it is for the whole table in disjoint boxes."
+                "some persons fit into no group, or into several, so that nobody can say whose cuts"
+                " these are; it is for the whole table in disjoint boxes."
             )
-        if not np.array_equal(np.bincount(hosts.group, weights=hosts.persons, minlength=len(hosts.groups)), hosts.groups.sizes):
-            raise ReleaseError("the groups have other numbers of persons than the original table has in them; check that it is the table that was published.")
+        if not np.array_equal(
+            np.bincount(hosts.group, weights=hosts.persons, minlength=len(hosts.groups)),
+            hosts.groups.sizes,
+        ):
+            raise ReleaseError(
+                "the groups have other numbers of persons than the original table has in them;"
+                " check that it is the table that was published."
+            )
         positions = [domain.normalised for domain in hosts.domains]
-        found = cls(hosts, microdata, Persons(hosts.codes, positions, hosts.persons, hosts.group, *_buckets(release, len(hosts.groups))), requirement)
+        found = cls(
+            hosts,
+            microdata,
+            Persons(
+                hosts.codes,
+                positions,
+                hosts.persons,
+                hosts.group,
+                *_buckets(release, len(hosts.groups)),
+            ),
+            requirement,
+        )
         found._learn(effort, together)
         return found
 
     def __post_init__(self) -> None:
         groups = self.hosts.groups
         self.shares: list[Shares] = [_shares_of(groups, cell) for cell in range(len(groups))]
-        self._tuples = np.split(np.argsort(self.persons.cell, kind="stable"), np.cumsum(np.bincount(self.persons.cell, minlength=len(groups)))[:-1])
+        self._tuples = np.split(
+            np.argsort(self.persons.cell, kind="stable"),
+            np.cumsum(np.bincount(self.persons.cell, minlength=len(groups)))[:-1],
+        )
         self._refined: dict[int, list[tuple[Ints, Shares]]] = {}
 
     def beliefs(self) -> list[tuple[int, Ints, Shares]]:
-        """For every cell and the tuples in it that are alike to all cuts: how probable each value is for their persons."""
+        """For every cell and the tuples in it that are alike to all cuts: how probable each value
+        is for their persons.
+        """
         return [
-            (cell, tuples, shares) for cell in range(len(self.shares)) for tuples, shares in self._refined.get(cell, [(self._tuples[cell], self.shares[cell])])
+            (cell, tuples, shares)
+            for cell in range(len(self.shares))
+            for tuples, shares in self._refined.get(cell, [(self._tuples[cell], self.shares[cell])])
         ]
 
     def limit(self, value: int) -> Fraction:
-        """How probable the requirement lets a value be, for whoever goes by a group's shares; 0 where it says nothing."""
+        """How probable the requirement lets a value be, for whoever goes by a group's shares; 0
+        where it says nothing.
+        """
         asked, totals = self.requirement, self.hosts.groups.totals
         if asked.l is not None:
             return 1 / asked.l
-        return Fraction(0) if asked.t is None else Fraction(int(totals[value]), asked.rows) + asked.t
+        return (
+            Fraction(0) if asked.t is None else Fraction(int(totals[value]), asked.rows) + asked.t
+        )
 
     def _learn(self, effort: int, together: int) -> None:
         cuts: list[FailedCut] = []
-        for cut in failed_cuts(self.persons, self.hosts.groups, self.requirement.least, together, least_width=self.requirement.least_width):
+        for cut in failed_cuts(
+            self.persons,
+            self.hosts.groups,
+            self.requirement.least,
+            together,
+            least_width=self.requirement.least_width,
+        ):
             if not self.requirement.about_values:
-                raise ReleaseError("the groups could have been cut further by this method; check that it is the table that was published.")
+                raise ReleaseError(
+                    "the groups could have been cut further by this method; check that it is the"
+                    " table that was published."
+                )
             self.cuts += 1
             if cut is None:
                 self.unused += 1
@@ -240,13 +359,19 @@ class Replay:
         for cells, about in _connected(cuts):
             self._count(cells, about, effort, together)
 
-    def _count(self, cells: Sequence[int], cuts: Sequence[FailedCut], effort: int, together: int) -> None:
-        """What cuts tell of the cells that they part: all of them at once if this can be counted, else what they tell of each cell by itself."""
+    def _count(
+        self, cells: Sequence[int], cuts: Sequence[FailedCut], effort: int, together: int
+    ) -> None:
+        """What cuts tell of the cells that they part: all of them at once if this can be counted,
+        else what they tell of each cell by itself.
+        """
         if len(cells) <= together and self._settled(cells, cuts, effort):
             return
         if len(cells) > 1:
             for cell in cells:
-                self._count([cell], [cut for cut in cuts if _parted(cut) == {cell}], effort, together)
+                self._count(
+                    [cell], [cut for cut in cuts if _parted(cut) == {cell}], effort, together
+                )
             self.unused += sum(len(_parted(cut)) > 1 for cut in cuts)
             return
         alone: list[tuple[int, int]] = []
@@ -271,37 +396,83 @@ class Replay:
             self._refined[cell] = []
         for atom, (cell, tuples) in enumerate(atoms):
             size = int(self.persons.count[tuples].sum())
-            self._refined[cell].append((tuples, {v: found.expected.get((atom, v), Fraction(0)) / size for v in self.shares[cell]}))
+            self._refined[cell].append(
+                (
+                    tuples,
+                    {
+                        v: found.expected.get((atom, v), Fraction(0)) / size
+                        for v in self.shares[cell]
+                    },
+                )
+            )
         return True
 
-    def _counted(self, cells: Sequence[int], cuts: Sequence[FailedCut], effort: int) -> tuple[Counted | None, list[tuple[int, Ints]]]:
-        """The arrangements of some cells in which these cuts fail, which part no other cells; and the atoms, each the tuples of a cell that no cut parts."""
+    def _counted(
+        self, cells: Sequence[int], cuts: Sequence[FailedCut], effort: int
+    ) -> tuple[Counted | None, list[tuple[int, Ints]]]:
+        """The arrangements of some cells in which these cuts fail, which part no other cells; and
+        the atoms, each the tuples of a cell that no cut parts.
+        """
         groups, pools = self.hosts.groups, []
         atoms: list[tuple[int, Ints]] = []
-        left = [np.concatenate([tuples for line in cut for tuples in line.parted.values()]) for cut in cuts]
+        left = [
+            np.concatenate([tuples for line in cut for tuples in line.parted.values()])
+            for cut in cuts
+        ]
         for cell in cells:
             tuples = self._tuples[cell]
-            sides = np.stack([np.isin(tuples, on_left) for on_left in left], axis=1) if left else np.zeros((len(tuples), 1), dtype=bool)
+            sides = (
+                np.stack([np.isin(tuples, on_left) for on_left in left], axis=1)
+                if left
+                else np.zeros((len(tuples), 1), dtype=bool)
+            )
             _, which = np.unique(sides, axis=0, return_inverse=True)
             own = [tuples[which.ravel() == i] for i in range(int(which.max()) + 1)]
-            of_cell = slice(int(groups.starts[cell]), int(groups.starts[cell] + groups.distinct[cell]))
-            counts = dict(zip(groups.cell_value[of_cell].tolist(), groups.cell_count[of_cell].tolist(), strict=True))
+            of_cell = slice(
+                int(groups.starts[cell]), int(groups.starts[cell] + groups.distinct[cell])
+            )
+            counts = dict(
+                zip(
+                    groups.cell_value[of_cell].tolist(),
+                    groups.cell_count[of_cell].tolist(),
+                    strict=True,
+                )
+            )
             pools.append(Pool(tuple(range(len(atoms), len(atoms) + len(own))), counts))
             atoms += [(cell, some) for some in own]
         lines = [[self._line(line, atoms) for line in cut] for cut in cuts]
-        found = arrange([int(self.persons.count[some].sum()) for _, some in atoms], pools, lines, self.requirement, effort)
+        found = arrange(
+            [int(self.persons.count[some].sum()) for _, some in atoms],
+            pools,
+            lines,
+            self.requirement,
+            effort,
+        )
         if found is not None and not found.total:
-            raise ReleaseError("no table is published in these groups by the method that the manifest names; check that it is the table that was published.")
+            raise ReleaseError(
+                "no table is published in these groups by the method that the manifest names; check"
+                " that it is the table that was published."
+            )
         return found, atoms
 
     @staticmethod
     def _line(line: FailedLine, atoms: Sequence[tuple[int, Ints]]) -> Line:
-        inside = [(i, bool(np.isin(some[0], line.parted[cell]))) for i, (cell, some) in enumerate(atoms) if cell in line.parted]
-        return Line(line.sizes, line.beside, (tuple(i for i, left in inside if left), tuple(i for i, left in inside if not left)))
+        inside = [
+            (i, bool(np.isin(some[0], line.parted[cell])))
+            for i, (cell, some) in enumerate(atoms)
+            if cell in line.parted
+        ]
+        return Line(
+            line.sizes,
+            line.beside,
+            (tuple(i for i, left in inside if left), tuple(i for i, left in inside if not left)),
+        )
 
 
 def _buckets(release: Release, cells: int) -> tuple[Ints, Ints]:
-    """Every cell's group and line: in a generalized release a cell is a group, and all are judged together."""
+    """Every cell's group and line: in a generalized release a cell is a group, and all are judged
+    together.
+    """
     if not isinstance(release.form, Sliced):
         return np.arange(cells), np.zeros(cells, dtype=np.int64)
     view = View.of(release.form)
@@ -311,7 +482,12 @@ def _buckets(release: Release, cells: int) -> tuple[Ints, Ints]:
 def _shares_of(groups: Groups, cell: int) -> Shares:
     of_cell = slice(int(groups.starts[cell]), int(groups.starts[cell] + groups.distinct[cell]))
     size = int(groups.sizes[cell])
-    return {v: Fraction(n, size) for v, n in zip(groups.cell_value[of_cell].tolist(), groups.cell_count[of_cell].tolist(), strict=True)}
+    return {
+        v: Fraction(n, size)
+        for v, n in zip(
+            groups.cell_value[of_cell].tolist(), groups.cell_count[of_cell].tolist(), strict=True
+        )
+    }
 
 
 def _best(shares: Shares) -> list[int]:
@@ -347,5 +523,11 @@ def _connected(cuts: Sequence[FailedCut]) -> list[tuple[list[int], list[FailedCu
 
 def _note(replay: Replay) -> str:
     if not replay.requirement.about_values:
-        return "the method asks nothing of the sensitive values, so that its cuts tell nothing about them"
-    return f"{replay.cuts} cut(s) failed by the values; {replay.unused} of them were too many together to be counted, and were left out"
+        return (
+            "the method asks nothing of the sensitive values, so that its cuts tell nothing about"
+            " them"
+        )
+    return (
+        f"{replay.cuts} cut(s) failed by the values; {replay.unused} of them were too many together"
+        " to be counted, and were left out"
+    )

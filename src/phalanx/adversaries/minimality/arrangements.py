@@ -1,4 +1,6 @@
-"""In how many ways the values of some groups can lie with their persons such that every one of some cuts fails, and who then has what how often: exactly."""
+"""In how many ways the values of some groups can lie with their persons such that every one of some
+cuts fails, and who then has what how often: exactly.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +23,9 @@ _State = tuple[Places, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Line:
-    """Rows of both sides of a cut that keep the requirement by themselves: all of them, or of slicing those with the same values beside the sensitive one."""
+    """Rows of both sides of a cut that keep the requirement by themselves: all of them, or of
+    slicing those with the same values beside the sensitive one.
+    """
 
     sizes: tuple[int, int]
     """How many rows stand on the left, and on the right."""
@@ -33,7 +37,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Pool:
-    """A group: its atoms, persons whom no cut parts, and how often it holds each value. Atoms are numbered through, pool after pool."""
+    """A group: its atoms, persons whom no cut parts, and how often it holds each value. Atoms are
+    numbered through, pool after pool.
+    """
 
     atoms: Places
     counts: Mapping[int, int]
@@ -58,13 +64,23 @@ class _Arrow(NamedTuple):
     given: Places
 
 
-def arrange(sizes: Sequence[int], pools: Sequence[Pool], cuts: Sequence[Sequence[Line]], requirement: Requirement, most: int) -> Counted | None:
-    """Count the arrangements of the values of ``pools`` over atoms of these ``sizes`` in which every one of the ``cuts`` breaks the requirement.
+def arrange(
+    sizes: Sequence[int],
+    pools: Sequence[Pool],
+    cuts: Sequence[Sequence[Line]],
+    requirement: Requirement,
+    most: int,
+) -> Counted | None:
+    """Count the arrangements of the values of ``pools`` over atoms of these ``sizes`` in which
+    every one of the ``cuts`` breaks the requirement.
 
-    Values are given to atoms one after the other, and what is known of the cuts then is kept, as in a walk through a graph; None where it has more than
-    ``most`` arrows. A cut is given by its lines, and fails where a side of one of them does not keep the requirement.
+    Values are given to atoms one after the other, and what is known of the cuts then is kept, as in
+    a walk through a graph; None where it has more than ``most`` arrows. A cut is given by its
+    lines, and fails where a side of one of them does not keep the requirement.
     """
-    judged: _Judge = _ByShares(cuts, requirement) if requirement.only_shares else _BySides(cuts, requirement)
+    judged: _Judge = (
+        _ByShares(cuts, requirement) if requirement.only_shares else _BySides(cuts, requirement)
+    )
     given, shares = _merged(pools, judged.harmless(sizes, pools))
     begin = (tuple(sizes), judged.begin)
     layer, layers, seen, turns = {begin: 1}, [], 0, judged.in_turn(given)
@@ -95,9 +111,17 @@ def arrange(sizes: Sequence[int], pools: Sequence[Pool], cuts: Sequence[Sequence
                 back[arrow.source] = back.get(arrow.source, 0) + behind
                 for atom, count in enumerate(arrow.given):
                     if count:
-                        found[atom, value] = found.get((atom, value), 0) + before[arrow.source] * behind * count
+                        found[atom, value] = (
+                            found.get((atom, value), 0) + before[arrow.source] * behind * count
+                        )
         for state in (state for state in before if judged.settled(state[1])):
-            back[state] = _at_will(state[0], before[state], pools, [{v: counts[v] for v in turns[turn:] if v in counts} for counts in given], found)
+            back[state] = _at_will(
+                state[0],
+                before[state],
+                pools,
+                [{v: counts[v] for v in turns[turn:] if v in counts} for counts in given],
+                found,
+            )
         after = {state: back.get(state, 0) for state in before}
     total = after[begin]
     return Counted(total, _expected(found, total, pools, shares))
@@ -126,10 +150,19 @@ class _Judge(Protocol):
 
 
 class _ByShares:
-    """Cuts that are judged by the share of each value alone: of each cut it is known whether some value broke it."""
+    """Cuts that are judged by the share of each value alone: of each cut it is known whether some
+    value broke it.
+    """
 
     def __init__(self, cuts: Sequence[Sequence[Line]], requirement: Requirement) -> None:
-        self._sides = [[(line.beside[side], line.atoms[side], requirement.most(line.sizes[side])) for line in cut for side in range(2)] for cut in cuts]
+        self._sides = [
+            [
+                (line.beside[side], line.atoms[side], requirement.most(line.sizes[side]))
+                for line in cut
+                for side in range(2)
+            ]
+            for cut in cuts
+        ]
         self._room: dict[int, list[list[tuple[Places, int]]]] = {}
         self.begin = (False,) * len(cuts)
 
@@ -137,16 +170,30 @@ class _ByShares:
         values = {value for pool in pools for value in pool.counts}
         for beside, atoms, most in (side for cut in self._sides for side in cut):
             room = [sum(sizes[a] for a in pool.atoms if a in atoms) for pool in pools]
-            values -= {v for v in values if beside.get(v, 0) + sum(min(p.counts.get(v, 0), r) for p, r in zip(pools, room, strict=True)) > most}
+            values -= {
+                v
+                for v in values
+                if beside.get(v, 0)
+                + sum(min(p.counts.get(v, 0), r) for p, r in zip(pools, room, strict=True))
+                > most
+            }
         return values
 
     def in_turn(self, given: Sequence[Mapping[int, int]]) -> list[int]:
         # the harmless ones last
-        return sorted({value for counts in given for value in counts}, key=lambda value: (value == REST, value))
+        return sorted(
+            {value for counts in given for value in counts},
+            key=lambda value: (value == REST, value),
+        )
 
     def after(self, known: tuple[bool, ...], value: int, given: Places) -> tuple[bool, ...]:
-        if value not in self._room:  # how many rows with the value each side still takes; the same for thousands of arrows
-            self._room[value] = [[(atoms, most - beside.get(value, 0)) for beside, atoms, most in cut] for cut in self._sides]
+        if (
+            value not in self._room
+        ):  # how many rows with the value each side still takes; the same for thousands of arrows
+            self._room[value] = [
+                [(atoms, most - beside.get(value, 0)) for beside, atoms, most in cut]
+                for cut in self._sides
+            ]
         after = list(known)
         for i, cut in enumerate(self._room[value]):
             if not known[i]:
@@ -164,11 +211,20 @@ class _ByShares:
 
 
 class _BySides:
-    """Cuts whose sides are judged by all of their values together: of each side it is known what the values so far make of it."""
+    """Cuts whose sides are judged by all of their values together: of each side it is known what
+    the values so far make of it.
+    """
 
     def __init__(self, cuts: Sequence[Sequence[Line]], requirement: Requirement) -> None:
         self._requirement = requirement
-        self._sides = [[(line.beside[side], line.atoms[side], line.sizes[side]) for line in cut for side in range(2)] for cut in cuts]
+        self._sides = [
+            [
+                (line.beside[side], line.atoms[side], line.sizes[side])
+                for line in cut
+                for side in range(2)
+            ]
+            for cut in cuts
+        ]
         self.begin = tuple(tuple(requirement.start() for _ in cut) for cut in self._sides)
 
     def harmless(self, sizes: Sequence[int], pools: Sequence[Pool]) -> set[int]:
@@ -177,12 +233,19 @@ class _BySides:
     def in_turn(self, given: Sequence[Mapping[int, int]]) -> list[int]:
         if self._requirement.t is not None:
             return list(range(len(self._requirement.totals)))
-        return sorted({value for counts in given for value in counts} | {value for cut in self._sides for beside, _, _ in cut for value in beside})
+        return sorted(
+            {value for counts in given for value in counts}
+            | {value for cut in self._sides for beside, _, _ in cut for value in beside}
+        )
 
-    def after(self, known: tuple[tuple[State, ...], ...], value: int, given: Places) -> tuple[tuple[State, ...], ...]:
+    def after(
+        self, known: tuple[tuple[State, ...], ...], value: int, given: Places
+    ) -> tuple[tuple[State, ...], ...]:
         return tuple(
             tuple(
-                self._requirement.add(state, value, beside.get(value, 0) + sum([given[a] for a in atoms]), size)
+                self._requirement.add(
+                    state, value, beside.get(value, 0) + sum([given[a] for a in atoms]), size
+                )
                 for state, (beside, atoms, size) in zip(states, cut, strict=True)
             )
             for states, cut in zip(known, self._sides, strict=True)
@@ -193,28 +256,57 @@ class _BySides:
 
     def all_fail(self, known: tuple[tuple[State, ...], ...]) -> bool:
         return all(
-            not all(self._requirement.keeps(state, size) for state, (_, _, size) in zip(states, cut, strict=True))
+            not all(
+                self._requirement.keeps(state, size)
+                for state, (_, _, size) in zip(states, cut, strict=True)
+            )
             for states, cut in zip(known, self._sides, strict=True)
         )
 
 
-def _merged(pools: Sequence[Pool], harmless: set[int]) -> tuple[list[dict[int, int]], list[dict[int, Fraction]]]:
-    """The values of each pool, the harmless ones taken together as one; and the share that each of these has of them."""
+def _merged(
+    pools: Sequence[Pool], harmless: set[int]
+) -> tuple[list[dict[int, int]], list[dict[int, Fraction]]]:
+    """The values of each pool, the harmless ones taken together as one; and the share that each of
+    these has of them.
+    """
     given, shares = [], []
     for pool in pools:
         rest = sum(count for value, count in pool.counts.items() if value in harmless)
-        given.append({value: count for value, count in pool.counts.items() if value not in harmless} | ({REST: rest} if rest else {}))
-        shares.append({value: Fraction(count, rest) for value, count in pool.counts.items() if value in harmless})
+        given.append(
+            {value: count for value, count in pool.counts.items() if value not in harmless}
+            | ({REST: rest} if rest else {})
+        )
+        shares.append(
+            {
+                value: Fraction(count, rest)
+                for value, count in pool.counts.items()
+                if value in harmless
+            }
+        )
     return given, shares
 
 
-def _at_will(left: Places, weight: int, pools: Sequence[Pool], counts: Sequence[Mapping[int, int]], found: dict[tuple[int, int], int]) -> int:
-    """In how many ways the last values lie with the persons that are ``left`` where no cut forbids any; who has what then is added to ``found``."""
+def _at_will(
+    left: Places,
+    weight: int,
+    pools: Sequence[Pool],
+    counts: Sequence[Mapping[int, int]],
+    found: dict[tuple[int, int], int],
+) -> int:
+    """In how many ways the last values lie with the persons that are ``left`` where no cut forbids
+    any; who has what then is added to ``found``.
+    """
     rows = [sum(of_pool.values()) for of_pool in counts]
-    ways = prod(factorial(n) // prod(factorial(count) for count in of_pool.values()) for n, of_pool in zip(rows, counts, strict=True))
+    ways = prod(
+        factorial(n) // prod(factorial(count) for count in of_pool.values())
+        for n, of_pool in zip(rows, counts, strict=True)
+    )
     for n, pool, of_pool in zip(rows, pools, counts, strict=True):
         for value, count in of_pool.items():
-            each = weight * (ways * count // n)  # a whole number: so many arrangements give the value to a certain person
+            each = weight * (
+                ways * count // n
+            )  # a whole number: so many arrangements give the value to a certain person
             for atom in pool.atoms:
                 if left[atom]:
                     found[atom, value] = found.get((atom, value), 0) + each * left[atom]
@@ -222,7 +314,9 @@ def _at_will(left: Places, weight: int, pools: Sequence[Pool], counts: Sequence[
 
 
 def _given(left: Places, pools: Sequence[Pool], counts: Sequence[int]) -> Iterator[Places]:
-    """All ways to give so many rows of each pool to its atoms, of which so many persons are ``left``; the atoms of pools follow each other."""
+    """All ways to give so many rows of each pool to its atoms, of which so many persons are
+    ``left``; the atoms of pools follow each other.
+    """
     if not pools:
         yield ()
         return
@@ -257,14 +351,21 @@ def _dealt(room: Places, count: int) -> Iterator[Places]:
 
 
 def _expected(
-    found: Mapping[tuple[int, int], int], total: int, pools: Sequence[Pool], shares: Sequence[Mapping[int, Fraction]]
+    found: Mapping[tuple[int, int], int],
+    total: int,
+    pools: Sequence[Pool],
+    shares: Sequence[Mapping[int, Fraction]],
 ) -> dict[tuple[int, int], Fraction]:
     """The averages, of the values that were taken together too."""
     expected: dict[tuple[int, int], Fraction] = {}
     for pool, of_rest in zip(pools, shares, strict=True):
         for atom in pool.atoms:
             for value in pool.counts:
-                number, share = (found.get((atom, REST), 0), of_rest[value]) if value in of_rest else (found.get((atom, value), 0), Fraction(1))
+                number, share = (
+                    (found.get((atom, REST), 0), of_rest[value])
+                    if value in of_rest
+                    else (found.get((atom, value), 0), Fraction(1))
+                )
                 if number:
                     expected[atom, value] = share * Fraction(number, total)
     return expected

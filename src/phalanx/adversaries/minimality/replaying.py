@@ -1,10 +1,13 @@
-"""Mondrian's strict cuts replayed beside the groups that were published: which cuts the method tried and did not make (LeFevre et al., ICDE 2006).
+"""Mondrian's strict cuts replayed beside the groups that were published: which cuts the method
+tried and did not make (LeFevre et al., ICDE 2006).
 
-Written anew from what the method's page says, for whoever knows everybody's quasi-identifiers. At every node the method tries the attributes by falling
-width, each behind its median and then before it, and makes the first cut both of whose sides keep the requirement; with ``cut_at = "least-width"`` it tries
-the best cut of each attribute before those, in nodes of at most 256 times the least size. Where a cut goes between the
-published groups it was made: a side of whole groups keeps whatever each of them keeps. A cut that goes through a group was tried and failed; where
-both sides are large enough it failed by the values.
+Written anew from what the method's page says, for whoever knows everybody's quasi-identifiers. At
+every node the method tries the attributes by falling width, each behind its median and then before
+it, and makes the first cut both of whose sides keep the requirement; with ``cut_at =
+"least-width"`` it tries the best cut of each attribute before those, in nodes of at most 256 times
+the least size. Where a cut goes between the published groups it was made: a side of whole groups
+keeps whatever each of them keeps. A cut that goes through a group was tried and failed; where both
+sides are large enough it failed by the values.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +33,8 @@ _COMPARED: Final = 256
 class Persons:
     """Everybody as distinct tuples of quasi-identifiers, each in one group.
 
-    A *cell* is what a distribution of values is published for: a group, or of slicing the rows of a bucket with the same values beside the sensitive one.
+    A *cell* is what a distribution of values is published for: a group, or of slicing the rows of a
+    bucket with the same values beside the sensitive one.
     """
 
     codes: npt.NDArray[np.int32]
@@ -62,11 +66,15 @@ FailedCut = tuple[FailedLine, ...]
 """Lines with a parted cell; all others keep the requirement on both sides."""
 
 
-def failed_cuts(persons: Persons, groups: Groups, least: int, most: int, *, least_width: bool) -> Iterator[FailedCut | None]:
-    """All cuts that failed by the values, None in the place of one that parts more than ``most`` cells.
+def failed_cuts(
+    persons: Persons, groups: Groups, least: int, most: int, *, least_width: bool
+) -> Iterator[FailedCut | None]:
+    """All cuts that failed by the values, None in the place of one that parts more than ``most``
+    cells.
 
-    ``groups``: the values of the cells; ``least``: the least size of a group; ``least_width``: whether other cuts come before those at medians.
-    ReleaseError where the groups are none that such cuts make.
+    ``groups``: the values of the cells; ``least``: the least size of a group; ``least_width``:
+    whether other cuts come before those at medians. ReleaseError where the groups are none that
+    such cuts make.
     """
     stack = [np.arange(len(persons.codes))]
     while stack:
@@ -77,7 +85,11 @@ def failed_cuts(persons: Persons, groups: Groups, least: int, most: int, *, leas
         if size < 2 * least and not several:
             continue
         made: Bools | None = None
-        narrow = _narrowest(persons, node, least, size) if least_width and size <= _COMPARED * least else ()
+        narrow = (
+            _narrowest(persons, node, least, size)
+            if least_width and size <= _COMPARED * least
+            else ()
+        )
         for left in chain(narrow, _tried(persons, node, least, size)):
             if several and not _parts_a_group(of_group, left):
                 made = left
@@ -86,11 +98,16 @@ def failed_cuts(persons: Persons, groups: Groups, least: int, most: int, *, leas
         if made is not None:
             stack += [node[made], node[~made]]
         elif several:
-            raise ReleaseError("the groups are none that strict cuts of this table make; check that it is the table that was published, whole.")
+            raise ReleaseError(
+                "the groups are none that strict cuts of this table make; check that it is the"
+                " table that was published, whole."
+            )
 
 
 def _tried(persons: Persons, node: Ints, least: int, size: int) -> Iterator[Bools]:
-    """Who goes left, for every cut that the method tries in a node and that leaves enough persons on both sides, in its order."""
+    """Who goes left, for every cut that the method tries in a node and that leaves enough persons
+    on both sides, in its order.
+    """
     codes, count = persons.codes[node], persons.count[node]
     low, high = codes.min(axis=0), codes.max(axis=0)
     width = np.array([p[b] - p[a] for p, a, b in zip(persons.positions, low, high, strict=True)])
@@ -108,7 +125,9 @@ def _tried(persons: Persons, node: Ints, least: int, size: int) -> Iterator[Bool
 
 
 def _narrowest(persons: Persons, node: Ints, least: int, size: int) -> list[Bools]:
-    """Who goes left by the best cut of each attribute, the best first: sizes, by the power 1 - 1/(2d), times widths are least together."""
+    """Who goes left by the best cut of each attribute, the best first: sizes, by the power 1 -
+    1/(2d), times widths are least together.
+    """
     codes, count = persons.codes[node], persons.count[node]
     weight = np.arange(size + 1) ** (1 - 1 / (2 * codes.shape[1]))
     found: list[tuple[float, int, Bools]] = []
@@ -119,9 +138,14 @@ def _narrowest(persons: Persons, node: Ints, least: int, size: int) -> list[Bool
         for b, place in enumerate(persons.positions):
             other = codes[order, b]
             left += (place[np.maximum.accumulate(other)] - place[np.minimum.accumulate(other)])[:-1]
-            right += (place[np.maximum.accumulate(other[::-1])] - place[np.minimum.accumulate(other[::-1])])[::-1][1:]
+            right += (
+                place[np.maximum.accumulate(other[::-1])]
+                - place[np.minimum.accumulate(other[::-1])]
+            )[::-1][1:]
         cost = left * weight[reached[:-1]] + right * weight[size - reached[:-1]]
-        cost[(column[:-1] == column[1:]) | (reached[:-1] < least) | (reached[:-1] > size - least)] = np.inf
+        cost[
+            (column[:-1] == column[1:]) | (reached[:-1] < least) | (reached[:-1] > size - least)
+        ] = np.inf
         if len(cost) and (best := int(cost.argmin())) >= 0 and np.isfinite(cost[best]):
             found.append((float(cost[best]), a, codes[:, a] <= column[best]))
     return [left for _, _, left in sorted(found, key=lambda cut: cut[:2])]
@@ -131,7 +155,9 @@ def _parts_a_group(of_group: Ints, left: Bools) -> bool:
     return len(np.intersect1d(of_group[left], of_group[~left])) > 0
 
 
-def _failed(persons: Persons, groups: Groups, node: Ints, left: Bools, most: int) -> FailedCut | None:
+def _failed(
+    persons: Persons, groups: Groups, node: Ints, left: Bools, most: int
+) -> FailedCut | None:
     cells, place = np.unique(persons.cell[node], return_inverse=True)
     weight = persons.count[node]
     there = np.bincount(place, weights=weight).astype(np.int64)
@@ -143,8 +169,20 @@ def _failed(persons: Persons, groups: Groups, node: Ints, left: Bools, most: int
     for line in np.unique(persons.line[cells[parted]]):
         here = persons.line[cells] == line
         sizes = int(on_left[here].sum()), int((there - on_left)[here].sum())
-        beside = _counts(groups, cells[here & ~parted & (on_left > 0)]), _counts(groups, cells[here & ~parted & (on_left == 0)])
-        found.append(FailedLine(sizes, beside, {int(cells[i]): node[left & (place == i)] for i in np.flatnonzero(here & parted).tolist()}))
+        beside = (
+            _counts(groups, cells[here & ~parted & (on_left > 0)]),
+            _counts(groups, cells[here & ~parted & (on_left == 0)]),
+        )
+        found.append(
+            FailedLine(
+                sizes,
+                beside,
+                {
+                    int(cells[i]): node[left & (place == i)]
+                    for i in np.flatnonzero(here & parted).tolist()
+                },
+            )
+        )
     return tuple(found)
 
 
@@ -153,6 +191,8 @@ def _counts(groups: Groups, cells: Ints) -> dict[int, int]:
     if not len(cells):
         return {}
     length = groups.distinct[cells]
-    at = np.repeat(groups.starts[cells] - (np.cumsum(length) - length), length) + np.arange(int(length.sum()))
+    at = np.repeat(groups.starts[cells] - (np.cumsum(length) - length), length) + np.arange(
+        int(length.sum())
+    )
     counts = np.bincount(groups.cell_value[at], weights=groups.cell_count[at]).astype(np.int64)
     return {int(value): int(counts[value]) for value in np.flatnonzero(counts)}

@@ -1,4 +1,6 @@
-"""What a group must keep, by the manifest of the method that made it, judged value by value: written anew, for whoever replays the method."""
+"""What a group must keep, by the manifest of the method that made it, judged value by value:
+written anew, for whoever replays the method.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +17,9 @@ State = tuple[Any, Any]
 """What is known of one side of a cut after some values: for the diversity and for the closeness."""
 
 _MARGIN: Final = 1e-9
-"""The method declines a side whose entropy is nearer than this to the bound, unless its values are equally frequent."""
+"""The method declines a side whose entropy is nearer than this to the bound, unless its values are
+equally frequent.
+"""
 _REPLAYED: Final = ("mondrian", "slicing")
 
 
@@ -23,7 +27,8 @@ _REPLAYED: Final = ("mondrian", "slicing")
 class Requirement:
     """k, and l or t: what both sides of a cut must keep, or the method does not make it.
 
-    Values are places among the published ones and come in ascending order, those without a row among them where ``closeness`` is asked.
+    Values are places among the published ones and come in ascending order, those without a row
+    among them where ``closeness`` is asked.
     """
 
     least: int
@@ -40,22 +45,41 @@ class Requirement:
     totals: tuple[int, ...] = ()
     """How often each value stands in the table."""
     steps: tuple[int, ...] = ()
-    """Of the ordered distance: how many places of the domain there are from each value to the next one."""
+    """Of the ordered distance: how many places of the domain there are from each value to the next
+    one.
+    """
     longest: int = 2
-    """What the distance is scaled by: of the ordered one the way through the domain, of the equal one 2, as each row that moves is missed and met."""
+    """What the distance is scaled by: of the ordered one the way through the domain, of the equal
+    one 2, as each row that moves is missed and met.
+    """
 
     @classmethod
     def of(cls, method: Mapping[str, Any], groups: Groups) -> "Requirement":
-        """The requirement of a release's method; ReleaseError where it is a method, or an option of one, that this adversary cannot replay."""
+        """The requirement of a release's method; ReleaseError where it is a method, or an option of
+        one, that this adversary cannot replay.
+        """
         name = method.get("name")
         if name not in _REPLAYED or method.get("grouping", "mondrian") != "mondrian":
             grouping = f" with grouping = {method['grouping']!r}" if "grouping" in method else ""
-            raise ReleaseError(f"the release was made by {name!r}{grouping}, which cuts no table at medians; this adversary replays mondrian and slicing.")
+            raise ReleaseError(
+                f"the release was made by {name!r}{grouping}, which cuts no table at medians; this"
+                " adversary replays mondrian and slicing."
+            )
         if (cuts := method.get("cuts", "strict")) != "strict":
-            raise ReleaseError(f"{cuts} cuts are decided by lot in part, which nobody can replay; this adversary is about strict ones.")
+            raise ReleaseError(
+                f"{cuts} cuts are decided by lot in part, which nobody can replay; this adversary"
+                " is about strict ones."
+            )
         if "generalize_columns_k" in method or method.get("distance") == "hierarchical":
-            option = "generalize_columns_k" if "generalize_columns_k" in method else "distance = 'hierarchical'"
-            raise ReleaseError(f"this adversary does not replay a method with {option}; look at a release without it.")
+            option = (
+                "generalize_columns_k"
+                if "generalize_columns_k" in method
+                else "distance = 'hierarchical'"
+            )
+            raise ReleaseError(
+                f"this adversary does not replay a method with {option}; look at a release"
+                " without it."
+            )
         l = exact(method["l"], "l") if "l" in method else None
         about = l is not None or "t" in method
         least = int(method.get("k", method.get("bucket_size", 1)))
@@ -63,7 +87,8 @@ class Requirement:
         domain, place_of = domain_places(groups) if ordered else ((), ())
         places = [int(place) for place in place_of]
         return cls(
-            # slicing asks l of the rows with the same values beside the sensitive one, and its bucket is no smaller either
+            # slicing asks l of the rows with the same values beside the sensitive one, and its
+            # bucket is no smaller either
             least=max(least, ceil(l)) if l is not None else least,
             l=l,
             diversity=str(method.get("diversity", "frequency")),
@@ -73,7 +98,10 @@ class Requirement:
             least_width=method.get("cut_at") == "least-width",
             rows=groups.rows,
             totals=tuple(groups.totals.tolist()) if about else (),
-            steps=tuple(b - a for a, b in zip(places, [*places[1:], len(domain)][: len(places)], strict=True)),
+            steps=tuple(
+                b - a
+                for a, b in zip(places, [*places[1:], len(domain)][: len(places)], strict=True)
+            ),
             longest=len(domain) - 1 if ordered else 2,
         )
 
@@ -88,7 +116,9 @@ class Requirement:
         return self.diversity == "frequency" and self.t is None
 
     def most(self, size: int) -> int:
-        """How many rows of a side of this size may have one value, of those that are judged by shares."""
+        """How many rows of a side of this size may have one value, of those that are judged by
+        shares.
+        """
         return size if self.l is None else size * self.l.denominator // self.l.numerator
 
     def start(self) -> State:
@@ -129,4 +159,8 @@ class Requirement:
             if state[0] == state[-1]:
                 return len(state) >= l
             return bool(log(size) - sum(r * log(r) for r in state) / size >= log(l) + _MARGIN)
-        return len(state) >= l and self.c is not None and bool(state[0] < self.c * sum(state[int(l) - 1 :]))
+        return (
+            len(state) >= l
+            and self.c is not None
+            and bool(state[0] < self.c * sum(state[int(l) - 1 :]))
+        )

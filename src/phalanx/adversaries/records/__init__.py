@@ -1,4 +1,5 @@
 """One release by its records, whose codes are the ``rows``.
 
-``linkage`` (``linking``, ``subsets``), ``informed`` (``nearness``), ``omniscient`` (``outcomes``, ``assignments``).
+``linkage`` (``linking``, ``subsets``), ``informed`` (``nearness``), ``omniscient`` (``outcomes``,
+``assignments``).
 """

@@ -1,8 +1,11 @@
-"""Who published which row of a group, for whoever knows how probable each row was for each person: the posterior over all assignments of rows.
+"""Who published which row of a group, for whoever knows how probable each row was for each person:
+the posterior over all assignments of rows.
 
-Every person has one row and every row one person, so that an assignment is as probable as the product of its pairs, and a pair as the sum over all
-assignments that hold it. Pairs that no assignment of all holds fall away: what is left are *knots* of persons among whom rows may have gone round. Sums
-over a knot are exact where they can be taken person by person without too many intermediate states; belief propagation stands in for them elsewhere.
+Every person has one row and every row one person, so that an assignment is as probable as the
+product of its pairs, and a pair as the sum over all assignments that hold it. Pairs that no
+assignment of all holds fall away: what is left are *knots* of persons among whom rows may have gone
+round. Sums over a knot are exact where they can be taken person by person without too many
+intermediate states; belief propagation stands in for them elsewhere.
 """
 
 from collections.abc import Iterator
@@ -34,7 +37,9 @@ _STILL: Final = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Which persons may have published which rows, those of one person after the other; row i is the one of person i."""
+    """Which persons may have published which rows, those of one person after the other; row i is
+    the one of person i.
+    """
 
     person: Ints
     """Ascending, shape (e,)."""
@@ -68,10 +73,12 @@ class Believed:
 def posterior(pairs: Pairs, most_states: int = MOST_STATES) -> Believed:
     """How probable each pair is, given that every row is somebody's and somebody's alone.
 
-    Exact up to floating point, but for persons in knots that may take more than ``most_states`` states: theirs are beliefs, which minimise Bethe's free
-    energy instead of the true one (Chertkov & Yedidia 2013, Vontobel 2013). On knots of real tables these are off by some 0.02 on average and 0.5 at
-    worst, and on the whole by less than 0.01 to one side; scaling rows and columns to sums of 1 alone (Sinkhorn) would be far too unsure, as it takes the
-    square root of every odds already for two persons.
+    Exact up to floating point, but for persons in knots that may take more than ``most_states``
+    states: theirs are beliefs, which minimise Bethe's free energy instead of the true one (Chertkov
+    & Yedidia 2013, Vontobel 2013). On knots of real tables these are off by some 0.02 on average
+    and 0.5 at worst, and on the whole by less than 0.01 to one side; scaling rows and columns to
+    sums of 1 alone (Sinkhorn) would be far too unsure, as it takes the square root of every odds
+    already for two persons.
     """
     knot = knots(pairs)
     pairs = _scaled(pairs.take(knot[pairs.person] == knot[pairs.row]))
@@ -83,7 +90,9 @@ def posterior(pairs: Pairs, most_states: int = MOST_STATES) -> Believed:
     large = []
     for k in np.flatnonzero(size > 1).tolist():
         edges = order[ends[k - 1] if k else 0 : ends[k]]
-        found = person_by_person(_square(pairs, edges), most_states) if size[k] <= _LARGEST else None
+        found = (
+            person_by_person(_square(pairs, edges), most_states) if size[k] <= _LARGEST else None
+        )
         if found is None:
             large.append(edges)
         else:
@@ -96,7 +105,9 @@ def posterior(pairs: Pairs, most_states: int = MOST_STATES) -> Believed:
 
 
 def _scaled(pairs: Pairs) -> Pairs:
-    """The same with persons and rows weighed so that each sums to nearly 1, which changes no posterior and keeps sums within floating point."""
+    """The same with persons and rows weighed so that each sums to nearly 1, which changes no
+    posterior and keeps sums within floating point.
+    """
     by_person, by_row = _Sides.of(pairs.person), _Sides.of(pairs.row)
     logs = pairs.logs
     for _ in range(_SWEEPS):
@@ -113,9 +124,11 @@ def _square(pairs: Pairs, edges: Ints) -> Floats:
 
 
 def knots(pairs: Pairs) -> Ints:
-    """Which knot each person is in, numbered from 0: persons are in one where rows may have gone round among them (strongly connected components).
+    """Which knot each person is in, numbered from 0: persons are in one where rows may have gone
+    round among them (strongly connected components).
 
-    A person and a row may belong together, beside each row's own person, just where both are in one knot. Source: Tarjan 1972, without recursion.
+    A person and a row may belong together, beside each row's own person, just where both are in one
+    knot. Source: Tarjan 1972, without recursion.
     """
     first = np.searchsorted(pairs.person, np.arange(pairs.people + 1)).tolist()
     row = pairs.row.tolist()
@@ -150,11 +163,14 @@ def knots(pairs: Pairs) -> Ints:
 
 
 def person_by_person(logs: Floats, most_states: int) -> Floats | None:
-    """The posterior of the pairs of one knot, persons by persons, by going through these and keeping which of the open rows are taken; None where that takes too much.
+    """The posterior of the pairs of one knot, persons by persons, by going through these and
+    keeping which of the open rows are taken; None where that takes too much.
 
-    ``logs`` (m, m): of a person and a row, -inf where the row is none that the person may have published.
+    ``logs`` (m, m): of a person and a row, -inf where the row is none that the person may have
+    published.
 
-    A row is open between the first and the last person who may have it; persons are ordered so that few are open at once.
+    A row is open between the first and the last person who may have it; persons are ordered so that
+    few are open at once.
     """
     order = _narrow(np.isfinite(logs), most_states)
     if order is None:
@@ -162,13 +178,19 @@ def person_by_person(logs: Floats, most_states: int) -> Floats | None:
     weight: Floats = np.exp(logs)
     found = np.zeros(weight.shape)
     steps, behind = list(_steps(weight, order)), np.ones(1, dtype=np.float64)
-    for step in reversed(steps):  # what persons before and after this one may do, and what it does itself
+    for step in reversed(
+        steps
+    ):  # what persons before and after this one may do, and what it does itself
         ahead = step.weight * behind[step.after]
-        share = np.bincount(step.choice, weights=step.reached[step.before] * ahead, minlength=len(step.rows))
+        share = np.bincount(
+            step.choice, weights=step.reached[step.before] * ahead, minlength=len(step.rows)
+        )
         if not share.sum() > 0:  # too far apart for floating point
             return None
         found[step.person, step.rows] = share / share.sum()
-        behind = np.asarray(np.bincount(step.before, weights=ahead, minlength=len(step.reached)), dtype=np.float64)
+        behind = np.asarray(
+            np.bincount(step.before, weights=ahead, minlength=len(step.reached)), dtype=np.float64
+        )
         behind /= behind.max()
     return found[np.isfinite(logs)]
 
@@ -188,7 +210,9 @@ class _Step:
 
 
 def _steps(weight: Floats, order: list[int]) -> Iterator[_Step]:
-    """All persons in their order; a state is the set of open rows that are taken, and rows that nobody later may have are taken by then."""
+    """All persons in their order; a state is the set of open rows that are taken, and rows that
+    nobody later may have are taken by then.
+    """
     last = np.zeros(len(order), dtype=np.int64)
     for k, person in enumerate(order):
         last[weight[person] > 0] = k
@@ -206,20 +230,31 @@ def _steps(weight: Floats, order: list[int]) -> Iterator[_Step]:
         taken = states[:, None] | bits
         before, choice = np.nonzero(((states[:, None] & bits) == 0) & ((taken & closed) == closed))
         states, after = np.unique(taken[before, choice] & ~closed, return_inverse=True)
-        step = _Step(person, rows, reached, before, choice, after.ravel(), weight[person, rows[choice]])
+        step = _Step(
+            person, rows, reached, before, choice, after.ravel(), weight[person, rows[choice]]
+        )
         yield step
-        reached = np.asarray(np.bincount(step.after, weights=reached[before] * step.weight, minlength=len(states)), dtype=np.float64)
+        reached = np.asarray(
+            np.bincount(step.after, weights=reached[before] * step.weight, minlength=len(states)),
+            dtype=np.float64,
+        )
         reached /= reached.sum()
         free += [bit.pop(row) for row in closing]
 
 
 def _narrow(possible: Bools, most_states: int) -> list[int] | None:
-    """An order of persons in which few rows are open at once; None where more states may come up than are wanted."""
+    """An order of persons in which few rows are open at once; None where more states may come up
+    than are wanted.
+    """
     order: list[int] = []
     opened, left, states = np.zeros(len(possible), dtype=bool), possible.sum(axis=0), 0
     waiting = np.zeros(len(possible), dtype=np.int64)
     for _ in range(len(possible)):
-        person = int((waiting + (possible & ~opened).sum(axis=1) - (possible & (left == 1)).sum(axis=1)).argmin())
+        person = int(
+            (
+                waiting + (possible & ~opened).sum(axis=1) - (possible & (left == 1)).sum(axis=1)
+            ).argmin()
+        )
         order.append(person)
         waiting[person] = len(possible) * 2
         opened |= possible[person]
@@ -232,10 +267,12 @@ def _narrow(possible: Bools, most_states: int) -> list[int] | None:
 
 
 def beliefs(person: Ints, row: Ints, logs: Floats) -> Floats:
-    """Belief propagation over all pairs at once: how probable each is believed to be, summing to 1 over each person.
+    """Belief propagation over all pairs at once: how probable each is believed to be, summing to 1
+    over each person.
 
-    ``person`` ascending; every person and every row has two pairs or more. A message to a row says how much the person prefers it to all others, given
-    what these rows said of themselves, and the other way round; half of each new message is the old one, so that they settle.
+    ``person`` ascending; every person and every row has two pairs or more. A message to a row says
+    how much the person prefers it to all others, given what these rows said of themselves, and the
+    other way round; half of each new message is the old one, so that they settle.
     """
     by_person, by_row = _Sides.of(person), _Sides.of(row)
     said = np.zeros(len(logs))
@@ -287,7 +324,9 @@ class _Sides:
         found = np.empty_like(logs)
         with np.errstate(divide="ignore"):
             values = np.log(others) + most[place]
-            values[first] = np.log(np.add.reduceat(np.exp(without - second[place]), self.starts)) + second
+            values[first] = (
+                np.log(np.add.reduceat(np.exp(without - second[place]), self.starts)) + second
+            )
         found[self.order] = values
         return found
 

@@ -1,4 +1,6 @@
-"""The linkage adversary: it matches records by the quasi-identifier values that it knows of a person (Li, Ma, Xi, Zhang, Xie, Shang, section 5.1)."""
+"""The linkage adversary: it matches records by the quasi-identifier values that it knows of a
+person (Li, Ma, Xi, Zhang, Xie, Shang, section 5.1).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,7 +9,15 @@ from math import sqrt
 from typing import Any, ClassVar, Final
 
 from phalanx.adversaries.base import Looks, Z, asked
-from phalanx.adversaries.disclosure import MOST_ATTRIBUTES, Disclosed, Floats, figures, of_persons, one_release, published_table
+from phalanx.adversaries.disclosure import (
+    MOST_ATTRIBUTES,
+    Disclosed,
+    Floats,
+    figures,
+    of_persons,
+    one_release,
+    published_table,
+)
 from phalanx.adversaries.groups.hosts import original_table
 from phalanx.adversaries.records.linking import Matching, by_boxes, by_buckets, by_rows
 from phalanx.adversaries.records.subsets import Subsets, weights
@@ -29,26 +39,41 @@ P_MATCH: Final = ("3/10", "1/2", "7/10", "4/5", "9/10", "1")
 class Matched(Disclosed):
     """What the linkage adversary concluded.
 
-    ``histogram`` counts the persons whom 0, 1, 2, … records match on all quasi-identifiers, ``exposed`` those whom their own record alone does.
+    ``histogram`` counts the persons whom 0, 1, 2, … records match on all quasi-identifiers,
+    ``exposed`` those whom their own record alone does.
     """
 
     p_match: Fraction
     """The probability with which it uses each quasi-identifier."""
     by_identity: tuple[Floats, Floats] = field(repr=False)
-    """Identity disclosure if it uses 0, 1, .. d quasi-identifiers, and the variance of each figure where sets of attributes were drawn."""
+    """Identity disclosure if it uses 0, 1, .. d quasi-identifiers, and the variance of each figure
+    where sets of attributes were drawn.
+    """
     by_attribute: tuple[Floats, Floats] | None = field(repr=False)
     """The same of attribute disclosure."""
 
     def at(self, p_match: Number) -> "Matched":
-        """What it would have concluded with another ``p_match``, without looking at the release again."""
+        """What it would have concluded with another ``p_match``, without looking at the release
+        again.
+        """
         p = _probability(p_match)
         weight = weights(len(self.by_identity[0]) - 1, float(p))
-        (identity, off), (attribute, also_off) = (_weighed(weight, figure) for figure in (self.by_identity, self.by_attribute))
-        return replace(self, p_match=p, knows=_knows(p), **figures(identity or 0.0, attribute, self.persons, (off, also_off)))
+        (identity, off), (attribute, also_off) = (
+            _weighed(weight, figure) for figure in (self.by_identity, self.by_attribute)
+        )
+        return replace(
+            self,
+            p_match=p,
+            knows=_knows(p),
+            **figures(identity or 0.0, attribute, self.persons, (off, also_off)),
+        )
 
     def _more(self) -> Iterator[Shown]:
         others = [self.at(p) for p in P_MATCH]
-        rows = [[f"{float(other.p_match):.1f}", share(other.identity), share(other.attribute, "")] for other in others]
+        rows = [
+            [f"{float(other.p_match):.1f}", share(other.identity), share(other.attribute, "")]
+            for other in others
+        ]
         yield Shown(["if it uses each value with", "own record", "person's value"], rows, range(3))
 
     def to_json(self) -> dict[str, Any]:
@@ -58,25 +83,31 @@ class Matched(Disclosed):
 
 @dataclass(frozen=True)
 class Linkage:
-    """Knows all quasi-identifier values of a person, and uses each of them with probability ``p_match`` to match records, as in the experiments of Li et al.
+    """Knows all quasi-identifier values of a person, and uses each of them with probability
+    ``p_match`` to match records, as in the experiments of Li et al.
 
-    Of a perturbed release a record matches where the values used are equal; of a generalized one where its intervals contain them; of a bucketized one
-    where they are equal, and then it stands for the shares of the values in its bucket. Identity disclosure is 1 over the number of matching records if
-    the person's own is among them, else 0; attribute disclosure is the share of matching records with the person's sensitive value, 0 if none matches.
-    Both are means over all persons and over what the adversary may use, exactly: every set of attributes is gone through, and weighed by ``p_match``.
-    With more than ten quasi-identifiers about ``subsets`` sets are drawn, so many of each size. ``sample`` persons are drawn if it is given, and fewer
-    than all where a generalized release leaves too many pairs of a person and a group. Both are said.
+    Of a perturbed release a record matches where the values used are equal; of a generalized one
+    where its intervals contain them; of a bucketized one where they are equal, and then it stands
+    for the shares of the values in its bucket. Identity disclosure is 1 over the number of matching
+    records if the person's own is among them, else 0; attribute disclosure is the share of matching
+    records with the person's sensitive value, 0 if none matches. Both are means over all persons
+    and over what the adversary may use, exactly: every set of attributes is gone through, and
+    weighed by ``p_match``. With more than ten quasi-identifiers about ``subsets`` sets are drawn,
+    so many of each size. ``sample`` persons are drawn if it is given, and fewer than all where a
+    generalized release leaves too many pairs of a person and a group. Both are said.
 
-    Needs ``evidence.microdata``, and of a perturbed release who was published in which row (``evidence.rows`` or ``evidence.groups``). Of other releases
-    whoever matches no record on all quasi-identifiers cannot be in it, and is left out. PlanError where ``p_match`` is not above 0 and at most 1.
+    Needs ``evidence.microdata``, and of a perturbed release who was published in which row
+    (``evidence.rows`` or ``evidence.groups``). Of other releases whoever matches no record on all
+    quasi-identifiers cannot be in it, and is left out. PlanError where ``p_match`` is not above 0
+    and at most 1.
     """
 
     question: ClassVar[str] = "linkability"
     looks_at: ClassVar[Looks] = "release"
     played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000}
     stands_for: ClassVar[str] = (
-        "Takes every value as it stands, as if none had been changed, and names nobody where no row matches. The authors of the method "
-        "measured it so; it is the least to expect."
+        "Takes every value as it stands, as if none had been changed, and names nobody where no row"
+        " matches. The authors of the method measured it so; it is the least to expect."
     )
 
     p_match: Number = 1
@@ -97,23 +128,35 @@ class Linkage:
     def knows(self) -> str:
         return _knows(_probability(self.p_match))
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Matched:
-        """Both disclosures; ReleaseError for several releases, sliced ones, or where the original table, or who is in which row, is missing."""
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Matched:
+        """Both disclosures; ReleaseError for several releases, sliced ones, or where the original
+        table, or who is in which row, is missing.
+        """
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         form, d = release.form, len(release.form.attribute("quasi"))
         if not 1 <= d <= MOST_ATTRIBUTES:
-            raise ReleaseError(f"the {self.name} adversary matches by 1 to {MOST_ATTRIBUTES} quasi-identifiers, and the release has {d}.")
+            raise ReleaseError(
+                f"the {self.name} adversary matches by 1 to {MOST_ATTRIBUTES} quasi-identifiers,"
+                f" and the release has {d}."
+            )
         # measuring protects nobody, and who asks again shall see the same figures
         chosen = Subsets.of(d, self.subsets, Randomness.seeded(0).stream("subsets"))
         if isinstance(form, Perturbed):
-            found = by_rows(form, *published_table(release, evidence, self.name), chosen, self.sample)
+            found = by_rows(
+                form, *published_table(release, evidence, self.name), chosen, self.sample
+            )
         elif isinstance(form, Bucketized):
             found = by_buckets(form, original_table(release, evidence), chosen, self.sample)
         elif isinstance(form, Generalized):
             found = by_boxes(form, original_table(release, evidence), chosen, self.sample)
         else:
-            raise ReleaseError(f"the {self.name} adversary matches records of perturbed, generalized and bucketized releases, and this one is {form.kind}.")
+            raise ReleaseError(
+                f"the {self.name} adversary matches records of perturbed, generalized and"
+                f" bucketized releases, and this one is {form.kind}."
+            )
         return _concluded(found, chosen, form.rows).at(self.p_match)
 
 
@@ -126,7 +169,16 @@ def _concluded(found: Matching, chosen: Subsets, rows: int) -> Matched:
         p_match=Fraction(1),
         by_identity=chosen.by_size(found.identity),
         by_attribute=None if found.values is None else chosen.by_size(found.attribute),
-        **of_persons(found.microdata, found.who, found.count, found.alone, found.values, found.shares, rows, {}),
+        **of_persons(
+            found.microdata,
+            found.who,
+            found.count,
+            found.alone,
+            found.values,
+            found.shares,
+            rows,
+            {},
+        ),
         **figures(0.0, None, len(found.who)),
     )
 
@@ -134,25 +186,42 @@ def _concluded(found: Matching, chosen: Subsets, rows: int) -> Matched:
 def _note(found: Matching, chosen: Subsets) -> str:
     notes = []
     if found.outside:
-        notes.append(f"{found.outside} person(s) match no record on all quasi-identifiers, so that none is theirs, and are left out")
+        notes.append(
+            f"{found.outside} person(s) match no record on all quasi-identifiers, so that none is"
+            " theirs, and are left out"
+        )
     if found.drawn is not None:
         notes.append(f"{found.drawn} persons were drawn")
     if chosen.sampled.any():
-        notes.append(f"the sets of quasi-identifiers are too many: {len(chosen)} of them were drawn, and the intervals include that")
+        notes.append(
+            f"the sets of quasi-identifiers are too many: {len(chosen)} of them were drawn, and the"
+            " intervals include that"
+        )
     return "; ".join(notes)
 
 
 def _weighed(weight: Floats, figure: tuple[Floats, Floats] | None) -> tuple[float | None, float]:
-    """The mean over sets of attributes, and the half of its 95 % interval that comes of drawing them."""
-    return (None, 0.0) if figure is None else (float(weight @ figure[0]), Z * sqrt(float(weight**2 @ figure[1])))
+    """The mean over sets of attributes, and the half of its 95 % interval that comes of drawing
+    them.
+    """
+    return (
+        (None, 0.0)
+        if figure is None
+        else (float(weight @ figure[0]), Z * sqrt(float(weight**2 @ figure[1])))
+    )
 
 
 def _probability(p_match: Number) -> Fraction:
     p = bounded(p_match, "p_match", 0, 1)
     if p == 0:
-        raise PlanError("p_match must be above 0 and at most 1, for who uses no quasi-identifier links nobody.")
+        raise PlanError(
+            "p_match must be above 0 and at most 1, for who uses no quasi-identifier links nobody."
+        )
     return p
 
 
 def _knows(p_match: Fraction) -> str:
-    return f"everybody's quasi-identifier values, and uses each of them with probability {p_match} to match records"
+    return (
+        f"everybody's quasi-identifier values, and uses each of them with probability {p_match} to"
+        " match records"
+    )

@@ -1,4 +1,6 @@
-"""How many published records match each person on every set of quasi-identifiers, and how many of them have the person's sensitive value."""
+"""How many published records match each person on every set of quasi-identifiers, and how many of
+them have the person's sensitive value.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,7 +27,9 @@ from phalanx.release.forms.sliced import BUCKET
 Bools = npt.NDArray[np.bool_]
 
 _MOST_PAIRS: Final = 1 << 30
-"""So many pairs of a person and a group are compared (once for every set of attributes that was drawn); where there are more, persons are drawn."""
+"""So many pairs of a person and a group are compared (once for every set of attributes that was
+drawn); where there are more, persons are drawn.
+"""
 _FEWEST: Final = 200
 """At least so many persons are drawn."""
 _AT_ONCE: Final = 1 << 20
@@ -34,7 +38,9 @@ _AT_ONCE: Final = 1 << 20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Matching:
-    """Who was attacked, and what each set of attributes discloses, shape (m,): means over these persons."""
+    """Who was attacked, and what each set of attributes discloses, shape (m,): means over these
+    persons.
+    """
 
     microdata: Microdata
     who: Ints
@@ -58,7 +64,9 @@ class Matching:
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """The sensitive values of published rows: a row has one, or the shares of the values of its bucket."""
+    """The sensitive values of published rows: a row has one, or the shares of the values of its
+    bucket.
+    """
 
     first: Ints | None
     """Where each row's cells begin, and the end, shape (n + 1,); None where each has one."""
@@ -67,8 +75,12 @@ class _Cells:
     """Sums to 1 over each row."""
 
 
-def by_rows(form: Perturbed, microdata: Microdata, own: Ints, chosen: Subsets, sample: int | None) -> Matching:
-    """Records match with equal values; ``own`` (n,): the row of everybody's own record, from 0, which need not match; -1 for those who were not published."""
+def by_rows(
+    form: Perturbed, microdata: Microdata, own: Ints, chosen: Subsets, sample: int | None
+) -> Matching:
+    """Records match with equal values; ``own`` (n,): the row of everybody's own record, from 0,
+    which need not match; -1 for those who were not published.
+    """
     published = np.flatnonzero(own >= 0)
     who = drawn(published, sample)
     records = Records.of(form, microdata)
@@ -77,17 +89,31 @@ def by_rows(form: Perturbed, microdata: Microdata, own: Ints, chosen: Subsets, s
     if form.sensitive is not None:
         of_row, of_person = numbered(form.table[form.sensitive], microdata)
         cells, values = _Cells(None, of_row, np.ones(form.rows)), of_person[who]
-    return _matched(records, microdata, who, differ, cells, values, chosen, outside=0, of=len(published))
+    return _matched(
+        records, microdata, who, differ, cells, values, chosen, outside=0, of=len(published)
+    )
 
 
-def by_buckets(form: Bucketized, microdata: Microdata, chosen: Subsets, sample: int | None) -> Matching:
-    """Records match with equal values, a person's own always; each has the values of its bucket, by their shares."""
+def by_buckets(
+    form: Bucketized, microdata: Microdata, chosen: Subsets, sample: int | None
+) -> Matching:
+    """Records match with equal values, a person's own always; each has the values of its bucket, by
+    their shares.
+    """
     if faults := bucket_faults(form):
-        raise ReleaseError(f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says of it.")
+        raise ReleaseError(
+            f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says of it."
+        )
     records, groups = Records.of(form, microdata), Groups.of(form)
     people = drawn(np.arange(microdata.rows), sample)
     d = records.rows.shape[1]
-    _, of_person, _, of_row = next(agreeing(records.persons[people], records.rows, Subsets(np.ones((1, d), bool), np.zeros(d + 1, bool))))
+    _, of_person, _, of_row = next(
+        agreeing(
+            records.persons[people],
+            records.rows,
+            Subsets(np.ones((1, d), bool), np.zeros(d + 1, bool)),
+        )
+    )
     who = people[np.isin(of_person, of_row)]
     published, own = numbered(pl.Series([]) if groups.values is None else groups.values, microdata)
     bucket = places(form.table[BUCKET])[1]
@@ -95,16 +121,39 @@ def by_buckets(form: Bucketized, microdata: Microdata, chosen: Subsets, sample: 
     row = np.repeat(np.arange(form.rows), length)
     cell = groups.starts[bucket][row] + np.arange(len(row)) - (np.cumsum(length) - length)[row]
     cells = _Cells(
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(length)]), published[groups.cell_value[cell]], groups.cell_count[cell] / groups.sizes[bucket[row]]
+        np.concatenate([np.zeros(1, np.int64), np.cumsum(length)]),
+        published[groups.cell_value[cell]],
+        groups.cell_count[cell] / groups.sizes[bucket[row]],
     )
     differ = np.zeros(len(who), dtype=np.int64)
-    return _matched(records, microdata, who, differ, cells, own[who], chosen, outside=len(people) - len(who), of=microdata.rows)
+    return _matched(
+        records,
+        microdata,
+        who,
+        differ,
+        cells,
+        own[who],
+        chosen,
+        outside=len(people) - len(who),
+        of=microdata.rows,
+    )
 
 
 def _matched(
-    records: Records, microdata: Microdata, who: Ints, differ: Ints, cells: _Cells | None, values: Ints | None, chosen: Subsets, *, outside: int, of: int
+    records: Records,
+    microdata: Microdata,
+    who: Ints,
+    differ: Ints,
+    cells: _Cells | None,
+    values: Ints | None,
+    chosen: Subsets,
+    *,
+    outside: int,
+    of: int,
 ) -> Matching:
-    """Go through all sets of attributes; ``differ``: on which of them a person's own record has other values, as bits."""
+    """Go through all sets of attributes; ``differ``: on which of them a person's own record has
+    other values, as bits.
+    """
     n, bits = len(who), chosen.bits
     identity, attribute = np.zeros(len(chosen)), np.zeros(len(chosen))
     count, alone = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
@@ -113,7 +162,9 @@ def _matched(
         own, least = (differ & bits[at]) == 0, np.maximum(matching, 1)
         identity[at] = (own / least).sum() / max(n, 1)
         if cells is not None and values is not None:
-            attribute[at] = (_alike(of_person, values, there, of_row, cells) / least).sum() / max(n, 1)
+            attribute[at] = (_alike(of_person, values, there, of_row, cells) / least).sum() / max(
+                n, 1
+            )
         if chosen.has[at].all():
             count, alone = matching, own & (matching == 1)
     return Matching(
@@ -131,33 +182,53 @@ def _matched(
 
 
 def _alike(of_person: Ints, values: Ints, there: Ints, of_row: Ints, cells: _Cells) -> Floats:
-    """How many of the records with each person's number have the person's value; ``there``: the rows that have a number."""
+    """How many of the records with each person's number have the person's value; ``there``: the
+    rows that have a number.
+    """
     q = int(max(values.max(initial=0), cells.value.max(initial=0))) + 1
-    cell, of_cell = (there, of_row) if cells.first is None else _repeated(there, of_row, cells.first)
+    cell, of_cell = (
+        (there, of_row) if cells.first is None else _repeated(there, of_row, cells.first)
+    )
     wanted, held = numbered_alike(of_person * q + values, of_cell * q + cells.value[cell])
     kept = held >= 0
-    return np.asarray(np.bincount(held[kept], weights=cells.share[cell[kept]], minlength=int(wanted.max(initial=-1)) + 1)[wanted])
+    return np.asarray(
+        np.bincount(
+            held[kept], weights=cells.share[cell[kept]], minlength=int(wanted.max(initial=-1)) + 1
+        )[wanted]
+    )
 
 
 def _repeated(rows: Ints, numbers: Ints, first: Ints) -> tuple[Ints, Ints]:
     """The cells of some rows, and the number of the row that each is of."""
     length = first[rows + 1] - first[rows]
     ends = np.cumsum(length)
-    return np.arange(int(length.sum())) + np.repeat(first[rows] - (ends - length), length), np.repeat(numbers, length)
+    return np.arange(int(length.sum())) + np.repeat(
+        first[rows] - (ends - length), length
+    ), np.repeat(numbers, length)
 
 
 def _shares(cells: _Cells | None, values: Ints | None, rows: int) -> Floats:
     """The share of every value among all rows."""
     if cells is None or values is None:
         return np.zeros(0)
-    return np.bincount(cells.value, weights=cells.share, minlength=int(values.max(initial=-1)) + 1) / rows
+    return (
+        np.bincount(cells.value, weights=cells.share, minlength=int(values.max(initial=-1)) + 1)
+        / rows
+    )
 
 
-def by_boxes(form: Generalized, microdata: Microdata, chosen: Subsets, sample: int | None) -> Matching:
+def by_boxes(
+    form: Generalized, microdata: Microdata, chosen: Subsets, sample: int | None
+) -> Matching:
     """Records match whose intervals contain the values, a person's own always."""
     groups = Groups.of(form)
-    low, high = (np.stack(ends, axis=1).astype(np.int64) for ends in zip(*box_ends(microdata, form), strict=True))
-    codes = np.stack([microdata.columns[a.name].codes.astype(np.int64) for a in form.attribute("quasi")], axis=1)
+    low, high = (
+        np.stack(ends, axis=1).astype(np.int64)
+        for ends in zip(*box_ends(microdata, form), strict=True)
+    )
+    codes = np.stack(
+        [microdata.columns[a.name].codes.astype(np.int64) for a in form.attribute("quasi")], axis=1
+    )
     every = len(chosen.sampled) - 1 <= ALL_OF
     room = max(_FEWEST, _MOST_PAIRS // (len(groups) * (1 if every else len(chosen))))
     people = drawn(np.arange(microdata.rows), room if sample is None else sample)
@@ -169,7 +240,9 @@ def by_boxes(form: Generalized, microdata: Microdata, chosen: Subsets, sample: i
     identity, attribute = np.zeros(len(chosen)), np.zeros(len(chosen))
     count = np.zeros(len(people), dtype=np.int64)
     full = int(chosen.has.all(axis=1).argmax())
-    for part in _parts(values, len(people), max(1, _AT_ONCE // max(len(groups), 2 ** min(codes.shape[1], ALL_OF)))):
+    for part in _parts(
+        values, len(people), max(1, _AT_ONCE // max(len(groups), 2 ** min(codes.shape[1], ALL_OF)))
+    ):
         within = _within(codes[people[part]], low, high)
         sums = _sums(within, groups.sizes, chosen, every=every)
         count[part] = sums[:, full]
@@ -177,7 +250,12 @@ def by_boxes(form: Generalized, microdata: Microdata, chosen: Subsets, sample: i
         identity += (1 / sums[there]).sum(axis=0)
         if published is not None and values is not None:
             cells = np.flatnonzero(published[groups.cell_value] == values[part.start])
-            alike = _sums(within[there][:, groups.cell_group[cells]], groups.cell_count[cells], chosen, every=every)
+            alike = _sums(
+                within[there][:, groups.cell_group[cells]],
+                groups.cell_count[cells],
+                chosen,
+                every=every,
+            )
             attribute += (alike / sums[there]).sum(axis=0)
     there = count > 0
     who, n = people[there], max(int(there.sum()), 1)
@@ -196,8 +274,14 @@ def by_boxes(form: Generalized, microdata: Microdata, chosen: Subsets, sample: i
 
 
 def _parts(values: Ints | None, people: int, most: int) -> Iterator[slice]:
-    """Ranges of people who have the same value, at most so many in each; ``values`` are in order."""
-    ends = np.array([people]) if values is None else np.append(np.flatnonzero(np.diff(values)) + 1, people)
+    """Ranges of people who have the same value, at most so many in each; ``values`` are in
+    order.
+    """
+    ends = (
+        np.array([people])
+        if values is None
+        else np.append(np.flatnonzero(np.diff(values)) + 1, people)
+    )
     start = 0
     for end in ends.tolist():
         for begin in range(start, end, most):
@@ -206,7 +290,9 @@ def _parts(values: Ints | None, people: int, most: int) -> Iterator[slice]:
 
 
 def _within(codes: Ints, low: Ints, high: Ints) -> Ints:
-    """On which attributes each of some persons is within each box, as bits, shape (persons, boxes)."""
+    """On which attributes each of some persons is within each box, as bits, shape (persons,
+    boxes).
+    """
     found = np.zeros((len(codes), len(low)), dtype=np.int64)
     for a in range(codes.shape[1]):
         inside = (codes[:, a, None] >= low[None, :, a]) & (codes[:, a, None] <= high[None, :, a])
@@ -215,12 +301,18 @@ def _within(codes: Ints, low: Ints, high: Ints) -> Ints:
 
 
 def _sums(within: Ints, weight: Ints, chosen: Subsets, *, every: bool) -> Floats:
-    """For every person and set of attributes, the weight of the boxes that hold the person on all of them, shape (persons, m)."""
+    """For every person and set of attributes, the weight of the boxes that hold the person on all
+    of them, shape (persons, m).
+    """
     n, d = len(within), chosen.has.shape[1]
     if not every:
-        return np.stack([((within & bits) == bits) @ weight.astype(np.float64) for bits in chosen.bits], axis=1)
+        return np.stack(
+            [((within & bits) == bits) @ weight.astype(np.float64) for bits in chosen.bits], axis=1
+        )
     keys = within + (np.arange(n) << d)[:, None]
-    summed = np.bincount(keys.ravel(), weights=np.broadcast_to(weight, within.shape).ravel(), minlength=n << d).reshape([n] + [2] * d)
+    summed = np.bincount(
+        keys.ravel(), weights=np.broadcast_to(weight, within.shape).ravel(), minlength=n << d
+    ).reshape([n] + [2] * d)
     for axis in range(1, d + 1):  # what is within on more attributes is within on fewer
         without, with_it = (tuple([slice(None)] * axis + [i]) for i in (0, 1))
         summed[without] += summed[with_it]
@@ -231,4 +323,7 @@ def _of_values(groups: Groups, published: Ints | None, values: Ints | None) -> F
     """The share of every value among all rows."""
     if published is None or values is None:
         return np.zeros(0)
-    return np.bincount(published, weights=groups.totals, minlength=int(values.max(initial=-1)) + 1) / groups.rows
+    return (
+        np.bincount(published, weights=groups.totals, minlength=int(values.max(initial=-1)) + 1)
+        / groups.rows
+    )

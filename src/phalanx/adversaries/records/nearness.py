@@ -1,4 +1,6 @@
-"""How far the values of a person are from those of published rows, attribute by attribute, and which rows are nearest."""
+"""How far the values of a person are from those of published rows, attribute by attribute, and
+which rows are nearest.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +56,9 @@ class Levels:
     """Values by the level on which their paths meet, over the height of the tree."""
 
     ancestors: Ints
-    """The node above every code on each level below the root, the leaf first, shape (height, domain)."""
+    """The node above every code on each level below the root, the leaf first, shape (height,
+    domain).
+    """
 
     def __len__(self) -> int:
         return len(self.ancestors[0])
@@ -80,30 +84,46 @@ class Matrix:
 
 
 def distance_of(name: str, domain: Domain, asked: Any = None) -> Distance:
-    """The distance that is asked for, else l1 for numbers and dates, the hierarchy for values that have one, and 0 or 1 for all others.
+    """The distance that is asked for, else l1 for numbers and dates, the hierarchy for values that
+    have one, and 0 or 1 for all others.
 
-    PlanError where an attribute has no places on a line or no hierarchy, or a matrix does not say all it must.
+    PlanError where an attribute has no places on a line or no hierarchy, or a matrix does not say
+    all it must.
     """
     on_a_line = domain.type in ("numeric", "date")
     if isinstance(asked, Mapping):
         return Matrix(distance_matrix(f"distances of {name!r}", domain, asked))
-    word = ("l1" if on_a_line else "equal" if domain.hierarchy is None else "hierarchy") if asked is None else asked
+    word = (
+        ("l1" if on_a_line else "equal" if domain.hierarchy is None else "hierarchy")
+        if asked is None
+        else asked
+    )
     if word == "equal":
         return Levels(np.arange(len(domain))[None, :])
     if word == "l1" and on_a_line:
         return Line(domain.normalised)
     if word == "hierarchy" and domain.ancestors is not None:
-        levels = [domain.ancestors[level].rank("dense").fill_null(0).to_numpy().astype(np.int64) for level in domain.ancestors.columns[:-1]]
+        levels = [
+            domain.ancestors[level].rank("dense").fill_null(0).to_numpy().astype(np.int64)
+            for level in domain.ancestors.columns[:-1]
+        ]
         return Levels(np.stack(levels))
     if word in WORDS:
         lacks = f"which is {domain.type}" if word == "l1" else "which has none"
-        raise PlanError(f"distances asks for {word} of {name!r}, {lacks}; leave it out, or use 'equal'.")
-    raise PlanError(f"distances of {name!r} is {asked!r}{did_you_mean(str(asked), WORDS) or '; use l1, hierarchy, equal, or a matrix.'}")
+        raise PlanError(
+            f"distances asks for {word} of {name!r}, {lacks}; leave it out, or use 'equal'."
+        )
+    raise PlanError(
+        f"distances of {name!r} is"
+        f" {asked!r}{did_you_mean(str(asked), WORDS) or '; use l1, hierarchy, equal, or a matrix.'}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Rows in blocks of those that lie together, so that a person need not be compared with all of them."""
+    """Rows in blocks of those that lie together, so that a person need not be compared with all of
+    them.
+    """
 
     distances: Sequence[Distance]
     codes: Ints
@@ -115,7 +135,9 @@ class Blocks:
 
     @classmethod
     def of(cls, rows: Ints, distances: Sequence[Distance]) -> "Blocks":
-        """Halve the rows on the attribute on which they lie farthest apart, while a half is larger than a block need be."""
+        """Halve the rows on the attribute on which they lie farthest apart, while a half is larger
+        than a block need be.
+        """
         parts, ends, waiting = [np.zeros(0, dtype=np.int64)], [0], [np.arange(len(rows))]
         while waiting:
             some = waiting.pop()
@@ -133,25 +155,45 @@ class Blocks:
 
     @cached_property
     def _bounds(self) -> list[Floats | tuple[Floats, Floats]]:
-        """By attribute what is the nearest in each block: for every code, or the first and the last place; nothing is nearer than 0."""
+        """By attribute what is the nearest in each block: for every code, or the first and the last
+        place; nothing is nearer than 0.
+        """
         found: list[Floats | tuple[Floats, Floats]] = []
         for a, distance in enumerate(self.distances):
             codes = self.codes[:, a]
-            low, high = (each.reduceat(codes, self.starts[:-1]) for each in (np.minimum, np.maximum))
+            low, high = (
+                each.reduceat(codes, self.starts[:-1]) for each in (np.minimum, np.maximum)
+            )
             if isinstance(distance, Line):
                 known = low >= 0
-                found.append((np.where(known, distance.places[np.maximum(low, 0)], -np.inf), np.where(known, distance.places[high], np.inf)))
+                found.append(
+                    (
+                        np.where(known, distance.places[np.maximum(low, 0)], -np.inf),
+                        np.where(known, distance.places[high], np.inf),
+                    )
+                )
             else:
                 everything = np.arange(len(distance))
                 held = np.zeros((len(self.starts) - 1, len(everything) + 1), dtype=bool)
-                held[np.repeat(np.arange(len(held)), np.diff(self.starts)), codes] = True  # -1 is the last
+                held[np.repeat(np.arange(len(held)), np.diff(self.starts)), codes] = (
+                    True  # -1 is the last
+                )
                 few = len(everything) <= _FEW
-                away = [np.where(held, each, np.inf).min(axis=1) for each in _away(distance, everything)] if few else [np.zeros(len(held))]
+                away = (
+                    [
+                        np.where(held, each, np.inf).min(axis=1)
+                        for each in _away(distance, everything)
+                    ]
+                    if few
+                    else [np.zeros(len(held))]
+                )
                 found.append(np.stack(away))
         return found
 
     def at_least(self, persons: Ints) -> Floats:
-        """How far each block is from each of some persons, at least, shape (c, b); ``persons`` (c, d) are codes."""
+        """How far each block is from each of some persons, at least, shape (c, b); ``persons`` (c,
+        d) are codes.
+        """
         total = np.zeros((len(persons), len(self.starts) - 1))
         for a, (bound, distance) in enumerate(zip(self._bounds, self.distances, strict=True)):
             if isinstance(distance, Line) and isinstance(bound, tuple):
@@ -163,9 +205,11 @@ class Blocks:
 
 
 def nearest(blocks: Blocks, persons: Ints, changes: int) -> Iterator[Ints]:
-    """For each person (codes, shape (p, d)) the rows to which no other that differs on ``changes`` attributes is nearer.
+    """For each person (codes, shape (p, d)) the rows to which no other that differs on ``changes``
+    attributes is nearer.
 
-    A distance is the sum over the attributes; a value that no domain has is 1 from all others. Where no row differs on so many, all are as near.
+    A distance is the sum over the attributes; a value that no domain has is 1 from all others.
+    Where no row differs on so many, all are as near.
     """
     step = max(1, _AT_ONCE // (len(blocks.starts) - 1))
     for start in range(0, len(persons), step):
@@ -175,13 +219,19 @@ def nearest(blocks: Blocks, persons: Ints, changes: int) -> Iterator[Ints]:
             yield _nearest(blocks, some[i], [each[i] for each in away], bounds, changes)
 
 
-def _nearest(blocks: Blocks, person: Ints, away: list[Floats], bounds: Floats, changes: int) -> Ints:
-    """The nearest rows of one person, by looking into one block after the other until all others are too far."""
+def _nearest(
+    blocks: Blocks, person: Ints, away: list[Floats], bounds: Floats, changes: int
+) -> Ints:
+    """The nearest rows of one person, by looking into one block after the other until all others
+    are too far.
+    """
     order = np.argsort(bounds)
     bounds, least, done, step = bounds[order], np.inf, 0, 4
     found: list[tuple[Ints, Floats]] = []
     while done < len(order) and bounds[done] <= _limit(least):
-        upto = max(done + 1, min(done + step, int(np.searchsorted(bounds, _limit(least), side="right"))))
+        upto = max(
+            done + 1, min(done + step, int(np.searchsorted(bounds, _limit(least), side="right")))
+        )
         at = ranges(blocks.starts[order[done:upto]], blocks.starts[order[done:upto] + 1])
         codes = blocks.codes[at]
         may_be = (codes != person).sum(axis=1) >= changes
@@ -199,14 +249,27 @@ def _nearest(blocks: Blocks, person: Ints, away: list[Floats], bounds: Floats, c
 
 
 def _away(distance: Distance, codes: Ints) -> Floats:
-    """The distance of some values to every value of the domain, and at the end to a value that is in no domain."""
+    """The distance of some values to every value of the domain, and at the end to a value that is
+    in no domain.
+    """
     return np.concatenate([distance.to_all(codes), np.ones((len(codes), 1))], axis=1)
 
 
 def _widths(codes: Ints, distances: Sequence[Distance]) -> list[float]:
-    """How far the first and the last code of each attribute are apart, in order to choose a cut; -1 where all are the same."""
+    """How far the first and the last code of each attribute are apart, in order to choose a cut; -1
+    where all are the same.
+    """
     ends = zip(codes.min(axis=0).tolist(), codes.max(axis=0).tolist(), distances, strict=True)
-    return [-1.0 if low == high else 1.0 if low < 0 else float(distance.to_all(np.array([low]))[0, high]) for low, high, distance in ends]
+    return [
+        (
+            -1.0
+            if low == high
+            else 1.0
+            if low < 0
+            else float(distance.to_all(np.array([low]))[0, high])
+        )
+        for low, high, distance in ends
+    ]
 
 
 def _limit(least: float) -> float:
@@ -216,5 +279,7 @@ def _limit(least: float) -> float:
 def ranges(starts: Ints, ends: Ints) -> Ints:
     """The whole numbers from each start to below its end, one after the other."""
     length = ends - starts
-    places: Ints = np.arange(int(length.sum())) + np.repeat(starts - (np.cumsum(length) - length), length)
+    places: Ints = np.arange(int(length.sum())) + np.repeat(
+        starts - (np.cumsum(length) - length), length
+    )
     return places

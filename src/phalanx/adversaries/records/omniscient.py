@@ -1,4 +1,6 @@
-"""The omniscient adversary: it knows who is in which group, and the random output tables that rows were drawn from; the worst case."""
+"""The omniscient adversary: it knows who is in which group, and the random output tables that rows
+were drawn from; the worst case.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +9,17 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from phalanx.adversaries.base import Looks, asked
-from phalanx.adversaries.disclosure import MOST_ATTRIBUTES, Disclosed, Floats, figures, numbered, of_persons, one_release, published_table, shares
+from phalanx.adversaries.disclosure import (
+    MOST_ATTRIBUTES,
+    Disclosed,
+    Floats,
+    figures,
+    numbered,
+    of_persons,
+    one_release,
+    published_table,
+    shares,
+)
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.records.assignments import Believed, Pairs, posterior
 from phalanx.adversaries.records.outcomes import Outcomes
@@ -33,10 +45,12 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Inverted(Disclosed):
-    """What the omniscient adversary concluded; ``identity`` and ``attribute`` are how often it is right if it draws by its probabilities.
+    """What the omniscient adversary concluded; ``identity`` and ``attribute`` are how often it is
+    right if it draws by its probabilities.
 
-    ``success`` is how often it is right if it names the most probable sensitive value, one of them where several are. ``histogram`` counts the persons
-    for whom 1, 2, 3, … rows are possible, ``exposed`` those for whom their own alone is.
+    ``success`` is how often it is right if it names the most probable sensitive value, one of them
+    where several are. ``histogram`` counts the persons for whom 1, 2, 3, … rows are possible,
+    ``exposed`` those for whom their own alone is.
     """
 
     named: float
@@ -44,7 +58,9 @@ class Inverted(Disclosed):
     named_interval: Interval
     """Its 95 % confidence interval, by Wilson."""
     largest: float | None
-    """The largest probability that it gives any sensitive value of anybody; None where the release has no sensitive attribute."""
+    """The largest probability that it gives any sensitive value of anybody; None where the release
+    has no sensitive attribute.
+    """
     largest_identity: float
     """The largest probability that it gives any row of anybody."""
     approximate: int
@@ -52,15 +68,28 @@ class Inverted(Disclosed):
 
     @property
     def named_rightly(self) -> tuple[float, Interval]:
-        """How often the most probable row is the person's own, which is more often than a row drawn by its probabilities."""
+        """How often the most probable row is the person's own, which is more often than a row drawn
+        by its probabilities.
+        """
         return self.named, self.named_interval
 
     def _picks(self) -> list[list[object]]:
         first, *rest = super()._picks()
-        return [first, ["the same, if it takes the most probable one", share(self.named), interval(self.named_interval), ""], *rest]
+        return [
+            first,
+            [
+                "the same, if it takes the most probable one",
+                share(self.named),
+                interval(self.named_interval),
+                "",
+            ],
+            *rest,
+        ]
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack that links records, and named, named_interval, largest, largest_identity, approximate."""
+        """The keys of every attack that links records, and named, named_interval, largest,
+        largest_identity, approximate.
+        """
         more = {
             "named": round(self.named, 6),
             "named_interval": [round(end, 6) for end in self.named_interval],
@@ -73,24 +102,30 @@ class Inverted(Disclosed):
 
 @dataclass(frozen=True)
 class Omniscient:
-    """Knows everybody's quasi-identifiers and group, and the random output tables of a perturbed release: the posterior of whose row is whose.
+    """Knows everybody's quasi-identifiers and group, and the random output tables of a perturbed
+    release: the posterior of whose row is whose.
 
-    For each group, the probability that a person publishes the quasi-identifiers of a row is that of the law by which rows were drawn, and all
-    assignments of rows to persons are possible beforehand. The posterior of a person's row sums over all assignments, exactly in floating point; where
-    too many ways are open among too many persons at once, belief propagation stands in for the sum, and these persons are counted (see
-    ``posterior`` in adversaries/records/assignments.py). Nobody who knows less, of how the release was made and of whom it is about, can know more from it alone.
+    For each group, the probability that a person publishes the quasi-identifiers of a row is that
+    of the law by which rows were drawn, and all assignments of rows to persons are possible
+    beforehand. The posterior of a person's row sums over all assignments, exactly in floating
+    point; where too many ways are open among too many persons at once, belief propagation stands in
+    for the sum, and these persons are counted (see ``posterior`` in
+    adversaries/records/assignments.py). Nobody who knows less, of how the release was made and of
+    whom it is about, can know more from it alone.
 
-    With ``sample``, groups are drawn until they have so many persons, and only these are attacked. Needs ``evidence.microdata``, who was published in
-    which row (``evidence.rows`` or ``evidence.groups``), and ``evidence.outputs``. PlanError for a sample below 1.
+    With ``sample``, groups are drawn until they have so many persons, and only these are attacked.
+    Needs ``evidence.microdata``, who was published in which row (``evidence.rows`` or
+    ``evidence.groups``), and ``evidence.outputs``. PlanError for a sample below 1.
     """
 
     question: ClassVar[str] = "linkability"
     looks_at: ClassVar[Looks] = "release"
     played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000}
     stands_for: ClassVar[str] = (
-        "Has what the publisher keeps private, and weighs every possibility. Whoever knows the quasi-identifiers of everybody in the table "
-        "comes near to it, as groups are cut by a public rule. Nobody who knows no more about the people themselves finds out more from "
-        "this release alone."
+        "Has what the publisher keeps private, and weighs every possibility. Whoever knows the"
+        " quasi-identifiers of everybody in the table comes near to it, as groups are cut by a"
+        " public rule. Nobody who knows no more about the people themselves finds out more from"
+        " this release alone."
     )
 
     sample: int | None = None
@@ -105,16 +140,24 @@ class Omniscient:
 
     @property
     def knows(self) -> str:
-        return "everybody's quasi-identifier values and group, and with which probability everybody published which values"
+        return (
+            "everybody's quasi-identifier values and group, and with which probability everybody"
+            " published which values"
+        )
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Inverted:
-        """Identity and attribute disclosure; ReleaseError for several releases, other forms, and where evidence is missing or of another release."""
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Inverted:
+        """Identity and attribute disclosure; ReleaseError for several releases, other forms, and
+        where evidence is missing or of another release.
+        """
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
         form = release.form
         if not isinstance(form, Perturbed):
             raise ReleaseError(
-                f"the {self.name} adversary undoes what was drawn from random output tables, as in a perturbed release, and this one is {form.kind}."
+                f"the {self.name} adversary undoes what was drawn from random output tables, as in"
+                f" a perturbed release, and this one is {form.kind}."
             )
         microdata, own = published_table(release, evidence, self.name)
         drawn = self._drawn(release, form, microdata, own, evidence)
@@ -125,50 +168,94 @@ class Omniscient:
         if form.sensitive is not None:
             shown, of_person = numbered(form.table[form.sensitive], microdata)
             values = of_person[classes.who]
-        return self._concluded(believed, microdata, classes.who, (everybody, len(np.unique(classes.group))), own, values, shown, form.rows)
+        return self._concluded(
+            believed,
+            microdata,
+            classes.who,
+            (everybody, len(np.unique(classes.group))),
+            own,
+            values,
+            shown,
+            form.rows,
+        )
 
-    def _drawn(self, release: Release, form: Perturbed, microdata: Microdata, own: Ints, evidence: Evidence) -> DrawnRows:
-        """Everybody's own and published values; ReleaseError where the tables are missing or not those of the release."""
+    def _drawn(
+        self, release: Release, form: Perturbed, microdata: Microdata, own: Ints, evidence: Evidence
+    ) -> DrawnRows:
+        """Everybody's own and published values; ReleaseError where the tables are missing or not
+        those of the release.
+        """
         outputs, number = evidence.outputs.get(release.number), release.number
         names = [a.name for a in form.attribute("quasi")]
         if outputs is None:
             raise ReleaseError(
-                f"the random output tables of release {number} are not known, and the {self.name} adversary knows them; publish with keep_tables = true, "
-                "and name the ledger."
+                f"the random output tables of release {number} are not known, and the {self.name}"
+                " adversary knows them; publish with keep_tables = true, and name the ledger."
             )
         if len(names) > MOST_ATTRIBUTES:
-            raise ReleaseError(f"the {self.name} adversary looks at up to {MOST_ATTRIBUTES} quasi-identifiers, and the release has {len(names)}.")
+            raise ReleaseError(
+                f"the {self.name} adversary looks at up to {MOST_ATTRIBUTES} quasi-identifiers, and"
+                f" the release has {len(names)}."
+            )
         if faults := row_faults(form):
-            raise ReleaseError(f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says of it.")
+            raise ReleaseError(
+                f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says"
+                " of it."
+            )
         if faults := table_faults(outputs, names, form.rows, repaired=outputs.weights is not None):
-            raise ReleaseError(f"the random output tables are not those of release {number} ({faults[0]}); use the ledger that it was published with.")
+            raise ReleaseError(
+                f"the random output tables are not those of release {number} ({faults[0]}); use the"
+                " ledger that it was published with."
+            )
         drawn = DrawnRows.of(outputs, microdata, form, own + 1)
         if unlike := drawn.unlike_groups():
             raise ReleaseError(
-                f"the random output tables are not those of release {number} ({unlike} group(s) have other tuples in the original table); "
-                "check that it is the table that was published."
+                f"the random output tables are not those of release {number} ({unlike} group(s)"
+                " have other tuples in the original table); check that it is the table that was"
+                " published."
             )
         return drawn
 
     def _concluded(
-        self, found: Believed, microdata: Microdata, who: Ints, of: tuple[int, int], own: Ints, values: Ints | None, shown: Ints | None, rows: int
+        self,
+        found: Believed,
+        microdata: Microdata,
+        who: Ints,
+        of: tuple[int, int],
+        own: Ints,
+        values: Ints | None,
+        shown: Ints | None,
+        rows: int,
     ) -> Inverted:
-        """What is believed about the rows ``who`` of the original table; ``of``: of how many persons these are, and in how many groups they are."""
+        """What is believed about the rows ``who`` of the original table; ``of``: of how many
+        persons these are, and in how many groups they are.
+        """
         (everybody, groups), (pairs, p, n) = of, (found.pairs, found.probability, len(who))
         identity = p[pairs.person == pairs.row]
         count = np.bincount(pairs.person, minlength=n)
         named = _named(pairs.person, p, pairs.person == pairs.row, n)
         approximate = int((~found.exact).sum())
         notes = [f"{n} of {everybody} persons were drawn, by groups"] if n < everybody else []
-        notes += [f"the probabilities of {approximate} person(s) are approximate"] if approximate else []
+        notes += (
+            [f"the probabilities of {approximate} person(s) are approximate"] if approximate else []
+        )
         attribute = guessed = largest = None
         if values is not None and shown is not None:
             person, value, mass = _by_value(pairs, p, shown[own[who]])
-            attribute = np.bincount(person, weights=np.where(value == values[person], mass, 0), minlength=n)
+            attribute = np.bincount(
+                person, weights=np.where(value == values[person], mass, 0), minlength=n
+            )
             guessed = float(_named(person, mass, value == values[person], n).sum()) / max(n, 1)
             largest = float(mass.max(initial=0))
-        means = [None if each is None else float(each.sum()) / max(n, 1) for each in (identity, attribute, named)]
-        per_person = {"identity": identity} if attribute is None else {"identity": identity, "attribute": attribute}
+        means = [
+            None if each is None else float(each.sum()) / max(n, 1)
+            for each in (identity, attribute, named)
+        ]
+        per_person = (
+            {"identity": identity}
+            if attribute is None
+            else {"identity": identity, "attribute": attribute}
+        )
         draws = n if n == everybody else groups  # persons of one group are not drawn by themselves
         said = figures(means[0] or 0.0, means[1], draws) | {"success": guessed}
         return Inverted(
@@ -181,18 +268,24 @@ class Omniscient:
             largest=largest,
             largest_identity=float(p.max(initial=0)),
             approximate=approximate,
-            **of_persons(microdata, who, count, count == 1, values, shares(shown, rows), rows, per_person),
+            **of_persons(
+                microdata, who, count, count == 1, values, shares(shown, rows), rows, per_person
+            ),
             **said,
         )
 
 
 def _part(drawn: DrawnRows, sample: int | None) -> DrawnRows:
-    """The persons of groups that are drawn until they have ``sample`` persons; everybody where that is None, or not less."""
+    """The persons of groups that are drawn until they have ``sample`` persons; everybody where that
+    is None, or not less.
+    """
     classes = drawn.classes
     if sample is None or sample >= len(classes.who):
         return drawn
     sizes = np.bincount(classes.group)
-    order = Randomness.seeded(0).stream("groups").permutation(len(sizes))  # measuring protects nobody, and who asks again shall see the same figures
+    order = (
+        Randomness.seeded(0).stream("groups").permutation(len(sizes))
+    )  # measuring protects nobody, and who asks again shall see the same figures
     enough = int(np.searchsorted(np.cumsum(sizes[order]), sample)) + 1
     kept = np.isin(classes.group, order[:enough])
     part = replace(classes, who=classes.who[kept], group=classes.group[kept], own=classes.own[kept])
@@ -200,16 +293,22 @@ def _part(drawn: DrawnRows, sample: int | None) -> DrawnRows:
 
 
 def _posterior(outcomes: Outcomes) -> Believed:
-    """The posterior over all groups; ReleaseError where groups are too large, and where somebody's row cannot have been drawn."""
+    """The posterior over all groups; ReleaseError where groups are too large, and where somebody's
+    row cannot have been drawn.
+    """
     group = outcomes.drawn.classes.group
     if int((np.bincount(group) ** 2).sum()) > _MOST_PAIRS:
-        raise ReleaseError(f"the largest group has {int(np.bincount(group).max())} rows, which leaves too many pairs of a person and a row to look at.")
+        raise ReleaseError(
+            f"the largest group has {int(np.bincount(group).max())} rows, which leaves too many"
+            " pairs of a person and a row to look at."
+        )
     found = [outcomes.possible(*pairs) for pairs in _pairs(group)]
     person, row, logs = (np.concatenate(side) for side in zip(*found, strict=True))
     if int((person == row).sum()) < len(group):
         raise ReleaseError(
-            f"{len(group) - int((person == row).sum())} row(s) cannot have been drawn from the random output tables, so that these are those of another release; "
-            "use the ledger that it was published with."
+            f"{len(group) - int((person == row).sum())} row(s) cannot have been drawn from the"
+            " random output tables, so that these are those of another release; use the ledger"
+            " that it was published with."
         )
     return posterior(Pairs.of(person, row, logs, len(group)))
 
@@ -222,7 +321,10 @@ def _pairs(group: Ints) -> Iterator[tuple[Ints, Ints]]:
     ends = np.cumsum(length)
     begin = 0
     while begin < len(order):
-        end = max(begin + 1, int(np.searchsorted(ends, (ends[begin - 1] if begin else 0) + _AT_ONCE, side="right")))
+        end = max(
+            begin + 1,
+            int(np.searchsorted(ends, (ends[begin - 1] if begin else 0) + _AT_ONCE, side="right")),
+        )
         part = length[begin:end]
         within = np.arange(int(part.sum())) - np.repeat(np.cumsum(part) - part, part)
         yield np.repeat(order[begin:end], part), order[np.repeat(starts[begin:end], part) + within]
@@ -230,15 +332,25 @@ def _pairs(group: Ints) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _by_value(pairs: Pairs, probability: Floats, value: Ints) -> tuple[Ints, Ints, Floats]:
-    """Persons and the sensitive values that they may have, with their probabilities; ``value``: that of every person's row."""
+    """Persons and the sensitive values that they may have, with their probabilities; ``value``:
+    that of every person's row.
+    """
     q = int(value.max(initial=0)) + 1
     keys, place = np.unique(pairs.person * q + value[pairs.row], return_inverse=True)
-    return keys // q, keys % q, np.asarray(np.bincount(place.ravel(), weights=probability), dtype=np.float64)
+    return (
+        keys // q,
+        keys % q,
+        np.asarray(np.bincount(place.ravel(), weights=probability), dtype=np.float64),
+    )
 
 
 def _named(person: Ints, probability: Floats, right: np.ndarray, n: int) -> Floats:
-    """How often the most probable of each person's possibilities is right, if one of the most probable ones is named, shape (n,)."""
+    """How often the most probable of each person's possibilities is right, if one of the most
+    probable ones is named, shape (n,).
+    """
     most = np.zeros(n)
     np.maximum.at(most, person, probability)
     first = probability >= most[person] * (1 - _ROUNDING)
-    return np.bincount(person, weights=first & right, minlength=n) / np.bincount(person, weights=first, minlength=n)
+    return np.bincount(person, weights=first & right, minlength=n) / np.bincount(
+        person, weights=first, minlength=n
+    )

@@ -1,4 +1,6 @@
-"""Persons and the rows of a release whose quasi-identifiers are single values, as codes over domains that hold both."""
+"""Persons and the rows of a release whose quasi-identifiers are single values, as codes over
+domains that hold both.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -14,10 +16,14 @@ from phalanx.release.form import Form
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Codes of the quasi-identifiers of everybody in the original table, and of every published row."""
+    """Codes of the quasi-identifiers of everybody in the original table, and of every published
+    row.
+    """
 
     domains: tuple[Domain, ...]
-    """Those of the original table, and where they have no hierarchy with the values that only the release has."""
+    """Those of the original table, and where they have no hierarchy with the values that only the
+    release has.
+    """
     persons: Ints
     """Shape (p, d)."""
     rows: Ints
@@ -28,13 +34,27 @@ class Records:
         """Read a perturbed or bucketized form; ReleaseError where it has no quasi-identifier."""
         attributes = form.attribute("quasi")
         if not attributes:
-            raise ReleaseError("the release has no quasi-identifier, so there is nothing to link it by.")
-        found = [_together(microdata.columns[a.name].domain, form.table[a.columns[0]]) for a in attributes]
-        persons = [place[microdata.columns[a.name].codes] for a, (_, place, _) in zip(attributes, found, strict=True)]
-        return cls(tuple(domain for domain, _, _ in found), np.stack(persons, axis=1), np.stack([codes for _, _, codes in found], axis=1))
+            raise ReleaseError(
+                "the release has no quasi-identifier, so there is nothing to link it by."
+            )
+        found = [
+            _together(microdata.columns[a.name].domain, form.table[a.columns[0]])
+            for a in attributes
+        ]
+        persons = [
+            place[microdata.columns[a.name].codes]
+            for a, (_, place, _) in zip(attributes, found, strict=True)
+        ]
+        return cls(
+            tuple(domain for domain, _, _ in found),
+            np.stack(persons, axis=1),
+            np.stack([codes for _, _, codes in found], axis=1),
+        )
 
     def differ(self, persons: Ints, rows: Ints) -> np.ndarray:
-        """On which quasi-identifiers each of some persons differs from the row beside it, shape (m, d)."""
+        """On which quasi-identifiers each of some persons differs from the row beside it, shape (m,
+        d).
+        """
         return np.asarray(self.persons[persons] != self.rows[rows])
 
 
@@ -47,7 +67,9 @@ def codes_of(domain: Domain, published: pl.Series) -> Ints:
 
 
 def _together(domain: Domain, published: pl.Series) -> tuple[Domain, Ints, Ints]:
-    """A domain that holds both, the code in it of each of the domain's own values, and that of every published value."""
+    """A domain that holds both, the code in it of each of the domain's own values, and that of
+    every published value.
+    """
     codes = codes_of(domain, published)
     own = np.arange(len(domain))
     if domain.hierarchy is not None or (codes >= 0).all():
@@ -61,7 +83,9 @@ def _together(domain: Domain, published: pl.Series) -> tuple[Domain, Ints, Ints]
 
 
 def _alike(values: pl.Series, published: pl.Series) -> tuple[pl.Series, pl.Series, np.ndarray]:
-    """Both of one type, and which published values have no counterpart in it; numbers are equal whatever their type."""
+    """Both of one type, and which published values have no counterpart in it; numbers are equal
+    whatever their type.
+    """
     kind = values.dtype
     if published.dtype != kind and kind.is_numeric() and published.dtype.is_numeric():
         kind = pl.Int64() if kind.is_integer() and published.dtype.is_integer() else pl.Float64()
@@ -72,5 +96,7 @@ def _alike(values: pl.Series, published: pl.Series) -> tuple[pl.Series, pl.Serie
 def _places(values: pl.Series, wanted: pl.Series) -> Ints:
     """The place of each wanted value, -1 for none."""
     known = pl.DataFrame({"value": values, "place": np.arange(len(values), dtype=np.int64)})
-    found = wanted.to_frame("value").join(known, on="value", how="left", nulls_equal=True, maintain_order="left")["place"]
+    found = wanted.to_frame("value").join(
+        known, on="value", how="left", nulls_equal=True, maintain_order="left"
+    )["place"]
     return found.fill_null(-1).to_numpy().astype(np.int64)

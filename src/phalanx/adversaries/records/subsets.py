@@ -1,4 +1,6 @@
-"""Which quasi-identifiers an adversary matches by: sets of attributes, all of them or some of every size, and who agrees with which rows on them."""
+"""Which quasi-identifiers an adversary matches by: sets of attributes, all of them or some of every
+size, and who agrees with which rows on them.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +25,9 @@ _TABLE: Final = 4
 
 @dataclass(frozen=True, eq=False)
 class Subsets:
-    """Sets of attributes; where they are not all, every size has some, of that size each equally likely."""
+    """Sets of attributes; where they are not all, every size has some, of that size each equally
+    likely.
+    """
 
     has: Bools
     """Which attributes each holds, shape (m, d)."""
@@ -32,13 +36,19 @@ class Subsets:
 
     @classmethod
     def of(cls, d: int, most: int, stream: Stream) -> "Subsets":
-        """All sets of ``d`` attributes where d is at most 10; else at most ``most`` and at least two of every size that has more."""
+        """All sets of ``d`` attributes where d is at most 10; else at most ``most`` and at least
+        two of every size that has more.
+        """
         each = 2**d if d <= ALL_OF else max(2, most // (d + 1))
         sets: list[tuple[int, ...]] = []
         sampled = np.zeros(d + 1, dtype=bool)
         for size in range(d + 1):
             sampled[size] = comb(d, size) > each
-            sets += (tuple(stream.permutation(d)[:size].tolist()) for _ in range(each)) if sampled[size] else combinations(range(d), size)
+            sets += (
+                (tuple(stream.permutation(d)[:size].tolist()) for _ in range(each))
+                if sampled[size]
+                else combinations(range(d), size)
+            )
         has = np.zeros((len(sets), d), dtype=bool)
         for at, held in enumerate(sets):
             has[at, list(held)] = True
@@ -53,7 +63,9 @@ class Subsets:
         return bits_of(self.has)
 
     def by_size(self, figure: Floats) -> tuple[Floats, Floats]:
-        """The mean of a figure of every set over the sets of each size, and the variance of that mean where they were drawn, each of shape (d + 1,)."""
+        """The mean of a figure of every set over the sets of each size, and the variance of that
+        mean where they were drawn, each of shape (d + 1,).
+        """
         size = self.has.sum(axis=1)
         times = np.bincount(size)
         mean = np.bincount(size, weights=figure) / times
@@ -62,39 +74,54 @@ class Subsets:
 
 
 def weights(d: int, p: float) -> Floats:
-    """How probable each number of attributes is, where each of ``d`` is taken with probability ``p``, shape (d + 1,)."""
+    """How probable each number of attributes is, where each of ``d`` is taken with probability
+    ``p``, shape (d + 1,).
+    """
     return np.array([comb(d, size) * p**size * (1 - p) ** (d - size) for size in range(d + 1)])
 
 
 def bits_of(has: Bools) -> Ints:
-    """The rows of a table as bits of a whole number each, the first column the lowest, shape (m,)."""
+    """The rows of a table as bits of a whole number each, the first column the lowest, shape
+    (m,).
+    """
     found: Ints = (has.astype(np.int64) << np.arange(has.shape[1])).sum(axis=1)
     return found
 
 
 def agreeing(persons: Ints, rows: Ints, subsets: Subsets) -> Iterator[tuple[int, Ints, Ints, Ints]]:
-    """For every set of attributes, by its place: a number for each person; the rows that agree with some person on all of its attributes; their numbers.
+    """For every set of attributes, by its place: a number for each person; the rows that agree with
+    some person on all of its attributes; their numbers.
 
-    Numbers are equal just where persons and rows agree. ``persons`` (p, d) and ``rows`` (n, d) are codes, the latter -1 for a value that nobody has.
+    Numbers are equal just where persons and rows agree. ``persons`` (p, d) and ``rows`` (n, d) are
+    codes, the latter -1 for a value that nobody has.
     """
     widths = np.maximum(persons.max(axis=0, initial=0), rows.max(axis=0, initial=0)) + 1
     sets = [tuple(np.flatnonzero(held).tolist()) for held in subsets.has]
     everything = np.arange(len(rows))
-    begun: list[tuple[tuple[int, ...], Ints, Ints, Ints]] = [((), np.zeros(len(persons), np.int64), everything, np.zeros(len(rows), np.int64))]
-    for at in sorted(range(len(sets)), key=sets.__getitem__):  # so that sets that begin alike share the work
+    begun: list[tuple[tuple[int, ...], Ints, Ints, Ints]] = [
+        ((), np.zeros(len(persons), np.int64), everything, np.zeros(len(rows), np.int64))
+    ]
+    for at in sorted(
+        range(len(sets)), key=sets.__getitem__
+    ):  # so that sets that begin alike share the work
         while sets[at][: len(begun[-1][0])] != begun[-1][0]:
             begun.pop()
         for attribute in sets[at][len(begun[-1][0]) :]:
             held, of_person, there, of_row = begun[-1]
             codes, width = rows[there, attribute], int(widths[attribute])
-            of_person, of_row = numbered_alike(of_person * width + persons[:, attribute], np.where(codes < 0, -1, of_row * width + codes))
+            of_person, of_row = numbered_alike(
+                of_person * width + persons[:, attribute],
+                np.where(codes < 0, -1, of_row * width + codes),
+            )
             kept = of_row >= 0
             begun.append(((*held, attribute), of_person, there[kept], of_row[kept]))
         yield at, *begun[-1][1:]
 
 
 def numbered_alike(keys: Ints, others: Ints) -> tuple[Ints, Ints]:
-    """A number for each of the keys, and for each of the others that equals one the same, else -1; keys are 0 or more, and numbers small."""
+    """A number for each of the keys, and for each of the others that equals one the same, else -1;
+    keys are 0 or more, and numbers small.
+    """
     most = int(keys.max(initial=-1))
     if most >= _TABLE * (len(keys) + len(others)):
         number = renumbered(np.concatenate([keys, others]))

@@ -1,4 +1,6 @@
-"""Over a series: ``intersection``, ``history``, ``series_learning``; ``sightings``: who is followed.
+"""Over a series: ``intersection``, ``history``, ``series_learning``; ``sightings``: who is
+followed.
 
-``growth`` (``growing``) replays how groups grew, ``counterfeits`` why they were needed; ``composition``: two publishers.
+``growth`` (``growing``) replays how groups grew, ``counterfeits`` why they were needed;
+``composition``: two publishers.
 """

@@ -1,4 +1,6 @@
-"""The composition adversary: two publishers, each of whom published about the same persons by itself (Ganta, Kasiviswanathan & Smith, KDD 2008)."""
+"""The composition adversary: two publishers, each of whom published about the same persons by
+itself (Ganta, Kasiviswanathan & Smith, KDD 2008).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,20 +22,26 @@ from phalanx.release.folder import Release
 
 @dataclass(frozen=True, kw_only=True)
 class Composed(Attack):
-    """What two publishers' releases tell together of the persons who are in both. ``success`` is how often the most probable value is the right one."""
+    """What two publishers' releases tell together of the persons who are in both. ``success`` is
+    how often the most probable value is the right one.
+    """
 
     interval: Interval
     """The 95 % confidence interval of ``success``, by Wilson."""
     alone: tuple[tuple[int, float], tuple[int, float]]
-    """Of each publisher alone: how many of these persons are exposed, and how often the most probable value is right."""
+    """Of each publisher alone: how many of these persons are exposed, and how often the most
+    probable value is right.
+    """
 
     @property
     def sentence(self) -> str:
         """What it found, in one sentence, beside what is to be compared with it."""
         (first, first_right), (second, second_right) = self.alone
         return (
-            f"exposes {self.exposed} of {self.persons} persons who are in both, and is right about {percent(self.success or 0)} ({between(self.interval)}), "
-            f"where one publisher alone exposes {first} or {second}, right about {percent(first_right)} or {percent(second_right)}"
+            f"exposes {self.exposed} of {self.persons} persons who are in both, and is right about"
+            f" {percent(self.success or 0)} ({between(self.interval)}), where one publisher alone"
+            f" exposes {first} or {second}, right about {percent(first_right)} or"
+            f" {percent(second_right)}"
         )
 
     def tables(self) -> Iterator[Shown]:
@@ -44,30 +52,50 @@ class Composed(Attack):
             ["the second alone", second, share(second_right), ""],
             ["none: the most frequent value", 0, share(self.baseline), ""],
         ]
-        yield Shown([f"by the releases of, of {self.persons} persons in both", "exposed", "right", "95 % interval"], rows, (1, 2))
+        yield Shown(
+            [
+                f"by the releases of, of {self.persons} persons in both",
+                "exposed",
+                "right",
+                "95 % interval",
+            ],
+            rows,
+            (1, 2),
+        )
         yield Shown(["values left by both", "persons"], sorted(self.histogram.items()), (0, 1))
 
     def to_json(self) -> dict[str, Any]:
         """The keys of every attack, and interval, alone (of each publisher: exposed, success)."""
-        alone = [{"exposed": exposed, "success": round(success, 6)} for exposed, success in self.alone]
-        return super().to_json() | {"interval": [round(end, 6) for end in self.interval], "alone": alone}
+        alone = [
+            {"exposed": exposed, "success": round(success, 6)} for exposed, success in self.alone
+        ]
+        return super().to_json() | {
+            "interval": [round(end, 6) for end in self.interval],
+            "alone": alone,
+        }
 
 
 @dataclass(frozen=True)
 class Composition:
-    """Knows everybody's quasi-identifiers and who is in the releases of two publishers, and intersects the values that both leave possible.
+    """Knows everybody's quasi-identifiers and who is in the releases of two publishers, and
+    intersects the values that both leave possible.
 
-    ``beside``: the second publisher's releases, of which ``known`` is the evidence: its original tables, whose persons are hashed under the same key as
-    those of the first. Each publisher's release leaves a person the values of the groups that may host them (sliced, bucketized or generalized), each with
-    a probability by the law of the posterior adversary. The two chose their groups without each other, so that both are true of the one value, and their
-    probabilities are multiplied. A person is exposed if one value is left and it is theirs.
+    ``beside``: the second publisher's releases, of which ``known`` is the evidence: its original
+    tables, whose persons are hashed under the same key as those of the first. Each publisher's
+    release leaves a person the values of the groups that may host them (sliced, bucketized or
+    generalized), each with a probability by the law of the posterior adversary. The two chose their
+    groups without each other, so that both are true of the one value, and their probabilities are
+    multiplied. A person is exposed if one value is left and it is theirs.
 
-    Only persons in both are counted. The attack is about a value that is the same in both tables; where it is not, the two contradict each other, which the
-    note counts. No promise of this package about one series bounds what two publishers tell together, but differential privacy, whose budgets add up.
-    ReleaseError where an original table with persons is missing, or nobody is in both.
+    Only persons in both are counted. The attack is about a value that is the same in both tables;
+    where it is not, the two contradict each other, which the note counts. No promise of this
+    package about one series bounds what two publishers tell together, but differential privacy,
+    whose budgets add up. ReleaseError where an original table with persons is missing, or nobody is
+    in both.
 
-    Source: Ganta, Kasiviswanathan & Smith, "Composition attacks and auxiliary information in data privacy", section 3. How we differ: the paper
-    intersects sets; we count these, and let the adversary name the most probable of what is left.
+    Source: Ganta, Kasiviswanathan & Smith, "Composition attacks and auxiliary information in data
+    privacy", section 3. How we differ: the paper intersects sets; we count these, and let the
+    adversary name the most probable of what is left.
     """
 
     question: ClassVar[str] = "linkability"
@@ -82,12 +110,20 @@ class Composition:
 
     @property
     def knows(self) -> str:
-        return "everybody's quasi-identifier values, and who is in the releases of both publishers; it intersects the values that these leave possible"
+        return (
+            "everybody's quasi-identifier values, and who is in the releases of both publishers; it"
+            " intersects the values that these leave possible"
+        )
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Composed:
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Composed:
         """How many persons both publishers expose together, beside each alone."""
         both_publishers = (asked(releases, evidence), asked(self.beside, self.known))
-        ours, theirs = ([(release, known) for release in sorted(of, key=_number)] for of, known in both_publishers)
+        ours, theirs = (
+            [(release, known) for release in sorted(of, key=_number)]
+            for of, known in both_publishers
+        )
         seen = Sightings.of([*ours, *theirs])
         sides = [range(len(ours)), range(len(ours), len(seen.each))]
         both = np.ones(len(seen.persons), dtype=bool)
@@ -97,14 +133,26 @@ class Composition:
                 there[seen.each[i].who] = True
             both &= there
         if not both.any():
-            raise ReleaseError("nobody is in the releases of both publishers; check the identifier columns, which must name persons alike.")
+            raise ReleaseError(
+                "nobody is in the releases of both publishers; check the identifier columns, which"
+                " must name persons alike."
+            )
         true = seen.true[both]
         alone = tuple(_found(seen.together(side)[both], true) for side in sides)
         left = seen.together(range(len(seen.each)))[both]
         exposed, success = _found(left, true)
         size = (left > 0).sum(axis=1)
         contradicted = int((size == 0).sum())
-        notes = [f"the two contradict each other about {contradicted} person(s), whose value is not the same in both"] if contradicted else []
+        notes = (
+            [
+                (
+                    f"the two contradict each other about {contradicted} person(s), whose value is not"
+                    " the same in both"
+                )
+            ]
+            if contradicted
+            else []
+        )
         if wrong := int(((size == 1) & ~_holds(left, true)).sum()):
             notes.append(f"the adversary is certain and wrong about {wrong} person(s)")
         return Composed(
@@ -114,9 +162,18 @@ class Composition:
             exposed=exposed,
             success=success,
             baseline=int(np.bincount(true).max()) / len(true),
-            histogram={int(values): int(persons) for values, persons in zip(*np.unique(size, return_counts=True), strict=True)},
+            histogram={
+                int(values): int(persons)
+                for values, persons in zip(*np.unique(size, return_counts=True), strict=True)
+            },
             note="; ".join(notes),
-            per_person=pl.DataFrame({"person": seen.persons.filter(pl.Series(both)), "candidates": size, "exposed": (size == 1) & _holds(left, true)}),
+            per_person=pl.DataFrame(
+                {
+                    "person": seen.persons.filter(pl.Series(both)),
+                    "candidates": size,
+                    "exposed": (size == 1) & _holds(left, true),
+                }
+            ),
             interval=wilson(success, len(true)),
             alone=(alone[0], alone[1]),
         )
@@ -132,6 +189,8 @@ def _holds(left: Floats, true: Ints) -> "np.ndarray[Any, np.dtype[np.bool_]]":
 
 
 def _found(left: Floats, true: Ints) -> tuple[int, float]:
-    """Persons with one possible value, which is theirs, and how often the most probable value is right."""
+    """Persons with one possible value, which is theirs, and how often the most probable value is
+    right.
+    """
     exposed = ((left > 0).sum(axis=1) == 1) & _holds(left, true)
     return int(exposed.sum()), float(named(left, true).mean())

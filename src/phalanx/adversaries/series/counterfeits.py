@@ -1,4 +1,6 @@
-"""The adversary who asks why a counterfeit was needed: minimality reasoning (Wong et al., VLDB 2007) about m-invariant series."""
+"""The adversary who asks why a counterfeit was needed: minimality reasoning (Wong et al., VLDB
+2007) about m-invariant series.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +25,9 @@ _BITS: Final = 64
 
 @dataclass(frozen=True, kw_only=True)
 class Named(Attack):
-    """What this adversary concluded. ``exposed`` counts persons for whom it is certain, and right; ``histogram`` the candidates that it leaves."""
+    """What this adversary concluded. ``exposed`` counts persons for whom it is certain, and right;
+    ``histogram`` the candidates that it leaves.
+    """
 
     groups: int
     """Groups that hold counterfeits, over all releases."""
@@ -32,16 +36,22 @@ class Named(Attack):
     named_rightly: int
     """Those in which it is right."""
     named_interval: Interval | None
-    """The share of right ones among the named, as a 95 % confidence interval by Wilson, in which a signature of a release counts once, for its groups are
-    right or wrong together; None where none is named."""
+    """The share of right ones among the named, as a 95 % confidence interval by Wilson, in which a
+    signature of a release counts once, for its groups are right or wrong together; None where none
+    is named.
+    """
     named_baseline: float | None
     """The same for somebody who picks as many values of the group at random."""
     certain: int
     """Persons for whom one candidate is left."""
     certain_interval: Interval | None
-    """How often that one is right, as an interval of as many trials as signatures were named; None where nobody has only one."""
+    """How often that one is right, as an interval of as many trials as signatures were named; None
+    where nobody has only one.
+    """
     above: int
-    """Persons with fewer candidates than the m of their series, the true value among them: linked with it by more than 1/m."""
+    """Persons with fewer candidates than the m of their series, the true value among them: linked
+    with it by more than 1/m.
+    """
 
     def tables(self) -> Iterator[Shown]:
         rows: list[list[object]] = [
@@ -64,13 +74,17 @@ class Named(Attack):
         yield Shown(["persons linked with more than 1/m"], [[self.above]], (0,))
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack, and groups, named, named_rightly, named_interval, named_baseline, certain, certain_interval, above."""
+        """The keys of every attack, and groups, named, named_rightly, named_interval,
+        named_baseline, certain, certain_interval, above.
+        """
         more = {
             "groups": self.groups,
             "named": self.named,
             "named_rightly": self.named_rightly,
             "named_interval": _rounded(self.named_interval),
-            "named_baseline": None if self.named_baseline is None else round(self.named_baseline, 6),
+            "named_baseline": (
+                None if self.named_baseline is None else round(self.named_baseline, 6)
+            ),
             "certain": self.certain,
             "certain_interval": _rounded(self.certain_interval),
             "above": self.above,
@@ -80,15 +94,20 @@ class Named(Attack):
 
 @dataclass(frozen=True)
 class Counterfeits:
-    """Names the values of counterfeits by what was in stock, and persons by the values that are left.
+    """Names the values of counterfeits by what was in stock, and persons by the values that are
+    left.
 
-    It reasons that the method, as the paper has it, makes a counterfeit only of a value that no new tuple could be spared for, and that groups of new
-    persons alone show which values could. So if a group holds as many counterfeits as it has values that were not in stock, they are these; its real
-    members have the others, in this and every release; and who is certain leaves less for the others of a group.
+    It reasons that the method, as the paper has it, makes a counterfeit only of a value that no new
+    tuple could be spared for, and that groups of new persons alone show which values could. So if a
+    group holds as many counterfeits as it has values that were not in stock, they are these; its
+    real members have the others, in this and every release; and who is certain leaves less for the
+    others of a group.
 
-    It knows everybody's group in every release (needs ``evidence.groups``), the worst case of knowing quasi-identifiers and presence. The true values are
-    needed to score it (``evidence.microdata`` with persons, of every release). Works on series by m-invariance; ReleaseError on others, and where
-    something is missing. It may be wrong: persons whom it contradicts itself about keep the candidates that they had.
+    It knows everybody's group in every release (needs ``evidence.groups``), the worst case of
+    knowing quasi-identifiers and presence. The true values are needed to score it
+    (``evidence.microdata`` with persons, of every release). Works on series by m-invariance;
+    ReleaseError on others, and where something is missing. It may be wrong: persons whom it
+    contradicts itself about keep the candidates that they had.
     """
 
     question: ClassVar[str] = "inference"
@@ -100,20 +119,33 @@ class Counterfeits:
 
     @property
     def knows(self) -> str:
-        return "in which group of each release everybody was published, and by which method; it asks why a counterfeit was needed"
+        return (
+            "in which group of each release everybody was published, and by which method; it asks"
+            " why a counterfeit was needed"
+        )
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Named:
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Named:
         """What it names, and how often rightly."""
         releases, evidence = asked(releases, evidence)
         series = sorted(releases, key=lambda r: r.number)
         for release in series:
             _check(release, evidence)
         values = Values.of(
-            [r.generalized.table[str(r.form.sensitive)] for r in series] + [evidence.microdata[r.number].sensitive.domain.values for r in series]
+            [r.generalized.table[str(r.form.sensitive)] for r in series]
+            + [evidence.microdata[r.number].sensitive.domain.values for r in series]
         )
-        everybody = pl.concat([_published(evidence.groups[r.number])["person"] for r in series]).unique(maintain_order=True)
-        numbered = pl.DataFrame({"person": everybody, "who": np.arange(len(everybody), dtype=np.int64)})
-        seen, last = np.zeros(len(everybody), dtype=bool), np.full(len(everybody), -1, dtype=np.int64)
+        everybody = pl.concat(
+            [_published(evidence.groups[r.number])["person"] for r in series]
+        ).unique(maintain_order=True)
+        numbered = pl.DataFrame(
+            {"person": everybody, "who": np.arange(len(everybody), dtype=np.int64)}
+        )
+        seen, last = (
+            np.zeros(len(everybody), dtype=bool),
+            np.full(len(everybody), -1, dtype=np.int64),
+        )
         views = []
         for release in series:
             view = _View.of(release, evidence, values, numbered, seen)
@@ -129,9 +161,13 @@ class Counterfeits:
             _narrow(left, view.who, ~view.named[view.place])
         while any(_who_is_certain_leaves_less(left, view) for view in views):
             pass
-        return self._conclude(views, everybody, left, last, min(int(r.manifest.method["m"]) for r in series))
+        return self._conclude(
+            views, everybody, left, last, min(int(r.manifest.method["m"]) for r in series)
+        )
 
-    def _conclude(self, views: Sequence["_View"], everybody: pl.Series, left: Sets, true: Ints, m: int) -> Named:
+    def _conclude(
+        self, views: Sequence["_View"], everybody: pl.Series, left: Sets, true: Ints, m: int
+    ) -> Named:
         size, right = sizes(left), hold(left, true)
         one = size == 1
         named = [group for view in views for group in view.scored()]
@@ -145,8 +181,12 @@ class Counterfeits:
             exposed=exposed,
             success=float((right / np.maximum(size, 1)).mean()),
             baseline=int(np.bincount(true).max()) / len(true),
-            histogram={int(s): int(n) for s, n in zip(*np.unique(size, return_counts=True), strict=True)},
-            per_person=pl.DataFrame({"person": everybody, "candidates": size, "exposed": one & right}),
+            histogram={
+                int(s): int(n) for s, n in zip(*np.unique(size, return_counts=True), strict=True)
+            },
+            per_person=pl.DataFrame(
+                {"person": everybody, "candidates": size, "exposed": one & right}
+            ),
             groups=sum(int((view.invented > 0).sum()) for view in views),
             named=len(named),
             named_rightly=rightly,
@@ -176,7 +216,14 @@ class _View:
     """The values of each group that are named as counterfeits; none where it cannot tell."""
 
     @classmethod
-    def of(cls, release: Release, evidence: Evidence, values: Values, numbered: pl.DataFrame, seen: Bools) -> "_View":
+    def of(
+        cls,
+        release: Release,
+        evidence: Evidence,
+        values: Values,
+        numbered: pl.DataFrame,
+        seen: Bools,
+    ) -> "_View":
         """``seen``: the persons whom the method knows from before."""
         groups, (ids, sets) = Groups.of(release.generalized), values.of_groups(release.generalized)
         microdata = evidence.microdata[release.number]
@@ -187,16 +234,31 @@ class _View:
             .with_columns(pl.col(GROUP).cast(pl.Int64))
             .join(numbered, on="person", how="left", maintain_order="left")
             .join(at, on=GROUP, how="left", maintain_order="left")
-            .join(pl.DataFrame({"person": microdata.persons, "true": own}), on="person", how="left", maintain_order="left")
+            .join(
+                pl.DataFrame({"person": microdata.persons, "true": own}),
+                on="person",
+                how="left",
+                maintain_order="left",
+            )
         )
         if rows["place"].null_count() or rows["true"].null_count():
-            raise ReleaseError(f"the person-to-group mapping does not fit release {release.number} and its original table; use what it was published with.")
+            raise ReleaseError(
+                f"the person-to-group mapping does not fit release {release.number} and its"
+                " original table; use what it was published with."
+            )
         who, place, true = (rows[name].to_numpy() for name in ("who", "place", "true"))
         newcomers = np.bincount(place, weights=~seen[who], minlength=len(groups)).astype(np.int64)
         stock = _stock(groups, newcomers == groups.sizes, values)
         lacking = sets & ~_packed(_spared(stock, int(release.manifest.method["m"])), values)
         tells = (groups.counterfeits > 0) & (sizes(lacking) == groups.counterfeits)
-        return cls(who, place, true, sets, groups.counterfeits, np.where(tells[:, None], lacking, np.uint64(0)))
+        return cls(
+            who,
+            place,
+            true,
+            sets,
+            groups.counterfeits,
+            np.where(tells[:, None], lacking, np.uint64(0)),
+        )
 
     @property
     def signatures_named(self) -> int:
@@ -204,22 +266,35 @@ class _View:
         return len(np.unique(self.sets[sizes(self.named) > 0], axis=0))
 
     def scored(self) -> list[tuple[bool, float]]:
-        """For every group in which all counterfeits are named: whether rightly, and how probably by picking at random."""
+        """For every group in which all counterfeits are named: whether rightly, and how probably by
+        picking at random.
+        """
         own = np.zeros_like(self.sets)
-        np.bitwise_or.at(own, (self.place, self.true // _BITS), np.uint64(1) << (self.true % _BITS).astype(np.uint64))
+        np.bitwise_or.at(
+            own,
+            (self.place, self.true // _BITS),
+            np.uint64(1) << (self.true % _BITS).astype(np.uint64),
+        )
         told = np.flatnonzero(sizes(self.named))
         correct = (self.named[told] == (self.sets & ~own)[told]).all(axis=1)
         size = sizes(self.sets)[told]
-        return [(bool(c), 1 / comb(int(s), int(k))) for c, s, k in zip(correct, size, self.invented[told], strict=True)]
+        return [
+            (bool(c), 1 / comb(int(s), int(k)))
+            for c, s, k in zip(correct, size, self.invented[told], strict=True)
+        ]
 
 
 def _stock(groups: Groups, new: Bools, values: Values) -> Ints:
-    """How many new tuples of each value are seen in groups of new persons alone, shape (values,)."""
+    """How many new tuples of each value are seen in groups of new persons alone, shape
+    (values,).
+    """
     if groups.values is None:
         return np.zeros(len(values.domain), dtype=np.int64)
     shown = new[groups.cell_group]
     number = values.places(groups.values)[groups.cell_value[shown]]
-    return np.bincount(number, weights=groups.cell_count[shown], minlength=len(values.domain)).astype(np.int64)
+    return np.bincount(
+        number, weights=groups.cell_count[shown], minlength=len(values.domain)
+    ).astype(np.int64)
 
 
 def _spared(stock: Ints, m: int) -> Bools:
@@ -238,7 +313,9 @@ def _packed(some: Bools, values: Values) -> Sets:
 
 
 def _narrow(left: Sets, who: Ints, to: Sets) -> bool:
-    """Keep of persons' candidates those in the sets beside them, where any is left; whether anything was narrowed."""
+    """Keep of persons' candidates those in the sets beside them, where any is left; whether
+    anything was narrowed.
+    """
     now = left[who] & to
     kept = sizes(now) > 0
     changed = bool((now[kept] != left[who[kept]]).any())
@@ -263,13 +340,20 @@ def _check(release: Release, evidence: Evidence) -> None:
     method: Mapping[str, Any] = release.manifest.method
     if method.get("name") != "m-invariance":
         raise ReleaseError(
-            f"release {release.number} was not made by m-invariance, which alone makes counterfeits for values; use the adversary 'intersection'."
+            f"release {release.number} was not made by m-invariance, which alone makes counterfeits"
+            " for values; use the adversary 'intersection'."
         )
     if release.number not in evidence.groups:
-        raise ReleaseError(f"release {release.number} has no person-to-group mapping, without which the worst case is unknown; name its ledger.")
+        raise ReleaseError(
+            f"release {release.number} has no person-to-group mapping, without which the worst case"
+            " is unknown; name its ledger."
+        )
     microdata = evidence.microdata.get(release.number)
     if microdata is None or microdata.persons is None:
-        raise ReleaseError(f"release {release.number} has no original table with persons beside it, without which nothing is scored.")
+        raise ReleaseError(
+            f"release {release.number} has no original table with persons beside it, without which"
+            " nothing is scored."
+        )
 
 
 def _rounded(interval: Interval | None) -> list[float] | None:

@@ -1,7 +1,9 @@
-"""Groups of the global guarantee grown again from each of their members, to see around whom a published group can have grown.
+"""Groups of the global guarantee grown again from each of their members, to see around whom a
+published group can have grown.
 
-Written anew from what the method's page says (grouping "bottom-up"): groups are grown around the rows with protected values, those that demand most first;
-the row joins that makes the box grow least, until the group is as large as it must be; who would raise the demand is passed over.
+Written anew from what the method's page says (grouping "bottom-up"): groups are grown around the
+rows with protected values, those that demand most first; the row joins that makes the box grow
+least, until the group is as large as it must be; who would raise the demand is passed over.
 """
 
 from dataclasses import dataclass
@@ -24,7 +26,9 @@ _PLACES: Final = 1 << 21
 
 @dataclass(frozen=True)
 class Demand:
-    """How many members for each row with a value somebody demands of a group, by the probability that no group linked them to it so far (``survival``)."""
+    """How many members for each row with a value somebody demands of a group, by the probability
+    that no group linked them to it so far (``survival``).
+    """
 
     l: float
     factor: float = 1.0
@@ -32,11 +36,15 @@ class Demand:
     least: float = 0.0
     """The constant ratio."""
     known: bool = False
-    """Whether it follows from public survivals alone how much is demanded; else only who demands more than whom."""
+    """Whether it follows from public survivals alone how much is demanded; else only who demands
+    more than whom.
+    """
 
     @classmethod
     def of(cls, method: dict[str, Any]) -> "Demand":
-        """By a manifest's parameters; the least that the guarantee asks where the strategy depends on what is not public."""
+        """By a manifest's parameters; the least that the guarantee asks where the strategy depends
+        on what is not public.
+        """
         l = float(exact(method.get("l", 2), "l"))
         if method.get("strategy") == "geometric":
             return cls(l, factor=float(method["alpha"]), known=True)
@@ -64,30 +72,40 @@ class Group:
     """The most that each member demands for one row with one of the group's values, shape (n,)."""
     demanded_by_others: Floats
     single: bool
-    """Whether only one row has a protected value: the group then grew around it, and by it is as large as it is."""
+    """Whether only one row has a protected value: the group then grew around it, and by it is as
+    large as it is.
+    """
 
 
 def reached(group: Group, demand: Demand) -> Ints:
-    """How many members each member finds before the first row from outside, if the group grows around that member; the one who does not demand most finds none.
+    """How many members each member finds before the first row from outside, if the group grows
+    around that member; the one who does not demand most finds none.
 
-    Ties between a member and an outsider go to the member. Shape (n,): ``n - 1`` for whoever the whole group can have grown around.
+    Ties between a member and an outsider go to the member. Shape (n,): ``n - 1`` for whoever the
+    whole group can have grown around.
     """
     low, high = group.members.min(axis=0), group.members.max(axis=0)
     most = float(group.demanded.max())
-    gap = np.maximum(low - group.others, 0).sum(axis=1) + np.maximum(group.others - high, 0).sum(axis=1)
+    gap = np.maximum(low - group.others, 0).sum(axis=1) + np.maximum(group.others - high, 0).sum(
+        axis=1
+    )
     near = (gap < (high - low).sum()) & (group.demanded_by_others <= most + _ROUNDING)
     others, n = group.others[near], len(group.members)
     found = np.full(n, n - 1, dtype=np.int64)
     step = max(1, _PLACES // ((n + len(others)) * group.members.shape[1]))
     for start in range(0, n if len(others) else 0, step):
-        found[start : start + step] = _grown(group.members, np.arange(start, min(start + step, n)), others)
+        found[start : start + step] = _grown(
+            group.members, np.arange(start, min(start + step, n)), others
+        )
     if demand.known and group.single:
         found[np.ceil(group.demanded - _ROUNDING) < np.ceil(most - _ROUNDING)] = -1
     return found
 
 
 def _grown(members: Floats, seeds: Ints, others: Floats) -> Ints:
-    """How many members join each of some ``seeds``, one after the other, before somebody else makes the box grow less."""
+    """How many members join each of some ``seeds``, one after the other, before somebody else makes
+    the box grow less.
+    """
     found = np.full(len(seeds), len(members) - 1, dtype=np.int64)
     low, high, growing = members[seeds], members[seeds], np.arange(len(seeds))
     joined = np.zeros((len(seeds), len(members)), dtype=bool)
@@ -99,7 +117,10 @@ def _grown(members: Floats, seeds: Ints, others: Floats) -> Ints:
         stops = _wider(others, low[growing], high[growing]).min(axis=1) < least - _ROUNDING
         found[growing[stops]] = so_far
         growing, best = growing[~stops], best[~stops]
-        low[growing], high[growing] = np.minimum(low[growing], members[best]), np.maximum(high[growing], members[best])
+        low[growing], high[growing] = (
+            np.minimum(low[growing], members[best]),
+            np.maximum(high[growing], members[best]),
+        )
         joined[growing, best] = True
         if not len(growing):
             break
@@ -107,6 +128,10 @@ def _grown(members: Floats, seeds: Ints, others: Floats) -> Ints:
 
 
 def _wider(rows: Floats, low: Floats, high: Floats) -> Floats:
-    """By how much each of some boxes, of shape (b, d), grows with each of some rows, shape (b, rows)."""
-    wider: Floats = (np.maximum(low[:, None] - rows, 0) + np.maximum(rows - high[:, None], 0)).sum(axis=2)
+    """By how much each of some boxes, of shape (b, d), grows with each of some rows, shape (b,
+    rows).
+    """
+    wider: Floats = (np.maximum(low[:, None] - rows, 0) + np.maximum(rows - high[:, None], 0)).sum(
+        axis=2
+    )
     return wider

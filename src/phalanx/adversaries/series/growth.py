@@ -1,4 +1,6 @@
-"""The growth adversary: it grows the groups of the global guarantee again, from each member in turn, and names whom they grew around."""
+"""The growth adversary: it grows the groups of the global guarantee again, from each member in
+turn, and names whom they grew around.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -34,15 +36,19 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Grown(Attack):
-    """What the growth adversary concluded. ``success`` is how often it names a holder of a protected value of the group, over all groups that have one.
+    """What the growth adversary concluded. ``success`` is how often it names a holder of a
+    protected value of the group, over all groups that have one.
 
-    ``baseline`` is the same for somebody who names any member; ``exposed`` counts the holders whom it names where its replay is clear.
+    ``baseline`` is the same for somebody who names any member; ``exposed`` counts the holders whom
+    it names where its replay is clear.
     """
 
     interval: Interval
     """The 95 % confidence interval of ``success``, by Wilson."""
     by_past: float
-    """How often somebody is right who replays nothing and names the member who was linked most to the group's values before, as whoever had one may have it still."""
+    """How often somebody is right who replays nothing and names the member who was linked most to
+    the group's values before, as whoever had one may have it still.
+    """
     by_past_interval: Interval
     """Its 95 % confidence interval, by Wilson."""
     bound: Fraction
@@ -60,16 +66,40 @@ class Grown(Attack):
 
     def tables(self) -> Iterator[Shown]:
         rows: list[list[object]] = [
-            ["all with a protected value", self.groups, share(self.success), interval(self.interval), share(self.baseline)],
-            ["one member can have grown it", self.clear, share(self.clear_success, "none"), "", share(self.clear_baseline, "")],
+            [
+                "all with a protected value",
+                self.groups,
+                share(self.success),
+                interval(self.interval),
+                share(self.baseline),
+            ],
+            [
+                "one member can have grown it",
+                self.clear,
+                share(self.clear_success, "none"),
+                "",
+                share(self.clear_baseline, ""),
+            ],
         ]
-        rows.append(["all, by the past alone", self.groups, share(self.by_past), interval(self.by_past_interval), ""])
+        rows.append(
+            [
+                "all, by the past alone",
+                self.groups,
+                share(self.by_past),
+                interval(self.by_past_interval),
+                "",
+            ]
+        )
         if self.clear_interval is not None:
             rows[1][3] = interval(self.clear_interval)
-        yield Shown(["groups", "", "holder named", "95 % interval", "by naming any member"], rows, (1, 2, 4))
+        yield Shown(
+            ["groups", "", "holder named", "95 % interval", "by naming any member"], rows, (1, 2, 4)
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack, and interval, by_past, by_past_interval, bound (as text), groups, clear, clear_success, clear_interval, clear_baseline."""
+        """The keys of every attack, and interval, by_past, by_past_interval, bound (as text),
+        groups, clear, clear_success, clear_interval, clear_baseline.
+        """
         more = {
             "interval": [round(end, 6) for end in self.interval],
             "by_past": round(self.by_past, 6),
@@ -78,7 +108,11 @@ class Grown(Attack):
             "groups": self.groups,
             "clear": self.clear,
             "clear_success": _rounded(self.clear_success),
-            "clear_interval": None if self.clear_interval is None else [round(end, 6) for end in self.clear_interval],
+            "clear_interval": (
+                None
+                if self.clear_interval is None
+                else [round(end, 6) for end in self.clear_interval]
+            ),
             "clear_baseline": _rounded(self.clear_baseline),
         }
         return super().to_json() | more
@@ -86,19 +120,26 @@ class Grown(Attack):
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """Names a member of every group with a protected value: the one around whom this very group can have grown.
+    """Names a member of every group with a protected value: the one around whom this very group can
+    have grown.
 
-    It knows everybody's quasi-identifiers and group in every release, and the method with its public parameters; from past groups it computes how much
-    everybody demands. It is made for ``grouping = "bottom-up"`` and plays against any grouping, which shows whether that one gives its holders away too.
+    It knows everybody's quasi-identifiers and group in every release, and the method with its
+    public parameters; from past groups it computes how much everybody demands. It is made for
+    ``grouping = "bottom-up"`` and plays against any grouping, which shows whether that one gives
+    its holders away too.
 
-    The replay is the method's but for what is not public. Which rows were free when a group grew: it takes those of groups without protected values and of
-    smaller groups, which grow later, and leaves out those of groups of the same size. What the adaptive strategy asks of whom: it takes whoever was linked
-    more often to demand more. Ties: they go to members of the group. Cells of large tables and rows that found no company at first: it takes no notice.
-    So a replay may fail for everybody; it names the member from whom it reached most of the group, of several the one who demands most, and one of them by lot
-    where they are still several.
+    The replay is the method's but for what is not public. Which rows were free when a group grew:
+    it takes those of groups without protected values and of smaller groups, which grow later, and
+    leaves out those of groups of the same size. What the adaptive strategy asks of whom: it takes
+    whoever was linked more often to demand more. Ties: they go to members of the group. Cells of
+    large tables and rows that found no company at first: it takes no notice. So a replay may fail
+    for everybody; it names the member from whom it reached most of the group, of several the one
+    who demands most, and one of them by lot where they are still several.
 
-    Needs ``evidence.groups`` and ``evidence.microdata`` of every release, whose sensitive values only tell how often it is right. ``bound``: by default 1/l
-    by the manifest. ReleaseError where a manifest promises no global guarantee, or registered persons stand in the groups, whose places are not given.
+    Needs ``evidence.groups`` and ``evidence.microdata`` of every release, whose sensitive values
+    only tell how often it is right. ``bound``: by default 1/l by the manifest. ReleaseError where a
+    manifest promises no global guarantee, or registered persons stand in the groups, whose places
+    are not given.
     """
 
     question: ClassVar[str] = "inference"
@@ -116,15 +157,26 @@ class Growth:
 
     @property
     def knows(self) -> str:
-        return "everybody's quasi-identifier values, in which group of each release everybody was published, and the method, which it replays"
+        return (
+            "everybody's quasi-identifier values, in which group of each release everybody was"
+            " published, and the method, which it replays"
+        )
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Grown:
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Grown:
         """Whom it names, group by group; ReleaseError where it lacks what it needs to know."""
         releases, evidence = asked(releases, evidence)
         survival: dict[Any, dict[bytes, float]] = defaultdict(dict)
-        named = [one for r in sorted(releases, key=lambda r: r.number) for one in _attacked(r, evidence, survival)]
+        named = [
+            one
+            for r in sorted(releases, key=lambda r: r.number)
+            for one in _attacked(r, evidence, survival)
+        ]
         clear = [one for one in named if one.clear]
-        rightly, of_clear = (sum(one.right for one in some) / max(len(some), 1) for some in (named, clear))
+        rightly, of_clear = (
+            sum(one.right for one in some) / max(len(some), 1) for some in (named, clear)
+        )
         by_past = sum(one.by_past for one in named) / max(len(named), 1)
         seeds: Counter[int] = Counter()
         for one in named:
@@ -137,10 +189,21 @@ class Growth:
             success=rightly,
             baseline=sum(one.promised for one in named) / max(len(named), 1),
             histogram=dict(sorted(seeds.items())),
-            note=f"{len(named)} group(s) with a protected value in {len(releases)} release(s); a person counts in every release",
+            note=(
+                f"{len(named)} group(s) with a protected value in {len(releases)} release(s); a"
+                " person counts in every release"
+            ),
             per_person=pl.DataFrame(
-                {"person": [p for one in named for p in one.names], "candidates": [one.candidates for one in named for _ in one.names]}
-            ).with_columns(exposed=pl.Series([one.clear and one.right == 1 for one in named for _ in one.names], dtype=pl.Boolean)),
+                {
+                    "person": [p for one in named for p in one.names],
+                    "candidates": [one.candidates for one in named for _ in one.names],
+                }
+            ).with_columns(
+                exposed=pl.Series(
+                    [one.clear and one.right == 1 for one in named for _ in one.names],
+                    dtype=pl.Boolean,
+                )
+            ),
             interval=wilson(rightly, len(named)),
             by_past=by_past,
             by_past_interval=wilson(by_past, len(named)),
@@ -176,18 +239,29 @@ class _Named:
     clear: bool
 
 
-def _attacked(release: Release, evidence: Evidence, survival: dict[Any, dict[bytes, float]]) -> Iterator[_Named]:
-    """All groups of a release with a protected value; ``survival`` is what it was before the release, and is brought up to date."""
+def _attacked(
+    release: Release, evidence: Evidence, survival: dict[Any, dict[bytes, float]]
+) -> Iterator[_Named]:
+    """All groups of a release with a protected value; ``survival`` is what it was before the
+    release, and is brought up to date.
+    """
     microdata, place = _placed(release, evidence)
     groups, promise = Groups.of(release).members, _promise(release)
     if groups.values is None or microdata.persons is None:
-        raise ReleaseError(f"release {release.number} has no sensitive attribute, or its original table no identifier; the growth adversary needs both.")
+        raise ReleaseError(
+            f"release {release.number} has no sensitive attribute, or its original table no"
+            " identifier; the growth adversary needs both."
+        )
     passes, lasts = promise.passes(groups.values), promise.lasts(groups.values)
     persons, values = microdata.persons.to_list(), groups.values.to_list()
-    positions = np.stack([column.domain.normalised[column.codes] for column in microdata.quasi], axis=1)
+    positions = np.stack(
+        [column.domain.normalised[column.codes] for column in microdata.quasi], axis=1
+    )
     demand = Demand.of(release.manifest.method)
     asked = {
-        value: demand.ratio(np.array([survival[value].get(p, 1.0) for p in persons])) for value, counts in zip(values, passes.tolist(), strict=True) if counts
+        value: demand.ratio(np.array([survival[value].get(p, 1.0) for p in persons]))
+        for value, counts in zip(values, passes.tolist(), strict=True)
+        if counts
     }
     cell = np.flatnonzero(passes[groups.cell_value])
     protecting = np.bincount(groups.cell_group[cell], minlength=len(groups)) > 0
@@ -203,13 +277,31 @@ def _attacked(release: Release, evidence: Evidence, survival: dict[Any, dict[byt
         size = int(groups.sizes[g])
         mine = cell[groups.cell_group[cell] == g]
         here = {values[int(groups.cell_value[i])]: int(groups.cell_count[i]) for i in mine.tolist()}
-        after += [(value, persons[row], 1 - count / size) for value, count in here.items() for row in rows.tolist()]
+        after += [
+            (value, persons[row], 1 - count / size)
+            for value, count in here.items()
+            for row in rows.tolist()
+        ]
         if cohort[g] or size < 2:
             continue
         free = np.flatnonzero((taken_at < size) & (place != g) & ~(cohort[place] & (place >= 0)))
         demanded = np.max([count * asked[value] for value, count in here.items()], axis=0)
-        found = reached(Group(positions[rows], positions[free], demanded[rows], demanded[free], single=sum(here.values()) == 1), demand)
-        held = np.array([any(value in here for value in holds[microdata.sensitive.codes[row]]) for row in rows.tolist()])
+        found = reached(
+            Group(
+                positions[rows],
+                positions[free],
+                demanded[rows],
+                demanded[free],
+                single=sum(here.values()) == 1,
+            ),
+            demand,
+        )
+        held = np.array(
+            [
+                any(value in here for value in holds[microdata.sensitive.codes[row]])
+                for row in rows.tolist()
+            ]
+        )
         pressing = demanded[rows] >= demanded[rows].max() - _ROUNDING
         best, possible = found == found.max(), int((found == size - 1).sum())
         best &= demanded[rows] >= demanded[rows][best].max() - _ROUNDING
@@ -227,25 +319,45 @@ def _attacked(release: Release, evidence: Evidence, survival: dict[Any, dict[byt
 
 
 def _placed(release: Release, evidence: Evidence) -> tuple[Microdata, Ints]:
-    """The original table, and for every row the place of its group, -1 where it was not published; ReleaseError where one is missing."""
+    """The original table, and for every row the place of its group, -1 where it was not published;
+    ReleaseError where one is missing.
+    """
     microdata, mapping = evidence.microdata.get(release.number), evidence.groups.get(release.number)
     if microdata is None or mapping is None or microdata.persons is None:
         raise ReleaseError(
-            f"the growth adversary knows everybody's values and group, and release {release.number} lacks them; name original, identifier, ledger."
+            f"the growth adversary knows everybody's values and group, and release {release.number}"
+            " lacks them; name original, identifier, ledger."
         )
     if not isinstance(release.form, Generalized) or release.form.registered is not None:
-        raise ReleaseError(f"release {release.number} is {release.form.kind}, or has registered persons; this adversary replays groups of rows in boxes.")
-    ids = pl.DataFrame({"group": Groups.of(release).ids.cast(pl.Int64), "place": np.arange(len(Groups.of(release)), dtype=np.int64)})
-    hosted = mapping.select("person", pl.col("group").cast(pl.Int64)).join(ids, on="group", how="left")
-    found = microdata.persons.to_frame("person").join(hosted, on="person", how="left", maintain_order="left")["place"]
+        raise ReleaseError(
+            f"release {release.number} is {release.form.kind}, or has registered persons; this"
+            " adversary replays groups of rows in boxes."
+        )
+    ids = pl.DataFrame(
+        {
+            "group": Groups.of(release).ids.cast(pl.Int64),
+            "place": np.arange(len(Groups.of(release)), dtype=np.int64),
+        }
+    )
+    hosted = mapping.select("person", pl.col("group").cast(pl.Int64)).join(
+        ids, on="group", how="left"
+    )
+    found = microdata.persons.to_frame("person").join(
+        hosted, on="person", how="left", maintain_order="left"
+    )["place"]
     return microdata, found.fill_null(-1).to_numpy()
 
 
 def _promise(release: Release) -> GlobalGuarantee:
     for public in release.manifest.guarantees:
-        if public.get("name") == GlobalGuarantee.name and isinstance(promise := from_parameters(public), GlobalGuarantee):
+        if public.get("name") == GlobalGuarantee.name and isinstance(
+            promise := from_parameters(public), GlobalGuarantee
+        ):
             return promise
-    raise ReleaseError(f"release {release.number} promises no global guarantee, so that no group grew around anybody; this adversary is about that method.")
+    raise ReleaseError(
+        f"release {release.number} promises no global guarantee, so that no group grew around"
+        " anybody; this adversary is about that method."
+    )
 
 
 def _held(microdata: Microdata) -> list[list[Any]]:

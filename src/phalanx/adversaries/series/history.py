@@ -1,4 +1,6 @@
-"""The history adversary: how likely somebody was linked to a value in at least one release (Wong, Fu, Liu, Wang, Xu, ICDE 2010, Lemma 4)."""
+"""The history adversary: how likely somebody was linked to a value in at least one release (Wong,
+Fu, Liu, Wang, Xu, ICDE 2010, Lemma 4).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,44 +29,68 @@ _ROUNDED: Final = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Linked(Attack):
-    """What the history adversary concluded. ``exposed`` counts persons who were surely linked to a value, ``histogram`` how many values persons were linked to."""
+    """What the history adversary concluded. ``exposed`` counts persons who were surely linked to a
+    value, ``histogram`` how many values persons were linked to.
+    """
 
     bound: Fraction
     """The probability above which persons are counted."""
     above: int
-    """Persons whose largest probability of having ever been linked to a value is above the bound, compared exactly."""
+    """Persons whose largest probability of having ever been linked to a value is above the bound,
+    compared exactly.
+    """
     largest: Fraction
     """The largest probability of anybody; 0 where nobody was linked to anything."""
     probabilities: Mapping[str, int]
-    """Persons by their largest probability, rounded up to tenths; ``0`` are those who were never linked to anything."""
+    """Persons by their largest probability, rounded up to tenths; ``0`` are those who were never
+    linked to anything.
+    """
 
     @property
     def sentence(self) -> str:
         """What it found, in one sentence, beside what is to be compared with it."""
-        return f"links {self.above} of {self.persons} persons to some value with a probability above {self.bound}, {self.exposed} of them for certain"
+        return (
+            f"links {self.above} of {self.persons} persons to some value with a probability above"
+            f" {self.bound}, {self.exposed} of them for certain"
+        )
 
     def tables(self) -> Iterator[Shown]:
         yield Shown(
-            ["persons", f"linked with more than {self.bound}", "surely linked", "largest probability"],
+            [
+                "persons",
+                f"linked with more than {self.bound}",
+                "surely linked",
+                "largest probability",
+            ],
             [[self.persons, self.above, self.exposed, f"{float(self.largest):.6g}"]],
             range(4),
         )
         yield Shown(["linked with up to", "persons"], sorted(self.probabilities.items()), (0, 1))
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack, and bound, above, largest (fractions as text), probabilities."""
-        more = {"bound": str(self.bound), "above": self.above, "largest": str(self.largest), "probabilities": dict(self.probabilities)}
+        """The keys of every attack, and bound, above, largest (fractions as text),
+        probabilities.
+        """
+        more = {
+            "bound": str(self.bound),
+            "above": self.above,
+            "largest": str(self.largest),
+            "probabilities": dict(self.probabilities),
+        }
         return super().to_json() | more
 
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """Computes for every person and value the probability that some release linked them, and counts the persons for whom one is above ``bound``.
+    """Computes for every person and value the probability that some release linked them, and counts
+    the persons for whom one is above ``bound``.
 
-    It knows everybody's group in every release (needs ``evidence.groups``) and finds every assignment of a group's rows to its members equally likely,
-    independently of all other releases: what the global guarantee bounds, for values that come and go. ``values`` are those it looks for; all where none
-    is named, and never a missing one. Works on any series of generalized releases; registered persons without a row dilute, and counterfeits are among
-    the rows. PlanError where the bound is not between 0 and 1.
+    It knows everybody's group in every release (needs ``evidence.groups``) and finds every
+    assignment of a group's rows to its members equally likely, independently of all other releases:
+    what the global guarantee bounds, for values that come and go. ``values`` are those it looks
+    for; all where none is named, and never a missing one. Works on any series of generalized
+    releases; registered persons without a row dilute, and counterfeits are among the rows.
+    PlanError where the bound is not between 0 and 1.
     """
 
     question: ClassVar[str] = "inference"
@@ -76,7 +102,10 @@ class History:
     def __post_init__(self) -> None:
         bounded(self.bound, "the bound", 0, 1)
         if not is_list(self.values, lambda value: value is not None):
-            raise PlanError(f"values = {self.values!r} must be a list of the sensitive values that it looks for.")
+            raise PlanError(
+                f"values = {self.values!r} must be a list of the sensitive values that it looks"
+                " for."
+            )
 
     @property
     def name(self) -> str:
@@ -84,16 +113,26 @@ class History:
 
     @property
     def knows(self) -> str:
-        return "in which group of each release everybody was published, and finds every assignment of a group's rows to its members equally likely"
+        return (
+            "in which group of each release everybody was published, and finds every assignment of"
+            " a group's rows to its members equally likely"
+        )
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Linked:
-        """Everybody's probabilities; ReleaseError where a mapping is missing or does not fit the files, or no sensitive attribute is published."""
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Linked:
+        """Everybody's probabilities; ReleaseError where a mapping is missing or does not fit the
+        files, or no sensitive attribute is published.
+        """
         releases, evidence = asked(releases, evidence)
         series = sorted(releases, key=lambda r: r.number)
         for release in series:
             _check(release, evidence)
         looks_for = GlobalGuarantee(2, protected=list(self.values) if self.values else "all")
-        links, bound = Series.of(series, evidence.groups, looks_for.protects), bounded(self.bound, "the bound", 0, 1)
+        links, bound = (
+            Series.of(series, evidence.groups, looks_for.protects),
+            bounded(self.bound, "the bound", 0, 1),
+        )
         self._check_values(links)
         n = len(links.persons)
         probability, values = np.zeros(n), np.zeros(n, dtype=np.int64)
@@ -103,11 +142,25 @@ class History:
             np.maximum.at(probability, pairs.person, 1 - pairs.survival)
             values += np.bincount(pairs.person, minlength=n)
             above[pairs.person[pairs.above(bound)]] = True
-            exposed[pairs.person[np.logical_or.reduceat(certain[pairs.cell], pairs.starts[:-1])]] = True
+            exposed[
+                pairs.person[np.logical_or.reduceat(certain[pairs.cell], pairs.starts[:-1])]
+            ] = True
             largest = max(largest, pairs.worst()[0])
-        everybody = pl.concat([evidence.groups[r.number].filter(pl.col("group") != 0)["person"] for r in series]).unique()
-        columns = {"candidates": values, "exposed": exposed, "probability": probability, "above": above}
-        persons = everybody.to_frame().join(pl.DataFrame({"person": links.persons, **columns}), on="person", how="left").fill_null(0).fill_null(value=False)
+        everybody = pl.concat(
+            [evidence.groups[r.number].filter(pl.col("group") != 0)["person"] for r in series]
+        ).unique()
+        columns = {
+            "candidates": values,
+            "exposed": exposed,
+            "probability": probability,
+            "above": above,
+        }
+        persons = (
+            everybody.to_frame()
+            .join(pl.DataFrame({"person": links.persons, **columns}), on="person", how="left")
+            .fill_null(0)
+            .fill_null(value=False)
+        )
         return Linked(
             adversary=self.name,
             knows=self.knows,
@@ -127,27 +180,41 @@ class History:
     def _check_values(self, links: Series) -> None:
         known = links.cells.values.cast(pl.String).to_list()
         if unknown := [str(value) for value in self.values if str(value) not in known]:
-            raise ReleaseError(f"no release shows the value {unknown[0]!r}{did_you_mean(unknown[0], known) or '; name a published value.'}")
+            raise ReleaseError(
+                "no release shows the value"
+                f" {unknown[0]!r}{did_you_mean(unknown[0], known) or '; name a published value.'}"
+            )
 
     def _note(self, links: Series) -> str:
         return (
-            f"looked for {len(links.cells.values)} value(s); the links of a person in several releases are taken to be independent, "
-            "as they are for values that come and go, and not for values that stay"
+            f"looked for {len(links.cells.values)} value(s); the links of a person in several"
+            " releases are taken to be independent, as they are for values that come and go, and"
+            " not for values that stay"
         )
 
 
 def _check(release: Release, evidence: Evidence) -> None:
     if release.form.sensitive is None:
-        raise ReleaseError("a release has no sensitive attribute, so there is nothing to link anybody to.")
+        raise ReleaseError(
+            "a release has no sensitive attribute, so there is nothing to link anybody to."
+        )
     mapping = evidence.groups.get(release.number)
     if mapping is None:
-        raise ReleaseError(f"release {release.number} has no person-to-group mapping, without which nobody's history is known; name its ledger.")
+        raise ReleaseError(
+            f"release {release.number} has no person-to-group mapping, without which nobody's"
+            " history is known; name its ledger."
+        )
     if list(mapping_faults(release, mapping)):
-        raise ReleaseError(f"the person-to-group mapping does not fit the files of release {release.number}; use the ledger that it was published with.")
+        raise ReleaseError(
+            f"the person-to-group mapping does not fit the files of release {release.number}; use"
+            " the ledger that it was published with."
+        )
 
 
 def _in_tenths(probability: Floats) -> dict[str, int]:
     """Persons by probability, rounded up to tenths; those with none are apart."""
-    tenth = np.where(probability > 0, np.maximum(np.ceil(np.minimum(probability, 1) * _BINS - _ROUNDED), 1), 0).astype(np.int64)
+    tenth = np.where(
+        probability > 0, np.maximum(np.ceil(np.minimum(probability, 1) * _BINS - _ROUNDED), 1), 0
+    ).astype(np.int64)
     counts = np.bincount(tenth, minlength=_BINS + 1)
     return {f"{i / _BINS:g}": int(n) for i, n in enumerate(counts.tolist()) if n}

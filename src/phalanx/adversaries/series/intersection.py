@@ -1,4 +1,6 @@
-"""The intersection adversary: what several releases together leave possible (Xiao & Tao, SIGMOD 2007, Lemma 1)."""
+"""The intersection adversary: what several releases together leave possible (Xiao & Tao, SIGMOD
+2007, Lemma 1).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,16 +24,23 @@ _INSTEAD: Final = {
 }
 """What to do instead, by the form of the release."""
 _KNOWS: Final = {
-    "box": "everybody's quasi-identifier values, and in which releases everybody is; the groups that may host a person are those whose box contains them",
+    "box": (
+        "everybody's quasi-identifier values, and in which releases everybody is; the groups that"
+        " may host a person are those whose box contains them"
+    ),
     "person": "in which group of each release everybody was published: the worst case",
 }
 AFFORDABLE: Final = 1_000_000_000
-"""So many persons times groups, over all releases, are compared with boxes; beyond, only persons with one candidate by group (some seconds of a core)."""
+"""So many persons times groups, over all releases, are compared with boxes; beyond, only persons
+with one candidate by group (some seconds of a core).
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """Whom one release shows, and what it leaves possible for each: ``sets[i]`` for ``persons[i]``."""
+    """Whom one release shows, and what it leaves possible for each: ``sets[i]`` for
+    ``persons[i]``.
+    """
 
     persons: pl.Series
     sets: Sets
@@ -39,27 +48,35 @@ class _Seen:
 
 @dataclass(frozen=True)
 class Intersection:
-    """Intersects, over the releases a person is in, the sensitive values that the person may have in each.
+    """Intersects, over the releases a person is in, the sensitive values that the person may have
+    in each.
 
-    ``view`` "box": a release leaves the values of all groups whose box contains the person's quasi-identifiers (the paper's candidate sensitive set;
-    needs ``evidence.microdata`` with persons). ``view`` "person": it leaves the values of the person's own group (needs ``evidence.groups``); since the
-    own group is among those of the box, this adversary exposes everybody whom the other one does.
+    ``view`` "box": a release leaves the values of all groups whose box contains the person's
+    quasi-identifiers (the paper's candidate sensitive set; needs ``evidence.microdata`` with
+    persons). ``view`` "person": it leaves the values of the person's own group (needs
+    ``evidence.groups``); since the own group is among those of the box, this adversary exposes
+    everybody whom the other one does.
 
-    A person is exposed if one candidate is left and it is theirs, as of the last release that they were published in. The lemma is about values that
-    persist: persons whose value changed are counted in the note. Who is in a release is what ``evidence.groups`` says of it, and without that everybody
-    in its original table whom some box contains. Works on any series of generalized releases; a group's counterfeits are among its values, as for a
-    real adversary.
+    A person is exposed if one candidate is left and it is theirs, as of the last release that they
+    were published in. The lemma is about values that persist: persons whose value changed are
+    counted in the note. Who is in a release is what ``evidence.groups`` says of it, and without
+    that everybody in its original table whom some box contains. Works on any series of generalized
+    releases; a group's counterfeits are among its values, as for a real adversary.
     """
 
     question: ClassVar[str] = "linkability"
     looks_at: ClassVar[Looks] = "series"
-    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"intersection-by-person": {"view": "person"}}
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "intersection-by-person": {"view": "person"}
+    }
 
     view: Literal["box", "person"] = "box"
 
     def __post_init__(self) -> None:
         if self.view not in list(_KNOWS):
-            raise ReleaseError(f"the intersection adversary's view is {self.view!r} and must be 'box' or 'person'.")
+            raise ReleaseError(
+                f"the intersection adversary's view is {self.view!r} and must be 'box' or 'person'."
+            )
 
     @property
     def name(self) -> str:
@@ -69,16 +86,23 @@ class Intersection:
     def knows(self) -> str:
         return _KNOWS[self.view]
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Attack:
-        """The candidates left for every person; ReleaseError where the mapping or a table is missing, or does not fit the files."""
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Attack:
+        """The candidates left for every person; ReleaseError where the mapping or a table is
+        missing, or does not fit the files.
+        """
         releases, evidence = asked(releases, evidence)
         series = sorted(releases, key=lambda r: r.number)
         if other := next((r for r in series if not isinstance(r.form, Generalized)), None):
             raise ReleaseError(
-                f"release {other.number} is {other.form.kind}, and the intersection adversary looks at intervals; {_INSTEAD.get(other.form.kind, _POSTERIOR)}."
+                f"release {other.number} is {other.form.kind}, and the intersection adversary looks"
+                f" at intervals; {_INSTEAD.get(other.form.kind, _POSTERIOR)}."
             )
         if any(r.form.sensitive is None for r in series):
-            raise ReleaseError("a release has no sensitive attribute, so there is nothing to expose.")
+            raise ReleaseError(
+                "a release has no sensitive attribute, so there is nothing to expose."
+            )
         values = _values(series, evidence)
         notes = []
         if self.view == "person":
@@ -88,24 +112,37 @@ class Intersection:
             seen = [_by_box(r, values, evidence) for r in series]
             persons, left = _intersected(seen, values)
             if without := [str(r.number) for r in series if r.number not in evidence.groups]:
-                notes.append(f"without a ledger, whoever fits into some group of release(s) {', '.join(without)} is taken for published there")
+                notes.append(
+                    "without a ledger, whoever fits into some group of release(s)"
+                    f" {', '.join(without)} is taken for published there"
+                )
         else:
             seen = [_by_group(r, values, evidence) for r in series]
             persons, left, suspects = _pruned(series, seen, values, evidence)
             notes.append(
-                f"the series is too large to compare everybody with every box: this was done for the {suspects} person(s) with one candidate by group, which "
-                "finds everybody who is exposed; the others' candidates are those of their groups, a part of those by box, so the success is at most the one given"
+                "the series is too large to compare everybody with every box: this was done for"
+                f" the {suspects} person(s) with one candidate by group, which finds everybody who"
+                " is exposed; the others' candidates are those of their groups, a part of those by"
+                " box, so the success is at most the one given"
             )
         true, changed = _true_values(series, seen, persons, values, evidence)
         return self._conclude(persons, left, true, changed, notes)
 
-    def _conclude(self, persons: pl.Series, left: Sets, true: Ints, changed: int, notes: list[str]) -> Attack:
+    def _conclude(
+        self, persons: pl.Series, left: Sets, true: Ints, changed: int, notes: list[str]
+    ) -> Attack:
         size, right, known = sizes(left), hold(left, true), true >= 0
         exposed: Bools = (size == 1) & (right | ~known)
         if changed:
-            notes.append(f"{changed} person(s) changed the sensitive value between releases, which the lemma does not speak about")
+            notes.append(
+                f"{changed} person(s) changed the sensitive value between releases, which the lemma"
+                " does not speak about"
+            )
         if unknown := int((~known).sum()):
-            notes.append(f"the true value of {unknown} person(s) is not given; with one candidate left they count as exposed")
+            notes.append(
+                f"the true value of {unknown} person(s) is not given; with one candidate left they"
+                " count as exposed"
+            )
         if wrong := int(((size == 1) & ~exposed).sum()):
             notes.append(f"the adversary is certain and wrong about {wrong} person(s)")
         given = int(known.sum())
@@ -114,9 +151,13 @@ class Intersection:
             knows=self.knows,
             persons=len(persons),
             exposed=int(exposed.sum()),
-            success=float((right[known] / np.maximum(size[known], 1)).sum()) / given if given else None,
+            success=(
+                float((right[known] / np.maximum(size[known], 1)).sum()) / given if given else None
+            ),
             baseline=int(np.bincount(true[known]).max()) / given if given else None,
-            histogram={int(s): int(n) for s, n in zip(*np.unique(size, return_counts=True), strict=True)},
+            histogram={
+                int(s): int(n) for s, n in zip(*np.unique(size, return_counts=True), strict=True)
+            },
             note="; ".join(notes),
             per_person=pl.DataFrame({"person": persons, "candidates": size, "exposed": exposed}),
         )
@@ -125,23 +166,44 @@ class Intersection:
 def _values(series: Sequence[Release], evidence: Evidence) -> Values:
     """All values that somebody may have: what is published, and the truth where it is given."""
     published = [r.generalized.table[str(r.form.sensitive)] for r in series]
-    return Values.of(published + [m.sensitive.domain.values for r in series if (m := evidence.microdata.get(r.number)) is not None])
+    return Values.of(
+        published
+        + [
+            m.sensitive.domain.values
+            for r in series
+            if (m := evidence.microdata.get(r.number)) is not None
+        ]
+    )
 
 
 def _by_group(release: Release, values: Values, evidence: Evidence) -> _Seen:
     """The worst case: everybody's own group."""
     mapping = evidence.groups.get(release.number)
     if mapping is None:
-        raise ReleaseError(f"release {release.number} has no person-to-group mapping, without which the worst case is unknown; name its ledger.")
+        raise ReleaseError(
+            f"release {release.number} has no person-to-group mapping, without which the worst case"
+            " is unknown; name its ledger."
+        )
     ids, sets = values.of_groups(release.generalized)
-    numbered = pl.DataFrame({GROUP: ids.cast(pl.Int64), "place": np.arange(len(ids), dtype=np.int64)})
-    hosted = _published(mapping).with_columns(pl.col(GROUP).cast(pl.Int64)).join(numbered, on=GROUP, how="left", maintain_order="left")
+    numbered = pl.DataFrame(
+        {GROUP: ids.cast(pl.Int64), "place": np.arange(len(ids), dtype=np.int64)}
+    )
+    hosted = (
+        _published(mapping)
+        .with_columns(pl.col(GROUP).cast(pl.Int64))
+        .join(numbered, on=GROUP, how="left", maintain_order="left")
+    )
     if hosted["place"].null_count() or hosted["person"].n_unique() < hosted.height:
-        raise ReleaseError(f"the person-to-group mapping does not fit the files of release {release.number}; use the ledger that it was published with.")
+        raise ReleaseError(
+            f"the person-to-group mapping does not fit the files of release {release.number}; use"
+            " the ledger that it was published with."
+        )
     return _Seen(hosted["person"], sets[hosted["place"].to_numpy()])
 
 
-def _by_box(release: Release, values: Values, evidence: Evidence, among: pl.Series | None = None) -> _Seen:
+def _by_box(
+    release: Release, values: Values, evidence: Evidence, among: pl.Series | None = None
+) -> _Seen:
     """The public view, of everybody published or of some of them."""
     microdata, mapping = _original(release, evidence), evidence.groups.get(release.number)
     rows = pl.DataFrame({"person": microdata.persons}).with_row_index("row")
@@ -149,7 +211,9 @@ def _by_box(release: Release, values: Values, evidence: Evidence, among: pl.Seri
         rows = rows.join(_published(mapping), on="person", how="semi", maintain_order="left")
     if among is not None:
         rows = rows.join(among.to_frame("person"), on="person", how="semi", maintain_order="left")
-    sets = values.of_boxes(release.generalized, microdata.take(rows["row"].to_numpy().astype(np.int64)))
+    sets = values.of_boxes(
+        release.generalized, microdata.take(rows["row"].to_numpy().astype(np.int64))
+    )
     inside = np.ones(len(sets), dtype=bool) if mapping is not None else sizes(sets) > 0
     return _Seen(rows["person"].filter(pl.Series(inside)), sets[inside])
 
@@ -157,7 +221,10 @@ def _by_box(release: Release, values: Values, evidence: Evidence, among: pl.Seri
 def _original(release: Release, evidence: Evidence) -> Microdata:
     microdata = evidence.microdata.get(release.number)
     if microdata is None or microdata.persons is None:
-        raise ReleaseError(f"release {release.number} has no original table with persons beside it, without which nobody's quasi-identifiers are known.")
+        raise ReleaseError(
+            f"release {release.number} has no original table with persons beside it, without which"
+            " nobody's quasi-identifiers are known."
+        )
     return microdata
 
 
@@ -167,14 +234,20 @@ def _published(mapping: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_affordable(series: Sequence[Release], evidence: Evidence) -> bool:
-    """Whether everybody can be compared with every box; without every mapping there is nothing to prune by."""
+    """Whether everybody can be compared with every box; without every mapping there is nothing to
+    prune by.
+    """
     work = sum(_original(r, evidence).rows * r.form.groups for r in series)
     return work <= AFFORDABLE or any(r.number not in evidence.groups for r in series)
 
 
 def _intersected(seen: Sequence[_Seen], values: Values) -> tuple[pl.Series, Sets]:
     """Everybody seen, and the values that all of their releases leave possible."""
-    persons = pl.concat([s.persons for s in seen]).unique(maintain_order=True) if seen else pl.Series("person", [], dtype=pl.Binary)
+    persons = (
+        pl.concat([s.persons for s in seen]).unique(maintain_order=True)
+        if seen
+        else pl.Series("person", [], dtype=pl.Binary)
+    )
     left = np.full((len(persons), values.words), np.iinfo(np.uint64).max, dtype=np.uint64)
     for who, now in _placed(seen, persons):
         left[who] &= now
@@ -184,29 +257,60 @@ def _intersected(seen: Sequence[_Seen], values: Values) -> tuple[pl.Series, Sets
 def _placed(seen: Sequence[_Seen], persons: pl.Series) -> Iterator[tuple[Ints, Sets]]:
     numbered = pl.DataFrame({"person": persons, "who": np.arange(len(persons), dtype=np.int64)})
     for s in seen:
-        yield s.persons.to_frame("person").join(numbered, on="person", how="left", maintain_order="left")["who"].to_numpy(), s.sets
+        yield (
+            s.persons.to_frame("person")
+            .join(numbered, on="person", how="left", maintain_order="left")["who"]
+            .to_numpy(),
+            s.sets,
+        )
 
 
-def _pruned(series: Sequence[Release], seen: Sequence[_Seen], values: Values, evidence: Evidence) -> tuple[pl.Series, Sets, int]:
-    """By group for everybody, and by box for those with at most one candidate by group: the sets by box contain those by group."""
+def _pruned(
+    series: Sequence[Release], seen: Sequence[_Seen], values: Values, evidence: Evidence
+) -> tuple[pl.Series, Sets, int]:
+    """By group for everybody, and by box for those with at most one candidate by group: the sets by
+    box contain those by group.
+    """
     persons, left = _intersected(seen, values)
     few = np.flatnonzero(sizes(left) <= 1)
     suspects = persons.gather(few)
     found, by_box = _intersected([_by_box(r, values, evidence, suspects) for r in series], values)
-    place = found.to_frame("person").join(pl.DataFrame({"person": suspects, "row": few}), on="person", how="left", maintain_order="left")["row"].to_numpy()
+    place = (
+        found.to_frame("person")
+        .join(
+            pl.DataFrame({"person": suspects, "row": few}),
+            on="person",
+            how="left",
+            maintain_order="left",
+        )["row"]
+        .to_numpy()
+    )
     left[place] = by_box
     return persons, left, len(few)
 
 
-def _true_values(series: Sequence[Release], seen: Sequence[_Seen], persons: pl.Series, values: Values, evidence: Evidence) -> tuple[Ints, int]:
-    """The number of everybody's value in the last release that published them, -1 where no table tells, shape (n,); and how many persons had several."""
+def _true_values(
+    series: Sequence[Release],
+    seen: Sequence[_Seen],
+    persons: pl.Series,
+    values: Values,
+    evidence: Evidence,
+) -> tuple[Ints, int]:
+    """The number of everybody's value in the last release that published them, -1 where no table
+    tells, shape (n,); and how many persons had several.
+    """
     true, changed = np.full(len(persons), -1, dtype=np.int64), np.zeros(len(persons), dtype=bool)
     for release, (who, _), s in zip(series, _placed(seen, persons), seen, strict=True):
         microdata = evidence.microdata.get(release.number)
         if microdata is None or microdata.persons is None:
             continue
         own = values.places(microdata.sensitive.domain.values)[microdata.sensitive.codes]
-        beside = s.persons.to_frame("person").join(pl.DataFrame({"person": microdata.persons, "own": own}), on="person", how="left", maintain_order="left")
+        beside = s.persons.to_frame("person").join(
+            pl.DataFrame({"person": microdata.persons, "own": own}),
+            on="person",
+            how="left",
+            maintain_order="left",
+        )
         now = beside["own"].fill_null(-1).to_numpy()
         before = true[who]
         changed[who] |= (before >= 0) & (now >= 0) & (before != now)

@@ -1,4 +1,6 @@
-"""Learning from all releases of a series which values go with which quasi-identifiers, about persons who keep theirs (after Kifer, SIGMOD 2009)."""
+"""Learning from all releases of a series which values go with which quasi-identifiers, about
+persons who keep theirs (after Kifer, SIGMOD 2009).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +11,15 @@ import polars as pl
 
 from phalanx.adversaries.base import Attack, Looks, asked, between, percent
 from phalanx.adversaries.groups.hosts import Floats
-from phalanx.adversaries.groups.learning import BINS, MOST_ENTRIES, ROUNDS, SETTLED, SWEEPS, WEIGHT, learned
+from phalanx.adversaries.groups.learning import (
+    BINS,
+    MOST_ENTRIES,
+    ROUNDS,
+    SETTLED,
+    SWEEPS,
+    WEIGHT,
+    learned,
+)
 from phalanx.adversaries.groups.posterior import Interval, wilson
 from phalanx.adversaries.series.sightings import Sighting, Sightings, named
 from phalanx.adversaries.showing import Shown, interval, share
@@ -24,38 +34,59 @@ _LEAST: Final = -500.0
 
 @dataclass(frozen=True, kw_only=True)
 class Learned(Attack):
-    """What was learned of everybody from all releases. ``success`` is how often the most probable value is the right one, one of them where several are."""
+    """What was learned of everybody from all releases. ``success`` is how often the most probable
+    value is the right one, one of them where several are.
+    """
 
     interval: Interval
     """The 95 % confidence interval of ``success``, by Wilson."""
     alone: float
-    """How often the learner of one release is right about the same persons, from the last release that each is in."""
+    """How often the learner of one release is right about the same persons, from the last release
+    that each is in.
+    """
     alone_interval: Interval
     by_law: float
-    """How often whoever learns nothing is right: the releases multiplied, every arrangement of a group's values equally likely."""
+    """How often whoever learns nothing is right: the releases multiplied, every arrangement of a
+    group's values equally likely.
+    """
     by_law_interval: Interval
 
     @property
     def sentence(self) -> str:
         """What it found, in one sentence, beside what is to be compared with it."""
         return (
-            f"is right about {percent(self.success or 0)} of {self.persons} persons ({between(self.interval)}), where the last release of each alone teaches "
-            f"{percent(self.alone)}, and {percent(self.baseline or 0)} would be without the releases"
+            f"is right about {percent(self.success or 0)} of {self.persons} persons"
+            f" ({between(self.interval)}), where the last release of each alone teaches"
+            f" {percent(self.alone)}, and {percent(self.baseline or 0)} would be without the"
+            " releases"
         )
 
     def tables(self) -> Iterator[Shown]:
         rows = [
             ["learns from all releases", share(self.success), interval(self.interval)],
-            ["learns from the last one that a person is in", share(self.alone), interval(self.alone_interval)],
-            ["learns nothing, and multiplies all releases", share(self.by_law), interval(self.by_law_interval)],
+            [
+                "learns from the last one that a person is in",
+                share(self.alone),
+                interval(self.alone_interval),
+            ],
+            [
+                "learns nothing, and multiplies all releases",
+                share(self.by_law),
+                interval(self.by_law_interval),
+            ],
             ["names the most frequent value, without the releases", share(self.baseline), ""],
         ]
         yield Shown(["what it does", "right", "95 % interval"], rows, (1,))
         yield Shown(["values possible", "persons"], sorted(self.histogram.items()), (0, 1))
 
     def to_json(self) -> dict[str, Any]:
-        """The keys of every attack, and interval, alone, alone_interval, by_law, by_law_interval."""
-        intervals = {name: [round(end, 6) for end in getattr(self, name)] for name in ("interval", "alone_interval", "by_law_interval")}
+        """The keys of every attack, and interval, alone, alone_interval, by_law,
+        by_law_interval.
+        """
+        intervals = {
+            name: [round(end, 6) for end in getattr(self, name)]
+            for name in ("interval", "alone_interval", "by_law_interval")
+        }
         more = {
             "interval": intervals["interval"],
             "alone": round(self.alone, 6),
@@ -68,19 +99,25 @@ class Learned(Attack):
 
 @dataclass(frozen=True)
 class SeriesLearning:
-    """Knows everybody's quasi-identifiers and in which releases they are, and learns from all releases at once; persons keep their values.
+    """Knows everybody's quasi-identifiers and in which releases they are, and learns from all
+    releases at once; persons keep their values.
 
-    It begins with what the releases multiply to (see ``Sightings.together``), and does what the learner of one release does (``Posterior``, by learning),
-    with one belief about a person for all releases: it learns, of the persons with each value, the share with each value of each quasi-identifier; it
-    believes that; and it makes the belief fit the counts of every group of every release in turn. Quasi-identifiers are those of the last release that a
-    person is in. Nobody's true value is used, but to count how often it is right.
+    It begins with what the releases multiply to (see ``Sightings.together``), and does what the
+    learner of one release does (``Posterior``, by learning), with one belief about a person for all
+    releases: it learns, of the persons with each value, the share with each value of each
+    quasi-identifier; it believes that; and it makes the belief fit the counts of every group of
+    every release in turn. Quasi-identifiers are those of the last release that a person is in.
+    Nobody's true value is used, but to count how often it is right.
 
-    For persistent values: of persons whose value changed the releases may contradict each other, and then the last one counts; the note says of how many.
-    A series of one release is attacked as by the learner of one release. No promise about p(t, s) or 1/m bounds what this finds.
+    For persistent values: of persons whose value changed the releases may contradict each other,
+    and then the last one counts; the note says of how many. A series of one release is attacked as
+    by the learner of one release. No promise about p(t, s) or 1/m bounds what this finds.
 
-    ReleaseError where an original table with persons is missing, or where the releases leave too much open to be kept in memory.
+    ReleaseError where an original table with persons is missing, or where the releases leave too
+    much open to be kept in memory.
 
-    Source: Kifer, "Attacks on privacy and deFinetti's theorem"; that it is played over a series is ours.
+    Source: Kifer, "Attacks on privacy and deFinetti's theorem"; that it is played over a series is
+    ours.
     """
 
     question: ClassVar[str] = "inference"
@@ -94,27 +131,47 @@ class SeriesLearning:
     @property
     def knows(self) -> str:
         return (
-            "everybody's quasi-identifier values, and in which releases everybody is; it learns from all of them which values go with which quasi-identifiers"
+            "everybody's quasi-identifier values, and in which releases everybody is; it learns"
+            " from all of them which values go with which quasi-identifiers"
         )
 
-    def attack(self, releases: Release | Sequence[Release], evidence: Evidence | None = None) -> Learned:
-        """Everybody's most probable value by all releases, beside what the last alone and what no learning would name."""
+    def attack(
+        self, releases: Release | Sequence[Release], evidence: Evidence | None = None
+    ) -> Learned:
+        """Everybody's most probable value by all releases, beside what the last alone and what no
+        learning would name.
+        """
         releases, evidence = asked(releases, evidence)
-        seen = Sightings.of([(release, evidence) for release in sorted(releases, key=lambda r: r.number)])
+        seen = Sightings.of(
+            [(release, evidence) for release in sorted(releases, key=lambda r: r.number)]
+        )
         by_law = _law(seen)
         believed = by_law
         fits = [_Fit.of(sighting) for sighting in seen.each]
         features = list(_features(seen))
         for _ in range(ROUNDS if len(believed) else 0):
-            before, believed = believed, _fitted(seen, fits, _scaled(by_law * _likelihood(features, believed, by_law > 0)))
+            before, believed = (
+                believed,
+                _fitted(seen, fits, _scaled(by_law * _likelihood(features, believed, by_law > 0))),
+            )
             if np.abs(believed - before).sum() < 2 * SETTLED * len(believed):
                 break
         n, candidates = len(seen.persons), (by_law > 0).sum(axis=1)
-        success, law, alone = (float(named(p, seen.true).sum()) / max(n, 1) for p in (believed, by_law, _alone(seen)))
+        success, law, alone = (
+            float(named(p, seen.true).sum()) / max(n, 1) for p in (believed, by_law, _alone(seen))
+        )
         exposed = (candidates == 1) & (by_law[np.arange(n), seen.true] > 0)
-        notes = ["its probabilities are its own belief, and may be far too sure; how often it is right is counted"]
+        notes = [
+            (
+                "its probabilities are its own belief, and may be far too sure; how often it is right"
+                " is counted"
+            )
+        ]
         if seen.changed:
-            notes.append(f"{seen.changed} person(s) changed the sensitive value between releases, which it does not expect")
+            notes.append(
+                f"{seen.changed} person(s) changed the sensitive value between releases, which it"
+                " does not expect"
+            )
         return Learned(
             adversary=self.name,
             knows=self.knows,
@@ -122,9 +179,14 @@ class SeriesLearning:
             exposed=int(exposed.sum()),
             success=success,
             baseline=int(np.bincount(seen.true).max()) / n if n else None,
-            histogram={int(values): int(persons) for values, persons in zip(*np.unique(candidates, return_counts=True), strict=True)},
+            histogram={
+                int(values): int(persons)
+                for values, persons in zip(*np.unique(candidates, return_counts=True), strict=True)
+            },
             note="; ".join(notes),
-            per_person=pl.DataFrame({"person": seen.persons, "candidates": candidates, "exposed": exposed}),
+            per_person=pl.DataFrame(
+                {"person": seen.persons, "candidates": candidates, "exposed": exposed}
+            ),
             interval=wilson(success, n),
             alone=alone,
             alone_interval=wilson(alone, n),
@@ -177,23 +239,35 @@ class _Fit:
         length = np.diff(first)[tuples]
         if (entries := int(length.sum())) > MOST_ENTRIES:
             raise ReleaseError(
-                f"a release leaves {entries} values of persons in their groups open, and the learning adversary takes up to {MOST_ENTRIES}; attack it alone."
+                f"a release leaves {entries} values of persons in their groups open, and the"
+                f" learning adversary takes up to {MOST_ENTRIES}; attack it alone."
             )
         person = np.repeat(np.arange(len(tuples)), length)
         at = first[tuples][person] + np.arange(entries) - (np.cumsum(length) - length)[person]
         value = sighting.value[hosts.groups.cell_value[cell[at]]]
-        return cls(person, cell[at], person * sighting.values + value, law[at], hosts.groups.cell_count.astype(np.float64))
+        return cls(
+            person,
+            cell[at],
+            person * sighting.values + value,
+            law[at],
+            hosts.groups.cell_count.astype(np.float64),
+        )
 
 
 def _fitted(seen: Sightings, fits: Sequence[_Fit], believed: Floats) -> Floats:
-    """The beliefs made to fit the counts of every group of every release in turn, everybody's adding up to 1."""
+    """The beliefs made to fit the counts of every group of every release in turn, everybody's
+    adding up to 1.
+    """
     found, masses = believed.copy(), [fit.law for fit in fits]
     for _ in range(SWEEPS):
         for i, (sighting, fit) in enumerate(zip(seen.each, fits, strict=True)):
             own = found[sighting.who]
             mass: Floats = masses[i] * _ratio(own.ravel(), _of_values(fit, masses[i], own))[fit.key]
-            of_cell = np.bincount(fit.cell, weights=mass, minlength=len(fit.counts)).astype(np.float64)
-            # whoever has no value left in this release, as it contradicts the others, is left as they were
+            of_cell = np.bincount(fit.cell, weights=mass, minlength=len(fit.counts)).astype(
+                np.float64
+            )
+            # whoever has no value left in this release, as it contradicts the others, is left as
+            # they were
             masses[i] = mass * _ratio(fit.counts, of_cell)[fit.cell]
             fitted = _of_values(fit, masses[i], own).reshape(own.shape)
             there = fitted.sum(axis=1, keepdims=True) > 0
@@ -216,33 +290,59 @@ def _scaled(p: Floats) -> Floats:
     return np.asarray(p / np.where(total > 0, total, 1))
 
 
-def _likelihood(features: Sequence[tuple[Ints, int]], believed: Floats, possible: "np.ndarray[Any, np.dtype[np.bool_]]") -> Floats:
-    """How much more probable every value makes everybody's quasi-identifiers than the table as a whole does; scaled, for each person."""
+def _likelihood(
+    features: Sequence[tuple[Ints, int]],
+    believed: Floats,
+    possible: "np.ndarray[Any, np.dtype[np.bool_]]",
+) -> Floats:
+    """How much more probable every value makes everybody's quasi-identifiers than the table as a
+    whole does; scaled, for each person.
+    """
     of_value = believed.sum(axis=0)
     logarithm = np.zeros(believed.shape)
     for feature, size in features:
         held = np.zeros((size, believed.shape[1]))
         np.add.at(held, feature, believed)
         everywhere = held.sum(axis=1, keepdims=True) / held.sum()
-        ratio = (held + WEIGHT * everywhere) / ((of_value + WEIGHT) * np.where(everywhere > 0, everywhere, 1))
+        ratio = (held + WEIGHT * everywhere) / (
+            (of_value + WEIGHT) * np.where(everywhere > 0, everywhere, 1)
+        )
         logarithm += np.log(np.where(everywhere > 0, ratio, 1))[feature]
     most = np.where(possible, logarithm, -np.inf).max(axis=1, keepdims=True)
     return np.asarray(np.exp(np.clip(logarithm - np.where(np.isfinite(most), most, 0), _LEAST, 0)))
 
 
 def _features(seen: Sightings) -> Iterator[tuple[Ints, int]]:
-    """Everybody's value of each quasi-identifier in their last release, as it is learned: numbers and dates of many values in intervals."""
-    names = [a for a in seen.each[-1].microdata.schema.quasi if all(a in sighting.microdata.columns for sighting in seen.each)]
+    """Everybody's value of each quasi-identifier in their last release, as it is learned: numbers
+    and dates of many values in intervals.
+    """
+    names = [
+        a
+        for a in seen.each[-1].microdata.schema.quasi
+        if all(a in sighting.microdata.columns for sighting in seen.each)
+    ]
     for name in names:
         columns = [sighting.microdata.columns[name] for sighting in seen.each]
         kinds = {column.domain.values.dtype for column in columns}
-        kind = next(iter(kinds)) if len(kinds) == 1 else pl.Float64() if all(k.is_numeric() for k in kinds) else pl.String()
+        kind = (
+            next(iter(kinds))
+            if len(kinds) == 1
+            else pl.Float64()
+            if all(k.is_numeric() for k in kinds)
+            else pl.String()
+        )
         own = pl.Series(name, [None] * len(seen.persons), dtype=kind)
         for sighting, column in zip(seen.each, columns, strict=True):
-            own = own.scatter(sighting.who, column.domain.values.cast(kind).gather(column.codes[sighting.rows]))
+            own = own.scatter(
+                sighting.who, column.domain.values.cast(kind).gather(column.codes[sighting.rows])
+            )
         domain = own.unique().sort()
         place = own.to_frame("value").join(
-            pl.DataFrame({"value": domain, "code": np.arange(len(domain), dtype=np.int64)}), on="value", how="left", nulls_equal=True, maintain_order="left"
+            pl.DataFrame({"value": domain, "code": np.arange(len(domain), dtype=np.int64)}),
+            on="value",
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
         )["code"]
         codes = place.to_numpy().astype(np.int64)
         if columns[-1].domain.type in ("numeric", "date") and len(domain) > 2 * BINS:

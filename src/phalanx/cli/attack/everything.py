@@ -1,4 +1,6 @@
-"""``phalanx attack all``: every adversary that can be played, as answers to the regulator's three questions."""
+"""``phalanx attack all``: every adversary that can be played, as answers to the regulator's three
+questions.
+"""
 
 from typing import Annotated
 
@@ -13,12 +15,21 @@ app = typer.Typer(rich_markup_mode="markdown")
 @app.command("all", rich_help_panel="All of them")
 def everything(
     releases: RELEASES,
-    original: Annotated[list[str], typer.Option(help="The table that was published, one for each release and in their order; repeat it.", show_default=False)],
+    original: Annotated[
+        list[str],
+        typer.Option(
+            help=(
+                "The table that was published, one for each release and in their order; repeat it."
+            ),
+            show_default=False,
+        ),
+    ],
     identifier: OWN_IDENTIFIER = None,
     ledger: OWN_LEDGER = None,
     json: bool = JSON,
 ) -> None:
-    """Plays whom the releases and the tables allow, and answers the regulator's questions: singling out, linkability, inference.
+    """Plays whom the releases and the tables allow, and answers the regulator's questions: singling
+    out, linkability, inference.
 
     JSON keys: questions (each question, asks, asked, adversaries, not_played).
     """
@@ -28,22 +39,37 @@ def everything(
 
     read = read_releases(releases)
     url = None if ledger is None else ledger_url(ledger)
-    evidence, _ = gather_evidence(read, ledger=url, originals=original, identifier=identifier, persons=len(read) > 1)
+    evidence, _ = gather_evidence(
+        read, ledger=url, originals=original, identifier=identifier, persons=len(read) > 1
+    )
     found = play_all(read, evidence)
     if json:
         show_json({"questions": [answer.to_json() for answer in found]})
         return
-    show_text("The three questions of the Article 29 Working Party (Opinion 05/2014), and what adversaries found who were played.")
+    show_text(
+        "The three questions of the Article 29 Working Party (Opinion 05/2014), and what"
+        " adversaries found who were played."
+    )
     if len(read) > 1:
-        show_text(f"Adversaries of one release were played on release {max(release.number for release in read)}.")
+        show_text(
+            "Adversaries of one release were played on release"
+            f" {max(release.number for release in read)}."
+        )
     for answer in found:
         show_text("")
         title = f"{answer.question.capitalize()}. {QUESTIONS[answer.question]}"
         if answer.asked:
-            show_table(title, ["adversary", "what it found"], [[attack.adversary, attack.sentence] for attack in answer.played])
+            show_table(
+                title,
+                ["adversary", "what it found"],
+                [[attack.adversary, attack.sentence] for attack in answer.played],
+            )
         else:
             show_text(f"{title}\nNOT ASKED: no adversary was played, so that nothing is known.")
     show_text("")
     rows = [[name, why] for answer in found for name, why in answer.not_played.items()]
     show_table("Not played", ["adversary", "because"], rows)
-    show_text("What no adversary found, another one may find: these are the ones that were played, who know what their help says.")
+    show_text(
+        "What no adversary found, another one may find: these are the ones that were played, who"
+        " know what their help says."
+    )

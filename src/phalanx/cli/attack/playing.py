@@ -21,8 +21,9 @@ def play(
 ) -> None:
     """Attack the releases and print what was found.
 
-    ``alone``: the adversary looks at one release, and need not know who is who in the original table. PlanError where it is given several, ReleaseError
-    where nobody of the original tables is in the releases.
+    ``alone``: the adversary looks at one release, and need not know who is who in the original
+    table. PlanError where it is given several, ReleaseError where nobody of the original tables is
+    in the releases.
     """
     from phalanx.adversaries.verdict import verdict
     from phalanx.cli.locations import ledger_url
@@ -30,14 +31,30 @@ def play(
     from phalanx.verification import gather_evidence, read_releases
 
     if alone and len(releases) > 1:
-        raise PlanError(f"{adversary.name} looks at one release at a time, and {len(releases)} are given; name one of them.")
+        raise PlanError(
+            f"{adversary.name} looks at one release at a time, and {len(releases)} are given; name"
+            " one of them."
+        )
     read = read_releases(releases)
-    evidence, _ = gather_evidence(read, ledger=None if ledger is None else ledger_url(ledger), originals=originals, identifier=identifier, persons=not alone)
+    evidence, _ = gather_evidence(
+        read,
+        ledger=None if ledger is None else ledger_url(ledger),
+        originals=originals,
+        identifier=identifier,
+        persons=not alone,
+    )
     ordered = sorted(read, key=lambda release: release.number)
     found = adversary.attack(ordered, evidence)
     if not found.persons:
-        hint = "check that it is the table that was published" if alone else "check --identifier, and give the originals in the order of the releases"
-        raise ReleaseError(f"nobody of the original table{'' if alone else 's'} is in the release{'' if alone else 's'}; {hint}.")
+        hint = (
+            "check that it is the table that was published"
+            if alone
+            else "check --identifier, and give the originals in the order of the releases"
+        )
+        raise ReleaseError(
+            f"nobody of the original table{'' if alone else 's'} is in the"
+            f" release{'' if alone else 's'}; {hint}."
+        )
     if json:
         show_json(found.to_json())
         return

@@ -16,7 +16,9 @@ _PANEL = "Whose record is which, from one release"
 def linkage(
     release: RELEASE,
     original: ORIGINAL,
-    p_match: Annotated[str, typer.Option(help="Use each quasi-identifier with this probability.")] = "1",
+    p_match: Annotated[
+        str, typer.Option(help="Use each quasi-identifier with this probability.")
+    ] = "1",
     sample: SAMPLE = None,
     identifier: OWN_IDENTIFIER = None,
     ledger: OWN_LEDGER = None,
@@ -24,17 +26,30 @@ def linkage(
 ) -> None:
     """Knows everybody's quasi-identifiers, and matches records by them.
 
-    JSON keys: those of every attack, and identity, identity_interval, identity_baseline, attribute, attribute_interval, attribute_baseline, sample,
-    p_match.
+    JSON keys: those of every attack, and identity, identity_interval, identity_baseline, attribute,
+    attribute_interval, attribute_baseline, sample, p_match.
     """
     from phalanx.adversaries import Linkage
 
-    play(Linkage(p_match=p_match, sample=sample), release, original, identifier, ledger, alone=True, json=json)
+    play(
+        Linkage(p_match=p_match, sample=sample),
+        release,
+        original,
+        identifier,
+        ledger,
+        alone=True,
+        json=json,
+    )
 
 
 @app.command("informed", rich_help_panel=_PANEL)
 def informed(
-    release: RELEASE, original: ORIGINAL, sample: SAMPLE = None, identifier: OWN_IDENTIFIER = None, ledger: OWN_LEDGER = None, json: bool = JSON
+    release: RELEASE,
+    original: ORIGINAL,
+    sample: SAMPLE = None,
+    identifier: OWN_IDENTIFIER = None,
+    ledger: OWN_LEDGER = None,
+    json: bool = JSON,
 ) -> None:
     """Of a perturbed release: takes the nearest row that may be the person's.
 
@@ -47,9 +62,15 @@ def informed(
 
 @app.command("omniscient", rich_help_panel=_PANEL)
 def omniscient(
-    release: RELEASE, original: ORIGINAL, sample: SAMPLE = None, identifier: OWN_IDENTIFIER = None, ledger: OWN_LEDGER = None, json: bool = JSON
+    release: RELEASE,
+    original: ORIGINAL,
+    sample: SAMPLE = None,
+    identifier: OWN_IDENTIFIER = None,
+    ledger: OWN_LEDGER = None,
+    json: bool = JSON,
 ) -> None:
-    """Of a perturbed release: the worst case, knows the groups and how probably everybody published which values.
+    """Of a perturbed release: the worst case, knows the groups and how probably everybody published
+    which values.
 
     JSON keys: those of informed, and named, named_interval, largest, largest_identity, approximate.
     """

@@ -13,8 +13,15 @@ _PANEL = "Over a series"
 
 
 @app.command("intersection", rich_help_panel=_PANEL)
-def intersection(releases: RELEASES, original: ORIGINALS, identifier: IDENTIFIER, ledger: OWN_LEDGER = None, json: bool = JSON) -> None:
-    """Knows everybody's quasi-identifiers and intersects the values that the releases leave possible.
+def intersection(
+    releases: RELEASES,
+    original: ORIGINALS,
+    identifier: IDENTIFIER,
+    ledger: OWN_LEDGER = None,
+    json: bool = JSON,
+) -> None:
+    """Knows everybody's quasi-identifiers and intersects the values that the releases leave
+    possible.
 
     JSON keys: adversary, knows, persons, exposed, success, baseline, candidates, note.
     """
@@ -24,7 +31,13 @@ def intersection(releases: RELEASES, original: ORIGINALS, identifier: IDENTIFIER
 
 
 @app.command("intersection-by-person", rich_help_panel=_PANEL)
-def intersection_by_person(releases: RELEASES, original: ORIGINALS, identifier: IDENTIFIER, ledger: LEDGER, json: bool = JSON) -> None:
+def intersection_by_person(
+    releases: RELEASES,
+    original: ORIGINALS,
+    identifier: IDENTIFIER,
+    ledger: LEDGER,
+    json: bool = JSON,
+) -> None:
     """Knows everybody's group, too: the worst case of intersection.
 
     JSON keys: adversary, knows, persons, exposed, success, baseline, candidates, note.
@@ -38,8 +51,13 @@ def intersection_by_person(releases: RELEASES, original: ORIGINALS, identifier: 
 def history(
     releases: RELEASES,
     ledger: LEDGER,
-    bound: Annotated[str, typer.Option(help="Count the persons who are linked to a value with more than this.")] = "1/2",
-    value: Annotated[list[str] | None, typer.Option(help="Look for this sensitive value; repeat it. All values if not given.")] = None,
+    bound: Annotated[
+        str, typer.Option(help="Count the persons who are linked to a value with more than this.")
+    ] = "1/2",
+    value: Annotated[
+        list[str] | None,
+        typer.Option(help="Look for this sensitive value; repeat it. All values if not given."),
+    ] = None,
     json: bool = JSON,
 ) -> None:
     """Knows everybody's group, and asks how likely each person was ever linked to a value.
@@ -52,8 +70,11 @@ def history(
 
 
 @app.command("learning", rich_help_panel=_PANEL)
-def learning(releases: RELEASES, original: ORIGINALS, identifier: IDENTIFIER, json: bool = JSON) -> None:
-    """Knows everybody's quasi-identifiers, and learns from all releases which values go with which (deFinetti); values persist.
+def learning(
+    releases: RELEASES, original: ORIGINALS, identifier: IDENTIFIER, json: bool = JSON
+) -> None:
+    """Knows everybody's quasi-identifiers, and learns from all releases which values go with which
+    (deFinetti); values persist.
 
     JSON keys: those of every attack, and interval, alone, alone_interval, by_law, by_law_interval.
     """

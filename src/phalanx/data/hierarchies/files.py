@@ -1,4 +1,6 @@
-"""Hierarchies as a steward writes them: in the plan, in a CSV of paths, in a TOML of nested tables."""
+"""Hierarchies as a steward writes them: in the plan, in a CSV of paths, in a TOML of nested
+tables.
+"""
 
 import csv
 import io
@@ -14,9 +16,11 @@ _KINDS = ("prefix", "bands", "tree")
 
 
 def hierarchy_of(declared: Any, folder: Path) -> Hierarchy:
-    """The hierarchy that a plan declares: ``{prefix = [5, 3, 0]}``, ``{bands = [5, 10]}``, ``{tree = …}``, or the path of a tree.
+    """The hierarchy that a plan declares: ``{prefix = [5, 3, 0]}``, ``{bands = [5, 10]}``, ``{tree
+    = …}``, or the path of a tree.
 
-    A tree is a path (CSV or TOML, relative to ``folder``), nested tables with leaves in lists, or a list of paths from leaf to root. Raises SchemaError.
+    A tree is a path (CSV or TOML, relative to ``folder``), nested tables with leaves in lists, or a
+    list of paths from leaf to root. Raises SchemaError.
 
     >>> hierarchy_of({"bands": [5, 10]}, Path())
     Bands(widths=(5, 10))
@@ -24,10 +28,16 @@ def hierarchy_of(declared: Any, folder: Path) -> Hierarchy:
     if isinstance(declared, str):
         declared = {"tree": declared}
     if not isinstance(declared, Mapping) or len(declared) != 1:
-        raise SchemaError("a hierarchy is one of { prefix = [5, 3, 0] }, { bands = [5, 10] }, { tree = {…} } or the path of a CSV or TOML tree.")
+        raise SchemaError(
+            "a hierarchy is one of { prefix = [5, 3, 0] }, { bands = [5, 10] }, { tree = {…} } or"
+            " the path of a CSV or TOML tree."
+        )
     kind, value = next(iter(declared.items()))
     if kind not in _KINDS:
-        raise SchemaError(f"{kind!r} is no kind of hierarchy{did_you_mean(kind, _KINDS) or '; known are ' + ', '.join(_KINDS) + '.'}")
+        raise SchemaError(
+            f"{kind!r} is no kind of"
+            f" hierarchy{did_you_mean(kind, _KINDS) or '; known are ' + ', '.join(_KINDS) + '.'}"
+        )
     if kind == "prefix":
         return Prefix(tuple(_numbers(value, whole=True)))
     if kind == "bands":
@@ -38,13 +48,18 @@ def hierarchy_of(declared: Any, folder: Path) -> Hierarchy:
         return Tree.of_mapping(value)
     if isinstance(value, list) and all(isinstance(path, list) for path in value):
         return Tree.of_paths([[str(node) for node in path] for path in value])
-    raise SchemaError("a tree is the path of a CSV or TOML file, nested tables with leaves in lists, or a list of paths from leaf to root.")
+    raise SchemaError(
+        "a tree is the path of a CSV or TOML file, nested tables with leaves in lists, or a list of"
+        " paths from leaf to root."
+    )
 
 
 def read_tree(path: Path) -> Tree:
-    """A tree from a CSV whose lines read ``leaf;parent;…;*``, or from nested tables in TOML; SchemaError with file and line.
+    """A tree from a CSV whose lines read ``leaf;parent;…;*``, or from nested tables in TOML;
+    SchemaError with file and line.
 
-    The CSV has no header, is UTF-8 and separated by semicolons; fields may be quoted. Lines may differ in length. In TOML leaves stand in lists.
+    The CSV has no header, is UTF-8 and separated by semicolons; fields may be quoted. Lines may
+    differ in length. In TOML leaves stand in lists.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -53,14 +68,17 @@ def read_tree(path: Path) -> Tree:
     except OSError:
         siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         raise SchemaError(
-            f"there is no hierarchy file {str(path)!r}{did_you_mean(path.name, siblings) or '; check its path, which is relative to the plan.'}"
+            "there is no hierarchy file"
+            f" {str(path)!r}{did_you_mean(path.name, siblings) or '; check its path, which is relative to the plan.'}"
         ) from None
     try:
         if path.suffix.lower() == ".toml":
             return Tree.of_mapping(tomllib.loads(text))
         return Tree.of_paths(_paths(text))
     except tomllib.TOMLDecodeError as wrong:
-        raise SchemaError(f"the hierarchy {str(path)!r} is not TOML: {_plain(wrong)}; repair it there.") from None
+        raise SchemaError(
+            f"the hierarchy {str(path)!r} is not TOML: {_plain(wrong)}; repair it there."
+        ) from None
     except SchemaError as wrong:
         raise SchemaError(f"in {str(path)!r} {wrong}") from None
 
@@ -71,19 +89,28 @@ def _paths(text: str) -> list[list[str]]:
     try:
         for row in rows:
             if len(row) == 1:
-                raise SchemaError(f"line {rows.line_num} has no parent; write 'leaf;parent;…;*', separated by semicolons.")
+                raise SchemaError(
+                    f"line {rows.line_num} has no parent; write 'leaf;parent;…;*', separated by"
+                    " semicolons."
+                )
             if row:
                 paths.append(row)
     except csv.Error:
-        raise SchemaError(f"line {rows.line_num} has quotes that do not pair up; close them, and double the quotes inside.") from None
+        raise SchemaError(
+            f"line {rows.line_num} has quotes that do not pair up; close them, and double the"
+            " quotes inside."
+        ) from None
     return paths
 
 
 def _numbers(value: Any, *, whole: bool = False) -> list[Any]:
     kinds = int if whole else int | float
-    if not isinstance(value, list) or any(isinstance(x, bool) or not isinstance(x, kinds) for x in value):
+    if not isinstance(value, list) or any(
+        isinstance(x, bool) or not isinstance(x, kinds) for x in value
+    ):
         raise SchemaError(
-            f"{'prefix' if whole else 'bands'} takes a list of {'whole ' if whole else ''}numbers, as in {'[5, 3, 0]' if whole else '[5, 10, 20]'}."
+            f"{'prefix' if whole else 'bands'} takes a list of {'whole ' if whole else ''}numbers,"
+            f" as in {'[5, 3, 0]' if whole else '[5, 10, 20]'}."
         )
     return value
 

@@ -1,4 +1,6 @@
-"""Hierarchies: trees over an attribute's values that order the leaves left to right and name every interval of leaves."""
+"""Hierarchies: trees over an attribute's values that order the leaves left to right and name every
+interval of leaves.
+"""
 
 import itertools
 import math
@@ -18,10 +20,14 @@ class Hierarchy(Protocol):
     """A tree over values. Published values and declared trees are public; the rows are not."""
 
     def leaves(self, values: pl.Series) -> pl.Series:
-        """All leaves, left to right, given the distinct values (no nulls) of a column; SchemaError where a value has no place."""
+        """All leaves, left to right, given the distinct values (no nulls) of a column; SchemaError
+        where a value has no place.
+        """
 
     def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
-        """One text column per level ("0" the leaf itself, the last one the root ``*``), one row per leaf, in leaf order."""
+        """One text column per level ("0" the leaf itself, the last one the root ``*``), one row per
+        leaf, in leaf order.
+        """
 
     def parameters(self) -> dict[str, Any]:
         """What the manifest says about it; depends on the declaration only, never on the rows."""
@@ -31,8 +37,8 @@ class Hierarchy(Protocol):
 class Tree:
     """A tree written down leaf by leaf: each path runs from the leaf to the root.
 
-    Paths may differ in length: a short one repeats its last node below the root. Children stand together in the order
-    in which the paths first name them.
+    Paths may differ in length: a short one repeats its last node below the root. Children stand
+    together in the order in which the paths first name them.
 
     >>> tree = Tree.of_paths([["flu", "lung", "*"], ["gastritis", "stomach", "*"], ["asthma", "lung", "*"]])
     >>> tree.leaves(pl.Series(["flu"])).to_list()
@@ -45,18 +51,25 @@ class Tree:
     def of_paths(cls, paths: Sequence[Sequence[str]]) -> "Tree":
         """Check the paths, level them, and put the leaves in order."""
         if not paths:
-            raise SchemaError("a hierarchy has no leaves; write one line 'leaf;parent;…;*' per value.")
+            raise SchemaError(
+                "a hierarchy has no leaves; write one line 'leaf;parent;…;*' per value."
+            )
         plain = [_without_repeated_root(path) for path in paths]
         height = max(len(p) for p in plain)
         levelled = [(*path[:-1], *[path[-2]] * (height - len(path)), "*") for path in plain]
         if twice := [leaf for leaf, count in Counter(p[0] for p in levelled).items() if count > 1]:
-            raise SchemaError(f"the hierarchy names the leaf {twice[0]!r} twice; keep one of the lines.")
+            raise SchemaError(
+                f"the hierarchy names the leaf {twice[0]!r} twice; keep one of the lines."
+            )
         parent: dict[tuple[int, str], str] = {}
         for path in levelled:
             for level in range(height - 1):
                 above = parent.setdefault((level, path[level]), path[level + 1])
                 if above != path[level + 1]:
-                    raise SchemaError(f"the hierarchy puts {path[level]!r} under both {above!r} and {path[level + 1]!r}; a tree has one parent.")
+                    raise SchemaError(
+                        f"the hierarchy puts {path[level]!r} under both {above!r} and"
+                        f" {path[level + 1]!r}; a tree has one parent."
+                    )
         first: dict[tuple[int, str], int] = {}
         for i, path in enumerate(levelled):
             for level, node in enumerate(path):
@@ -67,16 +80,30 @@ class Tree:
 
     @classmethod
     def of_mapping(cls, tree: Mapping[str, Any]) -> "Tree":
-        """A tree as nested tables, leaves in lists: ``{lung = ["flu", "asthma"], stomach = ["gastritis"]}``; an empty list makes its name a leaf."""
+        """A tree as nested tables, leaves in lists: ``{lung = ["flu", "asthma"], stomach =
+        ["gastritis"]}``; an empty list makes its name a leaf.
+        """
 
         def walk(node: Any, above: list[str]) -> list[list[str]]:
             if isinstance(node, Mapping) and node:
-                return [path for name, child in node.items() for path in walk(child, [name, *above])]
+                return [
+                    path for name, child in node.items() for path in walk(child, [name, *above])
+                ]
             if not isinstance(node, Mapping | list | tuple):
-                raise SchemaError(f'the hierarchy\'s node {above[0]!r} holds a single value; put its leaves in a list, as in {above[0]} = ["…", "…"].')
+                raise SchemaError(
+                    f"the hierarchy's node {above[0]!r} holds a single value; put its leaves in a"
+                    f' list, as in {above[0]} = ["…", "…"].'
+                )
             if any(isinstance(leaf, Mapping | list | tuple) for leaf in node):
-                raise SchemaError(f"the hierarchy's node {above[0]!r} holds a list inside its list of leaves; name the inner one, as a table.")
-            return [[_leaf_text(leaf), *above] for leaf in node] if node or len(above) == 1 else [above]
+                raise SchemaError(
+                    f"the hierarchy's node {above[0]!r} holds a list inside its list of leaves;"
+                    " name the inner one, as a table."
+                )
+            return (
+                [[_leaf_text(leaf), *above] for leaf in node]
+                if node or len(above) == 1
+                else [above]
+            )
 
         return cls.of_paths(walk(tree, ["*"]))
 
@@ -85,29 +112,42 @@ class Tree:
         strangers = values.cast(pl.String).filter(~values.cast(pl.String).is_in(leaves.implode()))
         if len(strangers):
             raise SchemaError(
-                f"column {values.name!r} holds {len(strangers)} distinct value(s) that its hierarchy does not name; "
-                "add them as leaves, or map them to known ones at the source."
+                f"column {values.name!r} holds {len(strangers)} distinct value(s) that its"
+                " hierarchy does not name; add them as leaves, or map them to known ones at the"
+                " source."
             )
         return leaves
 
     def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
-        return pl.DataFrame({str(level): [p[level] for p in self.paths] for level in range(len(self.paths[0]))})
+        return pl.DataFrame(
+            {str(level): [p[level] for p in self.paths] for level in range(len(self.paths[0]))}
+        )
 
     def parameters(self) -> dict[str, Any]:
         return {"kind": "tree", "paths": [list(p) for p in self.paths]}
 
 
 def _without_repeated_root(path: Sequence[str]) -> tuple[str, ...]:
-    """The path with one root at its end; tables made for other tools fill short lines up with roots."""
+    """The path with one root at its end; tables made for other tools fill short lines up with
+    roots.
+    """
     if len(path) < 2:
-        raise SchemaError(f"the hierarchy line {';'.join(path)!r} has no parent; write 'leaf;parent;…;*'.")
+        raise SchemaError(
+            f"the hierarchy line {';'.join(path)!r} has no parent; write 'leaf;parent;…;*'."
+        )
     if path[-1] != "*":
-        raise SchemaError(f"the hierarchy line that starts with {path[0]!r} does not end in the root '*'; append ';*'.")
+        raise SchemaError(
+            f"the hierarchy line that starts with {path[0]!r} does not end in the root '*'; append"
+            " ';*'."
+        )
     end = len(path)
     while end > 2 and path[end - 2] == "*":
         end -= 1
     if "" in path[1:]:
-        raise SchemaError(f"the hierarchy line that starts with {path[0]!r} has an empty node; name it or leave it out.")
+        raise SchemaError(
+            f"the hierarchy line that starts with {path[0]!r} has an empty node; name it or leave"
+            " it out."
+        )
     return tuple(path[:end])
 
 
@@ -119,9 +159,13 @@ def _check_names(levelled: Sequence[tuple[str, ...]]) -> None:
         for i, path in enumerate(levelled):
             of_level[path[level]] = (of_level.get(path[level], (i, i))[0], i)
         for name, span in of_level.items():
-            # A leaf under a parent of the same single leaf, or a padded line, covers the same leaves at each level.
+            # A leaf under a parent of the same single leaf, or a padded line, covers the same
+            # leaves at each level.
             if spans.setdefault(name, span) != span and not (name == "*" and len(levelled) == 1):
-                raise SchemaError(f"the hierarchy uses the name {name!r} for two different sets of leaves; rename one of the nodes.")
+                raise SchemaError(
+                    f"the hierarchy uses the name {name!r} for two different sets of leaves; rename"
+                    " one of the nodes."
+                )
 
 
 def _leaf_text(leaf: Any) -> str:
@@ -135,7 +179,8 @@ _LONGEST: Final = 1 << 20
 
 @dataclass(frozen=True)
 class Prefix:
-    """Codes that mean more the longer they are read, as zip codes do: level i keeps ``lengths[i]`` characters.
+    """Codes that mean more the longer they are read, as zip codes do: level i keeps ``lengths[i]``
+    characters.
 
     >>> Prefix((5, 3, 0)).ancestors(pl.Series(["47906", "47302"])).row(0)
     ('47906', '479**', '*')
@@ -145,22 +190,34 @@ class Prefix:
 
     def __post_init__(self) -> None:
         falling = all(a > b for a, b in zip(self.lengths, self.lengths[1:], strict=False))
-        if len(self.lengths) < 2 or not falling or self.lengths[-1] != 0 or self.lengths[0] > _LONGEST:
-            raise SchemaError(f"prefix lengths must fall, from {_LONGEST} at most, and end in 0, as in [5, 3, 0]; these are {list(self.lengths)}.")
+        if (
+            len(self.lengths) < 2
+            or not falling
+            or self.lengths[-1] != 0
+            or self.lengths[0] > _LONGEST
+        ):
+            raise SchemaError(
+                f"prefix lengths must fall, from {_LONGEST} at most, and end in 0, as in [5, 3, 0];"
+                f" these are {list(self.lengths)}."
+            )
 
     def leaves(self, values: pl.Series) -> pl.Series:
         text = values.cast(pl.String)
         wrong = text.filter(text.str.len_chars() != self.lengths[0])
         if len(wrong):
             raise SchemaError(
-                f"column {values.name!r} holds {len(wrong)} distinct value(s) that are not {self.lengths[0]} characters long, "
-                "as its prefix hierarchy says; pad them at the source."
+                f"column {values.name!r} holds {len(wrong)} distinct value(s) that are not"
+                f" {self.lengths[0]} characters long, as its prefix hierarchy says; pad them at the"
+                " source."
             )
         return text.sort()
 
     def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
         full = self.lengths[0]
-        levels = {str(i): leaves.str.slice(0, n) + "*" * (full - n) for i, n in enumerate(self.lengths[:-1])}
+        levels = {
+            str(i): leaves.str.slice(0, n) + "*" * (full - n)
+            for i, n in enumerate(self.lengths[:-1])
+        }
         return pl.DataFrame(levels).with_columns(pl.lit("*").alias(str(len(self.lengths) - 1)))
 
     def parameters(self) -> dict[str, Any]:
@@ -181,11 +238,16 @@ class Bands:
         exact = self._exact
         nested = all(b > a and b % a == 0 for a, b in itertools.pairwise(exact))
         if not exact or exact[0] <= 0 or not nested:
-            raise SchemaError(f"each band width must be a multiple of the one before, as in [5, 10, 20]; these are {list(self.widths)}.")
+            raise SchemaError(
+                "each band width must be a multiple of the one before, as in [5, 10, 20]; these"
+                f" are {list(self.widths)}."
+            )
 
     @property
     def _exact(self) -> list[Fraction]:
-        """The widths as written, so that bands of 0.1 nest in bands of 0.3; non-numbers become 0, which is no width."""
+        """The widths as written, so that bands of 0.1 nest in bands of 0.3; non-numbers become 0,
+        which is no width.
+        """
         return [Fraction(str(w)) if math.isfinite(w) else Fraction(0) for w in self.widths]
 
     def leaves(self, values: pl.Series) -> pl.Series:

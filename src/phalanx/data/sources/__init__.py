@@ -1,1 +1,3 @@
-"""Tables that come in: ``source``, by kind; ``csv_files``, ``databases``, ``frames``; ``reading``: the one reader, within the ``available_memory``."""
+"""Tables that come in: ``source``, by kind; ``csv_files``, ``databases``, ``frames``; ``reading``:
+the one reader, within the ``available_memory``.
+"""

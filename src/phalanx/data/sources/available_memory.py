@@ -1,4 +1,6 @@
-"""How much memory is left, so that a file which needs more is refused in a sentence: Polars ends the process where its memory runs out."""
+"""How much memory is left, so that a file which needs more is refused in a sentence: Polars ends
+the process where its memory runs out.
+"""
 
 import os
 from pathlib import Path
@@ -10,7 +12,9 @@ _CONTAINER: Final = Path("/sys/fs/cgroup")
 
 
 def memory_left() -> int:
-    """Bytes that this process may still take: what the machine has, less what a limit on the process or its container forbids."""
+    """Bytes that this process may still take: what the machine has, less what a limit on the
+    process or its container forbids.
+    """
     return max(0, min(_of_machine(), _of_container(), _of_process()))
 
 
@@ -22,7 +26,10 @@ def _of_machine() -> int:
 
 
 def _of_container() -> int:
-    limit, used = _text(_CONTAINER / "memory.max").strip(), _text(_CONTAINER / "memory.current").strip()
+    limit, used = (
+        _text(_CONTAINER / "memory.max").strip(),
+        _text(_CONTAINER / "memory.current").strip(),
+    )
     return int(limit) - int(used) if limit.isdigit() and used.isdigit() else 1 << 62
 
 
@@ -31,7 +38,11 @@ def _of_process() -> int:
 
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     pages = _text(_PROCESS).split()
-    return 1 << 62 if limit == resource.RLIM_INFINITY else limit - (int(pages[0]) * os.sysconf("SC_PAGE_SIZE") if pages else 0)
+    return (
+        1 << 62
+        if limit == resource.RLIM_INFINITY
+        else limit - (int(pages[0]) * os.sysconf("SC_PAGE_SIZE") if pages else 0)
+    )
 
 
 def _text(path: Path) -> str:

@@ -1,4 +1,6 @@
-"""CSV as people write it: UTF-8, one header, types inferred from every row, nothing guessed away."""
+"""CSV as people write it: UTF-8, one header, types inferred from every row, nothing guessed
+away.
+"""
 
 import csv
 import gzip
@@ -22,23 +24,39 @@ _PART: Final = 1 << 24
 """Bytes that are unpacked at a time, so that a small file never asks for much."""
 _PROBE: Final = 200
 """So many values decide which types are worth trying on the whole column."""
-_TIMESTAMPS: Final = ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
+_TIMESTAMPS: Final = (
+    "%Y-%m-%dT%H:%M:%S%.f",
+    "%Y-%m-%d %H:%M:%S%.f",
+    "%Y-%m-%dT%H:%M",
+    "%Y-%m-%d %H:%M",
+)
 
 
-def read_csv(path: Path, *, separator: str = ",", packed: bool = False, text: Collection[str] | None = ()) -> pl.DataFrame:
+def read_csv(
+    path: Path, *, separator: str = ",", packed: bool = False, text: Collection[str] | None = ()
+) -> pl.DataFrame:
     """Read a CSV file whole.
 
-    Columns in ``text`` (``None``: all) are text whatever they hold, so that no row decides how another one's value is written.
+    Columns in ``text`` (``None``: all) are text whatever they hold, so that no row decides how
+    another one's value is written.
 
-    Types of the others come from every row: whole numbers, numbers, ISO dates, ISO timestamps, else text. A column is text as soon as one value has a leading zero
-    before another digit or a plus sign (zip codes, telephone numbers), or more digits than a number keeps.
+    Types of the others come from every row: whole numbers, numbers, ISO dates, ISO timestamps, else
+    text. A column is text as soon as one value has a leading zero before another digit or a plus
+    sign (zip codes, telephone numbers), or more digits than a number keeps.
 
-    Missing values: an empty field is missing. A quoted empty field (``""``) is the empty text, a value, in a column of text, as in Parquet and in SQL's
-    COPY; in a column of numbers or dates it is missing. ``NaN`` in a column of numbers is a missing number, ``NA`` is text.
+    Missing values: an empty field is missing. A quoted empty field (``""``) is the empty text, a
+    value, in a column of text, as in Parquet and in SQL's COPY; in a column of numbers or dates it
+    is missing. ``NaN`` in a column of numbers is a missing number, ``NA`` is text.
 
-    Raises SourceError for bytes that are not UTF-8, rows with too many or too few fields, and header names that are empty or occur twice, with the line.
+    Raises SourceError for bytes that are not UTF-8, rows with too many or too few fields, and
+    header names that are empty or occur twice, with the line.
     """
-    with refusing(SourceError(f"the file {path.name!r} cannot be read; check that you may read it, and that its disk is sound.")):
+    with refusing(
+        SourceError(
+            f"the file {path.name!r} cannot be read; check that you may read it, and that its disk"
+            " is sound."
+        )
+    ):
         check_size(path, 0, 2 * path.stat().st_size)
         data = (_unpacked(path) if packed else path.read_bytes()).removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
@@ -46,22 +64,40 @@ def read_csv(path: Path, *, separator: str = ",", packed: bool = False, text: Co
     header = _header(data, path.name, separator)
     if len(header) > 1:
         data = data.rstrip(b"\r\n")
-    unreadable = SourceError(f"the file {path.name!r} cannot be read as CSV; save it again as CSV in UTF-8.")
+    unreadable = SourceError(
+        f"the file {path.name!r} cannot be read as CSV; save it again as CSV in UTF-8."
+    )
     try:
         with refusing(unreadable):
             frame = pl.read_csv(data, separator=separator, infer_schema=False, raise_if_empty=False)
     except SourceError as refused:
-        raise (_explained(data, path.name, separator, len(header)) if refused is unreadable else refused) from None
-    if frame.width != len(header) or (frame.width > 1 and frame.height and frame[:, -1].null_count() and _is_short(data, separator, frame)):
+        raise (
+            _explained(data, path.name, separator, len(header))
+            if refused is unreadable
+            else refused
+        ) from None
+    if frame.width != len(header) or (
+        frame.width > 1
+        and frame.height
+        and frame[:, -1].null_count()
+        and _is_short(data, separator, frame)
+    ):
         raise _explained(data, path.name, separator, len(header))
     frame.columns = header
     check_names(header, SourceError)
     with refusing(unreadable):
-        return frame if text is None else frame.with_columns([inferred(column) for column in frame.get_columns() if column.name not in text])
+        return (
+            frame
+            if text is None
+            else frame.with_columns(
+                [inferred(column) for column in frame.get_columns() if column.name not in text]
+            )
+        )
 
 
 def inferred(text: pl.Series) -> pl.Series:
-    """A column of text as whole numbers, numbers, dates or timestamps where every value is one; else as it is.
+    """A column of text as whole numbers, numbers, dates or timestamps where every value is one;
+    else as it is.
 
     >>> inferred(pl.Series(["01234", "99999"])).dtype, inferred(pl.Series(["1", "", "2"])).to_list()
     (String, [1, None, 2])
@@ -87,7 +123,11 @@ def _whole(values: pl.Series) -> pl.Series | None:
 
 def _number(values: pl.Series) -> pl.Series | None:
     parsed = _complete(values.cast(pl.Float64, strict=False), values)
-    return None if parsed is None or values.str.contains(r"^(\+|-?0[0-9]|-?[0-9]{16,}$)").any() else parsed
+    return (
+        None
+        if parsed is None or values.str.contains(r"^(\+|-?0[0-9]|-?[0-9]{16,}$)").any()
+        else parsed
+    )
 
 
 def _date(values: pl.Series) -> pl.Series | None:
@@ -105,38 +145,70 @@ def _unpacked(path: Path) -> bytes:
     limit = min(max(ALWAYS_BYTES, MAX_EXPANSION * path.stat().st_size), memory_left() // 2)
     parts: list[bytes] = []
     size = 0
-    with refusing(SourceError(f"the file {path.name!r} is not a whole gzip file; save it again.")), gzip.open(path) as packed:
+    with (
+        refusing(SourceError(f"the file {path.name!r} is not a whole gzip file; save it again.")),
+        gzip.open(path) as packed,
+    ):
         while part := packed.read(_PART):
             parts.append(part)
             size += len(part)
             if size > limit:
-                raise SourceError(f"the file {path.name!r} unpacks to more than {limit} bytes; it is damaged or hostile, so unpack it by hand if you trust it.")
+                raise SourceError(
+                    f"the file {path.name!r} unpacks to more than {limit} bytes; it is damaged or"
+                    " hostile, so unpack it by hand if you trust it."
+                )
     return b"".join(parts)
 
 
 def _header(data: bytes, file: str, separator: str) -> list[str]:
     head = data[: 1 << 20]
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise SourceError(f"the file {file!r} is UTF-16, and a CSV must be UTF-8; save it as UTF-8.")
+        raise SourceError(
+            f"the file {file!r} is UTF-16, and a CSV must be UTF-8; save it as UTF-8."
+        )
     if b"\n" not in head and b"\r" in head.rstrip(b"\r"):
-        raise SourceError(f"the file {file!r} ends its lines with a lone carriage return; save it with line feeds.")
+        raise SourceError(
+            f"the file {file!r} ends its lines with a lone carriage return; save it with line"
+            " feeds."
+        )
     try:
-        names = next(csv.reader(io.StringIO(head.decode("utf-8", errors="surrogateescape"), newline=""), delimiter=separator), [])
+        names = next(
+            csv.reader(
+                io.StringIO(head.decode("utf-8", errors="surrogateescape"), newline=""),
+                delimiter=separator,
+            ),
+            [],
+        )
     except csv.Error:
-        raise SourceError(f"the header of {file!r} is not a line of names; write one name per column in the first line.") from None
+        raise SourceError(
+            f"the header of {file!r} is not a line of names; write one name per column in the first"
+            " line."
+        ) from None
     if any("\udc80" <= c <= "\udcff" for name in names for c in name):
-        raise _not_utf8(data, file) or SourceError(f"the header of {file!r} is not UTF-8; save it as UTF-8.")
+        raise _not_utf8(data, file) or SourceError(
+            f"the header of {file!r} is not UTF-8; save it as UTF-8."
+        )
     if len(names) == 1 and ";" in names[0]:
-        raise SourceError(f"the file {file!r} seems to be separated by semicolons; save it with commas.")
-    if any("\n" in name or "\r" in name for name in names):  # a quote that is not closed makes names of rows, which no message may quote
-        raise SourceError(f"the header of {file!r} goes on over several lines; close its quotes, and write every name on the first line.")
+        raise SourceError(
+            f"the file {file!r} seems to be separated by semicolons; save it with commas."
+        )
+    if any(
+        "\n" in name or "\r" in name for name in names
+    ):  # a quote that is not closed makes names of rows, which no message may quote
+        raise SourceError(
+            f"the header of {file!r} goes on over several lines; close its quotes, and write every"
+            " name on the first line."
+        )
     for i, name in enumerate(names, 1):
         if name == "":
             raise SourceError(
-                f"the header of {file!r} has no name for column {i}; name it (a table saved with its row numbers has such a column; save it without)."
+                f"the header of {file!r} has no name for column {i}; name it (a table saved with"
+                " its row numbers has such a column; save it without)."
             )
         if name in names[: i - 1]:
-            raise SourceError(f"the header of {file!r} names {name!r} twice; rename one of the columns.")
+            raise SourceError(
+                f"the header of {file!r} names {name!r} twice; rename one of the columns."
+            )
     return names
 
 
@@ -166,10 +238,14 @@ def _explained(data: bytes, file: str, separator: str, width: int) -> SourceErro
     except csv.Error:
         wrong = None
     if wrong is None:
-        return SourceError(f"the quotes in {file!r} do not pair up; quote fields that hold a quote, a comma or a line break, and double the quotes inside.")
+        return SourceError(
+            f"the quotes in {file!r} do not pair up; quote fields that hold a quote, a comma or a"
+            " line break, and double the quotes inside."
+        )
     line, fields = wrong
     return SourceError(
-        f"line {line} of {file!r} has {fields} field(s) where the header has {width}; repair the line (a field with a comma in it needs quotes)."
+        f"line {line} of {file!r} has {fields} field(s) where the header has {width}; repair the"
+        " line (a field with a comma in it needs quotes)."
     )
 
 
@@ -178,5 +254,8 @@ def _not_utf8(data: bytes, file: str) -> SourceError | None:
         data.decode()
     except UnicodeDecodeError as wrong:
         line = data.count(b"\n", 0, wrong.start) + 1
-        return SourceError(f"line {line} of {file!r} is not UTF-8; save the file as UTF-8 (it may be Latin-1 or Windows-1252).")
+        return SourceError(
+            f"line {line} of {file!r} is not UTF-8; save the file as UTF-8 (it may be Latin-1 or"
+            " Windows-1252)."
+        )
     return None

@@ -9,15 +9,19 @@ from urllib.parse import quote, urlsplit
 from phalanx.errors import SourceError, did_you_mean, require_extra
 
 _OUR_FAULT: Final = re.compile(
-    r"no such (?:table|column|function)[^\n]*|syntax error[^\n]*|(?:relation|column|function|schema) [^\n]* does not exist|incomplete input", re.IGNORECASE
+    r"no such (?:table|column|function)[^\n]*|syntax"
+    r" error[^\n]*|(?:relation|column|function|schema) [^\n]* does not exist|incomplete input",
+    re.IGNORECASE,
 )
 """What a database says about the query; all else it says may quote values and is not repeated."""
 
 
 def read_query(url: str, query: str | None, text: Collection[str] = ()) -> Any:
-    """The rows of a query as a PyArrow table; SourceError where the database cannot be opened or refuses the query.
+    """The rows of a query as a PyArrow table; SourceError where the database cannot be opened or
+    refuses the query.
 
-    Of SQLite, where a column's type follows its rows, the columns in ``text`` are read as text, so that no row decides how another one's value is written.
+    Of SQLite, where a column's type follows its rows, the columns in ``text`` are read as text, so
+    that no row decides how another one's value is written.
     """
     scheme = url.split("://", 1)[0]
     if not query or not query.strip():
@@ -27,14 +31,19 @@ def read_query(url: str, query: str | None, text: Collection[str] = ()) -> Any:
     elif scheme in ("postgresql", "postgres"):
         connect, batches = _postgresql(url), {}
     else:
-        raise SourceError(f"a source of the kind {scheme!r} is not known; give a path, sqlite:///file.db or postgresql://….")
+        raise SourceError(
+            f"a source of the kind {scheme!r} is not known; give a path, sqlite:///file.db or"
+            " postgresql://…."
+        )
     return _fetch(connect, query, scheme, batches, text)
 
 
 def sqlite_path(url: str) -> Path:
     """The file of ``sqlite:///relative.db`` or ``sqlite:////absolute.db``."""
     if not url.startswith("sqlite:///") or url == "sqlite:///":
-        raise SourceError(f"{url!r} names no SQLite file; write sqlite:///file.db, with three slashes.")
+        raise SourceError(
+            f"{url!r} names no SQLite file; write sqlite:///file.db, with three slashes."
+        )
     return Path(url.removeprefix("sqlite:///"))
 
 
@@ -43,8 +52,13 @@ def _sqlite(url: str) -> Any:
 
     path = sqlite_path(url)
     if not path.is_file():
-        siblings = [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
-        raise SourceError(f"there is no database {str(path)!r}{did_you_mean(path.name, siblings) or '; check the url of the source.'}")
+        siblings = (
+            [p.name for p in path.parent.iterdir() if p.is_file()] if path.parent.is_dir() else []
+        )
+        raise SourceError(
+            "there is no database"
+            f" {str(path)!r}{did_you_mean(path.name, siblings) or '; check the url of the source.'}"
+        )
     return lambda: sqlite.connect(f"file:{quote(str(path.resolve()))}?mode=ro")
 
 
@@ -55,14 +69,19 @@ def _postgresql(url: str) -> Any:
     return lambda: postgresql.connect(url)
 
 
-def _fetch(connect: Any, query: str, scheme: str, options: dict[str, str], text: Collection[str]) -> Any:
+def _fetch(
+    connect: Any, query: str, scheme: str, options: dict[str, str], text: Collection[str]
+) -> Any:
     import adbc_driver_manager as adbc
     import pyarrow as pa
 
     try:
         connection = connect()
     except adbc.Error:  # its message holds the url, and that the password
-        raise SourceError(f"the {scheme} database of the source cannot be opened; check its url and whether it is up.") from None
+        raise SourceError(
+            f"the {scheme} database of the source cannot be opened; check its url and whether it"
+            " is up."
+        ) from None
     try:
         with connection, connection.cursor() as cursor:
             if scheme != "sqlite":
@@ -77,7 +96,8 @@ def _fetch(connect: Any, query: str, scheme: str, options: dict[str, str], text:
         said = _OUR_FAULT.search(str(refused))
         hint = f" ({said[0].strip()})" if said else ""
         raise SourceError(
-            f"the {scheme} database refuses the query of the source{hint}; try the query in the database's own shell, with one type per column."
+            f"the {scheme} database refuses the query of the source{hint}; try the query in the"
+            " database's own shell, with one type per column."
         ) from None
 
 
@@ -85,10 +105,16 @@ def _with_text(cursor: Any, query: str, text: Collection[str]) -> str:
     """The query with those of its columns that are to be text made so by SQLite, value by value."""
     inner = f"(\n{query.strip().rstrip(';')}\n)"
     cursor.execute(f"SELECT * FROM {inner} LIMIT 0")  # noqa: S608 - the steward's own query, in a database that is opened to read only
-    columns = [(name, '"' + name.replace('"', '""') + '"') for name in cursor.fetch_arrow_table().column_names]
+    columns = [
+        (name, '"' + name.replace('"', '""') + '"')
+        for name in cursor.fetch_arrow_table().column_names
+    ]
     if not any(name in text for name, _ in columns):
         return query
-    wanted = ", ".join(f"CAST({quoted} AS TEXT) AS {quoted}" if name in text else quoted for name, quoted in columns)
+    wanted = ", ".join(
+        f"CAST({quoted} AS TEXT) AS {quoted}" if name in text else quoted
+        for name, quoted in columns
+    )
     return f"SELECT {wanted} FROM {inner}"  # noqa: S608 - the same
 
 

@@ -1,4 +1,6 @@
-"""Frames in, the same kind out: pandas, Polars, Arrow, and whatever speaks the Arrow PyCapsule interface."""
+"""Frames in, the same kind out: pandas, Polars, Arrow, and whatever speaks the Arrow PyCapsule
+interface.
+"""
 
 from collections.abc import Collection
 from typing import Any
@@ -12,21 +14,27 @@ from phalanx.errors import SourceError
 
 
 def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
-    """The table as a Polars frame whose columns are numbers, texts, booleans, dates, timestamps, or lists of texts or whole numbers (sets of values).
+    """The table as a Polars frame whose columns are numbers, texts, booleans, dates, timestamps, or
+    lists of texts or whole numbers (sets of values).
 
-    ``table`` is a pandas, Polars (eager or lazy), PyArrow or narwhals frame, or anything with ``__arrow_c_stream__``. A pandas index is not data and is
-    ignored. Dictionary, categorical and enum columns become text, so that values which no row has stay behind. A missing value stays missing: pandas' NaN
-    is one, NaN of the others is taken for one when the table is encoded.
+    ``table`` is a pandas, Polars (eager or lazy), PyArrow or narwhals frame, or anything with
+    ``__arrow_c_stream__``. A pandas index is not data and is ignored. Dictionary, categorical and
+    enum columns become text, so that values which no row has stay behind. A missing value stays
+    missing: pandas' NaN is one, NaN of the others is taken for one when the table is encoded.
 
-    Raises SourceError for what is no table, for two columns of one name, and for a column of other lists, structs, bytes or times that is not in
-    ``drop`` (``None``: none is refused).
+    Raises SourceError for what is no table, for two columns of one name, and for a column of other
+    lists, structs, bytes or times that is not in ``drop`` (``None``: none is refused).
 
     >>> to_polars(pl.DataFrame({"sex": ["f", "m"]}, schema={"sex": pl.Categorical})).dtypes
     [String]
     """
     table = _native(table)
     if isinstance(table, pl.LazyFrame):
-        with refusing(SourceError("the lazy table cannot be computed; collect it first, and see what is wrong.")):
+        with refusing(
+            SourceError(
+                "the lazy table cannot be computed; collect it first, and see what is wrong."
+            )
+        ):
             table = table.collect()
     if isinstance(table, pl.DataFrame):
         frame = table
@@ -35,12 +43,16 @@ def to_polars(table: Any, *, drop: Collection[str] | None = ()) -> pl.DataFrame:
     elif hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
         frame = _from_arrow(table)
     else:
-        raise SourceError(f"{type(table).__name__} is not a table; give a pandas, Polars or Arrow table, or the path of a file.")
+        raise SourceError(
+            f"{type(table).__name__} is not a table; give a pandas, Polars or Arrow table, or the"
+            " path of a file."
+        )
     return _plain(frame, drop)
 
 
 def like(table: Any, frame: pl.DataFrame) -> Any:
-    """``frame`` as the kind of table that ``table`` is; what speaks Arrow only becomes a PyArrow table.
+    """``frame`` as the kind of table that ``table`` is; what speaks Arrow only becomes a PyArrow
+    table.
 
     >>> import pyarrow as pa
     >>> type(like(pa.table({"a": [1]}), pl.DataFrame({"b": [2]}))).__name__
@@ -68,7 +80,9 @@ def like(table: Any, frame: pl.DataFrame) -> Any:
 
 
 def _kind(table: Any) -> str:
-    """The package that a frame's class comes from; asked by name, so that no package is imported for it."""
+    """The package that a frame's class comes from; asked by name, so that no package is imported
+    for it.
+    """
     return type(table).__module__.split(".")[0]
 
 
@@ -80,14 +94,21 @@ def _from_pandas(table: Any) -> pl.DataFrame:
 
     names = [str(name) for name in table.columns]
     _check_unique(names)
-    mixed = SourceError("the pandas table cannot be read as columns of one type each; convert them at the source.")
+    mixed = SourceError(
+        "the pandas table cannot be read as columns of one type each; convert them at the source."
+    )
     try:
         with refusing(mixed):
             return pl.from_pandas(table.set_axis(names, axis=1), include_index=False)
     except SourceError as refused:
         if refused is mixed:
             for name in table.columns:
-                with refusing(SourceError(f"column {str(name)!r} of the pandas table holds values of several types; convert it to one type at the source.")):
+                with refusing(
+                    SourceError(
+                        f"column {str(name)!r} of the pandas table holds values of several types;"
+                        " convert it to one type at the source."
+                    )
+                ):
                     pl.from_pandas(table[name])
         raise
 
@@ -96,7 +117,12 @@ def _from_arrow(table: Any) -> pl.DataFrame:
     import pyarrow as pa
 
     what = type(table).__name__
-    with refusing(SourceError(f"{what} cannot be read as a table through the Arrow interface; convert it to a PyArrow table at the source.")):
+    with refusing(
+        SourceError(
+            f"{what} cannot be read as a table through the Arrow interface; convert it to a PyArrow"
+            " table at the source."
+        )
+    ):
         read = table if isinstance(table, pa.Table) else pa.table(table)
         _check_unique(read.column_names)
         frame = pl.from_arrow(read)
@@ -128,7 +154,9 @@ def _check_unique(names: list[str]) -> None:
 def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
     check_names(frame.columns, SourceError)
     extended = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.BaseExtension)]
-    frame = frame.with_columns(frame[name].ext.storage() for name in extended)  # what they hold, as nothing can be done with the rest
+    frame = frame.with_columns(
+        frame[name].ext.storage() for name in extended
+    )  # what they hold, as nothing can be done with the rest
     casts = []
     for name, dtype in frame.schema.items():
         if name == "":
@@ -137,9 +165,14 @@ def _plain(frame: pl.DataFrame, drop: Collection[str] | None) -> pl.DataFrame:
             casts.append(pl.col(name).cast(pl.String))
         elif holds_sets(dtype):
             casts.append(pl.col(name).cast(pl.List(pl.String)))
-        elif drop is not None and name not in drop and (dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Time, pl.Duration)):
+        elif (
+            drop is not None
+            and name not in drop
+            and (dtype.is_nested() or dtype in (pl.Binary, pl.Object, pl.Time, pl.Duration))
+        ):
             raise SourceError(
-                f"column {name!r} holds {dtype.base_type()} values, which are neither numbers, texts nor dates; drop it, or flatten it at the source."
+                f"column {name!r} holds {dtype.base_type()} values, which are neither numbers,"
+                " texts nor dates; drop it, or flatten it at the source."
             )
     with refusing(SourceError("the table holds text that is not UTF-8; convert it at the source.")):
         return frame.with_columns(casts) if casts else frame

@@ -1,4 +1,6 @@
-"""The one reader of files that somebody made: what a file declares is compared with its size and with the memory, and nothing it says can quote a value."""
+"""The one reader of files that somebody made: what a file declares is compared with its size and
+with the memory, and nothing it says can quote a value.
+"""
 
 import os
 from collections.abc import Iterator
@@ -14,7 +16,9 @@ from phalanx.data.sources.available_memory import memory_left
 from phalanx.errors import PhalanxError, SourceError
 
 MAX_CELLS_PER_BYTE: Final = 20_000
-"""A Parquet or Arrow file that declares more values per byte of file than this is taken for a bomb (equal values compress well: 10,000 has been seen)."""
+"""A Parquet or Arrow file that declares more values per byte of file than this is taken for a bomb
+(equal values compress well: 10,000 has been seen).
+"""
 ALWAYS_CELLS: Final = 100_000_000
 """So many values are read however small the file is."""
 MAX_EXPANSION: Final = 2_000
@@ -28,9 +32,11 @@ _one_at_a_time: Final = RLock()
 
 @contextmanager
 def refusing(refusal: PhalanxError) -> Iterator[None]:
-    """Whatever a reader raises inside is this one refusal, also a panic of Rust code, which is no Exception, and memory that runs out.
+    """Whatever a reader raises inside is this one refusal, also a panic of Rust code, which is no
+    Exception, and memory that runs out.
 
-    A reader's own words quote the file: its message is dropped, and what a panic writes to standard error is, too. Ctrl-C and our own errors pass.
+    A reader's own words quote the file: its message is dropped, and what a panic writes to standard
+    error is, too. Ctrl-C and our own errors pass.
     """
     try:
         with _silenced():
@@ -38,14 +44,21 @@ def refusing(refusal: PhalanxError) -> Iterator[None]:
     except PhalanxError as error:
         raise error if isinstance(error, type(refusal)) else type(refusal)(str(error)) from None
     except MemoryError:
-        raise type(refusal)("the file needs more memory than is left; read it on a larger machine, or in parts.") from None
-    except (Exception, pl.exceptions.PanicException):  # noqa: BLE001 - a damaged file has been seen to raise eleven kinds
+        raise type(refusal)(
+            "the file needs more memory than is left; read it on a larger machine, or in parts."
+        ) from None
+    except (
+        Exception,  # noqa: BLE001 - a damaged file has been seen to raise eleven kinds
+        pl.exceptions.PanicException,
+    ):
         raise refusal from None
 
 
 @contextmanager
 def _silenced() -> Iterator[None]:
-    """Nothing that is not Python writes to standard error: a panic puts its message and a backtrace there, before anybody can catch it."""
+    """Nothing that is not Python writes to standard error: a panic puts its message and a backtrace
+    there, before anybody can catch it.
+    """
     with _one_at_a_time:
         try:
             kept = os.dup(2)
@@ -63,20 +76,28 @@ def _silenced() -> Iterator[None]:
 
 
 def check_size(path: Path, cells: int, size: int) -> None:
-    """Refuse a file that promises more values or bytes than its own can hold, or than the memory can, before anything is allocated for it."""
+    """Refuse a file that promises more values or bytes than its own can hold, or than the memory
+    can, before anything is allocated for it.
+    """
     weight = max(path.stat().st_size, 1)
-    if (cells > ALWAYS_CELLS and cells > MAX_CELLS_PER_BYTE * weight) or (size > ALWAYS_BYTES and size > MAX_EXPANSION * weight):
+    if (cells > ALWAYS_CELLS and cells > MAX_CELLS_PER_BYTE * weight) or (
+        size > ALWAYS_BYTES and size > MAX_EXPANSION * weight
+    ):
         raise SourceError(
-            f"the file {path.name!r} declares {cells} values in {weight} bytes, more than a file of this size holds; it is damaged or hostile, so get it anew."
+            f"the file {path.name!r} declares {cells} values in {weight} bytes, more than a file of"
+            " this size holds; it is damaged or hostile, so get it anew."
         )
     if (needed := max(size, cells * _CELL)) > (left := memory_left()):
         raise SourceError(
-            f"the file {path.name!r} needs {needed / 1e9:.1f} GB of memory or more, and {left / 1e9:.1f} GB are left; read it on a larger machine, or in parts."
+            f"the file {path.name!r} needs {needed / 1e9:.1f} GB of memory or more, and"
+            f" {left / 1e9:.1f} GB are left; read it on a larger machine, or in parts."
         )
 
 
 def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFrame:
-    """A Parquet file whole, by that very name; ``refusal``, or SourceError, where it is malformed or declares more than it can hold."""
+    """A Parquet file whole, by that very name; ``refusal``, or SourceError, where it is malformed
+    or declares more than it can hold.
+    """
     import pyarrow.parquet as pq
 
     malformed = refusal or _malformed(path, "Parquet")
@@ -94,19 +115,26 @@ def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFram
 
 
 def read_arrow(path: Path) -> Any:
-    """An Arrow file or stream; every offset in it is checked, because a wrong one would read outside of the file."""
+    """An Arrow file or stream; every offset in it is checked, because a wrong one would read
+    outside of the file.
+    """
     import pyarrow as pa
 
     with refusing(_malformed(path, "Arrow")), pa.memory_map(str(path)) as mapped:
         if mapped.read(4) == b"FEA1":
-            raise SourceError(f"the file {path.name!r} is of the first Feather format, which is no longer read; save it again.")
+            raise SourceError(
+                f"the file {path.name!r} is of the first Feather format, which is no longer read;"
+                " save it again."
+            )
         mapped.seek(0)
         file = mapped.read(6) == b"ARROW1"
         mapped.seek(0)
         reader = pa.ipc.open_file(mapped) if file else pa.ipc.open_stream(mapped)
         batches: list[Any] = []
         cells = size = 0
-        for batch in (reader.get_batch(i) for i in range(reader.num_record_batches)) if file else reader:
+        for batch in (
+            (reader.get_batch(i) for i in range(reader.num_record_batches)) if file else reader
+        ):
             batch.validate(full=True)  # before anything asks how large it is
             batches.append(batch)
             cells, size = cells + batch.num_rows * max(batch.num_columns, 1), size + batch.nbytes
@@ -118,4 +146,7 @@ def read_arrow(path: Path) -> Any:
 
 
 def _malformed(path: Path, kind: str) -> SourceError:
-    return SourceError(f"the file {path.name!r} is not a whole {kind} file; it is damaged or of another kind, so save it again.")
+    return SourceError(
+        f"the file {path.name!r} is not a whole {kind} file; it is damaged or of another kind, so"
+        " save it again."
+    )

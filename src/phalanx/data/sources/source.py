@@ -1,4 +1,6 @@
-"""Sources: files and databases that hold a table about people, read whole or refused in one sentence."""
+"""Sources: files and databases that hold a table about people, read whole or refused in one
+sentence.
+"""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -16,32 +18,51 @@ _PARQUET: Final = (".parquet", ".pq")
 _IPC: Final = (".arrow", ".feather", ".ipc")
 
 
-def read_source(source: str | Path, *, query: str | None = None, drop: Collection[str] | None = (), text: Collection[str] | None = ()) -> pl.DataFrame:
-    """Read a table whole: a CSV, TSV (also ``.gz``), Parquet or Arrow/Feather file, or the rows of a query.
+def read_source(
+    source: str | Path,
+    *,
+    query: str | None = None,
+    drop: Collection[str] | None = (),
+    text: Collection[str] | None = (),
+) -> pl.DataFrame:
+    """Read a table whole: a CSV, TSV (also ``.gz``), Parquet or Arrow/Feather file, or the rows of
+    a query.
 
-    ``source`` is a path, or a URL ``sqlite:///file.db`` or ``postgresql://…`` with a ``query``. Types of a CSV, and of SQLite, follow all of its rows (see
-    ``phalanx.data.sources.csv_files``), but for the columns in ``text`` (``None``: all of a CSV), which are text as it stands there; an empty field is missing.
-    Categories become text. Columns in ``drop`` may have any type; ``None`` lets all do, for profiling.
+    ``source`` is a path, or a URL ``sqlite:///file.db`` or ``postgresql://…`` with a ``query``.
+    Types of a CSV, and of SQLite, follow all of its rows (see ``phalanx.data.sources.csv_files``),
+    but for the columns in ``text`` (``None``: all of a CSV), which are text as it stands there; an
+    empty field is missing. Categories become text. Columns in ``drop`` may have any type; ``None``
+    lets all do, for profiling.
 
-    Raises SourceError where there is no such file, where it is malformed, or declares more than a file of its size can hold, and where the database
-    refuses the query.
+    Raises SourceError where there is no such file, where it is malformed, or declares more than a
+    file of its size can hold, and where the database refuses the query.
     """
     if "://" in str(source):
         from phalanx.data.sources.databases import read_query
 
         return to_polars(read_query(str(source), query, text or ()), drop=drop)
     if query is not None:
-        raise SourceError("a query needs a database; give a url such as sqlite:///file.db, or leave the query out.")
+        raise SourceError(
+            "a query needs a database; give a url such as sqlite:///file.db, or leave the query"
+            " out."
+        )
     path = _existing(Path(source))
     suffixes = [s.lower() for s in path.suffixes]
-    kind, packed = (suffixes[-2], True) if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes[-1] if suffixes else "", False)
+    kind, packed = (
+        (suffixes[-2], True)
+        if suffixes[-1:] == [".gz"] and len(suffixes) > 1
+        else (suffixes[-1] if suffixes else "", False)
+    )
     if kind in _CSV:
         return read_csv(path, separator=_CSV[kind], packed=packed, text=text)
     if kind in _PARQUET and not packed:
         return to_polars(read_parquet(path), drop=drop)
     if kind in _IPC and not packed:
         return to_polars(read_arrow(path), drop=drop)
-    raise SourceError(f"the file {path.name!r} is not of a known kind; give a .csv, .tsv, .csv.gz, .parquet, .arrow or .feather file.")
+    raise SourceError(
+        f"the file {path.name!r} is not of a known kind; give a .csv, .tsv, .csv.gz, .parquet,"
+        " .arrow or .feather file."
+    )
 
 
 def _existing(path: Path) -> Path:
@@ -52,5 +73,10 @@ def _existing(path: Path) -> Path:
     try:
         siblings = [p.name for p in path.parent.iterdir() if p.is_file()]
     except OSError:
-        raise SourceError(f"there is no folder {str(path.parent)!r}; check the path of the source.") from None
-    raise SourceError(f"there is no file {str(path)!r}{did_you_mean(path.name, siblings) or '; check the path of the source.'}")
+        raise SourceError(
+            f"there is no folder {str(path.parent)!r}; check the path of the source."
+        ) from None
+    raise SourceError(
+        "there is no file"
+        f" {str(path)!r}{did_you_mean(path.name, siblings) or '; check the path of the source.'}"
+    )

@@ -1,5 +1,5 @@
 """A release says one thing in all its files: ``check``.
 
-``files``, ``parquet_bytes``: what lies in them beside rows; ``order`` of rows; ``intervals``: types and ends; ``buckets``, ``perturbed``, ``recoded``
-(``recodings``): by form.
+``files``, ``parquet_bytes``: what lies in them beside rows; ``order`` of rows; ``intervals``: types
+and ends; ``buckets``, ``perturbed``, ``recoded`` (``recodings``): by form.
 """

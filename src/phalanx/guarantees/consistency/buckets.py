@@ -1,4 +1,6 @@
-"""Sliced and bucketized releases: every bucket says the same number of tuples in all its columns, and nothing is published twice or out of place."""
+"""Sliced and bucketized releases: every bucket says the same number of tuples in all its columns,
+and nothing is published twice or out of place.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -17,11 +19,15 @@ from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
 from phalanx.release.manifest import PublishedAttribute
 
 _MOST: Final = 2**53
-"""More tuples than this are in no table; up to it, sums of counts are exact in whichever way they are added."""
+"""More tuples than this are in no table; up to it, sums of counts are exact in whichever way they
+are added.
+"""
 
 
 def bucket_faults(form: Form) -> Sequence[str]:
-    """What is wrong with the buckets of a sliced or bucketized form, looked for once; nothing where the form is another one."""
+    """What is wrong with the buckets of a sliced or bucketized form, looked for once; nothing where
+    the form is another one.
+    """
     if form not in _seen:
         if isinstance(form, Sliced):
             _seen[form] = list(_attribute_faults(form)) or list(_sliced_faults(form))
@@ -39,16 +45,33 @@ def _attribute_faults(form: Form) -> Iterator[str]:
     if len(form.attribute("sensitive")) > 1:
         yield "there are several sensitive attributes"
     for attribute in form.attributes:
-        most = 1 if attribute.role != "quasi" or isinstance(form, Bucketized) else 2 if attribute.hierarchy is None else 3
+        most = (
+            1
+            if attribute.role != "quasi" or isinstance(form, Bucketized)
+            else 2
+            if attribute.hierarchy is None
+            else 3
+        )
         least = 3 if most == 3 and len(attribute.columns) > 1 else 1
         if not least <= len(attribute.columns) <= most:
-            yield f"{attribute.name!r} stands in {len(attribute.columns)} column(s), which are too many or too few"
+            yield (
+                f"{attribute.name!r} stands in {len(attribute.columns)} column(s), which are too"
+                " many or too few"
+            )
         if attribute.type == "set" and attribute.role != "sensitive":
             yield f"{attribute.name!r} is declared a set, which only a sensitive attribute may be"
 
 
-def _table_faults(name: str, table: pl.DataFrame, held: Sequence[tuple[PublishedAttribute, Sequence[str]]], *, counted: bool) -> Iterator[str]:
-    """Faults of a table of a bucket column, attributes with the columns that they stand in, and, where it is ``counted``, counts."""
+def _table_faults(
+    name: str,
+    table: pl.DataFrame,
+    held: Sequence[tuple[PublishedAttribute, Sequence[str]]],
+    *,
+    counted: bool,
+) -> Iterator[str]:
+    """Faults of a table of a bucket column, attributes with the columns that they stand in, and,
+    where it is ``counted``, counts.
+    """
     for column in [BUCKET, COUNT] if counted else [BUCKET]:
         if not table[column].dtype.is_integer() or table[column].null_count():
             yield f"the {column} column of {name} does not hold whole numbers"
@@ -61,11 +84,19 @@ def _table_faults(name: str, table: pl.DataFrame, held: Sequence[tuple[Published
     for attribute, columns in held:
         for column in columns:
             of_nodes = len(columns) == 3 and column == columns[0]
-            if not (table[column].dtype == pl.String if of_nodes else fits(table[column], attribute)):
-                yield f"column {column!r} holds {table[column].dtype} and is declared {'nodes' if of_nodes else attribute.type}"
+            if not (
+                table[column].dtype == pl.String if of_nodes else fits(table[column], attribute)
+            ):
+                yield (
+                    f"column {column!r} holds {table[column].dtype} and is declared"
+                    f" {'nodes' if of_nodes else attribute.type}"
+                )
                 sound = False
             elif table[column].dtype.is_float() and not table[column].is_finite().all():
-                yield f"column {column!r} holds NaN or an infinite number, which nobody has; a missing value is null"
+                yield (
+                    f"column {column!r} holds NaN or an infinite number, which nobody has; a"
+                    " missing value is null"
+                )
                 sound = False
     if sound and counted and (twice := table.height - table.drop(COUNT).n_unique()):
         yield f"{twice} row(s) of {name} count the same values of the same bucket again"
@@ -74,21 +105,38 @@ def _table_faults(name: str, table: pl.DataFrame, held: Sequence[tuple[Published
 def _sliced_faults(form: Sliced) -> Iterator[str]:
     by_name = {a.name: a for a in form.attributes}
     if form.attribute("sensitive") and any(
-        (form.attribute("sensitive")[0].name in column) != (i == len(form.columns) - 1) for i, column in enumerate(form.columns)
+        (form.attribute("sensitive")[0].name in column) != (i == len(form.columns) - 1)
+        for i, column in enumerate(form.columns)
     ):
         yield "the sensitive attribute does not stand in the last column alone"
     if join_tree(form.columns) is None:
-        yield "the columns share attributes in a circle, so that what they say together cannot be checked"
-    held = [_placed([by_name[name] for name in column], form.written(i)) for i, column in enumerate(form.columns)]
+        yield (
+            "the columns share attributes in a circle, so that what they say together cannot be"
+            " checked"
+        )
+    held = [
+        _placed([by_name[name] for name in column], form.written(i))
+        for i, column in enumerate(form.columns)
+    ]
     if form.compact:
-        faults = [fault for i, part in enumerate(form.given) for fault in _table_faults(f"column {i + 1}", part, held[i], counted=True)]
+        faults = [
+            fault
+            for i, part in enumerate(form.given)
+            for fault in _table_faults(f"column {i + 1}", part, held[i], counted=True)
+        ]
     else:
-        faults = list(_table_faults("data", form.given[0], [one for column in held for one in column], counted=False))
+        faults = list(
+            _table_faults(
+                "data", form.given[0], [one for column in held for one in column], counted=False
+            )
+        )
     yield from faults
     if faults:
         return
     for i, part in enumerate(form.parts):
-        yield from _box_faults(part, [by_name[name] for name in form.columns[i] if len(by_name[name].columns) > 1])
+        yield from _box_faults(
+            part, [by_name[name] for name in form.columns[i] if len(by_name[name].columns) > 1]
+        )
     yield from _numbering_faults(form.sizes[BUCKET])
     for i, part in enumerate(form.parts[1:], start=2):
         if not _same(_counts(part, [BUCKET]), _counts(form.parts[0], [BUCKET])):
@@ -96,20 +144,36 @@ def _sliced_faults(form: Sliced) -> Iterator[str]:
             return
     for i, column in enumerate(form.columns):
         for j in range(i + 1, len(form.columns)):
-            shared = [p for name in column if name in form.columns[j] for p in by_name[name].columns]
+            shared = [
+                p for name in column if name in form.columns[j] for p in by_name[name].columns
+            ]
             if shared and not _same(*(_counts(form.parts[k], [BUCKET, *shared]) for k in (i, j))):
-                yield f"columns {i + 1} and {j + 1} share {', '.join(shared)} and do not say the same of it"
+                yield (
+                    f"columns {i + 1} and {j + 1} share {', '.join(shared)} and do not say the same"
+                    " of it"
+                )
 
 
-def _placed(attributes: Sequence[PublishedAttribute], columns: Sequence[str]) -> list[tuple[PublishedAttribute, Sequence[str]]]:
+def _placed(
+    attributes: Sequence[PublishedAttribute], columns: Sequence[str]
+) -> list[tuple[PublishedAttribute, Sequence[str]]]:
     """Attributes with the columns of a table that they stand in, which are theirs in order."""
     ends = np.cumsum([len(a.columns) for a in attributes]).tolist()
-    return [(a, columns[end - len(a.columns) : end]) for a, end in zip(attributes, ends, strict=True)]
+    return [
+        (a, columns[end - len(a.columns) : end]) for a, end in zip(attributes, ends, strict=True)
+    ]
 
 
 def _counts(part: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """How many tuples have each combination of values of some columns, ascending; whole numbers in 64 bits."""
-    return part.group_by(names).agg(pl.col(COUNT).cast(pl.Int64).sum()).sort(names).with_columns(pl.col(BUCKET).cast(pl.Int64, strict=False))
+    """How many tuples have each combination of values of some columns, ascending; whole numbers in
+    64 bits.
+    """
+    return (
+        part.group_by(names)
+        .agg(pl.col(COUNT).cast(pl.Int64).sum())
+        .sort(names)
+        .with_columns(pl.col(BUCKET).cast(pl.Int64, strict=False))
+    )
 
 
 def _same(one: pl.DataFrame, other: pl.DataFrame) -> bool:
@@ -121,7 +185,13 @@ def _same(one: pl.DataFrame, other: pl.DataFrame) -> bool:
 def _bucketized_faults(form: Bucketized) -> Iterator[str]:
     quasi, sensitive = form.attribute("quasi"), form.attribute("sensitive")
     tables = [("data", form.table, quasi), ("sensitive", form.values, sensitive)]
-    faults = [fault for name, table, held in tables for fault in _table_faults(name, table, [(a, a.columns) for a in held], counted=name != "data")]
+    faults = [
+        fault
+        for name, table, held in tables
+        for fault in _table_faults(
+            name, table, [(a, a.columns) for a in held], counted=name != "data"
+        )
+    ]
     yield from faults
     if faults:
         return
@@ -137,7 +207,9 @@ def _numbering_faults(ids: pl.Series) -> Iterator[str]:
 
 
 def _box_faults(part: pl.DataFrame, attributes: Sequence[PublishedAttribute]) -> Iterator[str]:
-    """Generalized values of one column: sound intervals, and boxes that do not overlap, so that everybody has one value."""
+    """Generalized values of one column: sound intervals, and boxes that do not overlap, so that
+    everybody has one value.
+    """
     if not attributes:
         return
     boxes = part.select(c for a in attributes for c in a.columns).unique()
@@ -147,10 +219,15 @@ def _box_faults(part: pl.DataFrame, attributes: Sequence[PublishedAttribute]) ->
         return
     ranks = [_ranks(boxes[a.columns[-2]], boxes[a.columns[-1]], a) for a in attributes]
     if any_meet(*(np.stack(ends, axis=1) for ends in zip(*ranks, strict=True))):
-        yield f"some intervals of {attributes[0].name!r} and what stands with it overlap, so that a person has two values"
+        yield (
+            f"some intervals of {attributes[0].name!r} and what stands with it overlap, so that a"
+            " person has two values"
+        )
 
 
-def _ranks(low: pl.Series, high: pl.Series, attribute: PublishedAttribute) -> tuple[np.ndarray, np.ndarray]:
+def _ranks(
+    low: pl.Series, high: pl.Series, attribute: PublishedAttribute
+) -> tuple[np.ndarray, np.ndarray]:
     """Ends as places in the order of the attribute; a missing low end is the lowest of all."""
     _, rank = places(in_order(attribute, both_ends(low, high)))
     return rank[: len(low)], rank[len(low) :]

@@ -1,4 +1,6 @@
-"""Consistency: a release says one thing, in all its files, and follows on the one before it. Always checked."""
+"""Consistency: a release says one thing, in all its files, and follows on the one before it. Always
+checked.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -23,42 +25,104 @@ from phalanx.release.forms.generalized import GROUP, Generalized
 from phalanx.release.kinds import OURS
 
 NAME: Final = "consistency"
-_LOOKED_AT: Final = {"generalized": "groups, intervals, ", "sliced": "buckets, ", "bucketized": "buckets, ", "perturbed": "values, ", "recoded": "cells, "}
+_LOOKED_AT: Final = {
+    "generalized": "groups, intervals, ",
+    "sliced": "buckets, ",
+    "bucketized": "buckets, ",
+    "perturbed": "values, ",
+    "recoded": "cells, ",
+}
 
 
-def check(release: Release, earlier: Sequence[Release] = (), *, evidence: Evidence | None = None, allow_seeded: bool = False) -> list[Verdict]:
-    """Faults in columns, groups, intervals, nodes, order, files, chain and promises; and whether the release may be published at all."""
-    faults = _group_and_box_faults(release) if release.form.kind == Generalized.kind else form_faults(release.form)
-    faults = faults or order_faults(release.form, None if evidence is None else evidence.published_rows(release.number))
+def check(
+    release: Release,
+    earlier: Sequence[Release] = (),
+    *,
+    evidence: Evidence | None = None,
+    allow_seeded: bool = False,
+) -> list[Verdict]:
+    """Faults in columns, groups, intervals, nodes, order, files, chain and promises; and whether
+    the release may be published at all.
+    """
+    faults = (
+        _group_and_box_faults(release)
+        if release.form.kind == Generalized.kind
+        else form_faults(release.form)
+    )
+    faults = faults or order_faults(
+        release.form, None if evidence is None else evidence.published_rows(release.number)
+    )
     in_bytes, unsettled = hidden(release)
-    faults += [*file_faults(release), *in_bytes, *_chain_faults(release, earlier), *_promise_faults(release)]
-    note = "; ".join(faults) or f"columns, {_LOOKED_AT.get(release.form.kind, 'what the form says of itself, ')}order, files, chain"
+    faults += [
+        *file_faults(release),
+        *in_bytes,
+        *_chain_faults(release, earlier),
+        *_promise_faults(release),
+    ]
+    note = (
+        "; ".join(faults)
+        or f"columns, {_LOOKED_AT.get(release.form.kind, 'what the form says of itself, ')}order, files, chain"
+    )
     if release.number > 1 and not earlier:
-        note += f"; not checked: whether it follows on release {release.number - 1}, which was not given"
-    if release.form.has_intervals and release.manifest.boxes == "tight" and (evidence is None or release.number not in evidence.microdata):
-        note += "; not checked: whether intervals end at values of persons, which the original table shows"
+        note += (
+            f"; not checked: whether it follows on release {release.number - 1}, which was not"
+            " given"
+        )
+    if (
+        release.form.has_intervals
+        and release.manifest.boxes == "tight"
+        and (evidence is None or release.number not in evidence.microdata)
+    ):
+        note += (
+            "; not checked: whether intervals end at values of persons, which the original table"
+            " shows"
+        )
     if unsettled:
-        note += f"; not checked: whether anything is hidden within the values of {', '.join(unsettled)}, which another version of the writer made"
+        note += (
+            "; not checked: whether anything is hidden within the values of"
+            f" {', '.join(unsettled)}, which another version of the writer made"
+        )
     seeded = release.manifest.not_for_publication
     return [
-        Verdict(name=NAME, bound=0, worst=len(faults), holds=not faults, note=note, worst_cases=pl.DataFrame({"fault": pl.Series(faults, dtype=pl.String)})),
+        Verdict(
+            name=NAME,
+            bound=0,
+            worst=len(faults),
+            holds=not faults,
+            note=note,
+            worst_cases=pl.DataFrame({"fault": pl.Series(faults, dtype=pl.String)}),
+        ),
         Verdict(
             name="for publication",
             bound="no seed",
             worst="a seed" if seeded else "no seed",
             holds=allow_seeded or not seeded,
-            note="it was made with a seed, and whoever guesses the seed undoes its random choices" if seeded else "random choices cannot be repeated",
+            note=(
+                "it was made with a seed, and whoever guesses the seed undoes its random choices"
+                if seeded
+                else "random choices cannot be repeated"
+            ),
         ),
     ]
 
 
 def form_faults(form: Form) -> list[str]:
-    """How the tables of a form contradict each other: of ours as the checks see it, of another package's as it says itself. Boxes are looked at with the release."""
-    return [*bucket_faults(form), *row_faults(form), *cell_faults(form), *(() if form.kind in OURS else form.faults())]
+    """How the tables of a form contradict each other: of ours as the checks see it, of another
+    package's as it says itself. Boxes are looked at with the release.
+    """
+    return [
+        *bucket_faults(form),
+        *row_faults(form),
+        *cell_faults(form),
+        *(() if form.kind in OURS else form.faults()),
+    ]
 
 
 def _group_and_box_faults(release: Release) -> list[str]:
-    return [*(list(_column_faults(release)) or _box_faults(release)), *_registered_faults(release.form)]
+    return [
+        *(list(_column_faults(release)) or _box_faults(release)),
+        *_registered_faults(release.form),
+    ]
 
 
 def _column_faults(release: Release) -> Iterator[str]:
@@ -72,13 +136,22 @@ def _column_faults(release: Release) -> Iterator[str]:
     for attribute in release.form.attributes:
         wanted = 1 if attribute.role != "quasi" else 2 if attribute.hierarchy is None else 3
         if len(attribute.columns) != wanted:
-            yield f"{attribute.name!r} stands in {len(attribute.columns)} column(s) instead of {wanted}"
+            yield (
+                f"{attribute.name!r} stands in {len(attribute.columns)} column(s) instead of"
+                f" {wanted}"
+            )
             continue
         for column in attribute.columns[-2:]:
             if not fits(table[column], attribute):
-                yield f"column {column!r} holds {table[column].dtype} and is declared {attribute.type}"
+                yield (
+                    f"column {column!r} holds {table[column].dtype} and is declared"
+                    f" {attribute.type}"
+                )
             elif table[column].dtype.is_float() and table[column].is_nan().any():
-                yield f"column {column!r} holds NaN, which is no published value; a missing value is null"
+                yield (
+                    f"column {column!r} holds NaN, which is no published value; a missing value is"
+                    " null"
+                )
         yield from set_faults(table[attribute.columns[0]], attribute)
 
 
@@ -100,9 +173,16 @@ def _group_faults(release: Release, boxes: pl.DataFrame) -> Iterator[str]:
         yield f"the groups are not numbered 1 to {len(ids)}"
     if boxes.height != len(ids):
         quasi = boxes.columns[1:]
-        uneven = boxes.group_by(GROUP).agg(pl.len().alias("boxes"), pl.col(quasi).n_unique()).filter(pl.col("boxes") > 1)
+        uneven = (
+            boxes.group_by(GROUP)
+            .agg(pl.len().alias("boxes"), pl.col(quasi).n_unique())
+            .filter(pl.col("boxes") > 1)
+        )
         where = [c for c in quasi if (uneven[c] > 1).any()]
-        yield f"{uneven.height} group(s) differ in quasi-identifiers from row to row (column {where[0]!r})"
+        yield (
+            f"{uneven.height} group(s) differ in quasi-identifiers from row to row (column"
+            f" {where[0]!r})"
+        )
 
 
 def _registered_faults(form: Form) -> Iterator[str]:
@@ -110,7 +190,9 @@ def _registered_faults(form: Form) -> Iterator[str]:
     table = form.registered
     if table is None or not table.height or GROUP not in form.table.columns:
         return
-    if table.columns != [GROUP, "count"] or not all(table[c].dtype.is_integer() and not table[c].null_count() for c in table.columns):
+    if table.columns != [GROUP, "count"] or not all(
+        table[c].dtype.is_integer() and not table[c].null_count() for c in table.columns
+    ):
         yield "the registered table holds something else than groups and whole numbers"
         return
     groups = form.table[GROUP].cast(pl.Int64, strict=False).unique()
@@ -132,11 +214,20 @@ def _chain_faults(release: Release, earlier: Sequence[Release]) -> Iterator[str]
         return
     before = earlier[-1]
     if manifest.series != before.manifest.series:
-        yield f"it belongs to series {manifest.series!r} and the one before it to {before.manifest.series!r}"
+        yield (
+            f"it belongs to series {manifest.series!r} and the one before it to"
+            f" {before.manifest.series!r}"
+        )
     if manifest.number != before.number + 1:
-        yield f"release {manifest.number} follows on release {before.number}; the releases between them are missing, or a number is taken twice"
+        yield (
+            f"release {manifest.number} follows on release {before.number}; the releases between"
+            " them are missing, or a number is taken twice"
+        )
     elif manifest.previous != before.digest:
-        yield f"release {before.number} is not the one that release {manifest.number} was published after (its digest differs)"
+        yield (
+            f"release {before.number} is not the one that release {manifest.number} was published"
+            " after (its digest differs)"
+        )
     if list(manifest.attributes) != list(before.manifest.attributes):
         yield "its attributes are not those of the release before it"
     if manifest.privacy_unit == "record" and before.manifest.privacy_unit == "person":
@@ -148,12 +239,19 @@ def _promise_faults(release: Release) -> Iterator[str]:
     """A promise that says another number than the method's own parameter of that name."""
     method = release.manifest.method
     for promise in release.manifest.guarantees:
-        for parameter in sorted({"k", "l", "c", "t", "m", "epsilon", "delta", "beta"} & promise.keys() & method.keys()):
+        for parameter in sorted(
+            {"k", "l", "c", "t", "m", "epsilon", "delta", "beta"} & promise.keys() & method.keys()
+        ):
             if method[parameter] is None:
                 continue
             try:
-                differs = exact(promise[parameter], parameter) != exact(method[parameter], parameter)
+                differs = exact(promise[parameter], parameter) != exact(
+                    method[parameter], parameter
+                )
             except PlanError:
                 differs = True
             if differs:
-                yield f"the method says {parameter} = {method[parameter]} and the promise {promise.get('name')} says {promise[parameter]}"
+                yield (
+                    f"the method says {parameter} = {method[parameter]} and the promise"
+                    f" {promise.get('name')} says {promise[parameter]}"
+                )

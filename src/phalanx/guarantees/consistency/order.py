@@ -1,12 +1,16 @@
 """The order of published rows: one that no row has a part in, or one that chance gave.
 
-Tables of counts are in the order of what they say. All other rows stand in the order of their groups, whose numbers are random, and within a group at random. An order
-by a value, or by the source, would tell who is who. What is asked of random order is a test with a stated rate of false alarms: rows (or groups) are taken in
-pairs half their number apart. Exchanging the two of a pair is as likely as not, whatever they hold, so that of the pairs that differ the number of those that
-ascend is as of a fair coin (Chernoff's bound of its tails is used). Values that have no order of their own, or were put in another one, are
-ranked by where they stand in one half of the rows, and asked about in the other half.
+Tables of counts are in the order of what they say. All other rows stand in the order of their
+groups, whose numbers are random, and within a group at random. An order by a value, or by the
+source, would tell who is who. What is asked of random order is a test with a stated rate of false
+alarms: rows (or groups) are taken in pairs half their number apart. Exchanging the two of a pair is
+as likely as not, whatever they hold, so that of the pairs that differ the number of those that
+ascend is as of a fair coin (Chernoff's bound of its tails is used). Values that have no order of
+their own, or were put in another one, are ranked by where they stand in one half of the rows, and
+asked about in the other half.
 
-Few pairs show nothing: fewer than about 36 are never refused. An order that follows what was not published is not seen here.
+Few pairs show nothing: fewer than about 36 are never refused. An order that follows what was not
+published is not seen here.
 """
 
 import math
@@ -24,7 +28,9 @@ from phalanx.release.form import Form
 FALSE_ALARM: Final = 1e-9
 """How often a release in random order is refused at most, all tests of one release together."""
 _LONG: Final = 64
-"""In groups of so many rows, every other row tells the order that the rest are asked about; of shorter ones, every other group does."""
+"""In groups of so many rows, every other row tells the order that the rest are asked about; of
+shorter ones, every other group does.
+"""
 
 Floats = npt.NDArray[np.float64]
 _Test = tuple[str, int, int]
@@ -34,14 +40,16 @@ _Test = tuple[str, int, int]
 def order_faults(form: Form, original: Ints | None = None) -> list[str]:
     """What is wrong with the order of a sound form's rows.
 
-    ``original`` (n,): the published group of every row of the original table, 0 for none; of a perturbed release the published row, from 1.
+    ``original`` (n,): the published group of every row of the original table, 0 for none; of a
+    perturbed release the published row, from 1.
     """
     if faults := list(_declared_faults(form)):
         return faults
     tests = list(_tests(form, original))
     most = math.log(2 * max(1, len(tests)) / FALSE_ALARM)
     return [
-        f"{what}: {max(ascending, pairs - ascending)} of {pairs} pairs stand in one direction, which chance does less than once in {round(1 / FALSE_ALARM):,} releases"
+        f"{what}: {max(ascending, pairs - ascending)} of {pairs} pairs stand in one direction,"
+        f" which chance does less than once in {round(1 / FALSE_ALARM):,} releases"
         for what, pairs, ascending in tests
         if _surprise(pairs, ascending) > most
     ]
@@ -56,11 +64,20 @@ def _surprise(pairs: int, ascending: int) -> float:
 
 
 def _declared_faults(form: Form) -> Iterator[str]:
-    """Rows that are not in the order of their groups, and counts that are not in the order of what they say."""
+    """Rows that are not in the order of their groups, and counts that are not in the order of what
+    they say.
+    """
     if form.id_column and not form.table[form.id_column].is_sorted():
         yield f"the rows are not in the order of their {form.id_column}s"
     for what, table, by in form.in_sorted_order():
-        keys = pl.DataFrame([(table[column] if attribute is None else in_order(attribute, table[column])).alias(column) for column, attribute in by])
+        keys = pl.DataFrame(
+            [
+                (table[column] if attribute is None else in_order(attribute, table[column])).alias(
+                    column
+                )
+                for column, attribute in by
+            ]
+        )
         if not keys.sort(keys.columns, nulls_last=False, maintain_order=True).equals(keys):
             yield what
 
@@ -70,21 +87,40 @@ def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
     for table, within, ordered in form.in_random_order():
         if not table.height:
             return
-        ids = table[form.id_column].to_numpy() if form.id_column else np.zeros(table.height, np.int64)
+        ids = (
+            table[form.id_column].to_numpy() if form.id_column else np.zeros(table.height, np.int64)
+        )
         starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
         sizes = np.diff(starts, append=table.height)
         where = "within groups rows" if form.id_column else "rows"
         ranks = {name: _rank(table[name]) for name in {*within, *ordered}}
         for name in within:
-            yield _asked(f"{where} stand in the order of {name!r}", ranks[name].astype(np.float64), starts, sizes)
-            yield _asked(f"{where} stand in an order that {name!r} decides", *_learned(ranks[name], starts, sizes))
+            yield _asked(
+                f"{where} stand in the order of {name!r}",
+                ranks[name].astype(np.float64),
+                starts,
+                sizes,
+            )
+            yield _asked(
+                f"{where} stand in an order that {name!r} decides",
+                *_learned(ranks[name], starts, sizes),
+            )
         if form.id_column:
             yield _asked("groups are numbered by their size", sizes.astype(np.float64))
             for name in ordered:
-                for what, found in (("least", np.minimum.reduceat(ranks[name], starts)), ("greatest", np.maximum.reduceat(ranks[name], starts))):
-                    yield _asked(f"groups are numbered in the order of their {what} {name!r}", found.astype(np.float64))
+                for what, found in (
+                    ("least", np.minimum.reduceat(ranks[name], starts)),
+                    ("greatest", np.maximum.reduceat(ranks[name], starts)),
+                ):
+                    yield _asked(
+                        f"groups are numbered in the order of their {what} {name!r}",
+                        found.astype(np.float64),
+                    )
     if original is not None:
-        yield _asked("the order is that of the original table", _first_places(original, form.groups if form.id_column else form.rows))
+        yield _asked(
+            "the order is that of the original table",
+            _first_places(original, form.groups if form.id_column else form.rows),
+        )
 
 
 def _rank(values: pl.Series) -> Ints:
@@ -92,8 +128,12 @@ def _rank(values: pl.Series) -> Ints:
     return values.rank("dense").fill_null(0).to_numpy().astype(np.int64)
 
 
-def _asked(what: str, scores: Floats, starts: Ints | None = None, sizes: Ints | None = None) -> _Test:
-    """How many pairs of rows differ in their scores, and how many of these ascend; pairs are half a group apart. A score that is none is of no pair."""
+def _asked(
+    what: str, scores: Floats, starts: Ints | None = None, sizes: Ints | None = None
+) -> _Test:
+    """How many pairs of rows differ in their scores, and how many of these ascend; pairs are half a
+    group apart. A score that is none is of no pair.
+    """
     starts = np.zeros(1, np.int64) if starts is None else starts
     sizes = np.array([len(scores)]) if sizes is None else sizes
     half = np.repeat(sizes // 2, sizes)
@@ -103,13 +143,17 @@ def _asked(what: str, scores: Floats, starts: Ints | None = None, sizes: Ints | 
 
 
 def _learned(ranks: Ints, starts: Ints, sizes: Ints) -> tuple[Floats, Ints, Ints]:
-    """The rows that are asked about, by groups, scored by where their values stand on average in the rows that are not."""
+    """The rows that are asked about, by groups, scored by where their values stand on average in
+    the rows that are not.
+    """
     place = np.arange(len(ranks)) - np.repeat(starts, sizes)
     length = np.repeat(sizes, sizes)
     of_group = np.repeat(np.arange(len(sizes)), sizes)
     telling = np.where(length >= _LONG, place, of_group) % 2 == 1
     times = np.bincount(ranks[telling], minlength=int(ranks.max()) + 1)
-    summed = np.bincount(ranks[telling], weights=place[telling] / length[telling], minlength=len(times))
+    summed = np.bincount(
+        ranks[telling], weights=place[telling] / length[telling], minlength=len(times)
+    )
     scores = np.where(times > 0, summed / np.maximum(times, 1), np.nan)[ranks[~telling]]
     left = np.bincount(of_group[~telling], minlength=len(sizes))
     return scores, np.cumsum(left) - left, left
@@ -120,4 +164,6 @@ def _first_places(original: Ints, places: int) -> Floats:
     at = np.flatnonzero((original > 0) & (original <= places))
     which = original[at] - 1
     times = np.bincount(which, minlength=places)
-    return np.where(times > 0, np.bincount(which, weights=at, minlength=places) / np.maximum(times, 1), np.nan)
+    return np.where(
+        times > 0, np.bincount(which, weights=at, minlength=places) / np.maximum(times, 1), np.nan
+    )

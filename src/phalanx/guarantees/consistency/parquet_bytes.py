@@ -1,7 +1,9 @@
-"""Every byte of a Parquet file by what needs it: pages, the indexes of pages, and the footer. What is left over is hidden in the file.
+"""Every byte of a Parquet file by what needs it: pages, the indexes of pages, and the footer. What
+is left over is hidden in the file.
 
-The footer and the headers of pages are structures of Thrift's compact protocol, of which the Parquet format says what each field is. They are read here
-without a Parquet reader, since readers skip what they do not know.
+The footer and the headers of pages are structures of Thrift's compact protocol, of which the
+Parquet format says what each field is. They are read here without a Parquet reader, since readers
+skip what they do not know.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,15 +22,29 @@ _COMPRESSED_SIZE: Final = 3
 
 
 def left_over(path: Path) -> int | None:
-    """How many bytes of a Parquet file belong to no page, no index and no footer; None where the file does not say where its parts are."""
+    """How many bytes of a Parquet file belong to no page, no index and no footer; None where the
+    file does not say where its parts are.
+    """
     content = path.read_bytes()
     length = int.from_bytes(content[-8:-4], "little")
-    if len(content) < 2 * len(_MAGIC) + 4 or not content.startswith(_MAGIC) or not content.endswith(_MAGIC) or length > len(content) - 12:
+    if (
+        len(content) < 2 * len(_MAGIC) + 4
+        or not content.startswith(_MAGIC)
+        or not content.endswith(_MAGIC)
+        or length > len(content) - 12
+    ):
         return None
     begins = len(content) - 8 - length
     try:
         footer, end = _struct(content, begins, 0)
-        parts = sorted([(0, len(_MAGIC)), *_parts(content, footer), (begins, end), (len(content) - 8, len(content))])
+        parts = sorted(
+            [
+                (0, len(_MAGIC)),
+                *_parts(content, footer),
+                (begins, end),
+                (len(content) - 8, len(content)),
+            ]
+        )
     except (IndexError, KeyError, TypeError, ValueError):
         return None
     covered = 0
@@ -44,17 +60,26 @@ def _parts(content: bytes, footer: dict[int, Any]) -> Iterator[tuple[int, int]]:
     for row_group in footer.get(_ROW_GROUPS, []):
         for chunk in row_group[_COLUMNS]:
             column = chunk[_COLUMN]
-            start = min(column[field] for field in (_DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE) if field in column)
+            start = min(
+                column[field]
+                for field in (_DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE)
+                if field in column
+            )
             stop = start + column[_PAGES_SIZE]
             yield from _pages(content, start, stop)
             yield stop, _repeated(content, stop, column)
-            for where, size in (*((chunk.get(a), chunk.get(b)) for a, b in _BESIDE), tuple(column.get(field) for field in _BLOOM_FILTER)):
+            for where, size in (
+                *((chunk.get(a), chunk.get(b)) for a, b in _BESIDE),
+                tuple(column.get(field) for field in _BLOOM_FILTER),
+            ):
                 if where is not None and size is not None:
                     yield where, where + size
 
 
 def _repeated(content: bytes, at: int, column: dict[int, Any]) -> int:
-    """Where the copy of a column's description ends that some writers put behind its pages; where there is none, it ends where it would begin."""
+    """Where the copy of a column's description ends that some writers put behind its pages; where
+    there is none, it ends where it would begin.
+    """
     try:
         found, end = _struct(content, at, 0)
     except (IndexError, ValueError):

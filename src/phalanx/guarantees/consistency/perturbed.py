@@ -1,4 +1,6 @@
-"""Perturbed releases: one table of single values, which belong to the attributes; and what is true in it, each person's sensitive value."""
+"""Perturbed releases: one table of single values, which belong to the attributes; and what is true
+in it, each person's sensitive value.
+"""
 
 from collections.abc import Iterator, Sequence
 from weakref import WeakKeyDictionary
@@ -19,7 +21,9 @@ from phalanx.release.manifest import PublishedAttribute
 
 
 def row_faults(form: Form) -> Sequence[str]:
-    """What is wrong with the rows of a perturbed form, looked for once; nothing where the form is another one."""
+    """What is wrong with the rows of a perturbed form, looked for once; nothing where the form is
+    another one.
+    """
     if not isinstance(form, Perturbed):
         return ()
     if form not in _seen:
@@ -49,12 +53,17 @@ def _faults(form: Perturbed) -> Iterator[str]:
 
 
 def _value_faults(column: pl.Series, attribute: PublishedAttribute) -> Iterator[str]:
-    """Values of another type than is declared, numbers that are none, and places that the declared hierarchy does not have."""
+    """Values of another type than is declared, numbers that are none, and places that the declared
+    hierarchy does not have.
+    """
     if not fits(column, attribute) or column.dtype.is_nested():
         yield f"column {column.name!r} holds {column.dtype} and is declared {attribute.type}"
         return
     if column.dtype.is_float() and not column.is_finite().all():
-        yield f"column {column.name!r} holds NaN or an infinite number, which nobody has; a missing value is null"
+        yield (
+            f"column {column.name!r} holds NaN or an infinite number, which nobody has; a missing"
+            " value is null"
+        )
         return
     yield from set_faults(column, attribute)
     if attribute.hierarchy is not None:
@@ -65,28 +74,44 @@ def _value_faults(column: pl.Series, attribute: PublishedAttribute) -> Iterator[
 
 
 def codes_of(domain: Domain, column: pl.Series) -> Ints:
-    """The code of every published value in a domain of the original table, -1 for a value that it does not have."""
+    """The code of every published value in a domain of the original table, -1 for a value that it
+    does not have.
+    """
     values = domain.values
     if column.null_count() == len(column):
         return np.full(len(column), 0 if domain.has_missing else -1, dtype=np.int64)
     typed = column.cast(values.dtype, strict=False)
     known = pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int64)})
-    codes = typed.to_frame("value").join(known, on="value", how="left", nulls_equal=True, maintain_order="left")["code"].fill_null(-1).to_numpy()
+    codes = (
+        typed.to_frame("value")
+        .join(known, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
+        .fill_null(-1)
+        .to_numpy()
+    )
     if column.dtype == values.dtype:
         return codes
-    same = typed.cast(column.dtype, strict=False).eq_missing(column) & (typed.is_null() == column.is_null())
+    same = typed.cast(column.dtype, strict=False).eq_missing(column) & (
+        typed.is_null() == column.is_null()
+    )
     return np.where(same.to_numpy(), codes, -1)
 
 
 def check_truth(form: Perturbed, microdata: Microdata, rows: Ints, strangers: int = 0) -> Verdict:
-    """Each row is one person's, and has this person's sensitive value; the worst figure is the number of rows and persons for whom it is not so.
+    """Each row is one person's, and has this person's sensitive value; the worst figure is the
+    number of rows and persons for whom it is not so.
 
-    ``rows`` (n,): the number of the published row of each row of ``microdata``, from 1, 0 for one that was suppressed. ``strangers``: how many persons
-    who are not in ``microdata`` are said to have a row.
+    ``rows`` (n,): the number of the published row of each row of ``microdata``, from 1, 0 for one
+    that was suppressed. ``strangers``: how many persons who are not in ``microdata`` are said to
+    have a row.
     """
     if len(rows) != microdata.rows:
-        note = f"{len(rows)} row(s) are said to be those of {microdata.rows} person(s), so that some have none or several"
-        return Verdict(name="truth", bound=0, worst=abs(len(rows) - microdata.rows), holds=False, note=note)
+        note = (
+            f"{len(rows)} row(s) are said to be those of {microdata.rows} person(s), so that some"
+            " have none or several"
+        )
+        return Verdict(
+            name="truth", bound=0, worst=abs(len(rows) - microdata.rows), holds=False, note=note
+        )
     who = np.flatnonzero(rows)
     there = (rows[who] >= 1) & (rows[who] <= form.rows)
     whose = np.bincount(rows[who[there]] - 1, minlength=form.rows)
@@ -94,8 +119,22 @@ def check_truth(form: Perturbed, microdata: Microdata, rows: Ints, strangers: in
     unlike, who = 0, who[there]
     if form.sensitive is not None:
         column = microdata.sensitive
-        unlike = int((codes_of(column.domain, form.table[form.sensitive])[rows[who] - 1] != column.codes[who]).sum())
-    note = f"{len(who)} row(s) have the sensitive value of their person" if form.sensitive is not None else f"{len(who)} row(s) are of a person each"
+        unlike = int(
+            (
+                codes_of(column.domain, form.table[form.sensitive])[rows[who] - 1]
+                != column.codes[who]
+            ).sum()
+        )
+    note = (
+        f"{len(who)} row(s) have the sensitive value of their person"
+        if form.sensitive is not None
+        else f"{len(who)} row(s) are of a person each"
+    )
     if wrong + unlike:
-        note = f"{wrong} row(s) or person(s) do not belong to each other one by one, and {unlike} row(s) have another sensitive value than their person"
-    return Verdict(name="truth", bound=0, worst=wrong + unlike, holds=wrong + unlike == 0, note=note)
+        note = (
+            f"{wrong} row(s) or person(s) do not belong to each other one by one, and {unlike}"
+            " row(s) have another sensitive value than their person"
+        )
+    return Verdict(
+        name="truth", bound=0, worst=wrong + unlike, holds=wrong + unlike == 0, note=note
+    )

@@ -1,4 +1,6 @@
-"""Recoded releases: one table of cells, whose equal rows are one image; and what is true in it, that every image holds the rows that it counts."""
+"""Recoded releases: one table of cells, whose equal rows are one image; and what is true in it,
+that every image holds the rows that it counts.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -27,7 +29,9 @@ _MOST_KEYS: Final = 1 << 62
 
 
 def cell_faults(form: Form) -> Sequence[str]:
-    """What is wrong with the scheme and the columns of a recoded form, looked for once; nothing where the form is another one."""
+    """What is wrong with the scheme and the columns of a recoded form, looked for once; nothing
+    where the form is another one.
+    """
     if not isinstance(form, Recoded):
         return ()
     if form not in _faults_of:
@@ -41,8 +45,15 @@ _faults_of: WeakKeyDictionary[Recoded, Sequence[str]] = WeakKeyDictionary()
 def _faults(form: Recoded) -> Iterator[str]:
     if len(form.attribute("sensitive")) > 1:
         yield "there are several sensitive attributes"
-    yield from (f"{a.name!r} is kept as it is, which this form has no place for" for a in form.attribute("keep"))
-    if form.scheme.keys() != {"chosen", "attributes"} or form.scheme["chosen"] not in _CHOSEN or not isinstance(form.scheme["attributes"], dict):
+    yield from (
+        f"{a.name!r} is kept as it is, which this form has no place for"
+        for a in form.attribute("keep")
+    )
+    if (
+        form.scheme.keys() != {"chosen", "attributes"}
+        or form.scheme["chosen"] not in _CHOSEN
+        or not isinstance(form.scheme["attributes"], dict)
+    ):
         yield "the scheme does not say how it was chosen, and the recoding of each attribute"
         return
     if list(form.scheme["attributes"]) != [a.name for a in form.attributes] or not form.attributes:
@@ -65,9 +76,14 @@ def _column_faults(columns: pl.DataFrame, recoding: Recoding) -> Iterator[str]:
     """Columns of another type, numbers that are none, and cells with one end."""
     for column in columns:
         if column.dtype != recoding.dtype and column.null_count() < len(column):
-            yield f"column {column.name!r} holds {column.dtype} and not {recoding.dtype}, as its recoding says"
+            yield (
+                f"column {column.name!r} holds {column.dtype} and not {recoding.dtype}, as its"
+                " recoding says"
+            )
         elif column.dtype.is_float() and not column.is_finite().all():
-            yield f"column {column.name!r} holds NaN or an infinite number, which is no end of a cell"
+            yield (
+                f"column {column.name!r} holds NaN or an infinite number, which is no end of a cell"
+            )
     if half := int((columns.to_series(0).is_null() != columns.to_series(-1).is_null()).sum()):
         yield f"{half} cell(s) of {recoding.columns[0]!r} have one end"
 
@@ -83,21 +99,30 @@ def _runs(table: pl.DataFrame) -> tuple[pl.DataFrame, Ints]:
     """The first row of every run of equal rows, and how many there are."""
     if not table.height:
         return table, np.zeros(0, dtype=np.int64)
-    begins = table.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift(1)))).to_series().to_numpy().copy()
+    begins = (
+        table.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift(1))))
+        .to_series()
+        .to_numpy()
+        .copy()
+    )
     begins[0] = True
     at = np.flatnonzero(begins)
     return table[pl.Series(at, dtype=pl.UInt32)], np.diff(at, append=table.height)
 
 
 def recodings_of(form: Recoded) -> list[Recoding]:
-    """The recoding of every attribute, as the scheme declares it; ReleaseError where one is none."""
+    """The recoding of every attribute, as the scheme declares it; ReleaseError where one is
+    none.
+    """
     free = form.scheme["chosen"] == "partition"
     return [recoding_of(a, form.scheme["attributes"][a.name], free=free) for a in form.attributes]
 
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """The images of a sound recoded form, in the order of what they say, as many as ``counts`` (g,), with their cells attribute by attribute."""
+    """The images of a sound recoded form, in the order of what they say, as many as ``counts``
+    (g,), with their cells attribute by attribute.
+    """
 
     table: pl.DataFrame
     counts: Ints
@@ -109,7 +134,9 @@ class Images:
         """Read once for each form; the form has no ``cell_faults``."""
         if form not in _images_of:
             recodings, (table, counts) = recodings_of(form), _runs(form.table)
-            typed = table.cast({column: recoding.dtype for recoding in recodings for column in recoding.columns})  # in a CSV an empty column has no type
+            typed = table.cast(
+                {column: recoding.dtype for recoding in recodings for column in recoding.columns}
+            )  # in a CSV an empty column has no type
             _images_of[form] = cls(typed, counts, recodings, form.scheme["chosen"] == "partition")
         return _images_of[form]
 
@@ -120,7 +147,13 @@ class Images:
         for recoding in self.recodings:
             ends = self.table.select(recoding.columns)
             different = ends.unique(maintain_order=True)
-            place = ends.join(different.with_row_index(""), on=recoding.columns, how="left", nulls_equal=True, maintain_order="left")[""]
+            place = ends.join(
+                different.with_row_index(""),
+                on=recoding.columns,
+                how="left",
+                nulls_equal=True,
+                maintain_order="left",
+            )[""]
             found.append((different, place.to_numpy().astype(np.int64)))
         return found
 
@@ -134,44 +167,74 @@ class Images:
 
     @cached_property
     def overlaps(self) -> bool:
-        """Whether some row of a table would fit two images of a partition; asked where there are no strays."""
+        """Whether some row of a table would fit two images of a partition; asked where there are no
+        strays.
+        """
         if not self.partition or not len(self.counts):
             return False
-        spans = [(a[place], b[place]) for recoding, (cells, place) in zip(self.recodings, self.cells, strict=True) for a, b in [recoding.places(cells)]]
+        spans = [
+            (a[place], b[place])
+            for recoding, (cells, place) in zip(self.recodings, self.cells, strict=True)
+            for a, b in [recoding.places(cells)]
+        ]
         low, high = (np.stack(ends, axis=1) for ends in zip(*spans, strict=True))
         return any_meet(low, high)
 
     def codes(self, microdata: Microdata) -> list[tuple[Ints, Ints]]:
-        """For every attribute the first and last code of the microdata's domain that each of its different cells holds."""
+        """For every attribute the first and last code of the microdata's domain that each of its
+        different cells holds.
+        """
         pairs = zip(self.recodings, self.cells, strict=True)
-        return [recoding.codes(cells, microdata.columns[recoding.name].domain) for recoding, (cells, _) in pairs]
+        return [
+            recoding.codes(cells, microdata.columns[recoding.name].domain)
+            for recoding, (cells, _) in pairs
+        ]
 
     def originals(self, microdata: Microdata) -> Ints:
-        """How many rows of the original table have each image, shape (g,), of images that do not overlap.
+        """How many rows of the original table have each image, shape (g,), of images that do not
+        overlap.
 
-        The domain of each attribute is cut at all ends of cells. Rows that agree in all pieces are counted, and then looked for in the images.
+        The domain of each attribute is cut at all ends of cells. Rows that agree in all pieces are
+        counted, and then looked for in the images.
         """
         low, high = np.zeros((2, len(self.counts), len(self.recodings)), dtype=np.int64)
         piece_of, sizes = [], []
-        for i, (recoding, (_, place), (first, last)) in enumerate(zip(self.recodings, self.cells, self.codes(microdata), strict=True)):
+        for i, (recoding, (_, place), (first, last)) in enumerate(
+            zip(self.recodings, self.cells, self.codes(microdata), strict=True)
+        ):
             cuts = np.unique(np.concatenate([first, last + 1]))
             sizes.append(len(cuts) + 1)
-            piece_of.append(np.searchsorted(cuts, np.arange(len(microdata.columns[recoding.name].domain)), side="right"))
+            piece_of.append(
+                np.searchsorted(
+                    cuts, np.arange(len(microdata.columns[recoding.name].domain)), side="right"
+                )
+            )
             low[:, i] = np.searchsorted(cuts, first, side="right")[place]
             high[:, i] = np.searchsorted(cuts, last, side="right")[place]
         codes = [microdata.columns[recoding.name].codes for recoding in self.recodings]
         pieces, times = _counted(codes, piece_of, sizes)
         image = _holding(pieces, low, high)
-        return np.bincount(image[image >= 0], weights=times[image >= 0], minlength=len(self.counts)).astype(np.int64)
+        return np.bincount(
+            image[image >= 0], weights=times[image >= 0], minlength=len(self.counts)
+        ).astype(np.int64)
 
 
 _images_of: WeakKeyDictionary[Recoded, Images] = WeakKeyDictionary()
 
 
-def _counted(codes: Sequence[Codes], piece_of: Sequence[Ints], sizes: Sequence[int]) -> tuple[Ints, Ints]:
-    """The different rows as pieces, attribute by attribute, shape (m, d), and how often each occurs."""
+def _counted(
+    codes: Sequence[Codes], piece_of: Sequence[Ints], sizes: Sequence[int]
+) -> tuple[Ints, Ints]:
+    """The different rows as pieces, attribute by attribute, shape (m, d), and how often each
+    occurs.
+    """
     if math.prod(sizes) >= _MOST_KEYS:
-        table = pl.DataFrame({str(i): piece[code] for i, (code, piece) in enumerate(zip(codes, piece_of, strict=True))})
+        table = pl.DataFrame(
+            {
+                str(i): piece[code]
+                for i, (code, piece) in enumerate(zip(codes, piece_of, strict=True))
+            }
+        )
         counted = table.group_by(pl.all()).len("times")
         return counted.drop("times").to_numpy(), counted["times"].to_numpy().astype(np.int64)
     key = np.zeros(len(codes[0]), dtype=np.int64)
@@ -189,46 +252,79 @@ def _counted(codes: Sequence[Codes], piece_of: Sequence[Ints], sizes: Sequence[i
 
 
 def _holding(pieces: Ints, low: Ints, high: Ints) -> Ints:
-    """The image of every row of pieces (m, d), -1 for none; ``low`` and ``high`` (g, d) are the first and last piece of each image."""
+    """The image of every row of pieces (m, d), -1 for none; ``low`` and ``high`` (g, d) are the
+    first and last piece of each image.
+    """
     alive = np.flatnonzero((low <= high).all(axis=1))
     if not (low == high)[alive].all():
         return box_of(pieces, low, high)
-    names = [str(i) for i in range(pieces.shape[1])]  # where a scheme is one level for each attribute, an image is one piece of each
-    own = pl.DataFrame(low[alive], schema=names).with_columns(image=pl.Series(alive, dtype=pl.Int64))
-    found = pl.DataFrame(pieces, schema=names).join(own, on=names, how="left", maintain_order="left")
+    names = [
+        str(i) for i in range(pieces.shape[1])
+    ]  # where a scheme is one level for each attribute, an image is one piece of each
+    own = pl.DataFrame(low[alive], schema=names).with_columns(
+        image=pl.Series(alive, dtype=pl.Int64)
+    )
+    found = pl.DataFrame(pieces, schema=names).join(
+        own, on=names, how="left", maintain_order="left"
+    )
     return found["image"].fill_null(-1).to_numpy()
 
 
 def unlike_attributes(images: Images, microdata: Microdata) -> str:
-    """Why a table cannot be laid beside images: an attribute that it has not, or of another type; empty where it can."""
+    """Why a table cannot be laid beside images: an attribute that it has not, or of another type;
+    empty where it can.
+    """
     for recoding in images.recodings:
         column = microdata.columns.get(recoding.name)
         if column is None or column.domain.type != recoding.type:
-            return f"the original table has no {recoding.type} attribute {recoding.name!r}, which the release has"
+            return (
+                f"the original table has no {recoding.type} attribute {recoding.name!r}, which the"
+                " release has"
+            )
     return ""
 
 
 def check_truth(form: Recoded, microdata: Microdata, groups: Ints, strangers: int = 0) -> Verdict:
-    """Each published row lies in its image, and each image has just as many rows as the table shows of it.
+    """Each published row lies in its image, and each image has just as many rows as the table shows
+    of it.
 
-    ``groups`` (n,): the number of the image of each row of ``microdata``, from 1, in the order of the table; 0 for a row that is not published.
-    ``strangers``: how many persons who are not in ``microdata`` are said to be published. The worst figure is the number of rows that lie elsewhere, and of
-    rows that an image shows too many or too few.
+    ``groups`` (n,): the number of the image of each row of ``microdata``, from 1, in the order of
+    the table; 0 for a row that is not published. ``strangers``: how many persons who are not in
+    ``microdata`` are said to be published. The worst figure is the number of rows that lie
+    elsewhere, and of rows that an image shows too many or too few.
     """
     images = Images.of(form)
     if unlike := unlike_attributes(images, microdata):
         return Verdict(name="truth", bound=0, worst=None, holds=False, note=unlike)
-    if len(groups) != microdata.rows or (len(groups) and not 0 <= groups.min() <= groups.max() <= len(images.counts)):
-        note = f"the table has {len(images.counts)} different row(s), and others are said to be those of the {microdata.rows} row(s) of the original table"
+    if len(groups) != microdata.rows or (
+        len(groups) and not 0 <= groups.min() <= groups.max() <= len(images.counts)
+    ):
+        note = (
+            f"the table has {len(images.counts)} different row(s), and others are said to be those"
+            f" of the {microdata.rows} row(s) of the original table"
+        )
         return Verdict(name="truth", bound=0, worst=None, holds=False, note=note)
     rows = np.flatnonzero(groups)
     at = groups[rows] - 1
     outside = np.zeros(len(rows), dtype=bool)
-    for recoding, (_, place), (first, last) in zip(images.recodings, images.cells, images.codes(microdata), strict=True):
+    for recoding, (_, place), (first, last) in zip(
+        images.recodings, images.cells, images.codes(microdata), strict=True
+    ):
         code = microdata.columns[recoding.name].codes[rows]
-        outside |= (code < first.astype(np.int32)[place][at]) | (code > last.astype(np.int32)[place][at])
-    elsewhere, other = int(outside.sum()), int(np.abs(np.bincount(at, minlength=len(images.counts)) - images.counts).sum()) + strangers
+        outside |= (code < first.astype(np.int32)[place][at]) | (
+            code > last.astype(np.int32)[place][at]
+        )
+    elsewhere, other = (
+        int(outside.sum()),
+        int(np.abs(np.bincount(at, minlength=len(images.counts)) - images.counts).sum())
+        + strangers,
+    )
     note = f"{len(rows)} row(s) lie in their image, which shows just them"
     if elsewhere + other:
-        note = f"{elsewhere} row(s) lie outside their image, and images show {other} row(s) too many or too few"
-    return Verdict(name="truth", bound=0, worst=elsewhere + other, holds=elsewhere + other == 0, note=note)
+        note = (
+            f"{elsewhere} row(s) lie outside their image, and images show {other} row(s) too many"
+            " or too few"
+        )
+    return Verdict(
+        name="truth", bound=0, worst=elsewhere + other, holds=elsewhere + other == 0, note=note
+    )

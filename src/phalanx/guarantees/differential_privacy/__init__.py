@@ -1,1 +1,3 @@
-"""Differential privacy: ``guarantee``; ``hockey_stick``: delta of one release; ``composed``: of many; ``logarithms``."""
+"""Differential privacy: ``guarantee``; ``hockey_stick``: delta of one release; ``composed``: of
+many; ``logarithms``.
+"""

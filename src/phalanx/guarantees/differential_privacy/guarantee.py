@@ -1,4 +1,6 @@
-"""Differential privacy: whether any one row was in the table hardly changes what is published (Li, Qardaji, Su, "Sampling + safe k-anonymization")."""
+"""Differential privacy: whether any one row was in the table hardly changes what is published (Li,
+Qardaji, Su, "Sampling + safe k-anonymization").
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +17,17 @@ from phalanx.errors import PlanError
 from phalanx.exact import Number, bounded, exact, readable, whole
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.recoded import Images, cell_faults, unlike_attributes
-from phalanx.guarantees.differential_privacy.composed import MOST_ROWS, theorem_together, tight_together
-from phalanx.guarantees.differential_privacy.hockey_stick import Bound, theorem_applies, theorem_delta, tight_delta
+from phalanx.guarantees.differential_privacy.composed import (
+    MOST_ROWS,
+    theorem_together,
+    tight_together,
+)
+from phalanx.guarantees.differential_privacy.hockey_stick import (
+    Bound,
+    theorem_applies,
+    theorem_delta,
+    tight_delta,
+)
 from phalanx.guarantees.differential_privacy.logarithms import exp_bounds
 from phalanx.guarantees.sentences import at_most
 from phalanx.release.evidence.evidence import Evidence
@@ -34,24 +45,32 @@ _SHOWN: Final = 5
 
 @dataclass(frozen=True)
 class DifferentialPrivacy:
-    """For tables that differ by one row, any outcome is at most e^``epsilon`` times as probable under one as under the other, but for ``delta``.
+    """For tables that differ by one row, any outcome is at most e^``epsilon`` times as probable
+    under one as under the other, but for ``delta``.
 
-    **Promise**: ``Pr(M(D) in S) <= e^epsilon Pr(M(D') in S) + delta`` for all sets S of outcomes and all tables D, D' of which one has one row more. It is
-    about all published attributes, sensitive ones too. Where one row is exchanged for another, ``2 epsilon`` and ``(1 + e^epsilon) delta`` are left.
-    Each row enters a fresh sample with probability ``beta`` by itself, sampled rows are recoded by a
-    scheme that follows no row, and an image is published as often as the sample has it, if that is ``k`` times or more; else not at all.
+    **Promise**: ``Pr(M(D) in S) <= e^epsilon Pr(M(D') in S) + delta`` for all sets S of outcomes
+    and all tables D, D' of which one has one row more. It is about all published attributes,
+    sensitive ones too. Where one row is exchanged for another, ``2 epsilon`` and ``(1 + e^epsilon)
+    delta`` are left. Each row enters a fresh sample with probability ``beta`` by itself, sampled
+    rows are recoded by a scheme that follows no row, and an image is published as often as the
+    sample has it, if that is ``k`` times or more; else not at all.
 
-    Where the scheme was chosen from the table by ``epsilon_scheme``-differential privacy, this is a part of epsilon. ``accounting`` says by what reckoning
-    delta is enough at what is left, epsilon': ``theorem``: ``d(k, beta, epsilon')`` of Theorem 3.9 (3.11 with a chosen scheme), which asks for
-    ``epsilon' >= -ln(1 - beta)``; ``tight``: the hockey-stick divergence of the mechanism itself, which is the smallest delta there is. Both are computed
-    here by whole numbers, rounded against the release (``hockey_stick``). ``budget``: the most that all releases of the series together may cost,
-    ``{"epsilon": ..., "delta": ...}``.
+    Where the scheme was chosen from the table by ``epsilon_scheme``-differential privacy, this is a
+    part of epsilon. ``accounting`` says by what reckoning delta is enough at what is left,
+    epsilon': ``theorem``: ``d(k, beta, epsilon')`` of Theorem 3.9 (3.11 with a chosen scheme),
+    which asks for ``epsilon' >= -ln(1 - beta)``; ``tight``: the hockey-stick divergence of the
+    mechanism itself, which is the smallest delta there is. Both are computed here by whole numbers,
+    rounded against the release (``hockey_stick``). ``budget``: the most that all releases of the
+    series together may cost, ``{"epsilon": ..., "delta": ...}``.
 
-    A file shows that images are crowds and cells of the scheme, and the parameters whether they keep the promise. That the sample was fresh, and that
-    nothing else chose the scheme, no file can show; these are verdicts that start with ``not checked``. PlanError for parameters that mean nothing.
+    A file shows that images are crowds and cells of the scheme, and the parameters whether they
+    keep the promise. That the sample was fresh, and that nothing else chose the scheme, no file can
+    show; these are verdicts that start with ``not checked``. PlanError for parameters that mean
+    nothing.
 
-    Source: Li, Qardaji, Su, "On sampling, anonymization, and differential privacy: or, k-anonymization meets differential privacy" (ASIACCS 2012), Theorems
-    3.9 and 3.11; the tight reckoning is ours.
+    Source: Li, Qardaji, Su, "On sampling, anonymization, and differential privacy: or,
+    k-anonymization meets differential privacy" (ASIACCS 2012), Theorems 3.9 and 3.11; the tight
+    reckoning is ours.
 
     >>> DifferentialPrivacy(epsilon="0.5", delta="2.1e-5", k=10, beta="0.1", accounting="theorem").parameters()
     {'name': 'differential privacy', 'epsilon': 0.5, 'delta': 2.1e-05, 'k': 10, 'beta': 0.1, 'accounting': 'theorem'}
@@ -71,33 +90,68 @@ class DifferentialPrivacy:
         epsilon = bounded(self.epsilon, "epsilon", 0, MOST_EPSILON)
         scheme = bounded(self.epsilon_scheme, "epsilon_scheme", 0)
         if scheme > epsilon:
-            raise PlanError(f"epsilon_scheme = {self.epsilon_scheme} is a part of epsilon = {self.epsilon} and cannot be more; lower it.")
+            raise PlanError(
+                f"epsilon_scheme = {self.epsilon_scheme} is a part of epsilon = {self.epsilon} and"
+                " cannot be more; lower it."
+            )
         delta, beta = bounded(self.delta, "delta", 0, 1), bounded(self.beta, "beta", 0, 1)
         if beta in (0, 1):
-            raise PlanError(f"beta = {self.beta} draws no sample; give a probability above 0 and below 1.")
+            raise PlanError(
+                f"beta = {self.beta} draws no sample; give a probability above 0 and below 1."
+            )
         whole(self.k, "k")
         if self.accounting not in get_args(Accounting):
-            raise PlanError(f"accounting must be one of {', '.join(get_args(Accounting))}, and is {self.accounting!r}.")
-        for parameter, number in (("epsilon", epsilon), ("delta", delta), ("beta", beta), ("epsilon_scheme", scheme)):
+            raise PlanError(
+                f"accounting must be one of {', '.join(get_args(Accounting))}, and is"
+                f" {self.accounting!r}."
+            )
+        for parameter, number in (
+            ("epsilon", epsilon),
+            ("delta", delta),
+            ("beta", beta),
+            ("epsilon_scheme", scheme),
+        ):
             object.__setattr__(self, parameter, number)
         if self.budget is not None:
             object.__setattr__(self, "budget", _budget(self.budget))
 
-    def check(self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
-        """Crowd, scheme, delta, budget, counts of the original, and what no file can show: sample, and choice of the scheme."""
+    def check(
+        self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
+        """Crowd, scheme, delta, budget, counts of the original, and what no file can show: sample,
+        and choice of the scheme.
+        """
         evidence, form = evidence or Evidence(), release.form
         if not isinstance(form, Recoded):
-            return [Verdict(name=self.name, bound="a recoded release", worst=form.kind, holds=False, note="this promise is about recoded releases")]
+            return [
+                Verdict(
+                    name=self.name,
+                    bound="a recoded release",
+                    worst=form.kind,
+                    holds=False,
+                    note="this promise is about recoded releases",
+                )
+            ]
         if faults := cell_faults(form):
             found = [self._verdict("scheme", 0, len(faults), holds=False, note="; ".join(faults))]
         else:
             images = Images.of(form)
-            found = [self._crowd(images), self._scheme(form, images), self._original(images, evidence.microdata.get(release.number))]
+            found = [
+                self._crowd(images),
+                self._scheme(form, images),
+                self._original(images, evidence.microdata.get(release.number)),
+            ]
         return [*found, self._delta(), *self._together(release, earlier), *self._unseen(form)]
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
-        said: dict[str, Any] = {"name": self.name, "epsilon": readable(self.epsilon), "delta": readable(self.delta), "k": self.k, "beta": readable(self.beta)}
+        said: dict[str, Any] = {
+            "name": self.name,
+            "epsilon": readable(self.epsilon),
+            "delta": readable(self.delta),
+            "k": self.k,
+            "beta": readable(self.beta),
+        }
         said["accounting"] = self.accounting
         if self.epsilon_scheme:
             said["epsilon_scheme"] = readable(self.epsilon_scheme)
@@ -110,64 +164,150 @@ class DifferentialPrivacy:
         epsilon, delta = exact(self.epsilon, "epsilon"), at_most(exact(self.delta, "delta"))
         factor, sure = exp_bounds(epsilon)[1], 1 / (1 + math.exp(-epsilon))
         return (
-            f"This release tells hardly anything of whether any one row was in the table (differential privacy, epsilon = {at_most(epsilon)}, delta = {delta}). "
-            f"Whatever it could show is at most {at_most(factor)} times (e^{at_most(epsilon)}) as probable with the row as without it, and without as with, but for "
-            f"an excess of {delta} in probability. So whoever held it for as likely as not that the row is there is at most {math.ceil(1000 * sure) / 10:g}% "
-            "sure afterwards, whatever else they know."
+            "This release tells hardly anything of whether any one row was in the table"
+            f" (differential privacy, epsilon = {at_most(epsilon)}, delta = {delta}). Whatever it"
+            f" could show is at most {at_most(factor)} times (e^{at_most(epsilon)}) as probable"
+            f" with the row as without it, and without as with, but for an excess of {delta} in"
+            " probability. So whoever held it for as likely as not that the row is there is at"
+            f" most {math.ceil(1000 * sure) / 10:g}% sure afterwards, whatever else they know."
         )
 
-    def limits(self, manifest: Manifest, earlier: Sequence[Manifest] = (), *, reidentified: float | None = None) -> Iterator[tuple[str, str]]:
+    def limits(
+        self,
+        manifest: Manifest,
+        earlier: Sequence[Manifest] = (),
+        *,
+        reidentified: float | None = None,
+    ) -> Iterator[tuple[str, str]]:
         """What differential privacy of one row leaves out."""
         epsilon, delta = exact(self.epsilon, "epsilon"), exact(self.delta, "delta")
         if manifest.rows * delta >= 1:
             yield (
                 "Delta is large for so many rows",
                 (
-                    f"With a delta of {at_most(delta)} a method could publish some of {manifest.rows:,} rows as they are and keep its promise. This method does not do "
-                    "that, but the figure promises little; choose a delta far below 1 divided by the number of rows."
+                    f"With a delta of {at_most(delta)} a method could publish some of"
+                    f" {manifest.rows:,} rows as they are and keep its promise. This method does"
+                    " not do that, but the figure promises little; choose a delta far below 1"
+                    " divided by the number of rows."
                 ),
             )
         of_two = at_most(min(Fraction(1), (1 + exp_bounds(epsilon)[1]) * delta))
         yield (
             "About one row, and this series alone",
             (
-                "Whoever has several rows in the table is promised less. With two, or where one row is exchanged for another, epsilon is "
-                f"{at_most(2 * epsilon)} and delta {of_two}: twice epsilon, and 1 + e^epsilon times delta. What is published elsewhere about the same table comes on "
-                "top, and is in none of the figures here. Where rows say much of each other, as those of relatives may, the rows of one tell of the other. What the "
-                "release teaches about people in general may be believed of anybody, in the table or not."
+                "Whoever has several rows in the table is promised less. With two, or where one"
+                f" row is exchanged for another, epsilon is {at_most(2 * epsilon)} and delta"
+                f" {of_two}: twice epsilon, and 1 + e^epsilon times delta. What is published"
+                " elsewhere about the same table comes on top, and is in none of the figures here."
+                " Where rows say much of each other, as those of relatives may, the rows of one"
+                " tell of the other. What the release teaches about people in general may be"
+                " believed of anybody, in the table or not."
             ),
         )
 
-    def _verdict(self, part: str, bound: float | Fraction | str, worst: Any, *, holds: bool, note: str, worst_cases: pl.DataFrame | None = None) -> Verdict:
+    def _verdict(
+        self,
+        part: str,
+        bound: float | Fraction | str,
+        worst: Any,
+        *,
+        holds: bool,
+        note: str,
+        worst_cases: pl.DataFrame | None = None,
+    ) -> Verdict:
         cases = pl.DataFrame() if worst_cases is None else worst_cases
-        return Verdict(name=f"{self.name}: {part}", bound=bound, worst=worst, holds=holds, note=note, worst_cases=cases)
+        return Verdict(
+            name=f"{self.name}: {part}",
+            bound=bound,
+            worst=worst,
+            holds=holds,
+            note=note,
+            worst_cases=cases,
+        )
 
     def _crowd(self, images: Images) -> Verdict:
         """Whether every image occurs k times."""
         if not len(images.counts):
-            return self._verdict("crowd", self.k, None, holds=True, note="the table has no rows, which is a possible outcome")
+            return self._verdict(
+                "crowd",
+                self.k,
+                None,
+                holds=True,
+                note="the table has no rows, which is a possible outcome",
+            )
         worst = int(images.counts.min())
-        smallest = images.table.with_columns(rows=pl.Series(images.counts)) if "rows" not in images.table.columns else images.table
+        smallest = (
+            images.table.with_columns(rows=pl.Series(images.counts))
+            if "rows" not in images.table.columns
+            else images.table
+        )
         cases = smallest[pl.Series(images.counts.argsort(kind="stable")[:_SHOWN])]
-        return self._verdict("crowd", self.k, worst, holds=worst >= self.k, note=f"the rarest of {len(images.counts)} image(s)", worst_cases=cases)
+        return self._verdict(
+            "crowd",
+            self.k,
+            worst,
+            holds=worst >= self.k,
+            note=f"the rarest of {len(images.counts)} image(s)",
+            worst_cases=cases,
+        )
 
     def _scheme(self, form: Recoded, images: Images) -> Verdict:
-        """Whether every row is an image of the scheme, the scheme was paid for, and no row fits two images."""
+        """Whether every row is an image of the scheme, the scheme was paid for, and no row fits two
+        images.
+        """
         if form.scheme["chosen"] != "fixed" and not self.epsilon_scheme:
-            return self._verdict("scheme", 0, None, holds=False, note="the scheme was chosen from the table, and the promise has no epsilon_scheme for that")
+            return self._verdict(
+                "scheme",
+                0,
+                None,
+                holds=False,
+                note=(
+                    "the scheme was chosen from the table, and the promise has no epsilon_scheme"
+                    " for that"
+                ),
+            )
         if images.strays:
-            return self._verdict("scheme", 0, images.strays, holds=False, note="row(s) that are not an image of the declared scheme")
+            return self._verdict(
+                "scheme",
+                0,
+                images.strays,
+                holds=False,
+                note="row(s) that are not an image of the declared scheme",
+            )
         if images.overlaps:
-            return self._verdict("scheme", 0, None, holds=False, note="there are images that overlap, and a partition has none")
-        return self._verdict("scheme", 0, 0, holds=True, note="every row is an image of the declared scheme, which covers every published attribute")
+            return self._verdict(
+                "scheme",
+                0,
+                None,
+                holds=False,
+                note="there are images that overlap, and a partition has none",
+            )
+        return self._verdict(
+            "scheme",
+            0,
+            0,
+            holds=True,
+            note=(
+                "every row is an image of the declared scheme, which covers every published"
+                " attribute"
+            ),
+        )
 
     def _original(self, images: Images, microdata: Microdata | None) -> Verdict:
         """Whether the original table has every image as often as it is published, or more often."""
         part, bound = "counts", 0
         if microdata is None:
-            return self._verdict(part, bound, None, holds=True, note="not checked: no original table was given")
+            return self._verdict(
+                part, bound, None, holds=True, note="not checked: no original table was given"
+            )
         if images.strays or images.overlaps:
-            return self._verdict(part, bound, None, holds=False, note="not looked at, since the images are not those of the scheme")
+            return self._verdict(
+                part,
+                bound,
+                None,
+                holds=False,
+                note="not looked at, since the images are not those of the scheme",
+            )
         if unlike := unlike_attributes(images, microdata):
             return self._verdict(part, bound, None, holds=False, note=unlike)
         more = np.maximum(0, images.counts - images.originals(microdata))
@@ -180,39 +320,87 @@ class DifferentialPrivacy:
         left = exact(self.epsilon, "epsilon") - exact(self.epsilon_scheme, "epsilon_scheme")
         tight = tight_delta(self.k, beta, left)
         theorem = theorem_delta(self.k, beta, left) if theorem_applies(beta, left) else None
-        by_theorem = _shown(theorem) if theorem else "none, which asks for a smaller beta or a larger epsilon"
+        by_theorem = (
+            _shown(theorem)
+            if theorem
+            else "none, which asks for a smaller beta or a larger epsilon"
+        )
         note = f"by the tight reckoning {_shown(tight)}, by the theorem {by_theorem}"
         found = tight if self.accounting == "tight" else theorem
         if beta <= delta:
-            return self._verdict("delta", delta, None, holds=False, note=f"delta is not below beta, so that the sample protects nobody; {note}")
+            return self._verdict(
+                "delta",
+                delta,
+                None,
+                holds=False,
+                note=f"delta is not below beta, so that the sample protects nobody; {note}",
+            )
         if found is None or not found.whole:
-            why = "the theorem does not apply" if found is None else "not settled, as the sums over numbers of rows are too long"
+            why = (
+                "the theorem does not apply"
+                if found is None
+                else "not settled, as the sums over numbers of rows are too long"
+            )
             return self._verdict("delta", delta, None, holds=False, note=f"{why}; {note}")
         holds = found.delta <= delta
         return self._verdict("delta", delta, _above(found.delta, delta), holds=holds, note=note)
 
     def _together(self, release: Release, earlier: Sequence[Release]) -> Iterator[Verdict]:
-        """Whether all releases of the series up to this one cost no more than the budget, where there is one."""
+        """Whether all releases of the series up to this one cost no more than the budget, where
+        there is one.
+        """
         if self.budget is None:
             return
         most, delta = (exact(self.budget[key], key) for key in ("epsilon", "delta"))
         bound = f"epsilon {_text(most)} at delta {_text(delta)}"
         if unlike := [before.number for before in earlier if not self._is_promised_by(before)]:
-            note = f"release {unlike[0]} does not make the same promise, so that its cost is not known"
+            note = (
+                f"release {unlike[0]} does not make the same promise, so that its cost is not known"
+            )
             yield self._verdict("budget", bound, None, holds=False, note=note)
             return
-        added = Fraction(release.number * exact(self.epsilon, "epsilon")), Fraction(release.number * exact(self.delta, "delta"))
-        plain = f"by plain addition {release.number} release(s) cost epsilon {_text(added[0])} and delta {_text(added[1])}"
+        added = (
+            Fraction(release.number * exact(self.epsilon, "epsilon")),
+            Fraction(release.number * exact(self.delta, "delta")),
+        )
+        plain = (
+            f"by plain addition {release.number} release(s) cost epsilon {_text(added[0])} and"
+            f" delta {_text(added[1])}"
+        )
         if added[0] <= most and added[1] <= delta:
-            yield self._verdict("budget", bound, f"epsilon {_text(added[0])} at delta {_text(added[1])}", holds=True, note=plain)
+            yield self._verdict(
+                "budget",
+                bound,
+                f"epsilon {_text(added[0])} at delta {_text(added[1])}",
+                holds=True,
+                note=plain,
+            )
             return
-        found = Fraction(self._composed(release.number, most, delta)) if most > 0 and delta > 0 else Fraction(1)
-        note = f"{plain}; composed they cost no more than delta {_text(found)} at epsilon {_text(most)}"
-        yield self._verdict("budget", bound, f"epsilon {_text(most)} at delta {_text(found)}", holds=found <= delta, note=note)
+        found = (
+            Fraction(self._composed(release.number, most, delta))
+            if most > 0 and delta > 0
+            else Fraction(1)
+        )
+        note = (
+            f"{plain}; composed they cost no more than delta {_text(found)} at epsilon"
+            f" {_text(most)}"
+        )
+        yield self._verdict(
+            "budget",
+            bound,
+            f"epsilon {_text(most)} at delta {_text(found)}",
+            holds=found <= delta,
+            note=note,
+        )
 
     def _composed(self, releases: int, most: Fraction, delta: Fraction) -> float:
-        """An upper bound of the delta of so many releases at the budget's epsilon, by this promise's accounting."""
-        epsilon, delta_each, beta, scheme = (exact(getattr(self, name), name) for name in ("epsilon", "delta", "beta", "epsilon_scheme"))
+        """An upper bound of the delta of so many releases at the budget's epsilon, by this
+        promise's accounting.
+        """
+        epsilon, delta_each, beta, scheme = (
+            exact(getattr(self, name), name)
+            for name in ("epsilon", "delta", "beta", "epsilon_scheme")
+        )
         most = min(most, Fraction(MOST_EPSILON))
         if self.accounting == "theorem" or self.k > beta * MOST_ROWS:
             return theorem_together(epsilon - scheme, delta_each, scheme, releases, most, delta)
@@ -225,19 +413,30 @@ class DifferentialPrivacy:
 
     def _unseen(self, form: Recoded) -> Iterator[Verdict]:
         """What nobody can see from a file."""
-        note = "not checked: no file shows that each row entered the sample by chance alone, and that nothing else was answered from this sample"
+        note = (
+            "not checked: no file shows that each row entered the sample by chance alone, and that"
+            " nothing else was answered from this sample"
+        )
         yield self._verdict("sample", "fresh and uniform", None, holds=True, note=note)
         note = "not checked: no file shows that the scheme never saw the table"
         if form.scheme.get("chosen") != "fixed":
-            note = f"not checked: no file shows that the choice of the scheme cost no more than epsilon_scheme = {readable(self.epsilon_scheme)}"
-        yield self._verdict("choice of the scheme", readable(self.epsilon_scheme), None, holds=True, note=note)
+            note = (
+                "not checked: no file shows that the choice of the scheme cost no more than"
+                f" epsilon_scheme = {readable(self.epsilon_scheme)}"
+            )
+        yield self._verdict(
+            "choice of the scheme", readable(self.epsilon_scheme), None, holds=True, note=note
+        )
 
 
 def _budget(said: Mapping[str, Number]) -> dict[str, Fraction]:
     """What all releases together may cost; PlanError where it is not an epsilon and a delta."""
     if not isinstance(said, Mapping) or said.keys() != {"epsilon", "delta"}:
         raise PlanError(f"budget must have the keys epsilon and delta, and is {said!r}.")
-    return {"epsilon": bounded(said["epsilon"], "the budget's epsilon", 0), "delta": bounded(said["delta"], "the budget's delta", 0, 1)}
+    return {
+        "epsilon": bounded(said["epsilon"], "the budget's epsilon", 0),
+        "delta": bounded(said["delta"], "the budget's delta", 0, 1),
+    }
 
 
 def _shown(bound: Bound) -> str:

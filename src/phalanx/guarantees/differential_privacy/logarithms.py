@@ -12,8 +12,9 @@ _ONE: Final = 1 << 320
 def exp_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
     """Fractions just below and above e^x, for ``x >= 0``; equal where x is 0.
 
-    The series of e^x has positive terms. Each is rounded down for one sum and up for the other, which goes on until a term is at most half of the one before
-    it, so that the rest is at most the last term.
+    The series of e^x has positive terms. Each is rounded down for one sum and up for the other,
+    which goes on until a term is at most half of the one before it, so that the rest is at most the
+    last term.
 
     >>> low, high = exp_bounds(Fraction(1))
     >>> f"{float(low):.15f}", low < high < low + Fraction(1, 2**300)
@@ -53,8 +54,9 @@ def log_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
 def _twice_artanh(z: Fraction) -> tuple[Fraction, Fraction]:
     """Bounds of ``ln((1 + z) / (1 - z)) = 2 (z + z^3 / 3 + z^5 / 5 + ...)``, for ``0 <= z <= 1/3``.
 
-    Each power of z is at most a ninth of the one before, so a power that is rounded down is less than two units too small, each term less than three, and
-    what follows on a power of 0 less than one in all.
+    Each power of z is at most a ninth of the one before, so a power that is rounded down is less
+    than two units too small, each term less than three, and what follows on a power of 0 less than
+    one in all.
     """
     square = z * z
     power = z.numerator * _ONE // z.denominator

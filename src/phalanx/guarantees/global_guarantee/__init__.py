@@ -1,1 +1,3 @@
-"""The global guarantee: ``guarantee``; ``breach``: the probability of a link; ``carried``: what a series carries on; ``cohorts``."""
+"""The global guarantee: ``guarantee``; ``breach``: the probability of a link; ``carried``: what a
+series carries on; ``cohorts``.
+"""

@@ -1,7 +1,10 @@
-"""The probability of having ever been linked to a value: from published groups and the mapping of persons to them, exactly.
+"""The probability of having ever been linked to a value: from published groups and the mapping of
+persons to them, exactly.
 
-Wong, Fu, Liu, Wang, Xu, ICDE 2010, Lemma 4: a release in which a person's group of n members holds a value n_s times leaves the share 1 - n_s / n of the
-worlds in which they were never linked to it; releases that the person is not in, or whose group does not hold the value, change nothing (Lemma 5).
+Wong, Fu, Liu, Wang, Xu, ICDE 2010, Lemma 4: a release in which a person's group of n members holds
+a value n_s times leaves the share 1 - n_s / n of the worlds in which they were never linked to it;
+releases that the person is not in, or whose group does not hold the value, change nothing (Lemma
+5).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +27,9 @@ Floats = npt.NDArray[np.float64]
 Protects = Callable[[pl.Series], Bools]
 """Which values count."""
 Added = Callable[[Groups], Bools]
-"""Groups whose shares are added up, because links of several releases depend on each other there."""
+"""Groups whose shares are added up, because links of several releases depend on each other
+there.
+"""
 
 _NEAR: Final = 1e-9
 """Floats choose the candidates: those this near to what is asked for are compared as fractions."""
@@ -39,7 +44,9 @@ def nowhere(groups: Groups) -> Bools:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The values that count in the groups of a series: an entry for each release, group and value in it, shape (c,) each."""
+    """The values that count in the groups of a series: an entry for each release, group and value
+    in it, shape (c,) each.
+    """
 
     release: Ints
     """The number of the release."""
@@ -56,16 +63,25 @@ class Cells:
     values: pl.Series
     """The values that stand in some group and count."""
     starts: Sequence[Ints]
-    """For each release the first cell of every group, in the order of the groups, and the end of the last one."""
+    """For each release the first cell of every group, in the order of the groups, and the end of
+    the last one.
+    """
 
     @classmethod
     def of(cls, releases: Sequence[Release], protects: Protects, added: Added = nowhere) -> "Cells":
         """The cells of a series, release by release and group by group."""
         groups = [Groups.of(r).members for r in releases]
-        known = [pl.Series("value", [], dtype=pl.String) if g.values is None else g.values.alias("value") for g in groups]
+        known = [
+            pl.Series("value", [], dtype=pl.String) if g.values is None else g.values.alias("value")
+            for g in groups
+        ]
         counted = [protects(v) for v in known]
-        values = _union([v.filter(pl.Series(c, dtype=pl.Boolean)) for v, c in zip(known, counted, strict=True)])
-        columns: dict[str, list[Any]] = {name: [] for name in ("release", "group", "value", "members", "holding", "added")}
+        values = _union(
+            [v.filter(pl.Series(c, dtype=pl.Boolean)) for v, c in zip(known, counted, strict=True)]
+        )
+        columns: dict[str, list[Any]] = {
+            name: [] for name in ("release", "group", "value", "members", "holding", "added")
+        }
         starts, cells = [], 0
         for r, g, names, counts in zip(releases, groups, known, counted, strict=True):
             kept = np.flatnonzero(counts[g.cell_value])
@@ -73,12 +89,18 @@ class Cells:
             starts.append(cells + np.searchsorted(host, np.arange(len(g) + 1)).astype(np.int64))
             cells += len(kept)
             columns["release"].append(np.full(len(kept), r.number, dtype=np.int64))
-            columns["group"].append(g.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy()[host])
+            columns["group"].append(
+                g.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy()[host]
+            )
             columns["value"].append(numbered(names, values)[g.cell_value[kept]])
             columns["members"].append(members(g)[host])
             columns["holding"].append(g.cell_count[kept])
             columns["added"].append(added(Groups.of(r))[host])
-        return cls(**{name: np.concatenate(parts) for name, parts in columns.items()}, values=values, starts=starts)
+        return cls(
+            **{name: np.concatenate(parts) for name, parts in columns.items()},
+            values=values,
+            starts=starts,
+        )
 
     def __len__(self) -> int:
         return len(self.group)
@@ -90,8 +112,14 @@ class Cells:
 
     @cached_property
     def _kinds(self) -> tuple[Ints, Ints]:
-        """The different (n, n_s, added), shape (k, 3), and which of them each cell is, shape (c,)."""
-        kinds, kind = np.unique(np.stack([self.members, self.holding, self.added.astype(np.int64)], axis=1), axis=0, return_inverse=True)
+        """The different (n, n_s, added), shape (k, 3), and which of them each cell is, shape
+        (c,).
+        """
+        kinds, kind = np.unique(
+            np.stack([self.members, self.holding, self.added.astype(np.int64)], axis=1),
+            axis=0,
+            return_inverse=True,
+        )
         return kinds, kind.ravel().astype(np.int64)
 
     @property
@@ -105,21 +133,33 @@ class Cells:
         return n, n_s, bool(added)
 
     def probability(self, history: Sequence[int]) -> Fraction:
-        """The probability of having ever been linked, of somebody whose groups had these kinds of cells."""
+        """The probability of having ever been linked, of somebody whose groups had these kinds of
+        cells.
+        """
         return linked([self.of_kind(kind) for kind in history])
 
     def hosts(self, at: int, release: Release, mapping: pl.DataFrame) -> tuple[Ints, Ints]:
-        """The rows of a mapping whose group holds something that counts, and the place of that group; ``at`` is the place of the release."""
+        """The rows of a mapping whose group holds something that counts, and the place of that
+        group; ``at`` is the place of the release.
+        """
         where, there = place(Groups.of(release), mapping["group"])
         width = np.diff(self.starts[at])
-        row = np.flatnonzero(there & (width[where] > 0)) if len(width) else np.zeros(0, dtype=np.int64)
+        row = (
+            np.flatnonzero(there & (width[where] > 0))
+            if len(width)
+            else np.zeros(0, dtype=np.int64)
+        )
         return row, where[row]
 
     def spread(self, at: int, person: Ints, where: Ints) -> tuple[Ints, Ints]:
-        """The links of persons in groups of a release: an entry (person, cell) for each cell of each one's group."""
+        """The links of persons in groups of a release: an entry (person, cell) for each cell of
+        each one's group.
+        """
         first, width = self.starts[at][where], np.diff(self.starts[at])[where]
         begins = np.cumsum(width) - width
-        return np.repeat(person, width), np.repeat(first - begins, width) + np.arange(int(width.sum()))
+        return np.repeat(person, width), np.repeat(first - begins, width) + np.arange(
+            int(width.sum())
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,24 +173,52 @@ class Series:
     """For each release the persons, as places in ``persons``, and the places of their groups."""
 
     @classmethod
-    def of(cls, releases: Sequence[Release], groups: Mapping[int, pl.DataFrame], protects: Protects, added: Added = nowhere) -> "Series":
-        """Bring releases and their mappings (person, group) together; persons in groups that are not published are left out."""
+    def of(
+        cls,
+        releases: Sequence[Release],
+        groups: Mapping[int, pl.DataFrame],
+        protects: Protects,
+        added: Added = nowhere,
+    ) -> "Series":
+        """Bring releases and their mappings (person, group) together; persons in groups that are
+        not published are left out.
+        """
         cells = Cells.of(releases, protects, added)
         found = [cells.hosts(i, r, groups[r.number]) for i, r in enumerate(releases)]
-        everybody = pl.concat([groups[r.number]["person"].gather(row) for r, (row, _) in zip(releases, found, strict=True)])
+        everybody = pl.concat(
+            [
+                groups[r.number]["person"].gather(row)
+                for r, (row, _) in zip(releases, found, strict=True)
+            ]
+        )
         persons, who = _distinct(everybody)
         bounds = np.cumsum([len(row) for row, _ in found])[:-1]
-        return cls(persons, cells, [(one, where) for one, (_, where) in zip(np.split(who, bounds), found, strict=True)])
+        return cls(
+            persons,
+            cells,
+            [(one, where) for one, (_, where) in zip(np.split(who, bounds), found, strict=True)],
+        )
 
     def parts(self) -> Iterator["Pairs"]:
-        """The pairs of person and value, some persons at a time, so that a long series of a large table fits into memory."""
+        """The pairs of person and value, some persons at a time, so that a long series of a large
+        table fits into memory.
+        """
         links = np.zeros(len(self.persons), dtype=np.int64)
         for at, (who, where) in enumerate(self.hosted):
-            links += np.bincount(who, weights=np.diff(self.cells.starts[at])[where], minlength=len(links)).astype(np.int64)
+            links += np.bincount(
+                who, weights=np.diff(self.cells.starts[at])[where], minlength=len(links)
+            ).astype(np.int64)
         reached = np.cumsum(links)
         low = 0
         while low < len(links):
-            high = max(int(np.searchsorted(reached, (reached[low - 1] if low else 0) + _LINKS, side="right")), low + 1)
+            high = max(
+                int(
+                    np.searchsorted(
+                        reached, (reached[low - 1] if low else 0) + _LINKS, side="right"
+                    )
+                ),
+                low + 1,
+            )
             yield self._pairs(low, high)
             low = high
 
@@ -159,20 +227,35 @@ class Series:
         for at, (who, where) in enumerate(self.hosted):
             if (low, high) != (0, len(self.persons)):
                 inside = np.flatnonzero((who >= low) & (who < high))
-                who, where = who[inside], where[inside]  # noqa: PLW2901 - the same persons, fewer of them
+                who, where = (  # noqa: PLW2901 - the same persons, fewer of them
+                    who[inside],
+                    where[inside],
+                )
             person, cell = self.cells.spread(at, who, where)
             persons.append(person)
             cells.append(cell)
         person, cell = np.concatenate(persons), np.concatenate(cells)
         width = max(len(self.cells.values), 1)
         key, order = _ordered((person - low) * width + self.cells.value[cell])
-        begins = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.zeros(0, dtype=np.int64)
-        return Pairs(key[begins] // width + low, key[begins] % width, np.append(begins, len(key)), cell[order], self.cells)
+        begins = (
+            np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+            if len(key)
+            else np.zeros(0, dtype=np.int64)
+        )
+        return Pairs(
+            key[begins] // width + low,
+            key[begins] % width,
+            np.append(begins, len(key)),
+            cell[order],
+            self.cells,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of a person and a value that some group linked: pair i was linked in ``cell[starts[i]:starts[i + 1]]``, in the order of the releases."""
+    """Pairs of a person and a value that some group linked: pair i was linked in
+    ``cell[starts[i]:starts[i + 1]]``, in the order of the releases.
+    """
 
     person: Ints
     value: Ints
@@ -185,7 +268,9 @@ class Pairs:
 
     @cached_property
     def survival(self) -> Floats:
-        """The probability of never having been linked, in floating point; below 0 where added shares exceed it."""
+        """The probability of never having been linked, in floating point; below 0 where added
+        shares exceed it.
+        """
         if not len(self):
             return np.zeros(0)
         with np.errstate(divide="ignore"):
@@ -193,16 +278,22 @@ class Pairs:
         product: Floats = np.exp(np.add.reduceat(factor[self.cell], self.starts[:-1]))
         if not self.cells.added.any():
             return product
-        less: Floats = product - np.add.reduceat(np.where(self.cells.added, self.cells.share, 0.0)[self.cell], self.starts[:-1])
+        less: Floats = product - np.add.reduceat(
+            np.where(self.cells.added, self.cells.share, 0.0)[self.cell], self.starts[:-1]
+        )
         return less
 
     def worst(self) -> tuple[Fraction, int]:
-        """The largest probability of having ever been linked, as a fraction, and a pair that has it; there is at least one pair."""
+        """The largest probability of having ever been linked, as a fraction, and a pair that has
+        it; there is at least one pair.
+        """
         near = np.flatnonzero(self.survival <= self.survival.min() + _NEAR)
         return max(self._each(near), key=_figure)[:2]
 
     def above(self, bound: Fraction) -> Bools:
-        """Whether each pair's probability of having ever been linked is above a bound, compared exactly."""
+        """Whether each pair's probability of having ever been linked is above a bound, compared
+        exactly.
+        """
         found: Bools = self.survival < float(1 - bound) - _NEAR
         near = np.flatnonzero(np.abs(self.survival - float(1 - bound)) <= _NEAR)
         for p, _, alike in self._each(near):
@@ -210,24 +301,42 @@ class Pairs:
         return found
 
     def _each(self, pairs: Ints) -> Iterator[tuple[Fraction, int, Ints]]:
-        """The exact probability of pairs: each different one once, with the first pair and all pairs that have that history."""
+        """The exact probability of pairs: each different one once, with the first pair and all
+        pairs that have that history.
+        """
         length = np.diff(self.starts)[pairs]
         for k in np.unique(length).tolist():
             alike = pairs[length == k]
-            histories = np.sort(self.cells.kind[self.cell[self.starts[alike][:, None] + np.arange(k)]], axis=1)
-            table = pl.DataFrame(histories, schema=[f"{i}" for i in range(k)], orient="row").with_columns(pair=alike)
-            for row in table.group_by([f"{i}" for i in range(k)], maintain_order=True).agg("pair").iter_rows():
+            histories = np.sort(
+                self.cells.kind[self.cell[self.starts[alike][:, None] + np.arange(k)]], axis=1
+            )
+            table = pl.DataFrame(
+                histories, schema=[f"{i}" for i in range(k)], orient="row"
+            ).with_columns(pair=alike)
+            for row in (
+                table.group_by([f"{i}" for i in range(k)], maintain_order=True)
+                .agg("pair")
+                .iter_rows()
+            ):
                 yield self.cells.probability(row[:-1]), row[-1][0], np.array(row[-1])
 
     def cases(self, pair: int) -> pl.DataFrame:
-        """The groups that linked somebody to a value, as published: release, group, members, holding, value; nothing says who it is."""
+        """The groups that linked somebody to a value, as published: release, group, members,
+        holding, value; nothing says who it is.
+        """
         cell = self.cell[self.starts[pair] : self.starts[pair + 1]]
-        columns = {name: getattr(self.cells, name)[cell] for name in ("release", "group", "members", "holding")}
-        return pl.DataFrame(columns).with_columns(value=pl.lit(str(self.cells.values[int(self.value[pair])])))
+        columns = {
+            name: getattr(self.cells, name)[cell]
+            for name in ("release", "group", "members", "holding")
+        }
+        return pl.DataFrame(columns).with_columns(
+            value=pl.lit(str(self.cells.values[int(self.value[pair])]))
+        )
 
 
 def linked(history: Sequence[Sequence[Any]]) -> Fraction:
-    """The probability of having ever been linked, from (n, n_s, added) of every release that did; shares that are added bound it from above.
+    """The probability of having ever been linked, from (n, n_s, added) of every release that did;
+    shares that are added bound it from above.
 
     >>> linked([(2, 1, False), (2, 1, False)]), linked([(4, 1, False), (4, 1, False)])
     (Fraction(3, 4), Fraction(7, 16))
@@ -236,14 +345,23 @@ def linked(history: Sequence[Sequence[Any]]) -> Fraction:
     for n, n_s, added in history:
         if not added:
             survival *= 1 - Fraction(n_s, n)
-    return min(1 - survival + sum(Fraction(n_s, n) for n, n_s, added in history if added), Fraction(1))
+    return min(
+        1 - survival + sum(Fraction(n_s, n) for n, n_s, added in history if added), Fraction(1)
+    )
 
 
 def numbered(known: pl.Series, values: pl.Series) -> Ints:
-    """The place of each known value among ``values``, -1 for one that is not there, shape of ``known``."""
+    """The place of each known value among ``values``, -1 for one that is not there, shape of
+    ``known``.
+    """
     places = pl.DataFrame({"value": values, "place": np.arange(len(values), dtype=np.int64)})
     wanted = known.cast(values.dtype, strict=False).alias("value").to_frame()
-    return wanted.join(places, on="value", how="left", maintain_order="left")["place"].fill_null(-1).to_numpy().astype(np.int64)
+    return (
+        wanted.join(places, on="value", how="left", maintain_order="left")["place"]
+        .fill_null(-1)
+        .to_numpy()
+        .astype(np.int64)
+    )
 
 
 def _figure(each: tuple[Fraction, int, Ints]) -> Fraction:
@@ -251,24 +369,41 @@ def _figure(each: tuple[Fraction, int, Ints]) -> Fraction:
 
 
 def _union(columns: Sequence[pl.Series]) -> pl.Series:
-    """All values of some columns, in order, none missing; as text where releases have them in different types, so that ``5`` is ``"5"``."""
+    """All values of some columns, in order, none missing; as text where releases have them in
+    different types, so that ``5`` is ``"5"``.
+    """
     kinds = {c.dtype for c in columns if len(c)}
     kind = next(iter(kinds), pl.String())
     if len(kinds) > 1:
-        kind = pl.Float64() if all(k.is_numeric() for k in kinds) and any(k.is_float() for k in kinds) else pl.String()
-    return pl.concat([c.cast(kind, strict=False).alias("value") for c in columns]).drop_nulls().unique().sort()
+        kind = (
+            pl.Float64()
+            if all(k.is_numeric() for k in kinds) and any(k.is_float() for k in kinds)
+            else pl.String()
+        )
+    return (
+        pl.concat([c.cast(kind, strict=False).alias("value") for c in columns])
+        .drop_nulls()
+        .unique()
+        .sort()
+    )
 
 
 def _distinct(persons: pl.Series) -> tuple[pl.Series, Ints]:
     """Everybody once, in no particular order, and the place of each entry among them."""
     distinct = persons.alias("person").unique()
     known = pl.DataFrame({"person": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
-    who = persons.alias("person").to_frame().join(known, on="person", how="left", nulls_equal=True, maintain_order="left")["place"]
+    who = (
+        persons.alias("person")
+        .to_frame()
+        .join(known, on="person", how="left", nulls_equal=True, maintain_order="left")["place"]
+    )
     return distinct, who.to_numpy().astype(np.int64)
 
 
 def _ordered(key: Ints) -> tuple[Ints, Ints]:
-    """Keys in order, and the stable order of their entries; the place of an entry is packed below its key where both fit into 63 bits."""
+    """Keys in order, and the stable order of their entries; the place of an entry is packed below
+    its key where both fit into 63 bits.
+    """
     bits = len(key).bit_length()
     if int(key.max(initial=0)).bit_length() + bits > 62:
         order = np.argsort(key, kind="stable")

@@ -1,4 +1,6 @@
-"""The global guarantee: nobody is ever linked to a protected value with more than 1/l (Wong, Fu, Liu, Wang, Xu, ICDE 2010)."""
+"""The global guarantee: nobody is ever linked to a protected value with more than 1/l (Wong, Fu,
+Liu, Wang, Xu, ICDE 2010).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,13 +31,16 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class GlobalGuarantee:
-    """For every person and protected value, p = 1 - prod (1 - n_s / n) over the groups that linked them is at most 1/l (Lemma 4).
+    """For every person and protected value, p = 1 - prod (1 - n_s / n) over the groups that linked
+    them is at most 1/l (Lemma 4).
 
-    n counts a group's rows and the registered persons in it, n_s the rows that hold the value. ``protected``: ``all`` values but the ``unprotected``
-    ones, or a list; a missing value is none. ``permanent`` values are protected too, and stand in cohorts, whose members carry them with the cohort's
-    share (docs/explanation/cohorts.md). The files alone show each release by itself; p over the series needs ``evidence.groups``, or for the last release
-    alone what the series carried ``before`` it and carries ``after`` it. What cannot be checked is a verdict that says ``not checked``. PlanError where l
-    is not above 1 or the values are not lists.
+    n counts a group's rows and the registered persons in it, n_s the rows that hold the value.
+    ``protected``: ``all`` values but the ``unprotected`` ones, or a list; a missing value is none.
+    ``permanent`` values are protected too, and stand in cohorts, whose members carry them with the
+    cohort's share (docs/explanation/cohorts.md). The files alone show each release by itself; p
+    over the series needs ``evidence.groups``, or for the last release alone what the series carried
+    ``before`` it and carries ``after`` it. What cannot be checked is a verdict that says ``not
+    checked``. PlanError where l is not above 1 or the values are not lists.
     """
 
     name: ClassVar[str] = "global guarantee"
@@ -57,7 +62,13 @@ class GlobalGuarantee:
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
-        said: dict[str, Any] = {"name": self.name, "l": plain(self.l), "protected": self.protected if isinstance(self.protected, str) else list(self.protected)}
+        said: dict[str, Any] = {
+            "name": self.name,
+            "l": plain(self.l),
+            "protected": (
+                self.protected if isinstance(self.protected, str) else list(self.protected)
+            ),
+        }
         for key in ("unprotected", "permanent"):
             if getattr(self, key):
                 said[key] = list(getattr(self, key))
@@ -69,52 +80,93 @@ class GlobalGuarantee:
         if self.unprotected and self.protected == "all":
             these += f" but {named(self.unprotected)}"
         if self.permanent:
-            these += f"; permanent: {named(self.permanent)} (whoever stood in one group with a permanent value stands with the same people ever after)"
+            these += (
+                f"; permanent: {named(self.permanent)} (whoever stood in one group with a permanent"
+                " value stands with the same people ever after)"
+            )
         return (
-            "For everybody and each protected sensitive value, the probability of having been linked to it in at least one release of this series so far is at most "
-            f"{one_in(self.l)}, even for somebody who knows in which group of every release everybody is (global guarantee). Protected: {these}."
+            "For everybody and each protected sensitive value, the probability of having been"
+            " linked to it in at least one release of this series so far is at most"
+            f" {one_in(self.l)}, even for somebody who knows in which group of every release"
+            f" everybody is (global guarantee). Protected: {these}."
         )
 
-    def limits(self, manifest: Manifest, earlier: Sequence[Manifest] = (), *, reidentified: float | None = None) -> Iterator[tuple[str, str]]:
+    def limits(
+        self,
+        manifest: Manifest,
+        earlier: Sequence[Manifest] = (),
+        *,
+        reidentified: float | None = None,
+    ) -> Iterator[tuple[str, str]]:
         """What the promise leaves out (docs/explanation/known-limits.md)."""
         if any(other.registered for other in (*earlier, manifest)):
             yield (
                 "Only against those who do not know who is in the table",
                 (
-                    "Registered persons without a row count as members of groups. Whoever knows that they are absent knows that only the rows of a group are left, "
-                    "and may link its members to a value with more than is promised."
+                    "Registered persons without a row count as members of groups. Whoever knows"
+                    " that they are absent knows that only the rows of a group are left, and may"
+                    " link its members to a value with more than is promised."
                 ),
             )
         if self.protected != "all" or self.unprotected:
             yield (
                 "Unprotected values are promised nothing",
-                "All rows of a group may hold the same unprotected value, which then tells it of everybody in the group.",
+                (
+                    "All rows of a group may hold the same unprotected value, which then tells it"
+                    " of everybody in the group."
+                ),
             )
         lasting = (
-            "Values that stay are named as permanent, and counterfeits stand for absent members of their groups: "
-            "the promise does not hold against somebody who can tell one from a real row."
+            "Values that stay are named as permanent, and counterfeits stand for absent members of"
+            " their groups: the promise does not hold against somebody who can tell one from a real"
+            " row."
             if self.permanent
-            else "No value is named as permanent: one that stays with a person, such as a chronic disease, is not covered."
+            else (
+                "No value is named as permanent: one that stays with a person, such as a chronic"
+                " disease, is not covered."
+            )
         )
-        yield "For values that come and go", f"What a person has in one release is taken to be independent of what they have in the next. {lasting}"
+        yield (
+            "For values that come and go",
+            (
+                "What a person has in one release is taken to be independent of what they have in"
+                f" the next. {lasting}"
+            ),
+        )
 
-    def check(self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
-        """Each release alone, persons and groups, ever linked, and what is carried on or permanent values."""
+    def check(
+        self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
+        """Each release alone, persons and groups, ever linked, and what is carried on or permanent
+        values.
+        """
         series, evidence = [*earlier, release], evidence or Evidence()
         if any(r.form.sensitive is None for r in series):
             note = "no sensitive attribute is published, and this promise is about one"
             return [Verdict(name=self.name, bound=self._bound, worst=None, holds=False, note=note)]
         before, after = evidence.before, evidence.after
-        if before is not None and after is not None and release.number in evidence.groups and not self.permanent:
+        if (
+            before is not None
+            and after is not None
+            and release.number in evidence.groups
+            and not self.permanent
+        ):
             found = [self._alone([release]), *self._persons_and_groups([release], evidence)]
             return [*found, *self._last(release, evidence.groups[release.number], before, after)]
-        return [self._alone(series), *self._persons_and_groups(series, evidence), *self._ever(series, evidence), *self._permanent(series, evidence)]
+        return [
+            self._alone(series),
+            *self._persons_and_groups(series, evidence),
+            *self._ever(series, evidence),
+            *self._permanent(series, evidence),
+        ]
 
     def protects(self, values: pl.Series) -> Bools:
         """Which values the promise is about, shape of ``values``."""
         if isinstance(self.protected, list):
             return _among(values, [*self.protected, *self.permanent])
-        return values.is_not_null().to_numpy() & (~_among(values, self.unprotected) | self.lasts(values))
+        return values.is_not_null().to_numpy() & (
+            ~_among(values, self.unprotected) | self.lasts(values)
+        )
 
     def lasts(self, values: pl.Series) -> Bools:
         """Which values are permanent, shape of ``values``."""
@@ -125,7 +177,9 @@ class GlobalGuarantee:
         return self.protects(values) & ~self.lasts(values)
 
     def added(self, groups: Groups) -> Bools:
-        """The groups of cohorts where rows hold sets, shape (g,): their links in several releases depend on each other, so that shares are added up."""
+        """The groups of cohorts where rows hold sets, shape (g,): their links in several releases
+        depend on each other, so that shares are added up.
+        """
         if not (self.permanent and groups.of_sets):
             return np.zeros(len(groups), dtype=bool)
         return cohorts.shown(groups.members, self.lasts)
@@ -139,39 +193,74 @@ class GlobalGuarantee:
 
     def _faultless(self, part: str, faults: Sequence[str], looked: str) -> Verdict:
         shown = [*faults[:8], *([f"and {len(faults) - 8} more"] if len(faults) > 8 else [])]
-        return Verdict(name=self._named(part), bound=0, worst=len(faults), holds=not faults, note="; ".join(shown) or looked)
+        return Verdict(
+            name=self._named(part),
+            bound=0,
+            worst=len(faults),
+            holds=not faults,
+            note="; ".join(shown) or looked,
+        )
 
     def _not_checked(self, part: str, bound: Fraction | int, why: str) -> Verdict:
-        return Verdict(name=self._named(part), bound=bound, worst=None, holds=True, note=f"not checked: {why}")
+        return Verdict(
+            name=self._named(part), bound=bound, worst=None, holds=True, note=f"not checked: {why}"
+        )
 
     def _alone(self, series: Sequence[Release]) -> Verdict:
-        """The local guarantee, which the global one implies: no group has a larger share than 1/l."""
+        """The local guarantee, which the global one implies: no group has a larger share than
+        1/l.
+        """
         worst, cases = None, pl.DataFrame()
         for release in series:
             groups = Groups.of(release).members
-            if groups.values is None or not len(cell := np.flatnonzero(self.protects(groups.values)[groups.cell_value])):
+            if groups.values is None or not len(
+                cell := np.flatnonzero(self.protects(groups.values)[groups.cell_value])
+            ):
                 continue
             n = members(groups)
             share, where = largest_ratio(groups.cell_count[cell], n[groups.cell_group[cell]])
             if worst is None or share > worst:
                 worst, at = share, int(groups.cell_group[cell[where]])
-                cases = groups.cases(np.array([at]), members=[int(n[at])], holding=[int(groups.cell_count[cell[where]])])
+                cases = groups.cases(
+                    np.array([at]),
+                    members=[int(n[at])],
+                    holding=[int(groups.cell_count[cell[where]])],
+                )
         holds = worst is None or worst <= self._bound
-        note = f"{len(series)} release(s)" if worst is not None else "no protected value is published"
-        return Verdict(name=self._named("each release alone"), bound=self._bound, worst=worst, holds=holds, note=note, worst_cases=cases)
+        note = (
+            f"{len(series)} release(s)" if worst is not None else "no protected value is published"
+        )
+        return Verdict(
+            name=self._named("each release alone"),
+            bound=self._bound,
+            worst=worst,
+            holds=holds,
+            note=note,
+            worst_cases=cases,
+        )
 
-    def _persons_and_groups(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
-        """The counts beside the data are counts, and the mapping names everybody once, in groups that are as large as they say."""
+    def _persons_and_groups(
+        self, series: Sequence[Release], evidence: Evidence
+    ) -> Iterator[Verdict]:
+        """The counts beside the data are counts, and the mapping names everybody once, in groups
+        that are as large as they say.
+        """
         part, given = "persons and groups", [r for r in series if r.number in evidence.groups]
         faults = [f"release {r.number}: {fault}" for r in series for fault in counted_faults(r)]
-        faults += [f"release {r.number}: {fault}" for r in given for fault in mapping_faults(r, evidence.groups[r.number])]
+        faults += [
+            f"release {r.number}: {fault}"
+            for r in given
+            for fault in mapping_faults(r, evidence.groups[r.number])
+        ]
         if given or faults:
             yield self._faultless(part, faults, f"{len(given)} release(s)")
         if len(given) < len(series):
             yield self._not_checked(part, 0, _unmapped(series, evidence))
 
     def _ever(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
-        """The exact p of every person and value that comes and goes, over all releases with a mapping."""
+        """The exact p of every person and value that comes and goes, over all releases with a
+        mapping.
+        """
         part, given = "ever linked", [r for r in series if r.number in evidence.groups]
         if given:
             links = Series.of(given, evidence.groups, self.passes, self.added)
@@ -182,63 +271,123 @@ class GlobalGuarantee:
                 if worst is None or p > worst:
                     worst, cases = p, some.cases(pair)
             holds = worst is None or worst <= self._bound
-            note = f"{len(given)} release(s), {len(links.persons)} person(s) linked to something, {pairs} pair(s) of person and value"
-            yield Verdict(name=self._named(part), bound=self._bound, worst=worst, holds=holds, note=note, worst_cases=cases)
+            note = (
+                f"{len(given)} release(s), {len(links.persons)} person(s) linked to something,"
+                f" {pairs} pair(s) of person and value"
+            )
+            yield Verdict(
+                name=self._named(part),
+                bound=self._bound,
+                worst=worst,
+                holds=holds,
+                note=note,
+                worst_cases=cases,
+            )
         if len(given) < len(series):
             yield self._not_checked(part, self._bound, _unmapped(series, evidence))
         if lacking := _lacking(series):
             yield self._not_checked(part, self._bound, lacking)
 
-    def _last(self, release: Release, mapping: pl.DataFrame, before: Exposures, after: Exposures) -> Iterator[Verdict]:
-        """The exact p after the last release, from what was carried before it; and that what is carried on understates nothing."""
+    def _last(
+        self, release: Release, mapping: pl.DataFrame, before: Exposures, after: Exposures
+    ) -> Iterator[Verdict]:
+        """The exact p after the last release, from what was carried before it; and that what is
+        carried on understates nothing.
+        """
         part = "carried memory"
         faults = [*shape_faults(before, "before"), *shape_faults(after, "after")]
         if faults or (faults := list(succession_faults(before, after))):
             yield self._faultless(part, faults, "")
             return
         exposed = Exposed.of(release, mapping, before, after, self.passes)
-        name, note = self._named("ever linked"), f"{len(exposed.cell)} pair(s) of person and value, with what was carried before"
+        name, note = (
+            self._named("ever linked"),
+            f"{len(exposed.cell)} pair(s) of person and value, with what was carried before",
+        )
         if len(exposed.cell):
             worst, entry = exposed.worst()
             cell = exposed.cell[[entry]]
-            cases = pl.DataFrame({column: getattr(exposed.cells, column)[cell] for column in ("release", "group", "members", "holding")})
-            yield Verdict(name=name, bound=self._bound, worst=worst, holds=worst <= self._bound, note=note, worst_cases=cases)
+            cases = pl.DataFrame(
+                {
+                    column: getattr(exposed.cells, column)[cell]
+                    for column in ("release", "group", "members", "holding")
+                }
+            )
+            yield Verdict(
+                name=name,
+                bound=self._bound,
+                worst=worst,
+                holds=worst <= self._bound,
+                note=note,
+                worst_cases=cases,
+            )
         else:
-            yield Verdict(name=name, bound=self._bound, worst=None, holds=True, note="this release links nobody to a protected value")
-        yield self._faultless(part, list(exposed.faults(before, after)), f"{len(after.value)} pair(s) of person and value")
+            yield Verdict(
+                name=name,
+                bound=self._bound,
+                worst=None,
+                holds=True,
+                note="this release links nobody to a protected value",
+            )
+        yield self._faultless(
+            part,
+            list(exposed.faults(before, after)),
+            f"{len(after.value)} pair(s) of person and value",
+        )
 
     def _permanent(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
-        """Cohorts are as they should be; then a member carries a permanent value with the share that the cohort shows, which ``_alone`` looks at."""
+        """Cohorts are as they should be; then a member carries a permanent value with the share
+        that the cohort shows, which ``_alone`` looks at.
+        """
         if not self.permanent:
             return
         part = "permanent values"
         if any(r.number not in evidence.groups for r in series):
             yield self._not_checked(part, 0, _unmapped(series, evidence))
         elif lacking := _lacking(series):
-            yield self._not_checked(part, 0, f"cohorts are followed from the first release on, and {lacking}")
+            yield self._not_checked(
+                part, 0, f"cohorts are followed from the first release on, and {lacking}"
+            )
         else:
-            yield self._faultless(part, list(cohorts.faults(series, evidence.groups, self.lasts)), f"{len(series)} release(s)")
+            yield self._faultless(
+                part,
+                list(cohorts.faults(series, evidence.groups, self.lasts)),
+                f"{len(series)} release(s)",
+            )
 
 
 def _are_values(listed: Any) -> bool:
-    return isinstance(listed, list | tuple) and all(v is None or isinstance(v, str | int | float) for v in listed)
+    return isinstance(listed, list | tuple) and all(
+        v is None or isinstance(v, str | int | float) for v in listed
+    )
 
 
 def _among(values: pl.Series, listed: Sequence[Any]) -> Bools:
     """Which values are in a list; a missing one never is."""
     if not len(listed):
         return np.zeros(len(values), dtype=bool)
-    same = pl.Series([v for v in listed if v is not None], strict=False).cast(values.dtype, strict=False).drop_nulls()
+    same = (
+        pl.Series([v for v in listed if v is not None], strict=False)
+        .cast(values.dtype, strict=False)
+        .drop_nulls()
+    )
     return values.is_in(same.implode()).fill_null(value=False).to_numpy()
 
 
 def _unmapped(series: Sequence[Release], evidence: Evidence) -> str:
     numbers = [str(r.number) for r in series if r.number not in evidence.groups]
-    return f"no person-to-group mapping was given for release(s) {', '.join(numbers[:8])}" + (f" and {len(numbers) - 8} more" if len(numbers) > 8 else "")
+    return f"no person-to-group mapping was given for release(s) {', '.join(numbers[:8])}" + (
+        f" and {len(numbers) - 8} more" if len(numbers) > 8 else ""
+    )
 
 
 def _lacking(series: Sequence[Release]) -> str:
-    """Which releases up to the last one are not there; at most as many numbers are looked at as there are releases, and some more."""
+    """Which releases up to the last one are not there; at most as many numbers are looked at as
+    there are releases, and some more.
+    """
     given = {r.number for r in series}
-    lacking = [str(number) for number in islice((n for n in range(1, series[-1].number) if n not in given), 8)]
+    lacking = [
+        str(number)
+        for number in islice((n for n in range(1, series[-1].number) if n not in given), 8)
+    ]
     return f"release(s) {', '.join(lacking)} of the series were not given" if lacking else ""

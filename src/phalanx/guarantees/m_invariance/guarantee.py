@@ -1,4 +1,6 @@
-"""m-invariance of a series: whoever stays is published under one signature of m values (Xiao & Tao, SIGMOD 2007, Definition 7)."""
+"""m-invariance of a series: whoever stays is published under one signature of m values (Xiao & Tao,
+SIGMOD 2007, Definition 7).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,30 +24,42 @@ from phalanx.release.manifest import Manifest
 
 CONSECUTIVE = " (consecutive releases)"
 _FILLED: Final = (
-    "missing values were filled as in the paper, so the bound is against somebody who ignores the method: whoever knows it can name values of counterfeits"
+    "missing values were filled as in the paper, so the bound is against somebody who ignores the"
+    " method: whoever knows it can name values of counterfeits"
 )
 
-_IGNORING: Final = " Places of missing values were filled as in the paper, so this is promised only against somebody who ignores the method."
+_IGNORING: Final = (
+    " Places of missing values were filled as in the paper, so this is promised only against"
+    " somebody who ignores the method."
+)
 
 
 @dataclass(frozen=True)
 class MInvariance:
-    """Every release is m-unique, and all groups that ever host a person have the same signature; then the risk of a value is at most 1/m.
+    """Every release is m-unique, and all groups that ever host a person have the same signature;
+    then the risk of a value is at most 1/m.
 
-    The paper's Lemma 3. We differ in one thing: the lifespan runs over everything ever published, gaps included, because somebody who
-    returns under another signature is exposed. With ``consecutive`` the promise is the paper's own, over neighbouring releases only.
-    Where the manifest says ``privacy_unit: record`` it covers each pair of person and value, against somebody who does not know which records are one person's.
-    Suppressed rows are not covered, nor those who share a group with somebody who was suppressed before, nor values of kept columns.
+    The paper's Lemma 3. We differ in one thing: the lifespan runs over everything ever published,
+    gaps included, because somebody who returns under another signature is exposed. With
+    ``consecutive`` the promise is the paper's own, over neighbouring releases only. Where the
+    manifest says ``privacy_unit: record`` it covers each pair of person and value, against somebody
+    who does not know which records are one person's. Suppressed rows are not covered, nor those who
+    share a group with somebody who was suppressed before, nor values of kept columns.
 
-    ``balancing`` says how the places of missing values were filled, which no file shows. "exact": by counterfeits alone, and then the bound also holds
-    against somebody who knows the method. "paper": by new tuples where they could be spared, and then it does not.
+    ``balancing`` says how the places of missing values were filled, which no file shows. "exact":
+    by counterfeits alone, and then the bound also holds against somebody who knows the method.
+    "paper": by new tuples where they could be spared, and then it does not.
 
-    The files alone show m-uniqueness and the counterfeits. Signatures by person need ``evidence.groups``; the candidate sets of the public
-    view need ``evidence.microdata``; what cannot be checked is a verdict that starts with ``not checked``. PlanError where m is below 1, or ``balancing`` neither.
+    The files alone show m-uniqueness and the counterfeits. Signatures by person need
+    ``evidence.groups``; the candidate sets of the public view need ``evidence.microdata``; what
+    cannot be checked is a verdict that starts with ``not checked``. PlanError where m is below 1,
+    or ``balancing`` neither.
     """
 
     name: ClassVar[str] = "m-invariance"
-    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {name + CONSECUTIVE: {"consecutive": True}}
+    variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        name + CONSECUTIVE: {"consecutive": True}
+    }
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     m: int
     consecutive: bool = False
@@ -63,8 +77,12 @@ class MInvariance:
         """The name that says which releases the promise is over."""
         return self.name + (CONSECUTIVE if self.consecutive else "")
 
-    def check(self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
-        """m-uniqueness, counterfeits, persons and groups, signatures by person, candidate sets by box."""
+    def check(
+        self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
+        """m-uniqueness, counterfeits, persons and groups, signatures by person, candidate sets by
+        box.
+        """
         series, evidence = [*earlier, release], evidence or Evidence()
         if any(r.form.sensitive is None for r in series):
             note = "no sensitive attribute is published, and this promise is about one"
@@ -82,27 +100,40 @@ class MInvariance:
         return {"name": self.full_name, "m": self.m, "balancing": self.balancing}
 
     def in_words(self, *, sensitive: bool = True) -> str:
-        """The promise as a sentence, and against whom it holds where places were filled as in the paper."""
+        """The promise as a sentence, and against whom it holds where places were filled as in the
+        paper.
+        """
         filled = _IGNORING if self.balancing == "paper" else ""
         if self.consecutive:
             return (
-                f"From one release to the next, nobody's sensitive value is linked to them with more than 1/{self.m}, as long as the value persists. "
-                f"Whoever leaves and returns is not covered, nor those in whose groups they stood (m-invariance as in the paper, which forgets).{filled}"
+                "From one release to the next, nobody's sensitive value is linked to them with"
+                f" more than 1/{self.m}, as long as the value persists. Whoever leaves and returns"
+                " is not covered, nor those in whose groups they stood (m-invariance as in the"
+                f" paper, which forgets).{filled}"
             )
         return (
-            f"Over all releases of this series, nobody's sensitive value is linked to them with more than 1/{self.m}, as long as the value persists: every "
-            f"group has at least {self.m} different values, and whoever is published again, also after a gap, is published among the same values "
-            f"(m-invariance).{filled}"
+            "Over all releases of this series, nobody's sensitive value is linked to them with"
+            f" more than 1/{self.m}, as long as the value persists: every group has at least"
+            f" {self.m} different values, and whoever is published again, also after a gap, is"
+            f" published among the same values (m-invariance).{filled}"
         )
 
-    def limits(self, manifest: Manifest, earlier: Sequence[Manifest] = (), *, reidentified: float | None = None) -> Iterator[tuple[str, str]]:
+    def limits(
+        self,
+        manifest: Manifest,
+        earlier: Sequence[Manifest] = (),
+        *,
+        reidentified: float | None = None,
+    ) -> Iterator[tuple[str, str]]:
         """Whom the paper's way to fill places leaves out."""
         if self.balancing == "paper":
             yield (
                 "Only against those who ignore the method",
                 (
-                    "Places of missing values were filled with new rows where these could be spared. Whoever knows the method sees from a counterfeit "
-                    'which value was short, and links some persons to their value with more than is promised. Set balancing = "exact" unless you are comparing with the paper.'
+                    "Places of missing values were filled with new rows where these could be"
+                    " spared. Whoever knows the method sees from a counterfeit which value was"
+                    " short, and links some persons to their value with more than is promised. Set"
+                    ' balancing = "exact" unless you are comparing with the paper.'
                 ),
             )
 
@@ -110,7 +141,9 @@ class MInvariance:
         return f"{self.full_name}: {part}"
 
     def _not_checked(self, part: str, bound: int, why: str) -> Verdict:
-        return Verdict(name=self._named(part), bound=bound, worst=None, holds=True, note=f"not checked: {why}")
+        return Verdict(
+            name=self._named(part), bound=bound, worst=None, holds=True, note=f"not checked: {why}"
+        )
 
     def _uniqueness(self, series: Sequence[Release]) -> Verdict:
         """Every release is m-unique; the first that is not is shown."""
@@ -118,26 +151,60 @@ class MInvariance:
         worst = min((v.worst for v in verdicts if isinstance(v.worst, int)), default=None)
         wrong = [(r, v) for r, v in zip(series, verdicts, strict=True) if not v.holds]
         shown = wrong[0] if wrong else (series[-1], verdicts[-1])
-        note = "; ".join(f"release {r.number}: {v.note}" for r, v in wrong) or f"{len(series)} release(s)"
-        return Verdict(name=self._named("m-uniqueness"), bound=self.m, worst=worst, holds=not wrong, note=note, worst_cases=shown[1].worst_cases)
+        note = (
+            "; ".join(f"release {r.number}: {v.note}" for r, v in wrong)
+            or f"{len(series)} release(s)"
+        )
+        return Verdict(
+            name=self._named("m-uniqueness"),
+            bound=self.m,
+            worst=worst,
+            holds=not wrong,
+            note=note,
+            worst_cases=shown[1].worst_cases,
+        )
 
     def _counterfeits(self, series: Sequence[Release]) -> Verdict:
-        """Counts name groups that exist, each once, at least 1 and less than the group's rows: every group hosts somebody."""
-        faults = [f"release {r.number}: {fault}" for r in series for fault in _counterfeit_faults(r)]
+        """Counts name groups that exist, each once, at least 1 and less than the group's rows:
+        every group hosts somebody.
+        """
+        faults = [
+            f"release {r.number}: {fault}" for r in series for fault in _counterfeit_faults(r)
+        ]
         counted = sum(r.form.counterfeit_rows for r in series) if not faults else 0
         note = "; ".join(faults) or f"{counted} counterfeit(s) in {len(series)} release(s)"
         note += f"; {_FILLED}" if self.balancing == "paper" else ""
-        return Verdict(name=self._named("counterfeits"), bound=0, worst=len(faults), holds=not faults, note=note)
+        return Verdict(
+            name=self._named("counterfeits"),
+            bound=0,
+            worst=len(faults),
+            holds=not faults,
+            note=note,
+        )
 
-    def _persons_and_groups(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
-        """The mapping covers exactly the published persons: each once, in a group that exists, as many as the group has real rows."""
+    def _persons_and_groups(
+        self, series: Sequence[Release], evidence: Evidence
+    ) -> Iterator[Verdict]:
+        """The mapping covers exactly the published persons: each once, in a group that exists, as
+        many as the group has real rows.
+        """
         part, given = "persons and groups", [r for r in series if r.number in evidence.groups]
         if given:
-            faults = [f"release {r.number}: {fault}" for r in given for fault in _mapping_faults(r, evidence.groups[r.number])]
+            faults = [
+                f"release {r.number}: {fault}"
+                for r in given
+                for fault in _mapping_faults(r, evidence.groups[r.number])
+            ]
             note = "; ".join(faults) or f"{len(given)} release(s)"
-            yield Verdict(name=self._named(part), bound=0, worst=len(faults), holds=not faults, note=note)
+            yield Verdict(
+                name=self._named(part), bound=0, worst=len(faults), holds=not faults, note=note
+            )
         if len(given) < len(series):
-            yield self._not_checked(part, 0, f"no person-to-group mapping was given for release(s) {_without(series, given)}")
+            yield self._not_checked(
+                part,
+                0,
+                f"no person-to-group mapping was given for release(s) {_without(series, given)}",
+            )
 
     def _signatures(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
         """How many different signatures a person's groups have, which may be one."""
@@ -151,41 +218,90 @@ class MInvariance:
             whom = "record(s) (person and value)" if records else "person(s)"
             cases = _moved_cases(moved, hosted, given)
             looked = f"{sum(h.height for h in hosted)} {whom} in {len(given)} release(s)"
-            note = f"{moved.height} {whom} stand under more than one signature" if moved.height else looked
+            note = (
+                f"{moved.height} {whom} stand under more than one signature"
+                if moved.height
+                else looked
+            )
             worst = int(moved["signatures"].max()) if moved.height else 1  # type: ignore[arg-type]
-            yield Verdict(name=self._named(part), bound=1, worst=worst, holds=not moved.height, note=note, worst_cases=cases)
+            yield Verdict(
+                name=self._named(part),
+                bound=1,
+                worst=worst,
+                holds=not moved.height,
+                note=note,
+                worst_cases=cases,
+            )
         if len(mapped) < len(series):
-            yield self._not_checked(part, 1, f"no person-to-group mapping was given for release(s) {_without(series, mapped)}")
+            yield self._not_checked(
+                part,
+                1,
+                f"no person-to-group mapping was given for release(s) {_without(series, mapped)}",
+            )
         if len(given) < len(mapped):
             hosted = [_hosts(r, evidence, signatures, records=False) for r in mapped]
             several = (_moved_next(hosted) if self.consecutive else _moved(hosted)).height
             yield self._not_checked(
                 part,
                 1,
-                f"the promise is per record, and without the microdata of release(s) {_without(mapped, given)} nothing says which value a person had; "
-                f"{several} person(s) stand under more than one signature, each of whom must have changed the value in between",
+                "the promise is per record, and without the microdata of release(s)"
+                f" {_without(mapped, given)} nothing says which value a person had; {several}"
+                " person(s) stand under more than one signature, each of whom must have changed"
+                " the value in between",
             )
 
     def _candidate_sets(self, series: Sequence[Release], evidence: Evidence) -> Iterator[Verdict]:
-        """How many values the public view leaves a person: over the releases, the intersection of what all boxes around the person hold."""
-        part, given = "candidate sets by box", [r for r in series if r.number in evidence.microdata and evidence.microdata[r.number].persons is not None]
+        """How many values the public view leaves a person: over the releases, the intersection of
+        what all boxes around the person hold.
+        """
+        part, given = (
+            "candidate sets by box",
+            [
+                r
+                for r in series
+                if r.number in evidence.microdata
+                and evidence.microdata[r.number].persons is not None
+            ],
+        )
         if given:
-            yield self._smallest_candidate_set(part, given, evidence, records=any(r.manifest.privacy_unit == "record" for r in series))
+            yield self._smallest_candidate_set(
+                part,
+                given,
+                evidence,
+                records=any(r.manifest.privacy_unit == "record" for r in series),
+            )
         if len(given) < len(series):
-            yield self._not_checked(part, self.m, f"no microdata with persons was given for release(s) {_without(series, given)}")
+            yield self._not_checked(
+                part,
+                self.m,
+                f"no microdata with persons was given for release(s) {_without(series, given)}",
+            )
 
-    def _smallest_candidate_set(self, part: str, given: Sequence[Release], evidence: Evidence, *, records: bool) -> Verdict:
+    def _smallest_candidate_set(
+        self, part: str, given: Sequence[Release], evidence: Evidence, *, records: bool
+    ) -> Verdict:
         signatures = Signatures.of_series(given)
         numbers = [signatures.values(Groups.of(r).values.to_list()) for r in given]  # type: ignore[union-attr]
         rows = [_published_rows(evidence, r.number) for r in given]
-        whose = _whose([evidence.microdata[r.number] for r in given], rows, signatures, records=records)
-        left = np.ones((int(max((w.max(initial=-1) for w in whose), default=-1)) + 1, signatures.number_of_values), dtype=bool)
+        whose = _whose(
+            [evidence.microdata[r.number] for r in given], rows, signatures, records=records
+        )
+        left = np.ones(
+            (
+                int(max((w.max(initial=-1) for w in whose), default=-1)) + 1,
+                signatures.number_of_values,
+            ),
+            dtype=bool,
+        )
         seen = np.zeros(len(left), dtype=bool)
         fewest, cases = None, left[:0]
         for release, kept, everybody, number in zip(given, rows, whose, numbers, strict=True):
             local = candidate_sets(evidence.microdata[release.number], release.generalized)[kept]
             boxed = local.any(axis=1)
-            who, now = everybody[boxed], np.zeros((int(boxed.sum()), signatures.number_of_values), dtype=bool)
+            who, now = (
+                everybody[boxed],
+                np.zeros((int(boxed.sum()), signatures.number_of_values), dtype=bool),
+            )
             now[:, number] = local[boxed]
             if self.consecutive:
                 together = np.where(seen[who][:, None], left[who] & now, now)
@@ -199,19 +315,35 @@ class MInvariance:
             if len(sizes) and (fewest is None or sizes.min() < fewest):
                 fewest, cases = int(sizes.min()), together[sizes == sizes.min()]
         holds = fewest is None or fewest >= self.m
-        note = f"{len(given)} release(s), {len(left)} {'record(s) (person and value)' if records else 'person(s)'}"
-        return Verdict(name=self._named(part), bound=self.m, worst=fewest, holds=holds, note=note, worst_cases=_remaining(cases, signatures))
+        note = (
+            f"{len(given)} release(s), {len(left)}"
+            f" {'record(s) (person and value)' if records else 'person(s)'}"
+        )
+        return Verdict(
+            name=self._named(part),
+            bound=self.m,
+            worst=fewest,
+            holds=holds,
+            note=note,
+            worst_cases=_remaining(cases, signatures),
+        )
 
 
 def _counterfeit_faults(release: Release) -> list[str]:
     table = release.generalized.counterfeits
     if table is None or not table.height:
         return []
-    if not (table["group"].dtype.is_integer() and table["count"].dtype.is_integer()) or table["group"].null_count() or table["count"].null_count():
+    if (
+        not (table["group"].dtype.is_integer() and table["count"].dtype.is_integer())
+        or table["group"].null_count()
+        or table["count"].null_count()
+    ):
         return ["the counterfeits table holds something else than whole numbers"]
     groups = Groups.of(release)
     sizes = pl.DataFrame({"group": groups.ids.cast(pl.Int64, strict=False), "size": groups.sizes})
-    beside = table.select(pl.col("group", "count").cast(pl.Int64)).join(sizes, on="group", how="left")
+    beside = table.select(pl.col("group", "count").cast(pl.Int64)).join(
+        sizes, on="group", how="left"
+    )
     faults = []
     if unknown := beside["size"].null_count():
         faults.append(f"{unknown} counterfeit count(s) name a group that is not in the data")
@@ -235,25 +367,41 @@ def _mapping_faults(release: Release, mapping: pl.DataFrame) -> list[str]:
         faults.append(f"the mapping puts {unknown} person(s) into groups that are not in the data")
     persons = np.bincount(place[known], minlength=len(groups))
     if wrong := int((persons != groups.sizes - groups.counterfeits).sum()):
-        faults.append(f"{wrong} group(s) have another number of persons in the mapping than real rows in the data")
+        faults.append(
+            f"{wrong} group(s) have another number of persons in the mapping than real rows in the"
+            " data"
+        )
     return faults
 
 
 def _place(groups: Groups, named: pl.Series) -> tuple[Ints, Bools]:
     """The place of each named group among the published ones, and whether it is there at all."""
-    ids, wanted = groups.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy(), named.cast(pl.Int64).fill_null(-1).to_numpy()
-    if len(ids) and ids[-1] - ids[0] == len(ids) - 1:  # the ids follow each other, as in every release of ours: no search is needed
+    ids, wanted = (
+        groups.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy(),
+        named.cast(pl.Int64).fill_null(-1).to_numpy(),
+    )
+    if (
+        len(ids) and ids[-1] - ids[0] == len(ids) - 1
+    ):  # the ids follow each other, as in every release of ours: no search is needed
         place = np.clip(wanted - ids[0], 0, len(ids) - 1)
     else:
         place = np.minimum(np.searchsorted(ids, wanted), max(len(ids) - 1, 0)).astype(np.int64)
-    return place, (ids[place] == wanted) & (wanted >= 0) if len(ids) else np.zeros(len(wanted), dtype=bool)
+    return place, (
+        (ids[place] == wanted) & (wanted >= 0) if len(ids) else np.zeros(len(wanted), dtype=bool)
+    )
 
 
-def _hosts(release: Release, evidence: Evidence, signatures: Signatures, *, records: bool) -> pl.DataFrame:
-    """(person, signature, group) of a release; with ``records`` also the number of the person's own value."""
+def _hosts(
+    release: Release, evidence: Evidence, signatures: Signatures, *, records: bool
+) -> pl.DataFrame:
+    """(person, signature, group) of a release; with ``records`` also the number of the person's own
+    value.
+    """
     mapping = evidence.groups[release.number].filter(pl.col("group") != 0)
     place, known = _place(Groups.of(release), mapping["group"])
-    hosts = mapping.select("person", "group", pl.Series("signature", signatures.of(release)[place])).filter(pl.Series(known))
+    hosts = mapping.select(
+        "person", "group", pl.Series("signature", signatures.of(release)[place])
+    ).filter(pl.Series(known))
     if not records:
         return hosts
     microdata = evidence.microdata[release.number]
@@ -269,31 +417,55 @@ def _moved(hosted: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Those whose groups have more than one signature, with how many."""
     everywhere = pl.concat(hosted)
     whom = _whom(everywhere)
-    spread = everywhere.group_by(whom).agg(low=pl.col("signature").min(), high=pl.col("signature").max()).filter(pl.col("low") != pl.col("high"))
-    return everywhere.join(spread, on=whom, how="semi").group_by(whom).agg(signatures=pl.col("signature").n_unique())
+    spread = (
+        everywhere.group_by(whom)
+        .agg(low=pl.col("signature").min(), high=pl.col("signature").max())
+        .filter(pl.col("low") != pl.col("high"))
+    )
+    return (
+        everywhere.join(spread, on=whom, how="semi")
+        .group_by(whom)
+        .agg(signatures=pl.col("signature").n_unique())
+    )
 
 
 def _moved_next(hosted: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Those whose signature differs between two neighbouring releases."""
     whom = _whom(hosted[0])
     moved = [
-        now.join(before, on=whom, how="inner", suffix="_before").filter(pl.col("signature") != pl.col("signature_before")).select(whom)
+        now.join(before, on=whom, how="inner", suffix="_before")
+        .filter(pl.col("signature") != pl.col("signature_before"))
+        .select(whom)
         for before, now in pairwise(hosted)
     ]
-    return pl.concat([hosted[0].select(whom).clear(), *moved]).unique().with_columns(signatures=pl.lit(2))
+    return (
+        pl.concat([hosted[0].select(whom).clear(), *moved])
+        .unique()
+        .with_columns(signatures=pl.lit(2))
+    )
 
 
-def _moved_cases(moved: pl.DataFrame, hosted: Sequence[pl.DataFrame], given: Sequence[Release]) -> pl.DataFrame:
-    """The groups of the first few who moved, as published: case, release, group, signature; nothing says who they are."""
+def _moved_cases(
+    moved: pl.DataFrame, hosted: Sequence[pl.DataFrame], given: Sequence[Release]
+) -> pl.DataFrame:
+    """The groups of the first few who moved, as published: case, release, group, signature; nothing
+    says who they are.
+    """
     few = moved.head(5).with_row_index("case", offset=1)
     rows = []
     for hosts, release in zip(hosted, given, strict=True):
         found = few.join(hosts, on=_whom(hosts), how="inner")
         groups = Groups.of(release)
         place, _ = _place(groups, found["group"])
-        for case, group, at in zip(found["case"].to_list(), found["group"].to_list(), place.tolist(), strict=True):
+        for case, group, at in zip(
+            found["case"].to_list(), found["group"].to_list(), place.tolist(), strict=True
+        ):
             rows.append((case, release.number, group, ", ".join(map(str, groups.signature(at)))))
-    return pl.DataFrame(sorted(rows), schema={"case": pl.Int64, "release": pl.Int64, "group": pl.Int64, "signature": pl.String}, orient="row")
+    return pl.DataFrame(
+        sorted(rows),
+        schema={"case": pl.Int64, "release": pl.Int64, "group": pl.Int64, "signature": pl.String},
+        orient="row",
+    )
 
 
 def _has_records(microdata: Microdata | None) -> bool:
@@ -312,25 +484,51 @@ def _published_rows(evidence: Evidence, number: int) -> Ints:
     if mapping is None:
         return np.arange(microdata.rows)
     rows = pl.DataFrame({"person": microdata.persons}).with_row_index("row")
-    return rows.join(mapping.filter(pl.col("group") != 0), on="person", how="semi")["row"].sort().to_numpy().astype(np.int64)
+    return (
+        rows.join(mapping.filter(pl.col("group") != 0), on="person", how="semi")["row"]
+        .sort()
+        .to_numpy()
+        .astype(np.int64)
+    )
 
 
-def _whose(tables: Sequence[Microdata], rows: Sequence[Ints], signatures: Signatures, *, records: bool) -> list[Ints]:
-    """A number per chosen row for the person, or with ``records`` for the person and value, the same in all tables."""
-    persons = pl.concat([t.persons.rename("person").gather(kept) for t, kept in zip(tables, rows, strict=True) if t.persons is not None])
+def _whose(
+    tables: Sequence[Microdata], rows: Sequence[Ints], signatures: Signatures, *, records: bool
+) -> list[Ints]:
+    """A number per chosen row for the person, or with ``records`` for the person and value, the
+    same in all tables.
+    """
+    persons = pl.concat(
+        [
+            t.persons.rename("person").gather(kept)
+            for t, kept in zip(tables, rows, strict=True)
+            if t.persons is not None
+        ]
+    )
     _, who = places(persons)
     if records:
-        values = np.concatenate([_values_of(t, signatures)[kept] for t, kept in zip(tables, rows, strict=True)])
+        values = np.concatenate(
+            [_values_of(t, signatures)[kept] for t, kept in zip(tables, rows, strict=True)]
+        )
         _, who = np.unique(who * (int(values.max(initial=0)) + 1) + values, return_inverse=True)
     return np.split(who, np.cumsum([len(kept) for kept in rows])[:-1])
 
 
 def _remaining(sets: Bools, signatures: Signatures) -> pl.DataFrame:
     """The smallest candidate sets, and how many are left with each."""
-    distinct, counts = np.unique(sets, axis=0, return_counts=True) if len(sets) else (sets, np.zeros(0, dtype=np.int64))
+    distinct, counts = (
+        np.unique(sets, axis=0, return_counts=True)
+        if len(sets)
+        else (sets, np.zeros(0, dtype=np.int64))
+    )
     order = np.argsort(-counts, kind="stable")[:10]
-    texts = [", ".join(str(signatures.value(v)) for v in np.flatnonzero(distinct[i]).tolist()) for i in order.tolist()]
-    return pl.DataFrame({"candidates": pl.Series(texts, dtype=pl.String), "how_many": counts[order]})
+    texts = [
+        ", ".join(str(signatures.value(v)) for v in np.flatnonzero(distinct[i]).tolist())
+        for i in order.tolist()
+    ]
+    return pl.DataFrame(
+        {"candidates": pl.Series(texts, dtype=pl.String), "how_many": counts[order]}
+    )
 
 
 def _without(series: Sequence[Release], given: Sequence[Release]) -> str:

@@ -1,4 +1,6 @@
-"""m-uniqueness: every group holds at least m rows, all with different sensitive values (Xiao & Tao, SIGMOD 2007, Definition 4)."""
+"""m-uniqueness: every group holds at least m rows, all with different sensitive values (Xiao & Tao,
+SIGMOD 2007, Definition 4).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +18,9 @@ from phalanx.release.folder import Release
 
 @dataclass(frozen=True)
 class MUniqueness:
-    """Every group holds at least ``m`` rows with different sensitive values; a missing value counts as one value. PlanError where m is below 1."""
+    """Every group holds at least ``m`` rows with different sensitive values; a missing value counts
+    as one value. PlanError where m is below 1.
+    """
 
     name: ClassVar[str] = "m-uniqueness"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
@@ -25,16 +29,32 @@ class MUniqueness:
     def __post_init__(self) -> None:
         whole(self.m, "m")
 
-    def check(self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
-        """The smallest number of different values in a group, and whether some group repeats one."""
+    def check(
+        self, release: Published, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
+        """The smallest number of different values in a group, and whether some group repeats
+        one.
+        """
         groups = Groups.of(release)
         if early := nothing_to_check(groups, self.name, self.m):
             return early
         few, repeated = groups.distinct < self.m, groups.distinct < groups.sizes
         wrong = np.flatnonzero(few | repeated)
-        shown = wrong[np.argsort(groups.distinct[wrong], kind="stable")][:10] if len(wrong) else np.array([int(np.argmin(groups.distinct))])
-        faults = [f"{int(few.sum())} of {len(groups)} groups hold fewer than {self.m} different values"] if few.any() else []
-        faults += [f"{int(repeated.sum())} of {len(groups)} groups repeat a sensitive value"] if repeated.any() else []
+        shown = (
+            wrong[np.argsort(groups.distinct[wrong], kind="stable")][:10]
+            if len(wrong)
+            else np.array([int(np.argmin(groups.distinct))])
+        )
+        faults = (
+            [f"{int(few.sum())} of {len(groups)} groups hold fewer than {self.m} different values"]
+            if few.any()
+            else []
+        )
+        faults += (
+            [f"{int(repeated.sum())} of {len(groups)} groups repeat a sensitive value"]
+            if repeated.any()
+            else []
+        )
         return [
             Verdict(
                 name=self.name,
@@ -52,4 +72,7 @@ class MUniqueness:
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
-        return f"Every group has at least {self.m} rows, all with different sensitive values (m-uniqueness)."
+        return (
+            f"Every group has at least {self.m} rows, all with different sensitive values"
+            " (m-uniqueness)."
+        )

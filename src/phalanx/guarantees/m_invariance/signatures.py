@@ -1,4 +1,6 @@
-"""Signatures: the set of sensitive values of a group, compared exactly over all releases of a series."""
+"""Signatures: the set of sensitive values of a group, compared exactly over all releases of a
+series.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +17,9 @@ _NAN = object()
 
 
 class Signatures:
-    """One number per set of values, the same in every release of the series; two sets share a number only if they are equal."""
+    """One number per set of values, the same in every release of the series; two sets share a
+    number only if they are equal.
+    """
 
     def __init__(self) -> None:
         self._values: dict[Any, int] = {}
@@ -24,16 +28,22 @@ class Signatures:
 
     @classmethod
     def of_series(cls, releases: Sequence[Release]) -> "Signatures":
-        """The numbers that the releases of one series share; remembered as long as its first release is in memory."""
+        """The numbers that the releases of one series share; remembered as long as its first
+        release is in memory.
+        """
         first = releases[0].form
         if first not in _series:
             _series[first] = cls()
         return _series[first]
 
     def values(self, values: Sequence[Any]) -> Ints:
-        """A number per sensitive value, shape of ``values``; equal values share it in all releases."""
+        """A number per sensitive value, shape of ``values``; equal values share it in all
+        releases.
+        """
         keys = [_NAN if value != value else value for value in values]  # noqa: PLR0124 - only NaN differs from itself
-        return np.array([self._values.setdefault(key, len(self._values)) for key in keys], dtype=np.int64)
+        return np.array(
+            [self._values.setdefault(key, len(self._values)) for key in keys], dtype=np.int64
+        )
 
     def value(self, number: int) -> Any:
         """The sensitive value of a number."""
@@ -51,7 +61,9 @@ class Signatures:
         return self._known[release.form]
 
     def _number(self, groups: Groups) -> Ints:
-        shared = self.values([] if groups.values is None else groups.values.to_list())[groups.cell_value]
+        shared = self.values([] if groups.values is None else groups.values.to_list())[
+            groups.cell_value
+        ]
         q = max(self.number_of_values, 1)
         shared = np.sort(groups.cell_group * q + shared) % q  # by group, then by number
         numbers = np.zeros(len(groups), dtype=np.int64)
@@ -59,7 +71,10 @@ class Signatures:
             alike = np.flatnonzero(groups.distinct == size)
             sets = shared[groups.starts[alike][:, None] + np.arange(size)].astype(np.int64)
             content, width = sets.tobytes(), sets.itemsize * size
-            numbers[alike] = [self._sets.setdefault(content[i : i + width], len(self._sets)) for i in range(0, len(content), width)]
+            numbers[alike] = [
+                self._sets.setdefault(content[i : i + width], len(self._sets))
+                for i in range(0, len(content), width)
+            ]
         return numbers
 
 

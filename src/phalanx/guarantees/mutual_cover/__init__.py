@@ -1,1 +1,3 @@
-"""Mutual cover: ``guarantee``; ``output_tables``, ``drawn_rows``, ``repaired``: rows beside the tables they were drawn from; ``originals``."""
+"""Mutual cover: ``guarantee``; ``output_tables``, ``drawn_rows``, ``repaired``: rows beside the
+tables they were drawn from; ``originals``.
+"""

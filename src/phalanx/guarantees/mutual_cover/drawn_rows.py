@@ -1,4 +1,6 @@
-"""Rows of a perturbed release beside the tables that they were drawn from and the persons whose they are: whether they may have been drawn so."""
+"""Rows of a perturbed release beside the tables that they were drawn from and the persons whose
+they are: whether they may have been drawn so.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,13 +25,19 @@ class DrawnRows:
     outputs: OutputTables
     classes: Classes
     shown: Ints
-    """The class of the value that the person's row shows, -1 for a value that nobody of the group has, shape (p, d)."""
+    """The class of the value that the person's row shows, -1 for a value that nobody of the group
+    has, shape (p, d).
+    """
     table: Ints
     """Which table the person was drawn from on an attribute, shape (p, d)."""
 
     @classmethod
-    def of(cls, outputs: OutputTables, microdata: Microdata, form: Perturbed, rows: Ints) -> "DrawnRows":
-        """Of sound tables, and ``rows`` that tell the published row of each row of the microdata, from 1, each once, 0 for none."""
+    def of(
+        cls, outputs: OutputTables, microdata: Microdata, form: Perturbed, rows: Ints
+    ) -> "DrawnRows":
+        """Of sound tables, and ``rows`` that tell the published row of each row of the microdata,
+        from 1, each once, 0 for none.
+        """
         classes = outputs.classes(microdata, rows)
         published = rows[classes.who] - 1
         shown = np.empty_like(classes.own)
@@ -37,10 +45,15 @@ class DrawnRows:
             domain = microdata.columns[name].domain
             code = codes_of(domain, form.table[name])[published]
             first = classes.first[a]
-            cells = np.repeat(np.arange(len(first) - 1), np.diff(first)) * len(domain) + classes.codes[a]
+            cells = (
+                np.repeat(np.arange(len(first) - 1), np.diff(first)) * len(domain)
+                + classes.codes[a]
+            )
             wanted = classes.group * len(domain) + code
             at = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-            shown[:, a] = np.where((code >= 0) & (cells[at] == wanted), at - first[classes.group], -1)
+            shown[:, a] = np.where(
+                (code >= 0) & (cells[at] == wanted), at - first[classes.group], -1
+            )
         return cls(outputs, classes, shown, outputs.of[classes.group])
 
     def unlike_groups(self) -> int:
@@ -54,12 +67,17 @@ class DrawnRows:
             unlike |= ~same
             of, begin, k = outputs.starts[of][same], first[:-1][same], k[same]
             within = np.arange(int(k.sum())) - np.repeat(np.cumsum(k) - k, k)
-            other = outputs.counts[np.repeat(of, k) + within] != self.classes.counts[a][np.repeat(begin, k) + within]
+            other = (
+                outputs.counts[np.repeat(of, k) + within]
+                != self.classes.counts[a][np.repeat(begin, k) + within]
+            )
             unlike[np.repeat(np.flatnonzero(same), k)[other]] = True
         return int(unlike.sum())
 
     def units(self, column: Ints) -> Ints:
-        """How many units each person gives to the class ``column``, shape (p, d), on every attribute; 0 where it is -1."""
+        """How many units each person gives to the class ``column``, shape (p, d), on every
+        attribute; 0 where it is -1.
+        """
         k = np.diff(self.outputs.starts)[self.table]
         cell = self.outputs.cells[self.table] + self.classes.own * k + np.maximum(column, 0)
         return np.where(column >= 0, self.outputs.units[cell], 0)
@@ -75,9 +93,11 @@ class DrawnRows:
         return np.not_equal(self.shown, self.classes.own)
 
     def too_still(self, changes: int) -> int:
-        """How many persons change too seldom for any way of drawing all attributes together, with these tables, to change ``changes`` of them each time.
+        """How many persons change too seldom for any way of drawing all attributes together, with
+        these tables, to change ``changes`` of them each time.
 
-        There is such a way where the probabilities to change add up to ``changes`` or more, and in no other case.
+        There is such a way where the probabilities to change add up to ``changes`` or more, and in
+        no other case.
         """
         leave = self.outputs.denominator - self.stay
         wide = leave.shape[1] * self.outputs.denominator >= _ROOM
@@ -85,16 +105,24 @@ class DrawnRows:
         return int((total < changes * self.outputs.denominator).sum())
 
     def impossible(self) -> int:
-        """How many rows cannot have been drawn from the tables in the way that is said of them (see :class:`OutputTables`)."""
+        """How many rows cannot have been drawn from the tables in the way that is said of them (see
+        :class:`OutputTables`).
+        """
         drawn = (self.units(self.shown) > 0).all(axis=1)
         if self.outputs.weights is None:
             return int((~drawn | ~self._changed_together()).sum())
         times = self._may_change.sum(axis=1).clip(max=self.outputs.changes)
         changed = self.changed.sum(axis=1)
-        return int((~(drawn & ((changed > 0) | (times == 0))) & ~(self._repaired() & (changed == times))).sum())
+        return int(
+            (
+                ~(drawn & ((changed > 0) | (times == 0))) & ~(self._repaired() & (changed == times))
+            ).sum()
+        )
 
     def _changed_together(self) -> Bools:
-        """Whether some point of the line changes just the attributes that are changed in a row: one of the points where an attribute's part begins does."""
+        """Whether some point of the line changes just the attributes that are changed in a row: one
+        of the points where an attribute's part begins does.
+        """
         whole, d = self.outputs.denominator, self.shown.shape[1]
         kind = object if (d + 1) * whole >= _ROOM else np.int64
         leave = (whole - self.stay).astype(kind)
@@ -112,12 +140,18 @@ class DrawnRows:
     @property
     def _may_change(self) -> Bools:
         """Which attributes of a row may be changed afterwards, shape (p, d)."""
-        weights = np.zeros_like(self.outputs.of) if self.outputs.weights is None else self.outputs.weights
+        weights = (
+            np.zeros_like(self.outputs.of) if self.outputs.weights is None else self.outputs.weights
+        )
         by_group: Bools = (np.diff(self.outputs.starts)[self.outputs.of] > 1) & (weights > 0)
         return by_group[self.classes.group]
 
     def _repaired(self) -> Bools:
-        """Whether a row may have come out unchanged, and just then shows other values of the group where it may be changed."""
+        """Whether a row may have come out unchanged, and just then shows other values of the group
+        where it may be changed.
+        """
         came_out_unchanged = (self.stay > 0).all(axis=1)
         where_it_may = (self._may_change | ~self.changed).all(axis=1)
-        return np.asarray(came_out_unchanged & where_it_may & (self.shown >= 0).all(axis=1), dtype=np.bool_)
+        return np.asarray(
+            came_out_unchanged & where_it_may & (self.shown >= 0).all(axis=1), dtype=np.bool_
+        )

@@ -1,4 +1,6 @@
-"""Mutual cover: every published value of a quasi-identifier could stem from many tuples (Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 3)."""
+"""Mutual cover: every published value of a quasi-identifier could stem from many tuples (Li, Ma,
+Xi, Zhang, Xie, Shang, "MuCo", section 3).
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -23,23 +25,30 @@ from phalanx.release.manifest import Manifest
 
 Unchanged = Literal["coupled", "paper"]
 
-_NO_TABLES: Final = "groups and their random output tables were not given; they are private, and the ledger keeps them where the plan says so"
+_NO_TABLES: Final = (
+    "groups and their random output tables were not given; they are private, and the ledger keeps"
+    " them where the plan says so"
+)
 _NO_ORIGINAL: Final = "no original table was given"
 _NO_ROWS: Final = "nothing tells who is in which row"
 
 
 @dataclass(frozen=True)
 class MutualCover:
-    """No tuple gives more than ``delta`` of what its group gives to a published value, and every row differs from its person's.
+    """No tuple gives more than ``delta`` of what its group gives to a published value, and every
+    row differs from its person's.
 
-    The paper's delta-probability (Definition 3): ``max_i p_ij <= delta * sum_i p_ij`` for every column of every random output table. So each published
-    value could stem from at least ``ceil(1/delta)`` tuples (Corollary 3.2). It is a promise about one value by itself. ``changes``: so many
-    quasi-identifiers of every row differ from its person's, which is part of how rows are drawn (``coupled``), so that the tables say what was
-    published; in the paper's way (``paper``) rows that came out unchanged are changed afterwards, at least one of them differs, and it is the tables
-    alone that are promised about.
+    The paper's delta-probability (Definition 3): ``max_i p_ij <= delta * sum_i p_ij`` for every
+    column of every random output table. So each published value could stem from at least
+    ``ceil(1/delta)`` tuples (Corollary 3.2). It is a promise about one value by itself.
+    ``changes``: so many quasi-identifiers of every row differ from its person's, which is part of
+    how rows are drawn (``coupled``), so that the tables say what was published; in the paper's way
+    (``paper``) rows that came out unchanged are changed afterwards, at least one of them differs,
+    and it is the tables alone that are promised about.
 
-    The file alone shows how many rows there are. What was changed needs the original table, and the probabilities need ``evidence.outputs``; what
-    cannot be checked is a verdict that starts with ``not checked``. PlanError for parameters that mean nothing.
+    The file alone shows how many rows there are. What was changed needs the original table, and the
+    probabilities need ``evidence.outputs``; what cannot be checked is a verdict that starts with
+    ``not checked``. PlanError for parameters that mean nothing.
     """
 
     name: ClassVar[str] = "mutual cover"
@@ -51,10 +60,16 @@ class MutualCover:
     def __post_init__(self) -> None:
         delta = bounded(self.delta, "delta", 0, 1)
         if delta == 0:
-            raise PlanError("delta = 0 is met by no table, as every value stems from somebody; give a fraction above 0.")
+            raise PlanError(
+                "delta = 0 is met by no table, as every value stems from somebody; give a fraction"
+                " above 0."
+            )
         object.__setattr__(self, "delta", delta)
         if self.unchanged not in get_args(Unchanged):
-            raise PlanError(f"unchanged must be one of {', '.join(get_args(Unchanged))}, and is {self.unchanged!r}.")
+            raise PlanError(
+                f"unchanged must be one of {', '.join(get_args(Unchanged))}, and is"
+                f" {self.unchanged!r}."
+            )
         whole(self.changes, "changes")
 
     @property
@@ -62,14 +77,34 @@ class MutualCover:
         """From how many tuples each published value could stem, at least."""
         return math.ceil(1 / exact(self.delta, "delta"))
 
-    def check(self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
-        """Rows, values of the original, changed rows, random output tables, delta-probability, tuples behind a value, drawing."""
+    def check(
+        self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
+        """Rows, values of the original, changed rows, random output tables, delta-probability,
+        tuples behind a value, drawing.
+        """
         evidence, form = evidence or Evidence(), release.form
         if not isinstance(form, Perturbed):
-            return [Verdict(name=self.name, bound="a perturbed release", worst=form.kind, holds=False, note="this promise is about perturbed releases")]
-        microdata, outputs, rows = evidence.microdata.get(release.number), evidence.outputs.get(release.number), evidence.published_rows(release.number)
+            return [
+                Verdict(
+                    name=self.name,
+                    bound="a perturbed release",
+                    worst=form.kind,
+                    holds=False,
+                    note="this promise is about perturbed releases",
+                )
+            ]
+        microdata, outputs, rows = (
+            evidence.microdata.get(release.number),
+            evidence.outputs.get(release.number),
+            evidence.published_rows(release.number),
+        )
         quasi = [a.name for a in form.attribute("quasi")]
-        faults = [] if outputs is None else table_faults(outputs, quasi, form.rows, repaired=self.unchanged == "paper")
+        faults = (
+            []
+            if outputs is None
+            else table_faults(outputs, quasi, form.rows, repaired=self.unchanged == "paper")
+        )
         return [
             self._file(form),
             *self._original(form, microdata, rows),
@@ -79,44 +114,87 @@ class MutualCover:
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
-        return {"name": self.name, "delta": plain(exact(self.delta, "delta")), "changes": self.changes, "unchanged": self.unchanged}
+        return {
+            "name": self.name,
+            "delta": plain(exact(self.delta, "delta")),
+            "changes": self.changes,
+            "unchanged": self.unchanged,
+        }
 
     def in_words(self, *, sensitive: bool = True) -> str:
-        """What stands behind a published value, and how rows were kept from coming out as they went in."""
+        """What stands behind a published value, and how rows were kept from coming out as they went
+        in.
+        """
         cover = (
-            "A published value of a quasi-identifier need not be that of the row's person: it was drawn among the values of a group of similar persons, from at "
-            f"least {self.tuples} of whom it could stem, and no single person accounts for more than {self.delta} of the chance that the group publishes it (mutual "
-            "cover). Which rows are a group is not published. Of sensitive values nothing is promised."
+            "A published value of a quasi-identifier need not be that of the row's person: it was"
+            f" drawn among the values of a group of similar persons, from at least {self.tuples} of"
+            f" whom it could stem, and no single person accounts for more than {self.delta} of the"
+            " chance that the group publishes it (mutual cover). Which rows are a group is not"
+            " published. Of sensitive values nothing is promised."
         )
         if self.unchanged == "paper":
             return (
-                f"{cover} Rows that came out with all of their person's quasi-identifiers were changed afterwards"
-                " (the paper's way), so this holds for how values were drawn at first, and not for what is published."
+                f"{cover} Rows that came out with all of their person's quasi-identifiers were"
+                " changed afterwards (the paper's way), so this holds for how values were drawn at"
+                " first, and not for what is published."
             )
-        least = "at least one quasi-identifier shows" if self.changes == 1 else f"at least {self.changes} quasi-identifiers show"
-        return f"{cover} In every row {least} another value than the person's own, which is part of how values are drawn and costs none of that cover."
+        least = (
+            "at least one quasi-identifier shows"
+            if self.changes == 1
+            else f"at least {self.changes} quasi-identifiers show"
+        )
+        return (
+            f"{cover} In every row {least} another value than the person's own, which is part of"
+            " how values are drawn and costs none of that cover."
+        )
 
-    def limits(self, manifest: Manifest, earlier: Sequence[Manifest] = (), *, reidentified: float | None = None) -> Iterator[tuple[str, str]]:
-        """What the promise leaves out (docs/explanation/mutual-cover.md); rows that are recognised, where no bound of the plan allows it."""
-        if reidentified is not None and reidentified > exact(self.delta, "delta") and "informed" not in manifest.method.get("bounds", {}):
+    def limits(
+        self,
+        manifest: Manifest,
+        earlier: Sequence[Manifest] = (),
+        *,
+        reidentified: float | None = None,
+    ) -> Iterator[tuple[str, str]]:
+        """What the promise leaves out (docs/explanation/mutual-cover.md); rows that are recognised,
+        where no bound of the plan allows it.
+        """
+        if (
+            reidentified is not None
+            and reidentified > exact(self.delta, "delta")
+            and "informed" not in manifest.method.get("bounds", {})
+        ):
             yield (
                 "Rows can be recognised",
                 (
-                    f"Whoever knows somebody's quasi-identifiers, and how this release was made, names the right row for {percent(reidentified)} of the persons. Delta does "
-                    "not bound this: it bounds how much of one value may stem from one person. Where it is too much, bound it by [method.bounds], or lower delta."
+                    "Whoever knows somebody's quasi-identifiers, and how this release was made,"
+                    f" names the right row for {percent(reidentified)} of the persons. Delta does"
+                    " not bound this: it bounds how much of one value may stem from one person."
+                    " Where it is too much, bound it by [method.bounds], or lower delta."
                 ),
             )
         if self.unchanged == "paper":
             yield (
                 "What is published is not what the tables say",
                 (
-                    "Rows that came out unchanged were changed once more, in the paper's way, outside of the tables that the promise is about. Some published values "
-                    'may stem from one person almost for sure. Set unchanged = "coupled" unless you are comparing with the paper.'
+                    "Rows that came out unchanged were changed once more, in the paper's way,"
+                    " outside of the tables that the promise is about. Some published values may"
+                    ' stem from one person almost for sure. Set unchanged = "coupled" unless you'
+                    " are comparing with the paper."
                 ),
             )
 
-    def _verdict(self, part: str, bound: int | Fraction, worst: int | Fraction | None, *, holds: bool, note: str) -> Verdict:
-        return Verdict(name=f"{self.name}: {part}", bound=bound, worst=worst, holds=holds, note=note)
+    def _verdict(
+        self,
+        part: str,
+        bound: int | Fraction,
+        worst: int | Fraction | None,
+        *,
+        holds: bool,
+        note: str,
+    ) -> Verdict:
+        return Verdict(
+            name=f"{self.name}: {part}", bound=bound, worst=worst, holds=holds, note=note
+        )
 
     def _not_checked(self, part: str, bound: int | Fraction, why: str) -> Verdict:
         return self._verdict(part, bound, None, holds=True, note=f"not checked: {why}")
@@ -127,9 +205,16 @@ class MutualCover:
         note = "a group has at least so many" if form.rows else "the table has no rows"
         return self._verdict("rows", self.tuples, form.rows or None, holds=enough, note=note)
 
-    def _original(self, form: Perturbed, microdata: Microdata | None, rows: Ints | None) -> Iterator[Verdict]:
-        """Values and sensitive values that are those of the original table, and rows that differ from their person's."""
-        parts, least = ("values of the original", "changed rows"), self.changes if self.unchanged == "coupled" else 1
+    def _original(
+        self, form: Perturbed, microdata: Microdata | None, rows: Ints | None
+    ) -> Iterator[Verdict]:
+        """Values and sensitive values that are those of the original table, and rows that differ
+        from their person's.
+        """
+        parts, least = (
+            ("values of the original", "changed rows"),
+            self.changes if self.unchanged == "coupled" else 1,
+        )
         if microdata is None:
             yield self._not_checked(parts[0], 0, _NO_ORIGINAL)
             yield self._not_checked(parts[1], least, _NO_ORIGINAL)
@@ -139,18 +224,32 @@ class MutualCover:
             return
         beside = Beside.of(form, microdata, rows)
         faults = list(beside.value_faults())
-        note = "; ".join(text for text, _ in faults) or "rows, sensitive values and published values are those of the original table"
-        yield self._verdict(parts[0], 0, sum(count for _, count in faults), holds=not faults, note=note)
+        note = (
+            "; ".join(text for text, _ in faults)
+            or "rows, sensitive values and published values are those of the original table"
+        )
+        yield self._verdict(
+            parts[0], 0, sum(count for _, count in faults), holds=not faults, note=note
+        )
         if rows is not None:
             fewest = beside.fewest_changes()
-            note = f"each row was compared with its own person's of the original table; {beside.below(least)} row(s) differ in fewer quasi-identifiers"
-            yield self._verdict(parts[1], least, fewest, holds=fewest is None or fewest >= least, note=note)
+            note = (
+                "each row was compared with its own person's of the original table;"
+                f" {beside.below(least)} row(s) differ in fewer quasi-identifiers"
+            )
+            yield self._verdict(
+                parts[1], least, fewest, holds=fewest is None or fewest >= least, note=note
+            )
             return
         sure = None if faults else beside.surely_unchanged()
         note = (
-            "rows of the original table that must have come out unchanged, whoever is in which row; which row is whose was not given"
+            "rows of the original table that must have come out unchanged, whoever is in which row;"
+            " which row is whose was not given"
             if sure is not None
-            else "the release has other values or rows than the original table, so that unchanged rows cannot be counted"
+            else (
+                "the release has other values or rows than the original table, so that unchanged"
+                " rows cannot be counted"
+            )
         )
         yield self._verdict(parts[1], 0, sure, holds=sure == 0, note=note)
 
@@ -160,43 +259,101 @@ class MutualCover:
         if outputs is None:
             yield self._not_checked("delta-probability", delta, _NO_TABLES)
             return
-        note = "; ".join(faults) or "each row of each random output table sums to 1 exactly, and each group has as many rows as its tables have tuples"
+        note = (
+            "; ".join(faults)
+            or "each row of each random output table sums to 1 exactly, and each group has as many"
+            " rows as its tables have tuples"
+        )
         yield self._verdict("random output tables", 0, len(faults), holds=not faults, note=note)
         if faults:
             return
         columns = Columns.of(outputs)
         share, fewest = columns.share(), columns.fewest()
-        note = "the largest share of a published value that one tuple gives, by the random output tables"
-        yield self._verdict("delta-probability", delta, share, holds=share is None or share <= delta, note=note)
+        note = (
+            "the largest share of a published value that one tuple gives, by the random output"
+            " tables"
+        )
+        yield self._verdict(
+            "delta-probability", delta, share, holds=share is None or share <= delta, note=note
+        )
         note = "from so many tuples a published value could stem, by the random output tables"
-        yield self._verdict("tuples behind a value", self.tuples, fewest, holds=fewest is None or fewest >= self.tuples, note=note)
+        yield self._verdict(
+            "tuples behind a value",
+            self.tuples,
+            fewest,
+            holds=fewest is None or fewest >= self.tuples,
+            note=note,
+        )
 
-    def _drawing(self, form: Perturbed, microdata: Microdata | None, outputs: OutputTables | None, rows: Ints | None, *, sound: bool) -> Iterator[Verdict]:
-        """Whether the tables are those of the original table, and the rows may have been drawn from them."""
+    def _drawing(
+        self,
+        form: Perturbed,
+        microdata: Microdata | None,
+        outputs: OutputTables | None,
+        rows: Ints | None,
+        *,
+        sound: bool,
+    ) -> Iterator[Verdict]:
+        """Whether the tables are those of the original table, and the rows may have been drawn from
+        them.
+        """
         part = "drawing"
         if outputs is None or microdata is None or rows is None:
-            yield self._not_checked(part, 0, _NO_TABLES if outputs is None else _NO_ORIGINAL if microdata is None else _NO_ROWS)
+            yield self._not_checked(
+                part,
+                0,
+                _NO_TABLES if outputs is None else _NO_ORIGINAL if microdata is None else _NO_ROWS,
+            )
             return
         if not sound or rows_fault(form, microdata, rows):
-            yield self._verdict(part, 0, None, holds=False, note="not looked at, since what was given beside the release is not sound")
+            yield self._verdict(
+                part,
+                0,
+                None,
+                holds=False,
+                note="not looked at, since what was given beside the release is not sound",
+            )
             return
         drawn = DrawnRows.of(outputs, microdata, form, rows)
         if unlike := drawn.unlike_groups():
-            note = f"{unlike} group(s) have other tuples in the original table than in the random output tables"
+            note = (
+                f"{unlike} group(s) have other tuples in the original table than in the random"
+                " output tables"
+            )
             yield self._verdict(part, 0, unlike, holds=False, note=note)
             return
         still = drawn.too_still(self.changes) if self.unchanged == "coupled" else 0
         impossible = drawn.impossible()
-        note = f"{still} row(s) change too seldom for {self.changes} change(s) each time, and {impossible} row(s) cannot have been drawn from their tables"
+        note = (
+            f"{still} row(s) change too seldom for {self.changes} change(s) each time, and"
+            f" {impossible} row(s) cannot have been drawn from their tables"
+        )
         if not still + impossible:
-            note = "each row may have been drawn from its random output tables, which are those of the original table"
-        yield self._verdict(part, 0, still + impossible, holds=not still + impossible, note=note + (self._repaired(drawn) if self.unchanged == "paper" else ""))
+            note = (
+                "each row may have been drawn from its random output tables, which are those of the"
+                " original table"
+            )
+        yield self._verdict(
+            part,
+            0,
+            still + impossible,
+            holds=not still + impossible,
+            note=note + (self._repaired(drawn) if self.unchanged == "paper" else ""),
+        )
 
     def _repaired(self, drawn: DrawnRows) -> str:
-        """What the promise about the tables leaves out, where rows were changed after they had been drawn."""
+        """What the promise about the tables leaves out, where rows were changed after they had been
+        drawn.
+        """
         share = published_share(drawn)
         if share is None:
-            return "; how the changes made afterwards alter the largest share was not computed, as there are too many ways"
+            return (
+                "; how the changes made afterwards alter the largest share was not computed, as"
+                " there are too many ways"
+            )
         figure = str(share) if len(str(share)) <= 12 else f"about {float(share):.6g}"
         more = ", which is more than delta" if share > exact(self.delta, "delta") else ""
-        return f"; the promise is about the tables alone: with the rows that were changed afterwards the largest share is {figure}{more}"
+        return (
+            "; the promise is about the tables alone: with the rows that were changed afterwards"
+            f" the largest share is {figure}{more}"
+        )

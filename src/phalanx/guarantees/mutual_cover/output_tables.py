@@ -1,4 +1,6 @@
-"""Random output tables as evidence: whether they are any, and what they say of published values. Whole numbers throughout, nothing is rounded."""
+"""Random output tables as evidence: whether they are any, and what they say of published values.
+Whole numbers throughout, nothing is rounded.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,20 +22,34 @@ Wholes = npt.NDArray[Any]
 """Whole numbers, in 64 bits where sums fit, else Python's."""
 
 
-def table_faults(outputs: OutputTables, attributes: Sequence[str], rows: int, *, repaired: bool) -> list[str]:
-    """What makes tables no evidence for a release of ``rows`` rows with these quasi-identifiers; empty where they are sound.
+def table_faults(
+    outputs: OutputTables, attributes: Sequence[str], rows: int, *, repaired: bool
+) -> list[str]:
+    """What makes tables no evidence for a release of ``rows`` rows with these quasi-identifiers;
+    empty where they are sound.
 
-    Shapes and places, one table of the right size for each group and attribute, rows that sum to the denominator exactly. ``repaired``: whether rows
-    that came out unchanged are said to have been changed afterwards, which needs weights, and not an order.
+    Shapes and places, one table of the right size for each group and attribute, rows that sum to
+    the denominator exactly. ``repaired``: whether rows that came out unchanged are said to have
+    been changed afterwards, which needs weights, and not an order.
     """
     for look in (_shape_faults, _place_faults):
         if found := list(look(outputs, attributes, rows)):
             return found
-    return [*_law_faults(outputs, repaired=repaired), *_size_faults(outputs), *_unit_faults(outputs)]
+    return [
+        *_law_faults(outputs, repaired=repaired),
+        *_size_faults(outputs),
+        *_unit_faults(outputs),
+    ]
 
 
 def _shape_faults(outputs: OutputTables, attributes: Sequence[str], rows: int) -> Iterator[str]:
-    arrays = {"group": (outputs.group, 1), "of": (outputs.of, 2), "starts": (outputs.starts, 1), "counts": (outputs.counts, 1), "units": (outputs.units, 1)}
+    arrays = {
+        "group": (outputs.group, 1),
+        "of": (outputs.of, 2),
+        "starts": (outputs.starts, 1),
+        "counts": (outputs.counts, 1),
+        "units": (outputs.units, 1),
+    }
     if outputs.weights is not None:
         arrays["weights"] = (outputs.weights, 2)
     for name, (array, dimensions) in arrays.items():
@@ -43,17 +59,29 @@ def _shape_faults(outputs: OutputTables, attributes: Sequence[str], rows: int) -
     for name, number in (("denominator", outputs.denominator), ("changes", outputs.changes)):
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             yield f"{name!r} is not a whole number of at least 1"
-    if not isinstance(outputs.attributes, tuple) or sorted(map(str, outputs.attributes)) != sorted(attributes):
+    if not isinstance(outputs.attributes, tuple) or sorted(map(str, outputs.attributes)) != sorted(
+        attributes
+    ):
         yield "they are not about the quasi-identifiers of the release"
     elif outputs.of.shape[1] != len(attributes):
-        yield f"groups have {outputs.of.shape[1]} tables and not {len(attributes)}, one for each quasi-identifier"
+        yield (
+            f"groups have {outputs.of.shape[1]} tables and not {len(attributes)}, one for each"
+            " quasi-identifier"
+        )
     if len(outputs.group) != rows:
         yield f"they are about {len(outputs.group)} rows and the release has {rows}"
 
 
 def _place_faults(outputs: OutputTables, _: Sequence[str], rows: int) -> Iterator[str]:
     starts, classes, groups = outputs.starts, len(outputs.counts), len(outputs.of)
-    if not len(starts) or starts[0] != 0 or starts[-1] != classes or starts.min() < 0 or starts.max() > classes or not (np.diff(starts) > 0).all():
+    if (
+        not len(starts)
+        or starts[0] != 0
+        or starts[-1] != classes
+        or starts.min() < 0
+        or starts.max() > classes
+        or not (np.diff(starts) > 0).all()
+    ):
         yield "the classes of tables do not follow one another"
     elif len(outputs.units) != sum(int(k) ** 2 for k in np.diff(starts)):
         yield "the tables have not a row and a column for each of their classes"
@@ -75,11 +103,22 @@ def _law_faults(outputs: OutputTables, *, repaired: bool) -> Iterator[str]:
     if outputs.changes > d:
         yield f"{outputs.changes} of {d} quasi-identifier(s) cannot be changed"
     if repaired != (outputs.weights is not None):
-        yield f"by the tables, rows {'were' if outputs.weights is not None else 'were not'} changed after they were drawn, and the promise says otherwise"
+        yield (
+            f"by the tables, rows {'were' if outputs.weights is not None else 'were not'} changed"
+            " after they were drawn, and the promise says otherwise"
+        )
     elif outputs.weights is None:
-        if not isinstance(outputs.order, tuple) or not all(type(a) is int for a in outputs.order) or sorted(outputs.order) != list(range(d)):
+        if (
+            not isinstance(outputs.order, tuple)
+            or not all(type(a) is int for a in outputs.order)
+            or sorted(outputs.order) != list(range(d))
+        ):
             yield "the order in which attributes were drawn does not name each of them once"
-    elif outputs.weights.shape != outputs.of.shape or outputs.weights.min(initial=0) < 0 or int(outputs.weights.max(initial=0)) * d >= _ROOM:
+    elif (
+        outputs.weights.shape != outputs.of.shape
+        or outputs.weights.min(initial=0) < 0
+        or int(outputs.weights.max(initial=0)) * d >= _ROOM
+    ):
         yield "the weights are not one for each group and attribute, of 0 or more"
 
 
@@ -94,11 +133,17 @@ def _size_faults(outputs: OutputTables) -> Iterator[str]:
 
 
 def _unit_faults(outputs: OutputTables) -> Iterator[str]:
-    if len(outputs.units) and not 0 <= outputs.units.min() <= outputs.units.max() <= outputs.denominator:
+    if (
+        len(outputs.units)
+        and not 0 <= outputs.units.min() <= outputs.units.max() <= outputs.denominator
+    ):
         yield "a table holds a probability below 0 or above 1"
         return
     exact = _kind(int(np.diff(outputs.starts).max(initial=0)) * outputs.denominator)
-    if unlike := sum(int((units.astype(exact).sum(axis=2) != outputs.denominator).sum()) for _, _, units in _tables(outputs)):
+    if unlike := sum(
+        int((units.astype(exact).sum(axis=2) != outputs.denominator).sum())
+        for _, _, units in _tables(outputs)
+    ):
         yield f"{unlike} row(s) of tables do not sum to 1"
 
 
@@ -128,7 +173,9 @@ class Columns:
         return cls(np.concatenate(largest), np.concatenate(mass), np.concatenate(feeders))
 
     def share(self) -> Fraction | None:
-        """The largest share of a published value that one tuple gives, the least delta that the tables keep; None without tables."""
+        """The largest share of a published value that one tuple gives, the least delta that the
+        tables keep; None without tables.
+        """
         return largest_ratio(self.largest, self.mass)[0] if len(self.mass) else None
 
     def fewest(self) -> int | None:
@@ -142,7 +189,9 @@ def _kind(largest_sum: int) -> Any:
 
 
 def _tables(outputs: OutputTables) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Tables of equally many classes together, some at a time: which, their counts, shape (t, k), and units, shape (t, k, k)."""
+    """Tables of equally many classes together, some at a time: which, their counts, shape (t, k),
+    and units, shape (t, k, k).
+    """
     classes = np.diff(outputs.starts)
     for k in np.unique(classes).tolist():
         of_k = np.flatnonzero(classes == k)
@@ -150,4 +199,8 @@ def _tables(outputs: OutputTables) -> Iterator[tuple[Ints, Ints, Ints]]:
         for begin in range(0, len(of_k), step):
             which = of_k[begin : begin + step]
             counts = outputs.counts[outputs.starts[which][:, None] + np.arange(k)]
-            yield which, counts, outputs.units[outputs.cells[which][:, None] + np.arange(k * k)].reshape(-1, k, k)
+            yield (
+                which,
+                counts,
+                outputs.units[outputs.cells[which][:, None] + np.arange(k * k)].reshape(-1, k, k),
+            )

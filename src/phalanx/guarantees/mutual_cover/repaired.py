@@ -1,7 +1,9 @@
-"""What is published where rows that came out unchanged are changed afterwards, as in the paper of mutual cover: not what the random output tables say.
+"""What is published where rows that came out unchanged are changed afterwards, as in the paper of
+mutual cover: not what the random output tables say.
 
-Of a tuple of classes i_1 .. i_d, all attributes stay with probability P = prod_a p_a(i_a, i_a). Given that, attribute a is among the changed ones with
-the group's r_a, and shows each of the group's other values alike. So it is published with
+Of a tuple of classes i_1 .. i_d, all attributes stay with probability P = prod_a p_a(i_a, i_a).
+Given that, attribute a is among the changed ones with the group's r_a, and shows each of the
+group's other values alike. So it is published with
 
     p_a(i_a, j) + P r_a / (k_a - 1) for another value j, and p_a(i_a, i_a) - P r_a for its own.
 """
@@ -30,9 +32,11 @@ _ROUNDING: Final = 1e-13
 
 
 def published_share(rows: DrawnRows) -> Fraction | None:
-    """The largest share of a published value that one tuple gives, as it is after rows were changed; None for too many ways to change them.
+    """The largest share of a published value that one tuple gives, as it is after rows were
+    changed; None for too many ways to change them.
 
-    Floating point only chooses the columns that may have it, by bounds on what rounding costs; these are computed as fractions.
+    Floating point only chooses the columns that may have it, by bounds on what rounding costs;
+    these are computed as fractions.
     """
     outputs = rows.outputs
     d = len(outputs.attributes)
@@ -52,12 +56,16 @@ def published_share(rows: DrawnRows) -> Fraction | None:
 
 
 def _chosen(weights: Ints, changes: int) -> Floats:
-    """With which probability each attribute is among the changed ones of a row that came out unchanged, by group, shape (g, d)."""
+    """With which probability each attribute is among the changed ones of a row that came out
+    unchanged, by group, shape (g, d).
+    """
     d = weights.shape[1]
     found, total = np.zeros(weights.shape), weights.sum(axis=1)
     reached: dict[tuple[int, ...], Floats] = {(): np.ones(len(weights))}
     for size in range(changes):
-        further: dict[tuple[int, ...], Floats] = {some: np.zeros(len(weights)) for some in combinations(range(d), size + 1)}
+        further: dict[tuple[int, ...], Floats] = {
+            some: np.zeros(len(weights)) for some in combinations(range(d), size + 1)
+        }
         for some, probability in reached.items():
             left = total - weights[:, list(some)].sum(axis=1)
             for a in set(range(d)) - set(some):
@@ -70,7 +78,9 @@ def _chosen(weights: Ints, changes: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """All columns of all tables, and between which bounds the largest share of a tuple lies, shape (columns,) each."""
+    """All columns of all tables, and between which bounds the largest share of a tuple lies, shape
+    (columns,) each.
+    """
 
     places: Ints
     """Group, attribute and column, shape (columns, 3)."""
@@ -105,7 +115,12 @@ def _parts(rows: DrawnRows, chosen: Floats) -> Iterator[tuple[Ints, Floats, Floa
             for begin in range(0, len(of_k), step):
                 groups = of_k[begin : begin + step]
                 table = outputs.of[groups, a]
-                units = outputs.units[outputs.cells[table][:, None] + np.arange(k * k)].reshape(-1, k, k) / outputs.denominator
+                units = (
+                    outputs.units[outputs.cells[table][:, None] + np.arange(k * k)].reshape(
+                        -1, k, k
+                    )
+                    / outputs.denominator
+                )
                 counts = outputs.counts[outputs.starts[table][:, None] + np.arange(k)]
                 at = first[groups][:, None] + np.arange(k)
                 away = chosen[groups, a][:, None]
@@ -113,15 +128,29 @@ def _parts(rows: DrawnRows, chosen: Floats) -> Iterator[tuple[Ints, Floats, Floa
                 own = np.arange(k)
                 given = units + (most[at] * to)[:, :, None]
                 given[:, own, own] = units[:, own, own] - least[at] * away
-                mass = (units * counts[:, :, None]).sum(axis=1) + to * (summed[at].sum(axis=1)[:, None] - summed[at]) - away * summed[at]
+                mass = (
+                    (units * counts[:, :, None]).sum(axis=1)
+                    + to * (summed[at].sum(axis=1)[:, None] - summed[at])
+                    - away * summed[at]
+                )
                 wrong = _ROUNDING * (counts.sum(axis=1)[:, None] + 1)
-                bare = ~units.any(axis=1)  # nobody gives it anything but by being changed, so that nothing is taken off and rounding is relative
+                bare = ~units.any(
+                    axis=1
+                    # nobody gives it anything but by being changed, so that nothing is taken off and
+                    # rounding is relative
+                )
                 sure = np.where(bare, mass > 0, mass > 2 * wrong)
                 share = np.where(sure, given.max(axis=1) / np.where(sure, mass, 1), 0.5)
-                error = np.where(sure, np.where(bare, wrong, 2 * wrong / np.where(sure, mass, 1)), 0.5)
+                error = np.where(
+                    sure, np.where(bare, wrong, 2 * wrong / np.where(sure, mass, 1)), 0.5
+                )
                 nobody = bare & (mass == 0)
-                low, high = (np.where(nobody, 0, np.clip(share + by, 0, 1)).ravel() for by in (-error, error))
-                places = np.stack(np.broadcast_arrays(groups[:, None], a, own), axis=2).reshape(-1, 3)
+                low, high = (
+                    np.where(nobody, 0, np.clip(share + by, 0, 1)).ravel() for by in (-error, error)
+                )
+                places = np.stack(np.broadcast_arrays(groups[:, None], a, own), axis=2).reshape(
+                    -1, 3
+                )
                 yield places.astype(np.int64), low, high
 
 
@@ -136,21 +165,45 @@ class _Exact:
         self._known: dict[bytes, Fraction] = {}
 
     def share(self, group: int, a: int, column: int) -> Fraction:
-        """The largest share of the column that a tuple of the group gives; 0 for a column that nobody gives anything."""
+        """The largest share of the column that a tuple of the group gives; 0 for a column that
+        nobody gives anything.
+        """
         outputs = self._rows.outputs
         members = self._order[self._ends[group] : self._ends[group + 1]]
         stays, own = self._stays[members], self._rows.classes.own[members, a]
-        key = np.concatenate([[a, column, outputs.of[group, a]], self._weights[group], np.column_stack([own, stays]).ravel()]).tobytes()
+        key = np.concatenate(
+            [
+                [a, column, outputs.of[group, a]],
+                self._weights[group],
+                np.column_stack([own, stays]).ravel(),
+            ]
+        ).tobytes()
         if key not in self._known:
-            self._known[key] = self._share(outputs.table(int(outputs.of[group, a])).tolist(), self._away(group, a), own.tolist(), stays.tolist(), column)
+            self._known[key] = self._share(
+                outputs.table(int(outputs.of[group, a])).tolist(),
+                self._away(group, a),
+                own.tolist(),
+                stays.tolist(),
+                column,
+            )
         return self._known[key]
 
-    def _share(self, table: list[list[int]], away: Fraction, own: list[int], stays: list[list[int]], column: int) -> Fraction:
+    def _share(
+        self,
+        table: list[list[int]],
+        away: Fraction,
+        own: list[int],
+        stays: list[list[int]],
+        column: int,
+    ) -> Fraction:
         whole = self._rows.outputs.denominator
         given = []
         for i, units in zip(own, stays, strict=True):
             moved = Fraction(prod(units), whole ** len(units)) * away
-            given.append(Fraction(table[i][column], whole) + (-moved if i == column else moved / (len(table) - 1)))
+            given.append(
+                Fraction(table[i][column], whole)
+                + (-moved if i == column else moved / (len(table) - 1))
+            )
         total = sum(given, Fraction(0))
         return max(given) / total if total else Fraction(0)
 

@@ -1,1 +1,3 @@
-"""Slicing's diversity check: ``guarantee``; ``posterior``: p(t, s); ``counting``: what it promises against counting who must be in which bucket."""
+"""Slicing's diversity check: ``guarantee``; ``posterior``: p(t, s); ``counting``: what it promises
+against counting who must be in which bucket.
+"""

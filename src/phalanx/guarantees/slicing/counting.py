@@ -1,13 +1,18 @@
-"""Counting: who must be in which bucket of a sliced release, for whoever knows everybody's quasi-identifiers.
+"""Counting: who must be in which bucket of a sliced release, for whoever knows everybody's
+quasi-identifiers.
 
-A tuple that n persons have is in its matching buckets n times in all, and each value of a column is in a bucket as often as is published. The worlds are the ways to
-put persons into buckets so that all these numbers come out. How often a tuple is in a bucket, on average over all worlds, follows from them; where a column beside
-the sensitive attribute's has all other attributes, it is what the bucket shows. Else to count the worlds is to count three-dimensional tables with given
-margins, which nobody can in general. So it is done in two steps.
+A tuple that n persons have is in its matching buckets n times in all, and each value of a column is
+in a bucket as often as is published. The worlds are the ways to put persons into buckets so that
+all these numbers come out. How often a tuple is in a bucket, on average over all worlds, follows
+from them; where a column beside the sensitive attribute's has all other attributes, it is what the
+bucket shows. Else to count the worlds is to count three-dimensional tables with given margins,
+which nobody can in general. So it is done in two steps.
 
-1. What must be: bounds of every number, tightened in turns by the margins until nothing changes. They are true of every world; a number that is 0 in all of them is known to be.
-2. What is likely: the numbers of greatest entropy with these margins, found by scaling them in turns (iterative proportional fitting, Deming & Stephan 1940). For
-   large numbers they are the average over all worlds; for small ones they are near it.
+1. What must be: bounds of every number, tightened in turns by the margins until nothing changes.
+   They are true of every world; a number that is 0 in all of them is known to be.
+2. What is likely: the numbers of greatest entropy with these margins, found by scaling them in
+   turns (iterative proportional fitting, Deming & Stephan 1940). For large numbers they are the
+   average over all worlds; for small ones they are near it.
 """
 
 from collections.abc import Sequence
@@ -41,11 +46,13 @@ _DENOMINATOR: Final = 10**4
 
 @dataclass(frozen=True)
 class SlicedCounting:
-    """No sensitive value is more probable than 1/l for anybody of the table to whoever counts who must be in which bucket; PlanError where l is below 1.
+    """No sensitive value is more probable than 1/l for anybody of the table to whoever counts who
+    must be in which bucket; PlanError where l is below 1.
 
-    Whoever knows everybody's quasi-identifiers, and that all of them are in the table. Where each bucket keeps the promise by itself, so does every count. Else it is
-    counted for the tuples of the original table that match a bucket that does not: bounds are exact, averages are estimates, told to a ten-thousandth
-    (see the head of this file).
+    Whoever knows everybody's quasi-identifiers, and that all of them are in the table. Where each
+    bucket keeps the promise by itself, so does every count. Else it is counted for the tuples of
+    the original table that match a bucket that does not: bounds are exact, averages are estimates,
+    told to a ten-thousandth (see the head of this file).
     """
 
     name: ClassVar[str] = "l-diverse slicing, counted"
@@ -55,27 +62,59 @@ class SlicedCounting:
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", bounded(self.l, "l", 1))
 
-    def check(self, release: Release | Sliced, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
-        """The largest probability of a value of anybody; an upper bound of it where the buckets alone show that the promise is kept."""
-        form, bound = release.form if isinstance(release, Release) else release, 1 / exact(self.l, "l")
+    def check(
+        self,
+        release: Release | Sliced,
+        earlier: Sequence[Release] = (),
+        evidence: Evidence | None = None,
+    ) -> list[Verdict]:
+        """The largest probability of a value of anybody; an upper bound of it where the buckets
+        alone show that the promise is kept.
+        """
+        form, bound = (
+            release.form if isinstance(release, Release) else release,
+            1 / exact(self.l, "l"),
+        )
         if not isinstance(form, Sliced):
             raise TypeError("a promise about slicing is checked on a sliced release")
         view = View.of(form)
-        if view.sensitive is None or view.sensitive.of_sets or not len(view.sizes):  # by each bucket alone, or not at all
-            return [replace(verdict, name=self.name) for verdict in SlicedDiversity(l=self.l).check(release, earlier, evidence)]
+        if (
+            view.sensitive is None or view.sensitive.of_sets or not len(view.sizes)
+        ):  # by each bucket alone, or not at all
+            return [
+                replace(verdict, name=self.name)
+                for verdict in SlicedDiversity(l=self.l).check(release, earlier, evidence)
+            ]
         most, _ = largest_ratio(view.sensitive.largest, view.sensitive.sizes)
         if most <= bound:
             return [
-                Verdict(name=self.name, bound=bound, worst=most, holds=True, note=f"each of {len(view.sizes)} buckets keeps it by itself, whoever is in it")
+                Verdict(
+                    name=self.name,
+                    bound=bound,
+                    worst=most,
+                    holds=True,
+                    note=f"each of {len(view.sizes)} buckets keeps it by itself, whoever is in it",
+                )
             ]
-        microdata = evidence.microdata.get(release.number) if evidence is not None and isinstance(release, Release) else None
+        microdata = (
+            evidence.microdata.get(release.number)
+            if evidence is not None and isinstance(release, Release)
+            else None
+        )
         if microdata is None or microdata.rows != int(view.sizes.sum()):
-            note = "some buckets do not keep it by themselves, and who must be in them is seen beside the original table alone; give that of all published rows"
+            note = (
+                "some buckets do not keep it by themselves, and who must be in them is seen beside"
+                " the original table alone; give that of all published rows"
+            )
             return [Verdict(name=self.name, bound=bound, worst=None, holds=False, note=note)]
         found, tuples = _largest(view, view.sensitive, microdata, bound)
         return [
             Verdict(
-                name=self.name, bound=bound, worst=found, holds=found <= bound, note=f"who must be in which bucket was counted for {tuples} different tuples"
+                name=self.name,
+                bound=bound,
+                worst=found,
+                holds=found <= bound,
+                note=f"who must be in which bucket was counted for {tuples} different tuples",
             )
         ]
 
@@ -86,43 +125,83 @@ class SlicedCounting:
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence; in other words where no attribute is sensitive."""
         if not sensitive:
-            return "Since that holds in every bucket, it holds for whoever counts who must be in which bucket (l-diverse slicing, counted)."
+            return (
+                "Since that holds in every bucket, it holds for whoever counts who must be in which"
+                " bucket (l-diverse slicing, counted)."
+            )
         return (
-            "Whoever knows all quasi-identifiers of everybody in the table, and counts who must be in which bucket, links nobody with a sensitive value with a "
-            f"probability above {one_in(self.l)}; where buckets lean on each other this probability is an estimate (l-diverse slicing, counted)."
+            "Whoever knows all quasi-identifiers of everybody in the table, and counts who must be"
+            " in which bucket, links nobody with a sensitive value with a probability above"
+            f" {one_in(self.l)}; where buckets lean on each other this probability is an estimate"
+            " (l-diverse slicing, counted)."
         )
 
 
-def _largest(view: View, groups: Groups, microdata: Microdata, bound: Fraction) -> tuple[Fraction, int]:
-    """The largest probability of a value of anybody who matches a bucket above the bound, to a ten-thousandth, and how many different tuples these are."""
+def _largest(
+    view: View, groups: Groups, microdata: Microdata, bound: Fraction
+) -> tuple[Fraction, int]:
+    """The largest probability of a value of anybody who matches a bucket above the bound, to a
+    ten-thousandth, and how many different tuples these are.
+    """
     people = pl.DataFrame(view.of_people(microdata, np.arange(microdata.rows)))
     distinct = people.group_by(people.columns, maintain_order=True).len("\0persons")
-    tuples, persons = distinct.drop("\0persons").to_numpy().astype(np.int64), distinct["\0persons"].to_numpy().astype(np.int64)
+    tuples, persons = (
+        distinct.drop("\0persons").to_numpy().astype(np.int64),
+        distinct["\0persons"].to_numpy().astype(np.int64),
+    )
     pairs = [(some.tuple, some.bucket) for some in matches(view, tuples)]
     tuple_of, bucket = (np.concatenate(part) for part in zip(*pairs, strict=True))
     if len(np.unique(tuple_of)) < len(tuples):
-        raise ReleaseError("the original table that was given has rows that match no bucket; give that of this release.")
+        raise ReleaseError(
+            "the original table that was given has rows that match no bucket; give that of this"
+            " release."
+        )
     share = counted(view, tuples, persons, tuple_of, bucket)
-    group = np.searchsorted(view.cell_bucket * len(view.sides[-1].values) + view.cell_value, bucket * len(view.sides[-1].values) + tuples[tuple_of, -1])
+    group = np.searchsorted(
+        view.cell_bucket * len(view.sides[-1].values) + view.cell_value,
+        bucket * len(view.sides[-1].values) + tuples[tuple_of, -1],
+    )
     above = groups.largest.astype(np.float64) / groups.sizes > float(bound) * (1 + 1e-12)
     concerned = np.zeros(len(tuples), dtype=bool)
     concerned[tuple_of[above[group]]] = True
     kept = concerned[tuple_of]
     tuple_of, group, share = tuple_of[kept], group[kept], share[kept]
     length = groups.distinct[group]
-    cell = np.repeat(groups.starts[group], length) + np.arange(int(length.sum())) - np.repeat(np.cumsum(length) - length, length)
+    cell = (
+        np.repeat(groups.starts[group], length)
+        + np.arange(int(length.sum()))
+        - np.repeat(np.cumsum(length) - length, length)
+    )
     owner = np.repeat(tuple_of, length)
-    p = pl.DataFrame({"t": owner, "s": groups.cell_value[cell], "p": np.repeat(share / groups.sizes[group], length) * groups.cell_count[cell]})
+    p = pl.DataFrame(
+        {
+            "t": owner,
+            "s": groups.cell_value[cell],
+            "p": np.repeat(share / groups.sizes[group], length) * groups.cell_count[cell],
+        }
+    )
     most = p.group_by("t", "s").agg(pl.col("p").sum())["p"].max()
-    return Fraction(round(float(most) * _DENOMINATOR), _DENOMINATOR) if isinstance(most, float) else Fraction(0), int(concerned.sum())
+    return (
+        Fraction(round(float(most) * _DENOMINATOR), _DENOMINATOR)
+        if isinstance(most, float)
+        else Fraction(0)
+    ), int(concerned.sum())
 
 
 def counted(view: View, tuples: Ints, persons: Ints, tuple_of: Ints, bucket: Ints) -> Floats:
-    """How probable each pair's bucket is for a person with its tuple, by counting; sums to 1 over each tuple, shape (p,).
+    """How probable each pair's bucket is for a person with its tuple, by counting; sums to 1 over
+    each tuple, shape (p,).
 
-    ``tuples`` (t, c), which so many ``persons`` (t,) have; ``tuple_of`` and ``bucket`` (p,): all pairs of a tuple and a bucket that it matches.
+    ``tuples`` (t, c), which so many ``persons`` (t,) have; ``tuple_of`` and ``bucket`` (p,): all
+    pairs of a tuple and a bucket that it matches.
     """
-    margins = [(tuple_of, persons), *((side.find(bucket, tuples[tuple_of, i])[0], side.count) for i, side in enumerate(view.sides))]
+    margins = [
+        (tuple_of, persons),
+        *(
+            (side.find(bucket, tuples[tuple_of, i])[0], side.count)
+            for i, side in enumerate(view.sides)
+        ),
+    ]
     low, high = bounds(margins)
     x = np.where(high > 0, 1.0, 0.0)
     for _ in range(_ROUNDS):
@@ -139,14 +218,25 @@ def counted(view: View, tuples: Ints, persons: Ints, tuple_of: Ints, bucket: Int
 
 
 def bounds(margins: Sequence[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """The least and greatest number of each pair that the margins leave open, each of shape (p,), tightened in turns; ``margins``: what each pair adds to, and the totals."""
+    """The least and greatest number of each pair that the margins leave open, each of shape (p,),
+    tightened in turns; ``margins``: what each pair adds to, and the totals.
+    """
     pairs = len(margins[0][0])
-    low, high = np.zeros(pairs, dtype=np.int64), np.min([total[of] for of, total in margins], axis=0)
+    low, high = (
+        np.zeros(pairs, dtype=np.int64),
+        np.min([total[of] for of, total in margins], axis=0),
+    )
     for _ in range(_ROUNDS):
         before = low, high
         for of, total in margins:
-            lows, highs = (np.bincount(of, weights=side, minlength=len(total)).astype(np.int64) for side in (low, high))
-            low, high = np.maximum(low, (total - highs)[of] + high), np.minimum(high, (total - lows)[of] + low)
+            lows, highs = (
+                np.bincount(of, weights=side, minlength=len(total)).astype(np.int64)
+                for side in (low, high)
+            )
+            low, high = (
+                np.maximum(low, (total - highs)[of] + high),
+                np.minimum(high, (total - lows)[of] + low),
+            )
         if np.array_equal(before[0], low) and np.array_equal(before[1], high):
             break
     return low, high

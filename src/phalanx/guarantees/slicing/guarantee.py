@@ -1,9 +1,12 @@
-"""What a sliced release promises about p(t, s), the probability of each sensitive value of a tuple over all buckets that it matches.
+"""What a sliced release promises about p(t, s), the probability of each sensitive value of a tuple
+over all buckets that it matches.
 
-Every promise here asks for something that holds of a mixture of distributions whenever it holds of each (a convex condition). p(t, .) is a mixture of the
-distributions that t's matching buckets have among tuples with t's quasi-identifiers of the sensitive column. So where each of these meets the
-condition, every tuple does, whoever may be in the table; this is seen from the files in one pass. Where one does not, the tuples that match it are looked at one by one:
-those of the original table, where it is given, else all candidates that the files leave open, fake ones among them.
+Every promise here asks for something that holds of a mixture of distributions whenever it holds of
+each (a convex condition). p(t, .) is a mixture of the distributions that t's matching buckets have
+among tuples with t's quasi-identifiers of the sensitive column. So where each of these meets the
+condition, every tuple does, whoever may be in the table; this is seen from the files in one pass.
+Where one does not, the tuples that match it are looked at one by one: those of the original table,
+where it is given, else all candidates that the files leave open, fake ones among them.
 """
 
 import math
@@ -23,7 +26,18 @@ from phalanx.exact import Ints, Number, bounded, exact, largest_ratio, plain, wh
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.l_diversity import recursive_ratio
 from phalanx.guarantees.sentences import one_in, ordinal
-from phalanx.guarantees.slicing.posterior import MOST_CANDIDATES, Distribution, Figure, Floats, Rough, candidates, largest, matches, roughly, worst
+from phalanx.guarantees.slicing.posterior import (
+    MOST_CANDIDATES,
+    Distribution,
+    Figure,
+    Floats,
+    Rough,
+    candidates,
+    largest,
+    matches,
+    roughly,
+    worst,
+)
 from phalanx.guarantees.t_closeness import domain_places, farthest
 from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.sliced import View
@@ -33,7 +47,9 @@ from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
 
 Sources = Release | Sliced
 Search = Callable[[Ints], tuple[Figure, int]]
-"""Of some tuples the worst figure, and the row of a tuple that has it, -1 where none matches a bucket."""
+"""Of some tuples the worst figure, and the row of a tuple that has it, -1 where none matches a
+bucket.
+"""
 
 _ENTRIES: Final = 1 << 22
 """Entries of a table of tuples and sensitive values that is held at once."""
@@ -43,13 +59,17 @@ _ROUNDING: Final = 1e-9
 
 @dataclass(frozen=True)
 class SlicedDiversity:
-    """p(t, s) is at most 1/l for every tuple t and sensitive value s (l-diverse slicing); PlanError where l is below 1.
+    """p(t, s) is at most 1/l for every tuple t and sensitive value s (l-diverse slicing); PlanError
+    where l is below 1.
 
-    Where no attribute is sensitive, every column is taken for one: in no bucket has a value of any column more than 1/l of the tuples, of those that agree
-    on the attributes that it shares with other columns, so that whoever knows all other columns of a tuple links no value with more than 1/l.
+    Where no attribute is sensitive, every column is taken for one: in no bucket has a value of any
+    column more than 1/l of the tuples, of those that agree on the attributes that it shares with
+    other columns, so that whoever knows all other columns of a tuple links no value with more than
+    1/l.
 
-    Source: Li, Li, Zhang, Molloy, section 4.1. The paper's algorithm rejects p = 1/l, its definition and example allow it: so do we. The paper looks
-    at the tuples of the table alone; so do we where it is given, and at all that may be in it where it is not.
+    Source: Li, Li, Zhang, Molloy, section 4.1. The paper's algorithm rejects p = 1/l, its
+    definition and example allow it: so do we. The paper looks at the tuples of the table alone; so
+    do we where it is given, and at all that may be in it where it is not.
     """
 
     name: ClassVar[str] = "l-diverse slicing"
@@ -59,8 +79,12 @@ class SlicedDiversity:
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", bounded(self.l, "l", 1))
 
-    def check(self, release: Sources, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
-        """The largest p(t, s), a fraction; an upper bound of it where the buckets alone show that the promise is kept."""
+    def check(
+        self, release: Sources, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
+        """The largest p(t, s), a fraction; an upper bound of it where the buckets alone show that
+        the promise is kept.
+        """
         form, bound = _form(release), 1 / exact(self.l, "l")
         view = View.of(form)
         if view.sensitive is None and len(view.sizes):
@@ -77,19 +101,30 @@ class SlicedDiversity:
         def search(tuples: Ints) -> tuple[Figure, int]:
             return largest(view, tuples)[:2]
 
-        return [_one_by_one(self.name, bound, release, view, bad, search, evidence, holds=partial(ge, bound))]
+        return [
+            _one_by_one(
+                self.name, bound, release, view, bad, search, evidence, holds=partial(ge, bound)
+            )
+        ]
 
     def _every_column(self, view: View, form: Sliced, bound: Fraction) -> Verdict:
         by_name = {a.name: a for a in form.attributes}
         most, which = Fraction(0), 0
         for i, part in enumerate(form.parts):
             elsewhere = {name for j, column in enumerate(form.columns) if j != i for name in column}
-            shared = [c for name in form.columns[i] if name in elsewhere for c in by_name[name].columns]
+            shared = [
+                c for name in form.columns[i] if name in elsewhere for c in by_name[name].columns
+            ]
             counts = part.select(COUNT, pl.col(COUNT).sum().over(BUCKET, *shared).alias("agreeing"))
-            found, _ = largest_ratio(counts[COUNT].to_numpy(), counts["agreeing"].to_numpy().astype(np.int64))
+            found, _ = largest_ratio(
+                counts[COUNT].to_numpy(), counts["agreeing"].to_numpy().astype(np.int64)
+            )
             if found > most:
                 most, which = found, i
-        note = f"no attribute is sensitive, so every column is taken for one; {len(view.sizes)} buckets, the worst in column {', '.join(form.columns[which])}"
+        note = (
+            f"no attribute is sensitive, so every column is taken for one; {len(view.sizes)}"
+            f" buckets, the worst in column {', '.join(form.columns[which])}"
+        )
         return Verdict(name=self.name, bound=bound, worst=most, holds=most <= bound, note=note)
 
     def parameters(self) -> dict[str, Any]:
@@ -101,22 +136,27 @@ class SlicedDiversity:
         share = one_in(self.l)
         if not sensitive:
             return (
-                f"No attribute is named as sensitive, so every column is treated as if it were: in no bucket do more than {share} of the persons have the same in "
-                f"a column. Whoever knows what somebody in the table has in all other columns links them with nothing in that one with a probability above {share} "
-                "(l-diverse slicing)."
+                "No attribute is named as sensitive, so every column is treated as if it were: in"
+                f" no bucket do more than {share} of the persons have the same in a column. Whoever"
+                " knows what somebody in the table has in all other columns links them with"
+                f" nothing in that one with a probability above {share} (l-diverse slicing)."
             )
         return (
-            f"Whoever knows all quasi-identifiers of somebody in the table links them with no sensitive value with a probability above {share}, over all buckets "
-            "that this person may be in, each bucket being as likely as the other, or each row (l-diverse slicing)."
+            "Whoever knows all quasi-identifiers of somebody in the table links them with no"
+            f" sensitive value with a probability above {share}, over all buckets that this person"
+            " may be in, each bucket being as likely as the other, or each row (l-diverse"
+            " slicing)."
         )
 
 
 @dataclass(frozen=True)
 class SlicedDistinct:
-    """At least l sensitive values have p(t, s) above 0, for every tuple t that may be in the table; PlanError where l is no whole number from 1.
+    """At least l sensitive values have p(t, s) above 0, for every tuple t that may be in the table;
+    PlanError where l is no whole number from 1.
 
-    Distinct l-diversity asked of p(t, s): weak by itself, as one of the values may have nearly all of p(t, .). It is what the experiments of Li, Li,
-    Zhang, Molloy (section 6) must have asked for: their l = 10 cannot be a bound of 1/10 where one occupation of 14 has 13 % of the rows.
+    Distinct l-diversity asked of p(t, s): weak by itself, as one of the values may have nearly all
+    of p(t, .). It is what the experiments of Li, Li, Zhang, Molloy (section 6) must have asked for:
+    their l = 10 cannot be a bound of 1/10 where one occupation of 14 has 13 % of the rows.
     """
 
     name: ClassVar[str] = "distinct l-diverse slicing"
@@ -126,8 +166,12 @@ class SlicedDistinct:
     def __post_init__(self) -> None:
         whole(self.l, "l")
 
-    def check(self, release: Sources, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
-        """The fewest values of a tuple; a lower bound of it where the buckets alone show that the promise is kept."""
+    def check(
+        self, release: Sources, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
+        """The fewest values of a tuple; a lower bound of it where the buckets alone show that the
+        promise is kept.
+        """
         view = View.of(_form(release))
         if early := _nothing(self.name, Fraction(self.l), view):
             return early
@@ -140,13 +184,26 @@ class SlicedDistinct:
 
         def search(tuples: Ints) -> tuple[Figure, int]:
             found: tuple[Figure, int] = math.inf, -1
-            for some in roughly(view, tuples, "shares"):  # which values there are is exact, and the same by rows
+            for some in roughly(
+                view, tuples, "shares"
+            ):  # which values there are is exact, and the same by rows
                 distinct = np.bincount(some.owner)
                 if distinct.min() < found[0]:
                     found = Fraction(int(distinct.min())), int(some.tuples[np.argmin(distinct)])
             return found
 
-        return [_one_by_one(self.name, Fraction(self.l), release, view, bad, search, evidence, holds=partial(le, Fraction(self.l)))]
+        return [
+            _one_by_one(
+                self.name,
+                Fraction(self.l),
+                release,
+                view,
+                bad,
+                search,
+                evidence,
+                holds=partial(le, Fraction(self.l)),
+            )
+        ]
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
@@ -155,16 +212,20 @@ class SlicedDistinct:
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
         return (
-            f"Whoever knows all quasi-identifiers of somebody in the table is left with at least {self.l} sensitive values that may be theirs, over all "
-            "buckets that this person may be in; one of these may be far more probable than the others (distinct l-diverse slicing)."
+            "Whoever knows all quasi-identifiers of somebody in the table is left with at least"
+            f" {self.l} sensitive values that may be theirs, over all buckets that this person may"
+            " be in; one of these may be far more probable than the others (distinct l-diverse"
+            " slicing)."
         )
 
 
 @dataclass(frozen=True)
 class SlicedRecursive:
-    """For every tuple t, with p(t, .) in falling order, ``p_1 < c (p_l + p_(l+1) + ...)``; PlanError where c is not above 0 or l is no whole number from 1.
+    """For every tuple t, with p(t, .) in falling order, ``p_1 < c (p_l + p_(l+1) + ...)``;
+    PlanError where c is not above 0 or l is no whole number from 1.
 
-    Recursive (c, l)-diversity of Machanavajjhala et al., asked of p(t, s) as Li, Li, Zhang, Molloy (section 4.1) say it may be.
+    Recursive (c, l)-diversity of Machanavajjhala et al., asked of p(t, s) as Li, Li, Zhang, Molloy
+    (section 4.1) say it may be.
     """
 
     name: ClassVar[str] = "recursive (c,l)-diverse slicing"
@@ -178,7 +239,9 @@ class SlicedRecursive:
         object.__setattr__(self, "c", bounded(self.c, "c", 0))
         whole(self.l, "l")
 
-    def check(self, release: Sources, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
+    def check(
+        self, release: Sources, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
         """The largest ``p_1 / (p_l + ...)``, which must stay below c."""
         view, bound = View.of(_form(release)), exact(self.c, "c")
         if early := _nothing(self.name, bound, view):
@@ -187,23 +250,35 @@ class SlicedRecursive:
         ratio, where = recursive_ratio(groups, self.l)
         if ratio is not None and ratio < bound:
             return [_kept(self.name, bound, ratio, view, where)]
-        tail = self._tail(groups.cell_group, groups.cell_count.astype(np.float64), len(groups)).astype(np.int64)  # counts below 2**53 are exact
+        tail = self._tail(
+            groups.cell_group, groups.cell_count.astype(np.float64), len(groups)
+        ).astype(np.int64)  # counts below 2**53 are exact
         bad = _times(groups.largest, bound.denominator) >= _times(tail, bound.numerator)
 
         def search(tuples: Ints) -> tuple[Figure, int]:
             return worst(view, tuples, self._rough, self._ratio)[:2]
 
-        return [_one_by_one(self.name, bound, release, view, bad, search, evidence, holds=partial(gt, bound))]
+        return [
+            _one_by_one(
+                self.name, bound, release, view, bad, search, evidence, holds=partial(gt, bound)
+            )
+        ]
 
     def _tail(self, owner: Ints, shares: Floats, owners: int) -> Floats:
-        """Of each owner of shares, ascending, the sum of the l-th largest share and all smaller ones."""
+        """Of each owner of shares, ascending, the sum of the l-th largest share and all smaller
+        ones.
+        """
         order = np.lexsort((-shares, owner))
         rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
-        return np.bincount(owner, weights=shares[order] * (rank >= self.l - 1), minlength=owners).astype(np.float64)
+        return np.bincount(
+            owner, weights=shares[order] * (rank >= self.l - 1), minlength=owners
+        ).astype(np.float64)
 
     def _rough(self, some: Rough) -> Floats:
         tail = self._tail(some.owner, some.p, len(some.tuples))
-        return np.where(tail > 0, some.largest / np.maximum(tail, np.finfo(np.float64).tiny), np.inf)
+        return np.where(
+            tail > 0, some.largest / np.maximum(tail, np.finfo(np.float64).tiny), np.inf
+        )
 
     def _ratio(self, p: Distribution) -> Figure:
         falling = sorted(p.shares, reverse=True)
@@ -217,17 +292,21 @@ class SlicedRecursive:
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
         return (
-            "For whoever knows all quasi-identifiers of somebody in the table, the most probable sensitive value, over all buckets that this person may be in, "
-            f"is less than {plain(self.c)} times as probable as the {ordinal(self.l)} most probable and all less probable ones together (recursive (c,l)-diverse slicing)."
+            "For whoever knows all quasi-identifiers of somebody in the table, the most probable"
+            " sensitive value, over all buckets that this person may be in, is less than"
+            f" {plain(self.c)} times as probable as the {ordinal(self.l)} most probable and all"
+            " less probable ones together (recursive (c,l)-diverse slicing)."
         )
 
 
 @dataclass(frozen=True)
 class SlicedCloseness:
-    """For every tuple t, the distance between p(t, .) and the table's distribution of the sensitive attribute is at most t; PlanError where t is not in [0, 1].
+    """For every tuple t, the distance between p(t, .) and the table's distribution of the sensitive
+    attribute is at most t; PlanError where t is not in [0, 1].
 
-    t-closeness of Li, Li, Venkatasubramanian, asked of p(t, s) as Li, Li, Zhang, Molloy (section 4.1) say it may be. ``equal``: all values are 1 apart;
-    ``ordered``: by their places in order, scaled to 1.
+    t-closeness of Li, Li, Venkatasubramanian, asked of p(t, s) as Li, Li, Zhang, Molloy (section
+    4.1) say it may be. ``equal``: all values are 1 apart; ``ordered``: by their places in order,
+    scaled to 1.
     """
 
     name: ClassVar[str] = "t-close slicing"
@@ -240,7 +319,9 @@ class SlicedCloseness:
         if self.distance not in ("equal", "ordered"):
             raise PlanError(f"distance must be equal or ordered, and is {self.distance!r}.")
 
-    def check(self, release: Sources, earlier: Sequence[Release] = (), evidence: Evidence | None = None) -> list[Verdict]:
+    def check(
+        self, release: Sources, earlier: Sequence[Release] = (), evidence: Evidence | None = None
+    ) -> list[Verdict]:
         """The largest distance of some p(t, .), a fraction."""
         view, bound = View.of(_form(release)), exact(self.t, "t")
         if early := _nothing(self.name, bound, view):
@@ -255,7 +336,14 @@ class SlicedCloseness:
             return [_kept(self.name, bound, most, view, where)]
         table = [Fraction(int(n), groups.rows) for n in groups.totals]
         rough = partial(self._rough, table=groups.totals / groups.rows, place=place, length=length)
-        figures = rough(Rough(np.arange(len(groups)), groups.cell_group, groups.cell_value, groups.cell_count / groups.sizes[groups.cell_group]))
+        figures = rough(
+            Rough(
+                np.arange(len(groups)),
+                groups.cell_group,
+                groups.cell_value,
+                groups.cell_count / groups.sizes[groups.cell_group],
+            )
+        )
         bad = figures > float(bound)
         for g in np.flatnonzero(np.abs(figures - float(bound)) <= _ROUNDING).tolist():
             bad[g] = self._distance(_of_group(groups, g), table, place, length) > bound
@@ -263,10 +351,16 @@ class SlicedCloseness:
         def search(tuples: Ints) -> tuple[Figure, int]:
             return worst(view, tuples, rough, lambda p: self._distance(p, table, place, length))[:2]
 
-        return [_one_by_one(self.name, bound, release, view, bad, search, evidence, holds=partial(ge, bound))]
+        return [
+            _one_by_one(
+                self.name, bound, release, view, bad, search, evidence, holds=partial(ge, bound)
+            )
+        ]
 
     def _places(self, groups: Groups) -> tuple[int, Ints]:
-        """How many values there are, and the place of each published one; in order, and with all declared leaves, where that counts."""
+        """How many values there are, and the place of each published one; in order, and with all
+        declared leaves, where that counts.
+        """
         if self.distance == "equal":
             return len(groups.totals), np.arange(len(groups.totals))
         domain, place = domain_places(groups)
@@ -274,7 +368,9 @@ class SlicedCloseness:
 
     def _rough(self, some: Rough, *, table: Floats, place: Ints, length: int) -> Floats:
         if self.distance == "equal":
-            return (some.summed(np.abs(some.p - table[some.value])) + 1 - some.summed(table[some.value])) / 2
+            return (
+                some.summed(np.abs(some.p - table[some.value])) + 1 - some.summed(table[some.value])
+            ) / 2
         found = np.zeros(len(some.tuples))
         of_table = np.bincount(place, weights=table, minlength=length)
         step = max(1, _ENTRIES // length)
@@ -285,8 +381,12 @@ class SlicedCloseness:
             found[start : start + step] = np.abs(np.cumsum(apart, axis=1)).sum(axis=1)
         return found / max(1, length - 1)
 
-    def _distance(self, p: Distribution, table: Sequence[Fraction], place: Ints, length: int) -> Fraction:
-        apart = [Fraction(0)] * length  # a declared leaf that nobody has lies between others all the same
+    def _distance(
+        self, p: Distribution, table: Sequence[Fraction], place: Ints, length: int
+    ) -> Fraction:
+        apart = [
+            Fraction(0)
+        ] * length  # a declared leaf that nobody has lies between others all the same
         for v, share in enumerate(table):
             apart[int(place[v])] -= share
         for v, share in zip(p.values, p.shares, strict=True):
@@ -306,8 +406,10 @@ class SlicedCloseness:
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence."""
         return (
-            f"For whoever knows all quasi-identifiers of somebody in the table, the sensitive values, over all buckets that this person may be in, are as "
-            f"probable as they are frequent in the whole table, up to a distance of {plain(self.t)} ({self.distance} distance; t-close slicing)."
+            "For whoever knows all quasi-identifiers of somebody in the table, the sensitive"
+            " values, over all buckets that this person may be in, are as probable as they are"
+            f" frequent in the whole table, up to a distance of {plain(self.t)} ({self.distance}"
+            " distance; t-close slicing)."
         )
 
 
@@ -320,35 +422,66 @@ def _form(release: Sources) -> Sliced:
 
 def _nothing(name: str, bound: Fraction, view: View) -> list[Verdict]:
     if not len(view.sizes):
-        return [Verdict(name=name, bound=bound, worst=None, holds=True, note="the table has no rows")]
+        return [
+            Verdict(name=name, bound=bound, worst=None, holds=True, note="the table has no rows")
+        ]
     if view.sensitive is None:
-        return [Verdict(name=name, bound=bound, worst=None, holds=False, note="no sensitive attribute is published, and this promise is about one")]
+        return [
+            Verdict(
+                name=name,
+                bound=bound,
+                worst=None,
+                holds=False,
+                note="no sensitive attribute is published, and this promise is about one",
+            )
+        ]
     if view.sensitive.of_sets:
-        note = "the sensitive attribute holds sets of values, and this promise is about one value for each person"
+        note = (
+            "the sensitive attribute holds sets of values, and this promise is about one value for"
+            " each person"
+        )
         return [Verdict(name=name, bound=bound, worst=None, holds=False, note=note)]
     return []
 
 
 def _times(numbers: Ints, factor: int) -> np.ndarray:
     """The products, as Python integers where 64 bits do not hold them."""
-    return numbers * factor if factor * int(numbers.max(initial=1)) < 2**63 else numbers.astype(object) * factor
+    return (
+        numbers * factor
+        if factor * int(numbers.max(initial=1)) < 2**63
+        else numbers.astype(object) * factor
+    )
 
 
 def _of_group(groups: Groups, g: int) -> Distribution:
     first = int(groups.starts[g])
     cells = range(first, first + int(groups.distinct[g]))
-    return Distribution([int(groups.cell_value[c]) for c in cells], [Fraction(int(groups.cell_count[c]), int(groups.sizes[g])) for c in cells])
+    return Distribution(
+        [int(groups.cell_value[c]) for c in cells],
+        [Fraction(int(groups.cell_count[c]), int(groups.sizes[g])) for c in cells],
+    )
 
 
 def _kept(name: str, bound: Fraction, figure: Fraction, view: View, where: int) -> Verdict:
-    """Each bucket by itself keeps the promise, for whoever has some quasi-identifiers of the sensitive column there."""
-    note = f"each of {len(view.sizes)} buckets keeps it by itself, so every tuple does that may be in the table"
+    """Each bucket by itself keeps the promise, for whoever has some quasi-identifiers of the
+    sensitive column there.
+    """
+    note = (
+        f"each of {len(view.sizes)} buckets keeps it by itself, so every tuple does that may be in"
+        " the table"
+    )
     cases = _case(view, int(view.cell_bucket[where]), figure)
     return Verdict(name=name, bound=bound, worst=figure, holds=True, note=note, worst_cases=cases)
 
 
 def _case(view: View, bucket: int, figure: Figure) -> pl.DataFrame:
-    return pl.DataFrame({"bucket": view.ids.gather([bucket]), "size": view.sizes[[bucket]], "figure": [_said(figure)]})
+    return pl.DataFrame(
+        {
+            "bucket": view.ids.gather([bucket]),
+            "size": view.sizes[[bucket]],
+            "figure": [_said(figure)],
+        }
+    )
 
 
 def _said(figure: Figure) -> str:
@@ -366,25 +499,40 @@ def _one_by_one(
     *,
     holds: Callable[[Figure], bool],
 ) -> Verdict:
-    """The verdict over the tuples that match a bucket in which the promise is not kept for their part of the sensitive column; all others keep it."""
+    """The verdict over the tuples that match a bucket in which the promise is not kept for their
+    part of the sensitive column; all others keep it.
+    """
     bucket, value = view.cell_bucket[bad], view.cell_value[bad]
-    microdata = None if evidence is None or not isinstance(release, Release) else evidence.microdata.get(release.number)
+    microdata = (
+        None
+        if evidence is None or not isinstance(release, Release)
+        else evidence.microdata.get(release.number)
+    )
     beside = f"{len(bucket)} of {len(bad)} parts of buckets do not keep it by themselves"
     if microdata is not None:
         people = view.of_people(microdata, np.arange(microdata.rows))
         if lacking := _lacking(view, people, microdata):
-            return Verdict(name=name, bound=bound, worst=None, holds=False, note=f"{beside}, and {lacking}")
+            return Verdict(
+                name=name, bound=bound, worst=None, holds=False, note=f"{beside}, and {lacking}"
+            )
         concerned = pl.DataFrame(people).unique(maintain_order=True).to_numpy()
         concerned = concerned[(concerned >= 0).all(axis=1) & np.isin(concerned[:, -1], value)]
-        note = f"{beside}; p(t, s) was computed by shares and by rows for the {len(concerned)} different tuples of the original table that may match one"
+        note = (
+            f"{beside}; p(t, s) was computed by shares and by rows for the {len(concerned)}"
+            " different tuples of the original table that may match one"
+        )
     else:
         found = candidates(view, bucket, value)
         if found is None:
-            note = f"{beside}, and more than {MOST_CANDIDATES} candidate tuples match them: the files alone do not show the promise; give the original table"
+            note = (
+                f"{beside}, and more than {MOST_CANDIDATES} candidate tuples match them: the files"
+                " alone do not show the promise; give the original table"
+            )
             return Verdict(name=name, bound=bound, worst=None, holds=False, note=note)
         concerned = found
         note = (
-            f"{beside}; p(t, s) was computed by shares and by rows for all {len(found)} candidate tuples that match one, whether they are in the table or not"
+            f"{beside}; p(t, s) was computed by shares and by rows for all {len(found)} candidate"
+            " tuples that match one, whether they are in the table or not"
         )
     figure, row = search(concerned)
     kept = holds(figure)
@@ -392,17 +540,30 @@ def _one_by_one(
         note += "; whether anybody is such a tuple, only the original table shows"
     where = next(matches(view, concerned[[row]])).bucket if row >= 0 else bucket
     cases = _case(view, int(where[np.argmax(np.isin(where, bucket))]), figure)
-    return Verdict(name=name, bound=bound, worst="infinite" if figure == math.inf else figure, holds=kept, note=note, worst_cases=cases)
+    return Verdict(
+        name=name,
+        bound=bound,
+        worst="infinite" if figure == math.inf else figure,
+        holds=kept,
+        note=note,
+        worst_cases=cases,
+    )
 
 
 def _lacking(view: View, people: Ints, microdata: Microdata) -> str:
-    """What of the release the original table does not have, so that it is another table's; empty where it has all."""
+    """What of the release the original table does not have, so that it is another table's; empty
+    where it has all.
+    """
     if microdata.rows < view.sizes.sum():
-        return f"the original table that was given has {microdata.rows} rows, fewer than the release"
+        return (
+            f"the original table that was given has {microdata.rows} rows, fewer than the release"
+        )
     for i, side in enumerate(view.sides):
         there = np.bincount(people[people[:, i] >= 0, i], minlength=len(side.values))
         if (there < np.bincount(side.value, weights=side.count, minlength=len(side.values))).any():
             return (
-                f"the original table that was given lacks values of {', '.join(a.name for a in side.attributes)} that are published; give that of this release"
+                "the original table that was given lacks values of"
+                f" {', '.join(a.name for a in side.attributes)} that are published; give that of"
+                " this release"
             )
     return ""

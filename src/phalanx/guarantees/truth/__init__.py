@@ -1,1 +1,3 @@
-"""What was published about each person is so: ``check``; ``buckets``, by form; ``coverage``: whether everybody is in it."""
+"""What was published about each person is so: ``check``; ``buckets``, by form; ``coverage``:
+whether everybody is in it.
+"""

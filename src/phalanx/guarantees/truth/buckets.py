@@ -1,4 +1,6 @@
-"""Truth of sliced and bucketized releases: every bucket says of its persons what is so, in each column."""
+"""Truth of sliced and bucketized releases: every bucket says of its persons what is so, in each
+column.
+"""
 
 from collections.abc import Sequence
 
@@ -18,16 +20,21 @@ from phalanx.release.manifest import PublishedAttribute
 def check(form: Form, microdata: Microdata, buckets: Ints) -> Verdict:
     """In every bucket each column holds the values of its persons, no more and no fewer.
 
-    ``buckets`` (n,): the bucket id in which each row was published, 0 for a row that was suppressed. The worst figure is the number of values that are
-    not so. Where values are generalized, each person must have one interval that holds their value.
+    ``buckets`` (n,): the bucket id in which each row was published, 0 for a row that was
+    suppressed. The worst figure is the number of values that are not so. Where values are
+    generalized, each person must have one interval that holds their value.
     """
     rows = np.flatnonzero(buckets > 0)
     if isinstance(form, Sliced):
         wrong = _of_sliced(form, microdata, buckets, rows)
     elif isinstance(form, Bucketized):
         quasi, sensitive = form.attribute("quasi"), form.attribute("sensitive")
-        published = form.table.group_by(form.table.columns).agg(pl.len().cast(pl.Int64).alias(COUNT))
-        wrong = _unlike(_own(microdata, quasi, rows, buckets), published) + _unlike(_own(microdata, sensitive, rows, buckets), form.values)
+        published = form.table.group_by(form.table.columns).agg(
+            pl.len().cast(pl.Int64).alias(COUNT)
+        )
+        wrong = _unlike(_own(microdata, quasi, rows, buckets), published) + _unlike(
+            _own(microdata, sensitive, rows, buckets), form.values
+        )
     else:
         raise TypeError(f"a {form.kind} release has no buckets")
     note = f"the buckets of {len(rows)} row(s) hold their values in each column"
@@ -47,16 +54,27 @@ def _of_sliced(form: Sliced, microdata: Microdata, buckets: Ints, rows: Ints) ->
         if generalized:
             names = [c for a in generalized for c in a.columns]
             boxes = part.select(names).unique().sort(names)
-            own = own.with_columns(pl.Series("\0box", own_values(generalized, boxes, microdata, rows)))
-            numbered = boxes.with_columns(pl.Series("\0box", np.arange(boxes.height, dtype=np.int64)))
+            own = own.with_columns(
+                pl.Series("\0box", own_values(generalized, boxes, microdata, rows))
+            )
+            numbered = boxes.with_columns(
+                pl.Series("\0box", np.arange(boxes.height, dtype=np.int64))
+            )
             part = part.join(numbered, on=names, how="left", nulls_equal=True).drop(names)
         wrong += _unlike(own, part)
     return wrong
 
 
-def _own(microdata: Microdata, attributes: Sequence[PublishedAttribute], rows: Ints, buckets: Ints) -> pl.DataFrame:
+def _own(
+    microdata: Microdata, attributes: Sequence[PublishedAttribute], rows: Ints, buckets: Ints
+) -> pl.DataFrame:
     """The rows' bucket and own values, under the names of the release."""
-    columns = {a.columns[0]: microdata.columns[a.name].domain.values.gather(microdata.columns[a.name].codes[rows]) for a in attributes}
+    columns = {
+        a.columns[0]: microdata.columns[a.name].domain.values.gather(
+            microdata.columns[a.name].codes[rows]
+        )
+        for a in attributes
+    }
     return pl.DataFrame({BUCKET: buckets[rows]} | columns)
 
 
@@ -64,6 +82,8 @@ def _unlike(own: pl.DataFrame, published: pl.DataFrame) -> int:
     """How many values are lacking, or published more often than there are persons with them."""
     names = own.columns
     counted = own.group_by(names).agg(pl.len().cast(pl.Int64).alias(COUNT))
-    both = pl.concat([counted, published.select(*names, -pl.col(COUNT).cast(pl.Int64))], how="vertical_relaxed")
+    both = pl.concat(
+        [counted, published.select(*names, -pl.col(COUNT).cast(pl.Int64))], how="vertical_relaxed"
+    )
     left = both.group_by(names).agg(pl.col(COUNT).sum())[COUNT]
     return max(int(left.clip(lower_bound=0).sum()), -int(left.clip(upper_bound=0).sum()))

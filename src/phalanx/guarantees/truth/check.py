@@ -1,4 +1,6 @@
-"""Truth: what was published about each person is so. An error here protects nobody and misleads everybody."""
+"""Truth: what was published about each person is so. An error here protects nobody and misleads
+everybody.
+"""
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
@@ -28,16 +30,27 @@ _DENSE: Final = 16
 """Up to this many groups times values per row are counted in a table instead of sorted."""
 
 
-def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata | None = None, registered: Ints | None = None) -> Verdict:
-    """Every published person lies in the box of their group, and the group has their sensitive value as often as its persons do.
+def check(
+    release: Release,
+    microdata: Microdata,
+    groups: Ints,
+    shown: Microdata | None = None,
+    registered: Ints | None = None,
+) -> Verdict:
+    """Every published person lies in the box of their group, and the group has their sensitive
+    value as often as its persons do.
 
-    ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that was suppressed; of a perturbed release, in which no
-    group is published and each row has its person's sensitive value, the number of its row; of a recoded one, of its image. ``shown``: the same
-    rows with suppressed values taken out, which may be no other values than theirs. Only the publisher has it: without it, under the global guarantee,
-    which suppresses, each value that a group lacks may be shown less by a row of its own in the group, one that is left when all equal values are taken
-    off: a missing value, or some of a set. How many are is the least that can be. ``registered`` (r,): the same as ``groups`` of persons without a
-    row, None for nobody, whom their groups count; they lie in the boxes too, which shows where ``microdata`` holds a registry, of just these persons.
-    The worst figure is the number of rows, of values, and of counts that are not so.
+    ``groups`` (n,): the group id in which each row of ``microdata`` was published, 0 for a row that
+    was suppressed; of a perturbed release, in which no group is published and each row has its
+    person's sensitive value, the number of its row; of a recoded one, of its image. ``shown``: the
+    same rows with suppressed values taken out, which may be no other values than theirs. Only the
+    publisher has it: without it, under the global guarantee, which suppresses, each value that a
+    group lacks may be shown less by a row of its own in the group, one that is left when all equal
+    values are taken off: a missing value, or some of a set. How many are is the least that can be.
+    ``registered`` (r,): the same as ``groups`` of persons without a row, None for nobody, whom
+    their groups count; they lie in the boxes too, which shows where ``microdata`` holds a registry,
+    of just these persons. The worst figure is the number of rows, of values, and of counts that are
+    not so.
     """
     strangers = 0 if registered is None else int((registered > 0).sum())
     if isinstance(release.form, Perturbed):
@@ -58,20 +71,34 @@ def check(release: Release, microdata: Microdata, groups: Ints, shown: Microdata
     boxes = box_ends(microdata, release.form)
     outside = _outside(release, microdata, boxes, published, at)
     wrong, said = _registry(release, of_release, microdata, boxes, registered)
-    suppressed, invented = (0, 0) if shown is None or of_release.values is None else _changed(microdata.sensitive, shown.sensitive, published)
+    suppressed, invented = (
+        (0, 0)
+        if shown is None or of_release.values is None
+        else _changed(microdata.sensitive, shown.sensitive, published)
+    )
     unlike = _lacking(of_release, shown or microdata, published, at) + invented
     if shown is None and unlike and suppresses(release):
         suppressed = _shown_less(of_release, microdata.sensitive, published, at)
         unlike -= suppressed
-    unnamed = int((np.bincount(at, minlength=len(ids)) != of_release.sizes - of_release.counterfeits).sum())
+    unnamed = int(
+        (np.bincount(at, minlength=len(ids)) != of_release.sizes - of_release.counterfeits).sum()
+    )
     loose = _loose(release, microdata, of_release, published, at)
-    note = f"{len(published)} row(s) lie in the box of their group, which has their value" + (f"; {suppressed} show it not or in part" if suppressed else "")
+    note = f"{len(published)} row(s) lie in the box of their group, which has their value" + (
+        f"; {suppressed} show it not or in part" if suppressed else ""
+    )
     if outside + unlike:
-        note = f"{outside} row(s) lie outside the box of their group, and {unlike} value(s) of persons are not in their group"
+        note = (
+            f"{outside} row(s) lie outside the box of their group, and {unlike} value(s) of persons"
+            " are not in their group"
+        )
     if unnamed:
         said += f"; {unnamed} group(s) have another number of rows than persons and counterfeits"
     if loose:
-        said += f"; {loose} group(s) have an interval with an end that is nobody's value, and the manifest says that boxes are tight"
+        said += (
+            f"; {loose} group(s) have an interval with an end that is nobody's value, and the"
+            " manifest says that boxes are tight"
+        )
     wrong += outside + unlike + unnamed + loose
     return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note + said)
 
@@ -81,20 +108,38 @@ def _as_it_says(form: Form, microdata: Microdata, groups: Ints) -> Verdict:
     wrong = form.untrue(microdata, groups)
     if wrong is None:
         return Verdict(
-            name="truth", bound=0, worst=None, holds=True, note=f"not checked: nothing tells how a {form.kind} release is compared with the original table"
+            name="truth",
+            bound=0,
+            worst=None,
+            holds=True,
+            note=(
+                f"not checked: nothing tells how a {form.kind} release is compared with the"
+                " original table"
+            ),
         )
-    note = f"{wrong} value(s) of persons are not published as they are, by the package that reads {form.kind} releases"
+    note = (
+        f"{wrong} value(s) of persons are not published as they are, by the package that reads"
+        f" {form.kind} releases"
+    )
     return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note)
 
 
 def _loose(release: Release, microdata: Microdata, of_release: Groups, rows: Ints, at: Ints) -> int:
-    """How many groups have an interval that is not tight where the manifest says so; those of registered persons may be wider than rows show."""
-    if not isinstance(release, Release) or release.manifest.boxes != "tight" or of_release.registered.any():
+    """How many groups have an interval that is not tight where the manifest says so; those of
+    registered persons may be wider than rows show.
+    """
+    if (
+        not isinstance(release, Release)
+        or release.manifest.boxes != "tight"
+        or of_release.registered.any()
+    ):
         return 0
     return loose_ends(release.generalized, microdata, rows, at)
 
 
-def _outside(release: Release, microdata: Microdata, boxes: Sequence[tuple[Ints, Ints]], rows: Ints, at: Ints) -> int:
+def _outside(
+    release: Release, microdata: Microdata, boxes: Sequence[tuple[Ints, Ints]], rows: Ints, at: Ints
+) -> int:
     """How many rows lie outside the box of the group at their place."""
     outside = np.zeros(len(rows), dtype=bool)
     for attribute, (low, high) in zip(release.form.attribute("quasi"), boxes, strict=True):
@@ -103,7 +148,13 @@ def _outside(release: Release, microdata: Microdata, boxes: Sequence[tuple[Ints,
     return int(outside.sum())
 
 
-def _registry(release: Release, of_release: Groups, microdata: Microdata, boxes: Sequence[tuple[Ints, Ints]], registered: Ints | None) -> tuple[int, str]:
+def _registry(
+    release: Release,
+    of_release: Groups,
+    microdata: Microdata,
+    boxes: Sequence[tuple[Ints, Ints]],
+    registered: Ints | None,
+) -> tuple[int, str]:
     """How much of what is published about registered persons is not so, and in words."""
     named = np.zeros(0, dtype=np.int64) if registered is None else registered
     ids, listed = of_release.ids.to_numpy(), np.flatnonzero(named > 0)
@@ -114,23 +165,45 @@ def _registry(release: Release, of_release: Groups, microdata: Microdata, boxes:
         outside += _outside(release, microdata.registry, boxes, listed[here], at[here])
     other = int((np.bincount(at[here], minlength=len(ids)) != of_release.registered).sum())
     if outside + other:
-        return outside + other, f"; {outside} registered person(s) lie outside the box of their group, and {other} group(s) count another number of them"
+        return (
+            outside + other,
+            (
+                f"; {outside} registered person(s) lie outside the box of their group, and {other}"
+                " group(s) count another number of them"
+            ),
+        )
     if not len(listed):
         return 0, ""
-    return 0, f"; {len(listed)} registered person(s) are counted" + (" and lie in the box of their group" if microdata.registry is not None else "")
+    return 0, f"; {len(listed)} registered person(s) are counted" + (
+        " and lie in the box of their group" if microdata.registry is not None else ""
+    )
 
 
 def _changed(own: Column, shown: Column, published: Ints) -> tuple[int, int]:
-    """How many rows show less than their own value, and how many show something that is not theirs."""
-    pairs = pl.DataFrame({"own": own.domain.values.gather(own.codes[published]), "shown": shown.domain.values.gather(shown.codes[published])})
-    changed = pairs.filter(~pl.col("own").eq_missing(pl.col("shown"))).group_by("own", "shown").len()
-    less = [_says_less(now, before, of_sets=own.domain.type == "set") for before, now in changed.select("own", "shown").iter_rows()]
+    """How many rows show less than their own value, and how many show something that is not
+    theirs.
+    """
+    pairs = pl.DataFrame(
+        {
+            "own": own.domain.values.gather(own.codes[published]),
+            "shown": shown.domain.values.gather(shown.codes[published]),
+        }
+    )
+    changed = (
+        pairs.filter(~pl.col("own").eq_missing(pl.col("shown"))).group_by("own", "shown").len()
+    )
+    less = [
+        _says_less(now, before, of_sets=own.domain.type == "set")
+        for before, now in changed.select("own", "shown").iter_rows()
+    ]
     rows = changed["len"].to_numpy()
     return int(rows[less].sum()), int(rows[~np.array(less, dtype=bool)].sum())
 
 
 def _says_less(shown: Any, own: Any, *, of_sets: bool) -> bool:
-    """Whether what is shown is missing, or some of the own set; nothing says less than a missing value."""
+    """Whether what is shown is missing, or some of the own set; nothing says less than a missing
+    value.
+    """
     return own is not None and (shown is None or (of_sets and _members(shown) < _members(own)))
 
 
@@ -146,7 +219,11 @@ def _lacking(shown: Groups, microdata: Microdata, published: Ints, at: Ints) -> 
     q = len(shown.values)
     kind = _common(shown.values, column.domain.values)
     numbered = pl.DataFrame({"value": shown.values.cast(kind), "number": np.arange(q)})
-    number = column.domain.values.cast(kind).to_frame("value").join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")["number"]
+    number = (
+        column.domain.values.cast(kind)
+        .to_frame("value")
+        .join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")["number"]
+    )
     value = number.fill_null(-1).to_numpy()[column.codes[published]]
     unknown = value < 0  # nowhere in the release, so in no group
     key, cells = at[~unknown] * q + value[~unknown], shown.cell_group * q + shown.cell_value
@@ -161,52 +238,94 @@ def _lacking(shown: Groups, microdata: Microdata, published: Ints, at: Ints) -> 
 
 def _common(one: pl.Series, other: pl.Series) -> pl.DataType:
     """The type in which the values of both can be compared."""
-    return pl.concat([one.head(0).to_frame("value"), other.head(0).to_frame("value")], how="vertical_relaxed")["value"].dtype
+    return pl.concat(
+        [one.head(0).to_frame("value"), other.head(0).to_frame("value")], how="vertical_relaxed"
+    )["value"].dtype
 
 
 def suppresses(release: Release) -> bool:
-    """Whether the release promises the global guarantee, under which alone values are suppressed; a form without a manifest promises nothing."""
-    return isinstance(release, Release) and any(public.get("name") == GlobalGuarantee.name for public in release.manifest.guarantees)
+    """Whether the release promises the global guarantee, under which alone values are suppressed; a
+    form without a manifest promises nothing.
+    """
+    return isinstance(release, Release) and any(
+        public.get("name") == GlobalGuarantee.name for public in release.manifest.guarantees
+    )
 
 
 def _shown_less(shown: Groups, column: Column, published: Ints, at: Ints) -> int:
-    """How many of the values that groups lack can be shown by rows of their group that say less, each by another row, and by none that shows somebody's value.
+    """How many of the values that groups lack can be shown by rows of their group that say less,
+    each by another row, and by none that shows somebody's value.
 
-    What is equal is taken off first, which costs no match: a row that shows a person's value and stands for a larger set can stand for that person, and the
-    row that stood for the person says less than the larger set too.
+    What is equal is taken off first, which costs no match: a row that shows a person's value and
+    stands for a larger set can stand for that person, and the row that stood for the person says
+    less than the larger set too.
     """
     if shown.values is None:
         return 0
     kind = _common(shown.values, column.domain.values)
-    own = pl.DataFrame({"group": at, "value": column.domain.values.cast(kind).gather(column.codes[published])}).with_columns(count=pl.lit(1, dtype=pl.Int64))
-    rows = pl.DataFrame({"group": shown.cell_group, "value": shown.values.cast(kind).gather(shown.cell_value), "count": -shown.cell_count})
-    left = pl.concat([own, rows]).group_by("group", "value").agg(pl.col("count").sum()).filter(pl.col("count") != 0)
+    own = pl.DataFrame(
+        {"group": at, "value": column.domain.values.cast(kind).gather(column.codes[published])}
+    ).with_columns(count=pl.lit(1, dtype=pl.Int64))
+    rows = pl.DataFrame(
+        {
+            "group": shown.cell_group,
+            "value": shown.values.cast(kind).gather(shown.cell_value),
+            "count": -shown.cell_count,
+        }
+    )
+    left = (
+        pl.concat([own, rows])
+        .group_by("group", "value")
+        .agg(pl.col("count").sum())
+        .filter(pl.col("count") != 0)
+    )
     needed: dict[int, Counter[Any]] = {}
     offered: dict[int, Counter[Any]] = {}
     for group, value, count in left.iter_rows():
         (needed if count > 0 else offered).setdefault(group, Counter())[value] = abs(count)
     of_sets = column.domain.type == "set"
-    return sum(_matched(lacked, offered.get(group, Counter()), of_sets=of_sets) for group, lacked in needed.items())
+    return sum(
+        _matched(lacked, offered.get(group, Counter()), of_sets=of_sets)
+        for group, lacked in needed.items()
+    )
 
 
 def _matched(needed: Mapping[Any, int], offered: Mapping[Any, int], *, of_sets: bool) -> int:
-    """The most pairs of a needed value and an offered one that says less, each value in as many pairs at most as its count.
+    """The most pairs of a needed value and an offered one that says less, each value in as many
+    pairs at most as its count.
 
-    A missing value fits every other one, so only sets in part are matched, along shortest augmenting paths, and missing values fill up.
+    A missing value fits every other one, so only sets in part are matched, along shortest
+    augmenting paths, and missing values fill up.
     """
     wanting = {value: count for value, count in needed.items() if value is not None}
-    pairs = _matched_in_part(wanting, {value: count for value, count in offered.items() if value is not None}) if of_sets else 0
+    pairs = (
+        _matched_in_part(
+            wanting, {value: count for value, count in offered.items() if value is not None}
+        )
+        if of_sets
+        else 0
+    )
     return min(sum(wanting.values()), pairs + offered.get(None, 0))
 
 
 def _matched_in_part(needed: Mapping[Any, int], offered: Mapping[Any, int]) -> int:
     needs, offers = dict(needed), dict(offered)
-    fits = {value: [part for part in offers if _says_less(part, value, of_sets=True)] for value in needs}
-    flow: dict[Any, Counter[Any]] = {part: Counter() for part in offers}  # how many of each needed value an offered one stands for
+    fits = {
+        value: [part for part in offers if _says_less(part, value, of_sets=True)] for value in needs
+    }
+    flow: dict[Any, Counter[Any]] = {
+        part: Counter() for part in offers
+    }  # how many of each needed value an offered one stands for
     while path := _augmenting(needs, offers, fits, flow):
-        steps = list(zip(path[::2], path[1::2], strict=True))  # a needed value, and the offered one that is to stand for it
-        back = list(zip(path[1::2], path[2::2], strict=False))  # an offered value, and the needed one that it no longer stands for
-        times = min([needs[path[0]], offers[path[-1]], *(flow[part][value] for part, value in back)])
+        steps = list(
+            zip(path[::2], path[1::2], strict=True)
+        )  # a needed value, and the offered one that is to stand for it
+        back = list(
+            zip(path[1::2], path[2::2], strict=False)
+        )  # an offered value, and the needed one that it no longer stands for
+        times = min(
+            [needs[path[0]], offers[path[-1]], *(flow[part][value] for part, value in back)]
+        )
         for value, part in steps:
             flow[part][value] += times
         for part, value in back:
@@ -216,8 +335,15 @@ def _matched_in_part(needed: Mapping[Any, int], offered: Mapping[Any, int]) -> i
     return sum(needed.values()) - sum(needs.values())
 
 
-def _augmenting(needs: Mapping[Any, int], offers: Mapping[Any, int], fits: Mapping[Any, Sequence[Any]], flow: Mapping[Any, Counter[Any]]) -> list[Any]:
-    """A shortest path from a needed value that is left to an offered one that is left, needed and offered in turn; empty where there is none."""
+def _augmenting(
+    needs: Mapping[Any, int],
+    offers: Mapping[Any, int],
+    fits: Mapping[Any, Sequence[Any]],
+    flow: Mapping[Any, Counter[Any]],
+) -> list[Any]:
+    """A shortest path from a needed value that is left to an offered one that is left, needed and
+    offered in turn; empty where there is none.
+    """
     queue = deque([value] for value, count in needs.items() if count)
     seen_needs, seen_offers = {path[0] for path in queue}, set()
     while queue:

@@ -1,7 +1,10 @@
-"""Whether everybody of the original table is published, or counted as suppressed, as far as that shows without knowing who is in which group.
+"""Whether everybody of the original table is published, or counted as suppressed, as far as that
+shows without knowing who is in which group.
 
-Published rows that are no counterfeits are of one person each. So the original table has as many persons more as were suppressed; and persons who fit no group, by their
-quasi-identifiers and their value, are among those. What is looked for is necessary, and not enough: who is in which of several groups only the ledger tells.
+Published rows that are no counterfeits are of one person each. So the original table has as many
+persons more as were suppressed; and persons who fit no group, by their quasi-identifiers and their
+value, are among those. What is looked for is necessary, and not enough: who is in which of several
+groups only the ledger tells.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,26 +29,42 @@ from phalanx.release.manifest import PublishedAttribute
 
 NAME: Final = "persons of the original"
 _OF_ROWS: Final = frozenset({"changed value", "no group", "not eligible"})
-"""The reasons of a manifest for which rows may be missing; a spent budget takes values out of rows that are published."""
+"""The reasons of a manifest for which rows may be missing; a spent budget takes values out of rows
+that are published.
+"""
 _CELLS: Final = 1 << 22
 """Comparisons of persons with groups that are held in memory at once."""
 
 
 def check_mapped(release: Release, microdata: Microdata, published: int) -> Verdict:
-    """The same where a mapping says how many rows of the original table were ``published``, of which :func:`truth.check` asks more."""
+    """The same where a mapping says how many rows of the original table were ``published``, of
+    which :func:`truth.check` asks more.
+    """
     faults = list(suppression_faults(release, microdata.rows - published))
     note = f"{microdata.rows} person(s); {_suppressed(microdata.rows - published)}"
-    return Verdict(name=NAME, bound=0, worst=len(faults), holds=not faults, note="; ".join(faults) or note)
+    return Verdict(
+        name=NAME, bound=0, worst=len(faults), holds=not faults, note="; ".join(faults) or note
+    )
 
 
 def check(release: Release, microdata: Microdata, *, hides_values: bool) -> Verdict | None:
-    """What the original table shows of a sound release without a mapping; None for a form of which other checks show it.
+    """What the original table shows of a sound release without a mapping; None for a form of which
+    other checks show it.
 
-    ``hides_values``: whether rows may show less than their person's value. The worst figure is the number of persons and rows that fit nowhere.
+    ``hides_values``: whether rows may show less than their person's value. The worst figure is the
+    number of persons and rows that fit nowhere.
     """
     form = release.form
-    if lacking := [a.name for a in form.attributes if a.role != "keep" and a.name not in microdata.columns]:
-        return Verdict(name=NAME, bound=0, worst=None, holds=False, note=f"the original table has no column {lacking[0]!r}")
+    if lacking := [
+        a.name for a in form.attributes if a.role != "keep" and a.name not in microdata.columns
+    ]:
+        return Verdict(
+            name=NAME,
+            bound=0,
+            worst=None,
+            holds=False,
+            note=f"the original table has no column {lacking[0]!r}",
+        )
     real = form.rows - form.counterfeit_rows
     faults = list(suppression_faults(release, microdata.rows - real))
     if isinstance(form, Generalized):
@@ -54,28 +73,50 @@ def check(release: Release, microdata: Microdata, *, hides_values: bool) -> Verd
         faults += list(fits.faults(tight=release.manifest.boxes == "tight"))
     elif isinstance(form, Bucketized):
         uncovered = _in_no_bucket(form, microdata)
-        faults += _beyond(form.table.drop(BUCKET), microdata, form.attribute("quasi")) + _beyond(form.values, microdata, form.attribute("sensitive"))
+        faults += _beyond(form.table.drop(BUCKET), microdata, form.attribute("quasi")) + _beyond(
+            form.values, microdata, form.attribute("sensitive")
+        )
     elif isinstance(form, Sliced):
         uncovered = _unmatched(form, microdata)
         by_name = {a.name: a for a in form.attributes}
         for column, part in zip(form.columns, form.parts, strict=True):
-            faults += _beyond(part, microdata, [by_name[name] for name in column if len(by_name[name].columns) == 1])
+            faults += _beyond(
+                part,
+                microdata,
+                [by_name[name] for name in column if len(by_name[name].columns) == 1],
+            )
     else:
         return None
     if uncovered > max(0, microdata.rows - real):
-        faults.append(f"{uncovered} person(s) of the original table fit no group, and {max(0, microdata.rows - real)} can be suppressed by the number of rows")
-    note = f"{microdata.rows} person(s); {_suppressed(microdata.rows - real)}; not checked: who is in which group, which the ledger tells"
-    return Verdict(name=NAME, bound=0, worst=len(faults), holds=not faults, note="; ".join(faults) or note)
+        faults.append(
+            f"{uncovered} person(s) of the original table fit no group, and"
+            f" {max(0, microdata.rows - real)} can be suppressed by the number of rows"
+        )
+    note = (
+        f"{microdata.rows} person(s); {_suppressed(microdata.rows - real)}; not checked: who is in"
+        " which group, which the ledger tells"
+    )
+    return Verdict(
+        name=NAME, bound=0, worst=len(faults), holds=not faults, note="; ".join(faults) or note
+    )
 
 
 def suppression_faults(release: Release, absent: int) -> Iterator[str]:
-    """More rows than persons, or persons without a row where the manifest allows none to be suppressed."""
+    """More rows than persons, or persons without a row where the manifest allows none to be
+    suppressed.
+    """
     if absent < 0:
-        yield f"the release shows {-absent} person(s) more than the original table has, so that counterfeits are not counted or it is another table"
+        yield (
+            f"the release shows {-absent} person(s) more than the original table has, so that"
+            " counterfeits are not counted or it is another table"
+        )
         return
     reasons = release.manifest.may_suppress
     if absent and reasons is not None and _OF_ROWS.isdisjoint(reasons):
-        yield f"{absent} person(s) of the original table are not published, and the manifest says that none may be suppressed"
+        yield (
+            f"{absent} person(s) of the original table are not published, and the manifest says"
+            " that none may be suppressed"
+        )
 
 
 def _suppressed(absent: int) -> str:
@@ -83,7 +124,9 @@ def _suppressed(absent: int) -> str:
 
 
 def loose_ends(form: Generalized, microdata: Microdata, persons: Ints, at: Ints) -> int:
-    """How many groups have an interval with an end that is no value of their persons; ``persons`` (p,) are rows, ``at`` (p,) the place of their group."""
+    """How many groups have an interval with an end that is no value of their persons; ``persons``
+    (p,) are rows, ``at`` (p,) the place of their group.
+    """
     ids, place = places(form.table[GROUP])
     a_row = np.zeros(len(ids), dtype=np.int64)
     a_row[place] = np.arange(len(place))
@@ -91,13 +134,20 @@ def loose_ends(form: Generalized, microdata: Microdata, persons: Ints, at: Ints)
     for attribute in form.attribute("quasi"):
         column = microdata.columns[attribute.name]
         codes = column.codes[persons]
-        low, high = np.full(len(ids), len(column.domain), dtype=np.int64), np.full(len(ids), -1, dtype=np.int64)
+        low, high = (
+            np.full(len(ids), len(column.domain), dtype=np.int64),
+            np.full(len(ids), -1, dtype=np.int64),
+        )
         np.minimum.at(low, at, codes)
         np.maximum.at(high, at, codes)
         held = high >= 0
         for name, ends in zip(attribute.columns[-2:], (low, high), strict=True):
             both = pl.concat(
-                [form.table[name].gather(a_row).to_frame("a"), column.domain.values.gather(np.where(held, ends, 0)).to_frame("a")], how="vertical_relaxed"
+                [
+                    form.table[name].gather(a_row).to_frame("a"),
+                    column.domain.values.gather(np.where(held, ends, 0)).to_frame("a"),
+                ],
+                how="vertical_relaxed",
             )
             loose |= held & both["a"][: len(ids)].ne_missing(both["a"][len(ids) :]).to_numpy()
     return int(loose.sum())
@@ -105,7 +155,9 @@ def loose_ends(form: Generalized, microdata: Microdata, persons: Ints, at: Ints)
 
 @dataclass(frozen=True, eq=False)
 class _Fits:
-    """Pairs of kinds of persons (equal in quasi-identifiers and value) and the groups that they may be in."""
+    """Pairs of kinds of persons (equal in quasi-identifiers and value) and the groups that they may
+    be in.
+    """
 
     form: Generalized
     microdata: Microdata
@@ -127,24 +179,50 @@ class _Fits:
         groups, boxes = Groups.of(form), box_ends(microdata, form)
         by_value = groups.values is not None and not (hides_values and groups.of_sets)
         own = _own_values(groups, microdata) if by_value else np.zeros(microdata.rows, np.int64)
-        codes = np.stack([*(microdata.columns[a.name].codes for a in form.attribute("quasi")), own], axis=1)
+        codes = np.stack(
+            [*(microdata.columns[a.name].codes for a in form.attribute("quasi")), own], axis=1
+        )
         kinds, example, persons = np.unique(codes, axis=0, return_index=True, return_counts=True)
-        holds = np.zeros((len(groups), 0 if groups.values is None else len(groups.values) + 1), dtype=bool)
-        holds[groups.cell_group, groups.cell_value] = True  # the last column is of values that the release does not show
+        holds = np.zeros(
+            (len(groups), 0 if groups.values is None else len(groups.values) + 1), dtype=bool
+        )
+        holds[groups.cell_group, groups.cell_value] = (
+            True  # the last column is of values that the release does not show
+        )
         if hides_values and groups.values is not None:
-            holds |= (holds[:, :-1] & groups.values.is_null().to_numpy()).any(axis=1)[:, None]  # a row without a value may be anybody's
+            holds |= (holds[:, :-1] & groups.values.is_null().to_numpy()).any(axis=1)[
+                :, None
+            ]  # a row without a value may be anybody's
         pairs: list[tuple[Ints, Ints]] = []
         step = max(1, _CELLS // max(len(groups), 1))
         for start in range(0, len(kinds), step):
             part = kinds[start : start + step]
-            inside = holds[:, part[:, -1]].T.copy() if by_value else np.ones((len(part), len(groups)), dtype=bool)
+            inside = (
+                holds[:, part[:, -1]].T.copy()
+                if by_value
+                else np.ones((len(part), len(groups)), dtype=bool)
+            )
             for i, (low, high) in enumerate(boxes):
                 inside &= (part[:, i, None] >= low) & (part[:, i, None] <= high)
             kind, at = np.nonzero(inside)
             pairs.append((kind + start, at))
         none = np.zeros(0, dtype=np.int64)
-        kind, at = np.concatenate([none, *(k for k, _ in pairs)]), np.concatenate([none, *(a for _, a in pairs)])
-        return cls(form, microdata, groups, kind, at, kinds[:, -1], persons, example, by_value, hides_values)
+        kind, at = (
+            np.concatenate([none, *(k for k, _ in pairs)]),
+            np.concatenate([none, *(a for _, a in pairs)]),
+        )
+        return cls(
+            form,
+            microdata,
+            groups,
+            kind,
+            at,
+            kinds[:, -1],
+            persons,
+            example,
+            by_value,
+            hides_values,
+        )
 
     @property
     def uncovered(self) -> int:
@@ -156,37 +234,76 @@ class _Fits:
         needed = rows - self.groups.counterfeits
         if self.by_value:
             q = len(self.groups.values) + 1  # type: ignore[arg-type]
-            fitting = np.bincount(self.at * q + self.value[self.kind], weights=self.persons[self.kind], minlength=g * q).astype(np.int64)
+            fitting = np.bincount(
+                self.at * q + self.value[self.kind],
+                weights=self.persons[self.kind],
+                minlength=g * q,
+            ).astype(np.int64)
             shown = np.zeros(g * q, dtype=np.int64)
             shown[self.groups.cell_group * q + self.groups.cell_value] = self.groups.cell_count
-            of_anybody = np.append(self.groups.values.is_null().to_numpy() & self.hides_values, [False])  # type: ignore[union-attr]
-            fitting = np.where(of_anybody, shown.reshape(g, q), np.minimum(shown, fitting).reshape(g, q)).sum(axis=1)
+            of_anybody = np.append(
+                self.groups.values.is_null().to_numpy()  # type: ignore[union-attr]
+                & self.hides_values,
+                [False],
+            )
+            fitting = np.where(
+                of_anybody, shown.reshape(g, q), np.minimum(shown, fitting).reshape(g, q)
+            ).sum(axis=1)
         else:
-            fitting = np.bincount(self.at, weights=self.persons[self.kind], minlength=g).astype(np.int64)
+            fitting = np.bincount(self.at, weights=self.persons[self.kind], minlength=g).astype(
+                np.int64
+            )
         if short := int(np.maximum(0, needed - fitting).sum()):
-            yield f"{short} row(s) fit nobody in the original table, and are not counted as counterfeits"
+            yield (
+                f"{short} row(s) fit nobody in the original table, and are not counted as"
+                " counterfeits"
+            )
         if int(needed.sum()) == self.microdata.rows:  # nobody is suppressed
             alone = np.bincount(self.kind, minlength=len(self.persons))[self.kind] == 1
-            must = np.bincount(self.at[alone], weights=self.persons[self.kind[alone]], minlength=g).astype(np.int64)
+            must = np.bincount(
+                self.at[alone], weights=self.persons[self.kind[alone]], minlength=g
+            ).astype(np.int64)
             if crowded := int(np.maximum(0, must - needed).sum()):
                 yield f"{crowded} person(s) fit one group alone, which has no row for them"
-        if tight and not self.groups.registered.any() and (loose := loose_ends(self.form, self.microdata, self.example[self.kind], self.at)):
-            yield f"{loose} group(s) have an interval with an end that is nobody's value, and the manifest says that boxes are tight"
+        if (
+            tight
+            and not self.groups.registered.any()
+            and (loose := loose_ends(self.form, self.microdata, self.example[self.kind], self.at))
+        ):
+            yield (
+                f"{loose} group(s) have an interval with an end that is nobody's value, and the"
+                " manifest says that boxes are tight"
+            )
 
 
 def _own_values(groups: Groups, microdata: Microdata) -> Ints:
-    """Everybody's value as its place among those of the release; one more than there are for a value that it does not show."""
+    """Everybody's value as its place among those of the release; one more than there are for a
+    value that it does not show.
+    """
     column, values = microdata.sensitive, groups.values
     assert values is not None  # noqa: S101  # for the types: asked where there are values
-    both = pl.concat([values.to_frame("value"), column.domain.values.to_frame("value")], how="vertical_relaxed")["value"]
+    both = pl.concat(
+        [values.to_frame("value"), column.domain.values.to_frame("value")], how="vertical_relaxed"
+    )["value"]
     numbered = pl.DataFrame({"value": both[: len(values)], "place": np.arange(len(values))})
-    found = both[len(values) :].to_frame().join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")["place"]
+    found = (
+        both[len(values) :]
+        .to_frame()
+        .join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")["place"]
+    )
     return found.fill_null(len(values)).to_numpy().astype(np.int64)[column.codes]
 
 
 def _own(microdata: Microdata, attributes: Sequence[PublishedAttribute]) -> pl.DataFrame:
     """Everybody's values, under the names of the release."""
-    return pl.DataFrame({a.columns[0]: microdata.columns[a.name].domain.values.gather(microdata.columns[a.name].codes) for a in attributes})
+    return pl.DataFrame(
+        {
+            a.columns[0]: (
+                microdata.columns[a.name].domain.values.gather(microdata.columns[a.name].codes)
+            )
+            for a in attributes
+        }
+    )
 
 
 def _alike(one: pl.DataFrame, other: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -195,26 +312,59 @@ def _alike(one: pl.DataFrame, other: pl.DataFrame) -> tuple[pl.DataFrame, pl.Dat
     return both[: one.height], both[one.height :]
 
 
-def _beyond(published: pl.DataFrame, microdata: Microdata, attributes: Sequence[PublishedAttribute]) -> list[str]:
-    """The fault of combinations of exact values that are published more often than the original table has them."""
+def _beyond(
+    published: pl.DataFrame, microdata: Microdata, attributes: Sequence[PublishedAttribute]
+) -> list[str]:
+    """The fault of combinations of exact values that are published more often than the original
+    table has them.
+    """
     if not attributes:
         return []
     names = [a.columns[0] for a in attributes]
-    times = published[COUNT].cast(pl.Int64) if COUNT in published.columns else pl.Series(COUNT, np.ones(published.height, np.int64))
+    times = (
+        published[COUNT].cast(pl.Int64)
+        if COUNT in published.columns
+        else pl.Series(COUNT, np.ones(published.height, np.int64))
+    )
     mine, theirs = _alike(published.select(names), _own(microdata, attributes))
-    counted = pl.concat([mine.with_columns(times.alias("\0n")), theirs.with_columns(pl.lit(-1, dtype=pl.Int64).alias("\0n"))])
+    counted = pl.concat(
+        [
+            mine.with_columns(times.alias("\0n")),
+            theirs.with_columns(pl.lit(-1, dtype=pl.Int64).alias("\0n")),
+        ]
+    )
     more = int(counted.group_by(names).agg(pl.col("\0n").sum())["\0n"].clip(lower_bound=0).sum())
-    return [f"{more} published value(s) of {', '.join(map(repr, names))} are of nobody in the original table"] if more else []
+    return (
+        [
+            (
+                f"{more} published value(s) of {', '.join(map(repr, names))} are of nobody in the"
+                " original table"
+            )
+        ]
+        if more
+        else []
+    )
 
 
 def _in_no_bucket(form: Bucketized, microdata: Microdata) -> int:
-    """How many persons of the original table are in no bucket with their quasi-identifiers and their value."""
+    """How many persons of the original table are in no bucket with their quasi-identifiers and
+    their value.
+    """
     quasi, secret = form.attribute("quasi"), form.attribute("sensitive")
     persons = _own(microdata, [*quasi, *secret]).group_by(pl.all()).len("\0n")
     names, value = [a.columns[0] for a in quasi], secret[0].columns[0]
-    shown = form.table.unique().join(form.values.select(BUCKET, value), on=BUCKET).select(*names, value).unique()
+    shown = (
+        form.table.unique()
+        .join(form.values.select(BUCKET, value), on=BUCKET)
+        .select(*names, value)
+        .unique()
+    )
     mine, theirs = _alike(persons.drop("\0n"), shown)
-    return int(mine.with_columns(persons["\0n"]).join(theirs, on=[*names, value], how="anti", nulls_equal=True)["\0n"].sum())
+    return int(
+        mine.with_columns(persons["\0n"])
+        .join(theirs, on=[*names, value], how="anti", nulls_equal=True)["\0n"]
+        .sum()
+    )
 
 
 def _unmatched(form: Sliced, microdata: Microdata) -> int:
@@ -230,7 +380,9 @@ def _unmatched(form: Sliced, microdata: Microdata) -> int:
     kinds, persons = np.unique(np.column_stack([tuples, own]), axis=0, return_counts=True)
     q, v = len(view.sensitive.values) + 1, len(view.sides[-1].values)  # type: ignore[arg-type]
     group = view.sensitive.cell_group
-    held = np.unique((view.cell_bucket[group] * v + view.cell_value[group]) * q + view.sensitive.cell_value)
+    held = np.unique(
+        (view.cell_bucket[group] * v + view.cell_value[group]) * q + view.sensitive.cell_value
+    )
     covered = np.zeros(len(kinds), dtype=bool)
     for some in matches(view, kinds[:, :-1]):
         wanted = (some.bucket * v + kinds[some.tuple, -2]) * q + kinds[some.tuple, -1]

@@ -1,5 +1,6 @@
 """Published files as the checks see them.
 
-``groups``: the groups of any form; ``boxes``, ``box_search``: who lies in which box; ``members``: who is in a group; ``sliced``: a sliced release as
-numbers; ``hierarchies``: as a manifest publishes them.
+``groups``: the groups of any form; ``boxes``, ``box_search``: who lies in which box; ``members``:
+who is in a group; ``sliced``: a sliced release as numbers; ``hierarchies``: as a manifest publishes
+them.
 """

@@ -1,4 +1,6 @@
-"""Which box a point lies in, and whether boxes meet: space is halved until few boxes are left, which are compared one by one."""
+"""Which box a point lies in, and whether boxes meet: space is halved until few boxes are left,
+which are compared one by one.
+"""
 
 from typing import Final
 
@@ -15,7 +17,8 @@ _WORTH: Final = 0.8
 def box_of(points: Ints, low: Ints, high: Ints) -> Ints:
     """The first box that holds each point, -1 for none, shape (n,).
 
-    ``points`` (n, d); ``low`` and ``high`` (b, d): the ends of the boxes, both within. A box whose low end is above its high end holds nothing.
+    ``points`` (n, d); ``low`` and ``high`` (b, d): the ends of the boxes, both within. A box whose
+    low end is above its high end holds nothing.
 
     >>> box_of(np.array([[1, 1], [5, 5]]), np.array([[0, 0], [1, 1]]), np.array([[0, 9], [2, 2]]))
     array([ 1, -1])
@@ -26,29 +29,43 @@ def box_of(points: Ints, low: Ints, high: Ints) -> Ints:
         some, boxes = waiting.pop()
         if not len(some) or not len(boxes):
             continue
-        if (cut := _cut(low[boxes], high[boxes]) if len(some) * len(boxes) > _COMPARED else None) is not None:
+        if (
+            cut := _cut(low[boxes], high[boxes]) if len(some) * len(boxes) > _COMPARED else None
+        ) is not None:
             at, value = cut
             below = points[some, at] < value
-            waiting += [(some[below], boxes[low[boxes, at] < value]), (some[~below], boxes[high[boxes, at] >= value])]
+            waiting += [
+                (some[below], boxes[low[boxes, at] < value]),
+                (some[~below], boxes[high[boxes, at] >= value]),
+            ]
             continue
         step = max(1, _COMPARED // len(boxes))
         for start in range(0, len(some), step):
             part = some[start : start + step]
             inside = np.ones((len(part), len(boxes)), dtype=bool)
-            for of_point, first, last in zip(points[part].T, low[boxes].T, high[boxes].T, strict=True):
+            for of_point, first, last in zip(
+                points[part].T, low[boxes].T, high[boxes].T, strict=True
+            ):
                 inside &= (first <= of_point[:, None]) & (of_point[:, None] <= last)
             found[part] = np.where(inside.any(axis=1), boxes[inside.argmax(axis=1)], -1)
     return found
 
 
 def any_meet(low: Ints, high: Ints) -> bool:
-    """Whether any two boxes have a point in common; ``low`` and ``high`` (b, d), no low end above its high end."""
+    """Whether any two boxes have a point in common; ``low`` and ``high`` (b, d), no low end above
+    its high end.
+    """
     waiting = [np.arange(len(low))]
     while waiting:
         boxes = waiting.pop()
-        if (cut := _cut(low[boxes], high[boxes]) if len(boxes) ** 2 > _COMPARED else None) is not None:
+        if (
+            cut := _cut(low[boxes], high[boxes]) if len(boxes) ** 2 > _COMPARED else None
+        ) is not None:
             at, value = cut
-            waiting += [boxes[low[boxes, at] < value], boxes[high[boxes, at] >= value]]  # two boxes that meet, meet on one side
+            waiting += [
+                boxes[low[boxes, at] < value],
+                boxes[high[boxes, at] >= value],
+            ]  # two boxes that meet, meet on one side
             continue
         step = max(1, _COMPARED // max(len(boxes), 1))
         for start in range(0, len(boxes), step):
@@ -62,7 +79,9 @@ def any_meet(low: Ints, high: Ints) -> bool:
 
 
 def _cut(low: Ints, high: Ints) -> tuple[int, int] | None:
-    """An attribute and a value of it that has the fewest boxes on its fuller side, those across it being on both; None where no cut is worth it."""
+    """An attribute and a value of it that has the fewest boxes on its fuller side, those across it
+    being on both; None where no cut is worth it.
+    """
     best, found = int(_WORTH * len(low)), None
     for at in range(low.shape[1]):
         ends = low[:, at]

@@ -1,4 +1,6 @@
-"""The public view: which groups' boxes contain a person, and which sensitive values these groups leave possible (Xiao & Tao, SIGMOD 2007, Lemma 1)."""
+"""The public view: which groups' boxes contain a person, and which sensitive values these groups
+leave possible (Xiao & Tao, SIGMOD 2007, Lemma 1).
+"""
 
 from typing import Any, Final
 
@@ -20,12 +22,16 @@ _NOWHERE: Final = np.iinfo(np.int64).max
 
 
 def candidate_sets(microdata: Microdata, form: Generalized) -> Bools:
-    """For every row, the sensitive values of all groups whose box contains its quasi-identifiers, shape (n, q); q as in ``Groups.of(form).values``.
+    """For every row, the sensitive values of all groups whose box contains its quasi-identifiers,
+    shape (n, q); q as in ``Groups.of(form).values``.
 
-    An interval whose low end is missing contains the missing value; one whose both ends are missing contains nothing else.
+    An interval whose low end is missing contains the missing value; one whose both ends are missing
+    contains nothing else.
     """
     groups = Groups.of(form)
-    holds = np.zeros((len(groups), 0 if groups.values is None else len(groups.values)), dtype=np.float32)
+    holds = np.zeros(
+        (len(groups), 0 if groups.values is None else len(groups.values)), dtype=np.float32
+    )
     holds[groups.cell_group, groups.cell_value] = 1
     boxes = box_ends(microdata, form)
     codes = np.stack([microdata.columns[a.name].codes for a in form.attribute("quasi")], axis=1)
@@ -42,26 +48,40 @@ def candidate_sets(microdata: Microdata, form: Generalized) -> Bools:
 
 
 def box_ends(microdata: Microdata, form: Generalized) -> list[tuple[Ints, Ints]]:
-    """Per quasi-identifier the first and last code of the microdata's domain that every group's interval contains, each of shape (g,)."""
+    """Per quasi-identifier the first and last code of the microdata's domain that every group's
+    interval contains, each of shape (g,).
+    """
     ids, place = places(form.table[GROUP])
     a_row = np.zeros(len(ids), dtype=np.int64)
     a_row[place] = np.arange(len(place))
-    return [codes_of_ends(microdata.columns[a.name].domain, *(form.table[c].gather(a_row) for c in a.columns[-2:])) for a in form.attribute("quasi")]
+    return [
+        codes_of_ends(
+            microdata.columns[a.name].domain, *(form.table[c].gather(a_row) for c in a.columns[-2:])
+        )
+        for a in form.attribute("quasi")
+    ]
 
 
 def codes_of_ends(domain: Domain, low: pl.Series, high: pl.Series) -> tuple[Ints, Ints]:
-    """The first and last code of a domain that lie within each interval; where a single value is not in the domain, the first is above the last."""
+    """The first and last code of a domain that lie within each interval; where a single value is
+    not in the domain, the first is above the last.
+    """
     first = int(domain.has_missing)
     present = domain.values[first:]
     below, _ = _places(domain, present, low)
     _, upto = _places(domain, present, high)
-    low_code = np.where(low.is_null().to_numpy(), 0, np.where(below == _NOWHERE, _NOWHERE, below + first))
-    high_code = np.where(high.is_null().to_numpy(), first - 1, np.where(upto == _NOWHERE, -1, upto + first - 1))
+    low_code = np.where(
+        low.is_null().to_numpy(), 0, np.where(below == _NOWHERE, _NOWHERE, below + first)
+    )
+    high_code = np.where(
+        high.is_null().to_numpy(), first - 1, np.where(upto == _NOWHERE, -1, upto + first - 1)
+    )
     return low_code.astype(np.int64), high_code.astype(np.int64)
 
 
 def _places(domain: Domain, present: pl.Series, ends: pl.Series) -> tuple[Ints, Ints]:
-    """How many of the present values lie below each end, and how many at or below it; nowhere for an end of another kind.
+    """How many of the present values lie below each end, and how many at or below it; nowhere for
+    an end of another kind.
 
     Texts are compared once for each different one, for there are far fewer of them than groups.
     """
@@ -70,25 +90,43 @@ def _places(domain: Domain, present: pl.Series, ends: pl.Series) -> tuple[Ints, 
     different = ends.unique()
     below, upto = _places_of_each(domain, present, different)
     known = pl.DataFrame({"end": different, "below": below, "upto": upto})
-    found = ends.to_frame("end").join(known, on="end", how="left", nulls_equal=True, maintain_order="left")
+    found = ends.to_frame("end").join(
+        known, on="end", how="left", nulls_equal=True, maintain_order="left"
+    )
     return found["below"].to_numpy(), found["upto"].to_numpy()
 
 
 def _places_of_each(domain: Domain, present: pl.Series, ends: pl.Series) -> tuple[Ints, Ints]:
     if isinstance(domain.hierarchy, Tree):
         leaf = {value: i for i, value in enumerate(present.cast(pl.String).to_list())}
-        below = np.array([leaf.get(end, _NOWHERE) for end in ends.cast(pl.String).to_list()], dtype=np.int64)
+        below = np.array(
+            [leaf.get(end, _NOWHERE) for end in ends.cast(pl.String).to_list()], dtype=np.int64
+        )
         return below, np.where(below == _NOWHERE, _NOWHERE, below + (below != _NOWHERE))
     sorted_values, wanted, strange = _comparable(present, ends)
-    below, upto = np.searchsorted(sorted_values, wanted, side="left"), np.searchsorted(sorted_values, wanted, side="right")
-    return np.where(strange, _NOWHERE, below).astype(np.int64), np.where(strange, _NOWHERE, upto).astype(np.int64)
+    below, upto = (
+        np.searchsorted(sorted_values, wanted, side="left"),
+        np.searchsorted(sorted_values, wanted, side="right"),
+    )
+    return np.where(strange, _NOWHERE, below).astype(np.int64), np.where(
+        strange, _NOWHERE, upto
+    ).astype(np.int64)
 
 
-def _comparable(present: pl.Series, ends: pl.Series) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Bools]:
+def _comparable(
+    present: pl.Series, ends: pl.Series
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Bools]:
     if present.dtype == pl.String:
         cast = ends.cast(pl.String)
-        values, wanted = np.array(present.to_list(), dtype=object), np.array(cast.fill_null("").to_list(), dtype=object)
+        values, wanted = (
+            np.array(present.to_list(), dtype=object),
+            np.array(cast.fill_null("").to_list(), dtype=object),
+        )
         return values, wanted, np.zeros(len(ends), dtype=bool)
-    cast = ends if ends.dtype.is_numeric() and present.dtype.is_numeric() else ends.cast(present.dtype, strict=False)
+    cast = (
+        ends
+        if ends.dtype.is_numeric() and present.dtype.is_numeric()
+        else ends.cast(present.dtype, strict=False)
+    )
     strange = (cast.is_null() & ends.is_not_null()).to_numpy()
     return present.to_physical().to_numpy(), cast.to_physical().fill_null(0).to_numpy(), strange

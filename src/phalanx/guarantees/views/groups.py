@@ -1,4 +1,6 @@
-"""How often each sensitive value stands in each group: the one view that all checks look through, of our releases and of foreign tables."""
+"""How often each sensitive value stands in each group: the one view that all checks look through,
+of our releases and of foreign tables.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +27,9 @@ _DENSE = 4
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """The sensitive counts of every group, as cells ``(group, value, count)`` with count > 0, by group and value."""
+    """The sensitive counts of every group, as cells ``(group, value, count)`` with count > 0, by
+    group and value.
+    """
 
     ids: pl.Series
     """The groups as they are named in the table, ascending, shape (g,)."""
@@ -36,7 +40,9 @@ class Groups:
     registered: Ints
     """How many registered persons each group holds who have no row, shape (g,)."""
     values: pl.Series | None
-    """The distinct sensitive values in their order, missing first, shape (q,); None where no sensitive attribute is published."""
+    """The distinct sensitive values in their order, missing first, shape (q,); None where no
+    sensitive attribute is published.
+    """
     cell_group: Ints
     """Shape (c,): a place in ``ids``."""
     cell_value: Ints
@@ -48,7 +54,9 @@ class Groups:
 
     @classmethod
     def of(cls, published: Published) -> "Groups":
-        """The view of a release, a published form or a foreign table; computed once for each. ReleaseError where the form has no groups."""
+        """The view of a release, a published form or a foreign table; computed once for each.
+        ReleaseError where the form has no groups.
+        """
         form = published.form if isinstance(published, Release) else published
         if form not in _seen:
             _seen[form] = cls._of_foreign(form) if isinstance(form, Foreign) else cls._of_form(form)
@@ -57,17 +65,28 @@ class Groups:
     @classmethod
     def _of_form(cls, form: Form) -> "Groups":
         if not form.id_column:
-            raise ReleaseError(f"a {form.kind} release has no groups; ask about it what fits its form.")
+            raise ReleaseError(
+                f"a {form.kind} release has no groups; ask about it what fits its form."
+            )
         attribute = next(iter(form.attribute("sensitive")), None)
         groups, values, times = form.sensitive_counts()
-        return _count(groups, values, form.counterfeits, form.registered, attribute, None if times is None else _whole(times))
+        return _count(
+            groups,
+            values,
+            form.counterfeits,
+            form.registered,
+            attribute,
+            None if times is None else _whole(times),
+        )
 
     @classmethod
     def _of_foreign(cls, table: Foreign) -> "Groups":
         return _count(table.groups, table.values, None, None, None)
 
     @classmethod
-    def counted(cls, groups: pl.Series, values: pl.Series, times: Ints, attribute: PublishedAttribute) -> "Groups":
+    def counted(
+        cls, groups: pl.Series, values: pl.Series, times: Ints, attribute: PublishedAttribute
+    ) -> "Groups":
         """The view of rows that each stand for as many tuples as ``times`` says."""
         return _count(groups, values, None, None, attribute, times)
 
@@ -107,24 +126,31 @@ class Groups:
     def totals(self) -> Ints:
         """How often each value stands in the whole table, shape (q,)."""
         length = 0 if self.values is None else len(self.values)
-        return np.bincount(self.cell_value, weights=self.cell_count, minlength=length).astype(np.int64)
+        return np.bincount(self.cell_value, weights=self.cell_count, minlength=length).astype(
+            np.int64
+        )
 
     @property
     def of_sets(self) -> bool:
-        """Whether the sensitive attribute holds a set of values for each person, which counts as one value here."""
+        """Whether the sensitive attribute holds a set of values for each person, which counts as
+        one value here.
+        """
         return self.attribute is not None and self.attribute.type == "set"
 
     @cached_property
     def members(self) -> "Groups":
-        """The same groups with a cell per single value: how many rows of the group have a set that holds it; itself where the attribute holds no sets.
+        """The same groups with a cell per single value: how many rows of the group have a set that
+        holds it; itself where the attribute holds no sets.
 
-        Empty sets and missing ones are in no cell, so that a group may have none, and its counts need not add up to its size.
+        Empty sets and missing ones are in no cell, so that a group may have none, and its counts
+        need not add up to its size.
         """
         if self.values is None or self.attribute is None or not self.of_sets:
             return self
         held = sets.members(self.values.cast(pl.String, strict=False))
         values, value = places(held["value"])
-        # cells are by group and value, those of one set stand anywhere: each is repeated for every member of its set
+        # cells are by group and value, those of one set stand anywhere: each is repeated for every
+        # member of its set
         of_set = held["index"].to_numpy()
         length = np.bincount(of_set, minlength=len(self.values))
         first = np.concatenate([[0], np.cumsum(length)])[self.cell_value]
@@ -134,7 +160,17 @@ class Groups:
         key = np.repeat(self.cell_group, times) * q + value[np.repeat(first, times) + within]
         cells, count = _tallied(key, len(self) * q, np.repeat(self.cell_count, times))
         attribute = self.attribute.model_copy(update={"type": "categorical"})
-        return Groups(self.ids, self.sizes, self.counterfeits, self.registered, values, cells // q, cells % q, count, attribute)
+        return Groups(
+            self.ids,
+            self.sizes,
+            self.counterfeits,
+            self.registered,
+            values,
+            cells // q,
+            cells % q,
+            count,
+            attribute,
+        )
 
     def signature(self, group: int) -> list[Any]:
         """The set of sensitive values of a group, in their order."""
@@ -145,8 +181,16 @@ class Groups:
     def cases(self, which: Ints, **figures: Any) -> pl.DataFrame:
         """Groups as the rows of a verdict: id, size, and a figure or more."""
         shown = which[:10]
-        columns = {name: [str(x) for x in figure] if figure and not isinstance(figure[0], int | float) else figure for name, figure in figures.items()}
-        return pl.DataFrame({"group": self.ids.gather(shown), "size": self.sizes[shown]} | {name: column[:10] for name, column in columns.items()})
+        columns = {
+            name: [str(x) for x in figure]
+            if figure and not isinstance(figure[0], int | float)
+            else figure
+            for name, figure in figures.items()
+        }
+        return pl.DataFrame(
+            {"group": self.ids.gather(shown), "size": self.sizes[shown]}
+            | {name: column[:10] for name, column in columns.items()}
+        )
 
 
 _seen: WeakKeyDictionary[Form | Foreign, Groups] = WeakKeyDictionary()
@@ -174,7 +218,9 @@ def _count(
 
 
 def _tallied(key: Ints, keys: int, times: Ints | None = None) -> tuple[Ints, Ints]:
-    """The keys below ``keys`` that occur, ascending, and how often; each counts as often as ``times`` says, or once."""
+    """The keys below ``keys`` that occur, ascending, and how often; each counts as often as
+    ``times`` says, or once.
+    """
     if keys <= _DENSE * len(key) + 1024:
         tally = np.bincount(key, weights=times, minlength=1)
         cells = np.flatnonzero(tally)
@@ -192,17 +238,26 @@ def _whole(counts: pl.Series) -> Ints:
 
 
 def _beside(counts: pl.DataFrame | None, ids: pl.Series) -> Ints:
-    """The count of every group, by a table of them that is published beside the data; 0 for a group that it does not name, shape (g,)."""
+    """The count of every group, by a table of them that is published beside the data; 0 for a group
+    that it does not name, shape (g,).
+    """
     if counts is None or not counts.height:
         return np.zeros(len(ids), dtype=np.int64)
-    cast = counts.select(pl.col(counts.columns[0]).cast(ids.dtype, strict=False).alias("group"), pl.col("count").cast(pl.Int64, strict=False))
+    cast = counts.select(
+        pl.col(counts.columns[0]).cast(ids.dtype, strict=False).alias("group"),
+        pl.col("count").cast(pl.Int64, strict=False),
+    )
     summed = cast.group_by("group").agg(pl.col("count").sum())
-    counted = pl.DataFrame({"group": ids}).join(summed, on="group", how="left", maintain_order="left")
+    counted = pl.DataFrame({"group": ids}).join(
+        summed, on="group", how="left", maintain_order="left"
+    )
     return counted["count"].fill_null(0).to_numpy().astype(np.int64)
 
 
 def places(column: pl.Series) -> tuple[pl.Series, Ints]:
-    """The distinct values in order (missing first, NaN last), and the place of every row's value among them."""
+    """The distinct values in order (missing first, NaN last), and the place of every row's value
+    among them.
+    """
     if column.dtype.is_integer() and column.null_count() == 0 and len(column):
         low, high = int(column.min()), int(column.max())  # type: ignore[arg-type]
         if high - low <= _DENSE * len(column) + 1024 and high < 2**62 and low > -(2**62):
@@ -210,8 +265,12 @@ def places(column: pl.Series) -> tuple[pl.Series, Ints]:
             present = np.zeros(high - low + 1, dtype=bool)
             present[offsets] = True
             place = np.cumsum(present, dtype=np.int64) - 1
-            return pl.Series(column.name, np.flatnonzero(present) + low, dtype=pl.Int64).cast(column.dtype), place[offsets]
+            return pl.Series(column.name, np.flatnonzero(present) + low, dtype=pl.Int64).cast(
+                column.dtype
+            ), place[offsets]
     distinct = column.unique().sort()
     known = pl.DataFrame({"value": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
-    found = pl.DataFrame({"value": column}).join(known, on="value", how="left", nulls_equal=True, maintain_order="left")["place"]
+    found = pl.DataFrame({"value": column}).join(
+        known, on="value", how="left", nulls_equal=True, maintain_order="left"
+    )["place"]
     return distinct, found.to_numpy().astype(np.int64)

@@ -1,4 +1,6 @@
-"""Who is in a group: its rows, its counterfeits, registered persons without a row, and the persons that a mapping names."""
+"""Who is in a group: its rows, its counterfeits, registered persons without a row, and the persons
+that a mapping names.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -18,16 +20,25 @@ _MOST: Final = 1 << 40
 
 
 def members(groups: Groups) -> Ints:
-    """The n of every group: its rows, counterfeits among them, and the registered persons in it, shape (g,)."""
+    """The n of every group: its rows, counterfeits among them, and the registered persons in it,
+    shape (g,).
+    """
     return groups.sizes + np.clip(groups.registered, 0, _MOST)
 
 
 def place(groups: Groups, named: pl.Series) -> tuple[Ints, Bools]:
-    """The place of each named group among the published ones, and whether it is there at all; group 0 is nobody's."""
-    ids, wanted = groups.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy(), named.cast(pl.Int64, strict=False).fill_null(0).to_numpy()
+    """The place of each named group among the published ones, and whether it is there at all; group
+    0 is nobody's.
+    """
+    ids, wanted = (
+        groups.ids.cast(pl.Int64, strict=False).fill_null(-1).to_numpy(),
+        named.cast(pl.Int64, strict=False).fill_null(0).to_numpy(),
+    )
     if not len(ids):
         return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=bool)
-    if ids[-1] - ids[0] == len(ids) - 1:  # the ids follow each other, as in every release of ours: no search is needed
+    if (
+        ids[-1] - ids[0] == len(ids) - 1
+    ):  # the ids follow each other, as in every release of ours: no search is needed
         found = np.clip(wanted - ids[0], 0, len(ids) - 1)
     else:
         found = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1).astype(np.int64)
@@ -35,12 +46,19 @@ def place(groups: Groups, named: pl.Series) -> tuple[Ints, Bools]:
 
 
 def counted_faults(release: Release) -> Iterator[str]:
-    """Counts of counterfeits and of registered persons that are no counts, or that would make a group another size than it can be."""
+    """Counts of counterfeits and of registered persons that are no counts, or that would make a
+    group another size than it can be.
+    """
     groups = Groups.of(release)
-    for table, word, most in ((release.generalized.counterfeits, "counterfeit", groups.sizes - 1), (release.generalized.registered, "registered", None)):
+    for table, word, most in (
+        (release.generalized.counterfeits, "counterfeit", groups.sizes - 1),
+        (release.generalized.registered, "registered", None),
+    ):
         if table is None or not table.height:
             continue
-        if not all(table[c].dtype.is_integer() and not table[c].null_count() for c in ("group", "count")):
+        if not all(
+            table[c].dtype.is_integer() and not table[c].null_count() for c in ("group", "count")
+        ):
             yield f"the table of {word} counts holds something else than whole numbers"
             continue
         where, there = place(groups, table["group"])
@@ -58,7 +76,9 @@ def counted_faults(release: Release) -> Iterator[str]:
 
 
 def mapping_faults(release: Release, mapping: pl.DataFrame) -> Iterator[str]:
-    """What is wrong with a mapping: it names everybody once, in groups that exist, as many as these have real rows and registered persons."""
+    """What is wrong with a mapping: it names everybody once, in groups that exist, as many as these
+    have real rows and registered persons.
+    """
     groups = Groups.of(release)
     hosted = mapping.filter(pl.col("group").fill_null(-1) != 0)
     where, there = place(groups, hosted["group"])
@@ -70,4 +90,7 @@ def mapping_faults(release: Release, mapping: pl.DataFrame) -> Iterator[str]:
         yield f"the mapping puts {unknown} person(s) into groups that are not in the data"
     persons = np.bincount(where[there], minlength=len(groups))
     if wrong := int((persons != groups.persons).sum()):
-        yield f"{wrong} group(s) have another number of persons in the mapping than real rows and registered persons in the data"
+        yield (
+            f"{wrong} group(s) have another number of persons in the mapping than real rows and"
+            " registered persons in the data"
+        )

@@ -1,4 +1,6 @@
-"""A sliced release as numbers: what each bucket holds in each column, and which buckets a tuple matches."""
+"""A sliced release as numbers: what each bucket holds in each column, and which buckets a tuple
+matches.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,11 +23,15 @@ from phalanx.release.manifest import PublishedAttribute
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One column's quasi-identifiers: the distinct values, and how often each stands in each bucket, by value and bucket."""
+    """One column's quasi-identifiers: the distinct values, and how often each stands in each
+    bucket, by value and bucket.
+    """
 
     attributes: tuple[PublishedAttribute, ...]
     values: pl.DataFrame
-    """The distinct values as published, one row per value; a single row where the column has no quasi-identifier."""
+    """The distinct values as published, one row per value; a single row where the column has no
+    quasi-identifier.
+    """
     bucket: Ints
     """Shape (c,): a place among the buckets."""
     value: Ints
@@ -33,7 +39,9 @@ class Side:
     count: Ints
     """Shape (c,): tuples of the bucket with the value."""
     within: Ints
-    """Shape (c,): tuples of the bucket that the value can be joined with: those that agree on what the column shares with its parent."""
+    """Shape (c,): tuples of the bucket that the value can be joined with: those that agree on what
+    the column shares with its parent.
+    """
 
     @cached_property
     def first(self) -> Ints:
@@ -51,13 +59,17 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A sliced release: ``sides`` in order of columns (of the last one its quasi-identifiers only), and its sensitive values by bucket and these."""
+    """A sliced release: ``sides`` in order of columns (of the last one its quasi-identifiers only),
+    and its sensitive values by bucket and these.
+    """
 
     ids: pl.Series
     sizes: Ints
     sides: tuple[Side, ...]
     sensitive: Groups | None
-    """Groups of the tuples that agree on bucket and quasi-identifiers of the sensitive column; None where there is no sensitive attribute."""
+    """Groups of the tuples that agree on bucket and quasi-identifiers of the sensitive column; None
+    where there is no sensitive attribute.
+    """
     cell_bucket: Ints
     """The bucket of each such group."""
     cell_value: Ints
@@ -65,7 +77,9 @@ class View:
 
     @classmethod
     def of(cls, form: Sliced) -> "View":
-        """The view of a form, computed once; ReleaseError where columns share attributes in a circle."""
+        """The view of a form, computed once; ReleaseError where columns share attributes in a
+        circle.
+        """
         if form not in _seen:
             _seen[form] = cls._of(form)
         return _seen[form]
@@ -75,7 +89,10 @@ class View:
         by_name = {a.name: a for a in form.attributes}
         parents = join_tree(form.columns)
         if parents is None:
-            raise ReleaseError("the columns share attributes in a circle, so that what they say together cannot be checked.")
+            raise ReleaseError(
+                "the columns share attributes in a circle, so that what they say together cannot be"
+                " checked."
+            )
         secret = next((a.name for a in form.attribute("sensitive")), None)
         ids, first = form.sizes[BUCKET], form.sizes[COUNT].to_numpy().astype(np.int64)
         sides = []
@@ -87,24 +104,41 @@ class View:
             none = np.zeros(0, dtype=np.int64)
             return cls(ids, first, tuple(sides), None, none, none)
         part = form.parts[-1]
-        value = _numbers(part, [c for a in sides[-1].attributes for c in a.columns], sides[-1].values)
+        value = _numbers(
+            part, [c for a in sides[-1].attributes for c in a.columns], sides[-1].values
+        )
         bucket = _places_of(ids, part[BUCKET])
         q = len(sides[-1].values)
         key = bucket * q + value
         groups, of_row = np.unique(key, return_inverse=True)
         attribute = by_name[secret]
-        counted = Groups.counted(pl.Series(of_row), part[attribute.columns[0]], part[COUNT].to_numpy().astype(np.int64), attribute)
+        counted = Groups.counted(
+            pl.Series(of_row),
+            part[attribute.columns[0]],
+            part[COUNT].to_numpy().astype(np.int64),
+            attribute,
+        )
         return cls(ids, first, tuple(sides), counted, groups // q, groups % q)
 
     def of_people(self, microdata: Microdata, rows: Ints) -> Ints:
-        """Everybody's value in every column, shape (n, c); -1 where the release has no such value."""
-        return np.stack([own_values(side.attributes, side.values, microdata, rows) for side in self.sides], axis=1)
+        """Everybody's value in every column, shape (n, c); -1 where the release has no such
+        value.
+        """
+        return np.stack(
+            [own_values(side.attributes, side.values, microdata, rows) for side in self.sides],
+            axis=1,
+        )
 
 
 _seen: WeakKeyDictionary[Sliced, View] = WeakKeyDictionary()
 
 
-def _side(part: pl.DataFrame, ids: pl.Series, held: Sequence[PublishedAttribute], shared: Sequence[PublishedAttribute]) -> Side:
+def _side(
+    part: pl.DataFrame,
+    ids: pl.Series,
+    held: Sequence[PublishedAttribute],
+    shared: Sequence[PublishedAttribute],
+) -> Side:
     names = [c for a in held for c in a.columns]
     values = part.select(names).unique().sort(names) if names else _ONE
     counted = part.group_by(BUCKET, *names).agg(pl.col(COUNT).sum())
@@ -125,7 +159,9 @@ def _numbers(table: pl.DataFrame, names: Sequence[str], values: pl.DataFrame) ->
     if not names:
         return np.zeros(table.height, dtype=np.int64)
     numbered = values.with_columns(pl.Series("\0number", np.arange(values.height, dtype=np.int64)))
-    found = table.select(names).join(numbered, on=list(names), how="left", nulls_equal=True, maintain_order="left")["\0number"]
+    found = table.select(names).join(
+        numbered, on=list(names), how="left", nulls_equal=True, maintain_order="left"
+    )["\0number"]
     return found.fill_null(-1).to_numpy().astype(np.int64)
 
 
@@ -133,20 +169,36 @@ def _places_of(ids: pl.Series, column: pl.Series) -> Ints:
     return np.searchsorted(ids.to_numpy(), column.to_numpy()).astype(np.int64)
 
 
-def own_values(attributes: Sequence[PublishedAttribute], values: pl.DataFrame, microdata: Microdata, rows: Ints) -> Ints:
-    """Which of a column's published values everybody has, -1 for none: the equal one where they are exact, the box that holds theirs where generalized."""
+def own_values(
+    attributes: Sequence[PublishedAttribute], values: pl.DataFrame, microdata: Microdata, rows: Ints
+) -> Ints:
+    """Which of a column's published values everybody has, -1 for none: the equal one where they are
+    exact, the box that holds theirs where generalized.
+    """
     if not attributes:
         return np.zeros(len(rows), dtype=np.int64)
-    codes = np.stack([microdata.columns[a.name].codes[rows].astype(np.int64) for a in attributes], axis=1)
-    ends = [codes_of_ends(microdata.columns[a.name].domain, values[a.columns[-2:][0]], values[a.columns[-1]]) for a in attributes]
+    codes = np.stack(
+        [microdata.columns[a.name].codes[rows].astype(np.int64) for a in attributes], axis=1
+    )
+    ends = [
+        codes_of_ends(
+            microdata.columns[a.name].domain, values[a.columns[-2:][0]], values[a.columns[-1]]
+        )
+        for a in attributes
+    ]
     low, high = (np.stack(side, axis=1) for side in zip(*ends, strict=True))
     if any(len(a.columns) > 1 for a in attributes):
         return box_of(codes, low, high)
-    return _equal_values(codes, np.where(low == high, low, np.int64(-2)))  # a value that is not in the domain has no code of its own
+    return _equal_values(
+        codes, np.where(low == high, low, np.int64(-2))
+    )  # a value that is not in the domain has no code of its own
 
 
 def _equal_values(wanted: Ints, values: Ints) -> Ints:
     """The row of ``values`` that equals each row of ``wanted``, -1 for none."""
     names = [f"c{i}" for i in range(wanted.shape[1])]
-    mine, theirs = (pl.DataFrame(dict(zip(names, table.T.astype(np.int64), strict=True))) for table in (wanted, values))
+    mine, theirs = (
+        pl.DataFrame(dict(zip(names, table.T.astype(np.int64), strict=True)))
+        for table in (wanted, values)
+    )
     return _numbers(mine, names, theirs)

@@ -1,8 +1,10 @@
-"""The array work of anatomy: groups of different values, largest hash buckets first, and the residue (Xiao & Tao, VLDB 2006, the algorithm Anatomize).
+"""The array work of anatomy: groups of different values, largest hash buckets first, and the
+residue (Xiao & Tao, VLDB 2006, the algorithm Anatomize).
 
-The hash buckets of the paper, one per sensitive value, are here ``order``: the rows by value, those of one value in random order. How many are left in
-each is kept in rank order by counting: of the values tied for the last places of a group, random ones are moved to the end of their rank, from where they
-fall into the next; no sorting and no heap.
+The hash buckets of the paper, one per sensitive value, are here ``order``: the rows by value, those
+of one value in random order. How many are left in each is kept in rank order by counting: of the
+values tied for the last places of a group, random ones are moved to the end of their rank, from
+where they fall into the next; no sorting and no heap.
 """
 
 import numpy as np
@@ -16,10 +18,12 @@ Ints = npt.NDArray[np.int64]
 
 @njit(cache=True, nogil=True, fastmath=False)
 def bucketization(counts: Ints, order: Ints, size: int, draws: Ints) -> Ints:
-    """The bucket of every row, 0 .. g-1, shape (n,): ``size`` values in each, or more, all different.
+    """The bucket of every row, 0 .. g-1, shape (n,): ``size`` values in each, or more, all
+    different.
 
-    ``counts`` (q,): the rows of each value, none of them more than n / size; ``order`` (n,): the rows by value, in random order within each; ``draws``
-    (n + SPARE,): random numbers of ``0 .. 2^63-1``. At most ``size - 1`` rows are residue, each of another value.
+    ``counts`` (q,): the rows of each value, none of them more than n / size; ``order`` (n,): the
+    rows by value, in random order within each; ``draws`` (n + SPARE,): random numbers of ``0 ..
+    2^63-1``. At most ``size - 1`` rows are residue, each of another value.
     """
     q, n = len(counts), len(order)
     bucket_of = np.empty(n, dtype=np.int64)
@@ -27,7 +31,9 @@ def bucketization(counts: Ints, order: Ints, size: int, draws: Ints) -> Ints:
     first[1:] = np.cumsum(counts)
     ranked = np.argsort(-counts, kind="mergesort")
     left = counts.copy()
-    at_least = np.zeros(counts.max() + 2, dtype=np.int64)  # how many values have so many rows left, or more
+    at_least = np.zeros(
+        counts.max() + 2, dtype=np.int64
+    )  # how many values have so many rows left, or more
     for count in counts:
         at_least[count] += 1
     for count in range(len(at_least) - 2, -1, -1):
@@ -50,7 +56,8 @@ def bucketization(counts: Ints, order: Ints, size: int, draws: Ints) -> Ints:
         buckets += 1
     for value in range(q):
         for row in range(first[value + 1] - left[value], first[value + 1]):
-            # the buckets that hold the value are ascending: step over them to the chosen one of the others
+            # the buckets that hold the value are ascending: step over them to the chosen one of the
+            # others
             bucket, at = pick(buckets - (row - first[value]), draws, at)
             for held in range(first[value], row):
                 if bucket_of[order[held]] > bucket:

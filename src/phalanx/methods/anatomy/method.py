@@ -1,4 +1,6 @@
-"""Anatomy: quasi-identifiers as they are, and beside them what sensitive values a bucket of persons has (Xiao & Tao, VLDB 2006)."""
+"""Anatomy: quasi-identifiers as they are, and beside them what sensitive values a bucket of persons
+has (Xiao & Tao, VLDB 2006).
+"""
 
 import math
 from collections.abc import Sequence
@@ -25,16 +27,21 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class Anatomy:
-    """Nobody is linked with a sensitive value with more than 1/l, while all quasi-identifiers are published as they are.
+    """Nobody is linked with a sensitive value with more than 1/l, while all quasi-identifiers are
+    published as they are.
 
-    Publishes two tables: every row's quasi-identifiers and bucket, and how often each sensitive value stands in each bucket; rows and bucket ids are in
-    random order. A bucket holds each value at most once, hence at least l rows, rounded up. A missing value counts as a value of its own. That a person is
-    in the table is not hidden at all, and the promise is about one release: two releases of a changing table may expose people together (see m-invariance).
+    Publishes two tables: every row's quasi-identifiers and bucket, and how often each sensitive
+    value stands in each bucket; rows and bucket ids are in random order. A bucket holds each value
+    at most once, hence at least l rows, rounded up. A missing value counts as a value of its own.
+    That a person is in the table is not hidden at all, and the promise is about one release: two
+    releases of a changing table may expose people together (see m-invariance).
 
-    Raises PlanError for an l below 1, SchemaError where no sensitive attribute is declared, where it holds sets, or where columns are kept, NotEligible
-    where a value stands in more than 1/l of the rows, l rounded up.
+    Raises PlanError for an l below 1, SchemaError where no sensitive attribute is declared, where
+    it holds sets, or where columns are kept, NotEligible where a value stands in more than 1/l of
+    the rows, l rounded up.
 
-    Source: Xiao, Tao, VLDB 2006, the algorithm Anatomize; how we differ: l may be a fraction, and ties between values of equally many rows are decided at random.
+    Source: Xiao, Tao, VLDB 2006, the algorithm Anatomize; how we differ: l may be a fraction, and
+    ties between values of equally many rows are decided at random.
 
     >>> Anatomy(l=3).parameters()
     {'name': 'anatomy', 'l': 3}
@@ -60,11 +67,13 @@ class Anatomy:
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         if keep := microdata.schema.keep:
             raise SchemaError(
-                f"column {keep[0]!r} is kept, and anatomy publishes quasi-identifiers as they are, beside which a kept column would be one more; "
-                "make it quasi, or drop it."
+                f"column {keep[0]!r} is kept, and anatomy publishes quasi-identifiers as they are,"
+                " beside which a kept column would be one more; make it quasi, or drop it."
             )
         microdata.check_single_valued("anatomy")
-        buckets = bucketization(self, microdata.sensitive, rng.stream("anatomy"), of=microdata.schema.sensitive)
+        buckets = bucketization(
+            self, microdata.sensitive, rng.stream("anatomy"), of=microdata.schema.sensitive
+        )
         form, published = bucketize(microdata, buckets, rng.stream("bucketize"))
         return Draft(form=form, groups=published[buckets])
 
@@ -72,8 +81,12 @@ class Anatomy:
         return {"name": self.name, "l": plain(self.l)}
 
 
-def bucketization(method: Anatomy, sensitive: Column, stream: Stream, *, of: str | None = None) -> Ints:
-    """The bucket of every row, 0 .. g-1, shape (n,); ``of`` names the sensitive attribute in errors."""
+def bucketization(
+    method: Anatomy, sensitive: Column, stream: Stream, *, of: str | None = None
+) -> Ints:
+    """The bucket of every row, 0 .. g-1, shape (n,); ``of`` names the sensitive attribute in
+    errors.
+    """
     n, size = len(sensitive.codes), math.ceil(exact(method.l, "l"))
     counts = np.bincount(sensitive.codes, minlength=len(sensitive.domain)).astype(np.int64)
     if size * int(counts.max()) > n:
@@ -88,8 +101,14 @@ def bucketization(method: Anatomy, sensitive: Column, stream: Stream, *, of: str
 def _not_eligible(method: Anatomy, size: int, counts: Ints, of: str | None) -> NotEligible:
     """By how much the table fails, and the ways out."""
     n, most = int(counts.sum()), int(counts.max())
-    rounded = "" if exact(method.l, "l") == size else f", rounded up to {size} as a bucket holds each value once at most"
+    rounded = (
+        ""
+        if exact(method.l, "l") == size
+        else f", rounded up to {size} as a bucket holds each value once at most"
+    )
     return NotEligible(
-        f"the most frequent value of column {of!r} stands in {most} of {n} rows ({100 * most / n:.1f} %) and l = {method.l} allows at most 1/l{rounded}; "
-        f"{lower_to('l', n // most)}suppress rows with that value, or make the values coarser at the source."
+        f"the most frequent value of column {of!r} stands in {most} of {n} rows"
+        f" ({100 * most / n:.1f} %) and l = {method.l} allows at most 1/l{rounded};"
+        f" {lower_to('l', n // most)}suppress rows with that value, or make the values coarser at"
+        " the source."
     )

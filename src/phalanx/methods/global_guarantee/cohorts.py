@@ -1,9 +1,12 @@
-"""Cohorts: who once stood in a group with a permanent value is published with the same people for good.
+"""Cohorts: who once stood in a group with a permanent value is published with the same people for
+good.
 
-A permanent value (once true, always true) cannot be spread over ever new groups: whoever is in all of them has it. So the first group that holds one
-becomes a cohort for life. It is published whole or not at all; whoever is absent is stood in for by a counterfeit, which shows their permanent value, or
-else what a random row of the table shows; and carriers are never fewer. What is published then is the same whoever the carriers are, so each member is
-one with probability carriers / members. See docs/explanation/cohorts.md.
+A permanent value (once true, always true) cannot be spread over ever new groups: whoever is in all
+of them has it. So the first group that holds one becomes a cohort for life. It is published whole
+or not at all; whoever is absent is stood in for by a counterfeit, which shows their permanent
+value, or else what a random row of the table shows; and carriers are never fewer. What is published
+then is the same whoever the carriers are, so each member is one with probability carriers /
+members. See docs/explanation/cohorts.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +32,9 @@ CARRIERS: Final = "carriers"
 
 @dataclass(eq=False)
 class Counterfeit:
-    """What stands in for an absent member: their permanent values, and beside them what a random row of the table holds."""
+    """What stands in for an absent member: their permanent values, and beside them what a random
+    row of the table holds.
+    """
 
     carries: frozenset[Any]
     copy: int = -1
@@ -40,7 +45,9 @@ class Counterfeit:
 
 @dataclass(frozen=True, eq=False)
 class Cohort:
-    """One cohort as it is published now: the rows of the members who are there, and what stands in for the others."""
+    """One cohort as it is published now: the rows of the members who are there, and what stands in
+    for the others.
+    """
 
     number: int
     size: int
@@ -71,23 +78,40 @@ class Cohorts:
         carried: dict[bytes, set[Any]] = {}
         for person, value in tables[CARRIERS].iter_rows() if CARRIERS in tables else ():
             carried.setdefault(person, set()).add(value)
-        found = persons.alias("person").to_frame().join(known, on="person", how="left", maintain_order="left")["cohort"].fill_null(-1)
-        return cls(known, carried, found.to_numpy().astype(np.int64), int(known["cohort"].max() or 0) + 1 if known.height else 1)  # type: ignore[arg-type]
+        found = (
+            persons.alias("person")
+            .to_frame()
+            .join(known, on="person", how="left", maintain_order="left")["cohort"]
+            .fill_null(-1)
+        )
+        return cls(
+            known,
+            carried,
+            found.to_numpy().astype(np.int64),
+            int(known["cohort"].max() or 0) + 1 if known.height else 1,  # type: ignore[arg-type]
+        )
 
     def publish_again(self, persons: pl.Series, held: Protected, l: Fraction, gone: Bools) -> Ints:
-        """The cohorts of whom somebody is there; returns the rows from which a permanent value that was published for them is missing.
+        """The cohorts of whom somebody is there; returns the rows from which a permanent value that
+        was published for them is missing.
 
-        ``gone`` (entries of ``held``,) is set where a permanent value cannot be shown: of somebody who became a carrier while others are absent, or
-        where the cohort would then have too many.
+        ``gone`` (entries of ``held``,) is set where a permanent value cannot be shown: of somebody
+        who became a carrier while others are absent, or where the cohort would then have too many.
         """
         missing: list[int] = []
         keys = persons.to_list()
-        members = {number: group["person"].to_list() for (number,), group in self.known.group_by("cohort")}
+        members = {
+            number: group["person"].to_list() for (number,), group in self.known.group_by("cohort")
+        }
         by_cohort: dict[int, list[int]] = {}
         for row in np.flatnonzero(self.of_row[: len(keys)] >= 0).tolist():
             by_cohort.setdefault(int(self.of_row[row]), []).append(row)
         for number, present in sorted(by_cohort.items()):
-            rows = [row for row in present if self.carried.get(keys[row], set()) <= self._permanent(held, row)]
+            rows = [
+                row
+                for row in present
+                if self.carried.get(keys[row], set()) <= self._permanent(held, row)
+            ]
             missing += [row for row in present if row not in rows]
             size = len(members[number])
             counts: dict[Any, int] = {}
@@ -97,7 +121,9 @@ class Cohorts:
             for row in rows:
                 for entry in range(int(held.starts[row]), int(held.starts[row + 1])):
                     value = held.names[int(held.codes[entry])]
-                    if not held.permanent[held.codes[entry]] or value in self.carried.get(keys[row], ()):
+                    if not held.permanent[held.codes[entry]] or value in self.carried.get(
+                        keys[row], ()
+                    ):
                         continue
                     if len(rows) == size and l * (counts.get(value, 0) + 1) <= size:
                         counts[value] = counts.get(value, 0) + 1
@@ -106,7 +132,11 @@ class Cohorts:
                         gone[entry] = True
             if rows:
                 there = {keys[row] for row in rows}
-                absent = [Counterfeit(frozenset(self.carried.get(person, ()))) for person in members[number] if person not in there]
+                absent = [
+                    Counterfeit(frozenset(self.carried.get(person, ())))
+                    for person in members[number]
+                    if person not in there
+                ]
                 self.cohorts.append(Cohort(number, size, rows, absent))
         return np.array(missing, dtype=np.int64)
 
@@ -124,10 +154,14 @@ class Cohorts:
         """What to append to memory."""
         remember = {}
         if self.new_members:
-            remember[MEMBERS] = pl.DataFrame(self.new_members, schema={"person": pl.Binary, "cohort": pl.Int64}, orient="row")
+            remember[MEMBERS] = pl.DataFrame(
+                self.new_members, schema={"person": pl.Binary, "cohort": pl.Int64}, orient="row"
+            )
         if self.new_carriers:
             persons, values = zip(*self.new_carriers, strict=True)
-            remember[CARRIERS] = pl.DataFrame({"person": pl.Series(persons, dtype=pl.Binary), "value": pl.Series(values)})
+            remember[CARRIERS] = pl.DataFrame(
+                {"person": pl.Series(persons, dtype=pl.Binary), "value": pl.Series(values)}
+            )
         return remember
 
     def _carries(self, person: bytes, value: Any) -> None:
@@ -140,20 +174,40 @@ class Cohorts:
 
 
 def stand_in(cohorts: Sequence[Cohort], pool: Ints, stream: Stream, *, beside: bool) -> None:
-    """Let every counterfeit copy a random row of ``pool``; one that shows a permanent value only where values stand ``beside`` each other in a set."""
-    invented = [c for cohort in cohorts for c in cohort.counterfeits if len(pool) and (beside or not c.carries)]
+    """Let every counterfeit copy a random row of ``pool``; one that shows a permanent value only
+    where values stand ``beside`` each other in a set.
+    """
+    invented = [
+        c
+        for cohort in cohorts
+        for c in cohort.counterfeits
+        if len(pool) and (beside or not c.carries)
+    ]
     if invented:
-        for counterfeit, at in zip(invented, stream.integers(len(pool), len(invented)), strict=True):
+        for counterfeit, at in zip(
+            invented, stream.integers(len(pool), len(invented)), strict=True
+        ):
             counterfeit.copy = int(pool[at])
 
 
-def fit(cohort: Cohort, held: Protected, gone: Bools, allowed: Callable[[int, int, int], int], stream: Stream) -> int:
-    """Suppress transient values of a cohort until every member may be near those that stay, real and counterfeit rows alike; returns how many.
+def fit(
+    cohort: Cohort,
+    held: Protected,
+    gone: Bools,
+    allowed: Callable[[int, int, int], int],
+    stream: Stream,
+) -> int:
+    """Suppress transient values of a cohort until every member may be near those that stay, real
+    and counterfeit rows alike; returns how many.
 
-    ``allowed(row, code, size)``: how many rows of a group of that size may hold a value, for this member.
+    ``allowed(row, code, size)``: how many rows of a group of that size may hold a value, for this
+    member.
     """
     where: dict[int, list[tuple[int, Counterfeit | None]]] = {}
-    for row, counterfeit in [*((row, None) for row in cohort.rows), *((c.copy, c) for c in cohort.counterfeits if c.copy >= 0)]:
+    for row, counterfeit in [
+        *((row, None) for row in cohort.rows),
+        *((c.copy, c) for c in cohort.counterfeits if c.copy >= 0),
+    ]:
         for entry in range(int(held.starts[row]), int(held.starts[row + 1])):
             code = int(held.codes[entry])
             if not held.permanent[code] and (counterfeit is not None or not gone[entry]):

@@ -1,18 +1,26 @@
-"""Which rows are published without a value, so that nobody learns more of them than 1/l (``grouping = "balanced"``).
+"""Which rows are published without a value, so that nobody learns more of them than 1/l (``grouping
+= "balanced"``).
 
-Whoever knows how often a value stands in a table subtracts what is shown, and knows how often it stands in the rest. So the rest may hold no more than 1/l of any
-value, as if it were a group. Rows are published class by class, those who demand least first. Each time the rows that wait are parted, by what is public and
-by how often values stand in all of them, into a class to be shown and the rest. Where the class cannot be cut into groups, or the rest holds more than 1/l of a
-value, no row that waits shows a value; and neither does one, by a coin, where nothing is wrong. The coin makes what is then hidden look like the average.
+Whoever knows how often a value stands in a table subtracts what is shown, and knows how often it
+stands in the rest. So the rest may hold no more than 1/l of any value, as if it were a group. Rows
+are published class by class, those who demand least first. Each time the rows that wait are parted,
+by what is public and by how often values stand in all of them, into a class to be shown and the
+rest. Where the class cannot be cut into groups, or the rest holds more than 1/l of a value, no row
+that waits shows a value; and neither does one, by a coin, where nothing is wrong. The coin makes
+what is then hidden look like the average.
 
-Why that is enough. Let n rows wait, N of which hold a value, N/n <= 1/l, and let all ways in which they may lie be equally likely. A part has m rows, h of
-which hold it. F, what goes wrong, follows from the counts of the two parts; the coin falls with a. Given that nothing is shown, h is m/l on average at most if
+Why that is enough. Let n rows wait, N of which hold a value, N/n <= 1/l, and let all ways in which
+they may lie be equally likely. A part has m rows, h of which hold it. F, what goes wrong, follows
+from the counts of the two parts; the coin falls with a. Given that nothing is shown, h is m/l on
+average at most if
 
     E[h - m/l; F] + a E[h - m/l; not F] <= 0.
 
-With A for the first and T = m/l - mN/n the second expectation is -T - A, so that A (1 - a) <= a T is needed. A is at most E[max(h - m/l, 0)], whatever F is, and
-a coin of that over itself and T will do. What is shown is as likely as before, for the coin looks at no row; and the rest then waits with known counts.
-Proof: docs/explanation/who-knows-the-method.md; all ways gone through: tests/worlds/, tests/methods/global_guarantee/test_emptied.py.
+With A for the first and T = m/l - mN/n the second expectation is -T - A, so that A (1 - a) <= a T
+is needed. A is at most E[max(h - m/l, 0)], whatever F is, and a coin of that over itself and T will
+do. What is shown is as likely as before, for the coin looks at no row; and the rest then waits with
+known counts. Proof: docs/explanation/who-knows-the-method.md; all ways gone through: tests/worlds/,
+tests/methods/global_guarantee/test_emptied.py.
 """
 
 from dataclasses import dataclass
@@ -40,7 +48,9 @@ _PARTS: Final = 2**40
 
 @dataclass(frozen=True, eq=False)
 class Waiting:
-    """Rows of which none has been published yet, those whose budget is spent among them: what they hold, and the least that they demand of a group."""
+    """Rows of which none has been published yet, those whose budget is spent among them: what they
+    hold, and the least that they demand of a group.
+    """
 
     rows: Ints
     held: Protected
@@ -53,16 +63,20 @@ class Waiting:
         return self._counts(self.rows)
 
     def _counts(self, rows: Ints) -> Ints:
-        return np.bincount(self.held.codes[np.isin(self.held.row_of, rows)], minlength=len(self.demands.base))
+        return np.bincount(
+            self.held.codes[np.isin(self.held.row_of, rows)], minlength=len(self.demands.base)
+        )
 
     def may_be_hidden(self, rows: Ints) -> bool:
         """Whether rows hold at most 1/l of any value."""
         return int(self._counts(rows).max(initial=0)) * self.l <= len(rows)
 
     def shown(self, rows: Ints, highest: Floats, least: int) -> Ints:
-        """Those of a class, ordered by what they demand, most first, that are to be published: so many that most rows may be expected to be shown.
+        """Those of a class, ordered by what they demand, most first, that are to be published: so
+        many that most rows may be expected to be shown.
 
-        This is decided by how often values stand in all rows, and by what is public. ``highest``: the largest ratio that everybody demands.
+        This is decided by how often values stand in all rows, and by what is public. ``highest``:
+        the largest ratio that everybody demands.
         """
         best, cost = rows[:0], float(len(self.rows))
         for padded in _candidates(highest[rows], least):
@@ -75,7 +89,9 @@ class Waiting:
         return best
 
     def coin(self, shown: int) -> Fraction:
-        """How likely nothing is published although nothing is wrong, where so many of the rows would be shown."""
+        """How likely nothing is published although nothing is wrong, where so many of the rows
+        would be shown.
+        """
         if shown == len(self.rows):
             return Fraction(0)
         chances = [self._coin(m) for m in (shown, len(self.rows) - shown)]
@@ -84,13 +100,19 @@ class Waiting:
     def _coin(self, m: int) -> float:
         over = self._beyond(m, np.full(len(self.counts), m / float(self.l)))[1]
         spare = np.maximum(m * (1 / float(self.l) - self.counts / len(self.rows)) / _MARGIN, 0)
-        return float(np.max(np.divide(over, over + spare, out=np.zeros(len(over)), where=over > 0), initial=0.0))
+        return float(
+            np.max(
+                np.divide(over, over + spare, out=np.zeros(len(over)), where=over > 0), initial=0.0
+            )
+        )
 
     def _failing(self, shown: Ints) -> float:
         """How likely nothing is published, at most."""
         n, m = len(self.rows), len(shown)
         ratio = self.demands.base.copy()
-        own = np.isin(np.repeat(np.arange(len(self.demands.starts) - 1), np.diff(self.demands.starts)), shown)
+        own = np.isin(
+            np.repeat(np.arange(len(self.demands.starts) - 1), np.diff(self.demands.starts)), shown
+        )
         np.maximum.at(ratio, self.demands.value[own], self.demands.ratio[own])
         wrong = self._beyond(m, m / ratio)[0].sum()
         if m < n:
@@ -99,9 +121,11 @@ class Waiting:
         return wrong + coin - wrong * coin
 
     def _beyond(self, m: int, most: Floats) -> tuple[Floats, Floats]:
-        """Of ``m`` of the rows, drawn at random: P(h > most) and E[max(h - most, 0)] by value, shape (v,), or a little more.
+        """Of ``m`` of the rows, drawn at random: P(h > most) and E[max(h - most, 0)] by value,
+        shape (v,), or a little more.
 
-        Beyond the mean each further row is less likely by a factor that falls, so that a geometric series is above the sum.
+        Beyond the mean each further row is less likely by a factor that falls, so that a geometric
+        series is above the sum.
         """
         n, held = len(self.rows), self.counts.astype(np.float64)
         first = np.floor(most) + 1
@@ -110,33 +134,46 @@ class Waiting:
         chance = _MARGIN * np.exp(_choose(held, h) + _choose(n - held, m - h) - _choose(n, m))
         chance = np.where(first > np.minimum(m, held), 0.0, chance)
         factor = np.where(sure, 0.0, (held - h) * (m - h) / ((h + 1) * (n - held - m + h + 1)))
-        tail, mean = chance / (1 - factor), chance * ((first - most) / (1 - factor) + factor / (1 - factor) ** 2)
+        tail, mean = (
+            chance / (1 - factor),
+            chance * ((first - most) / (1 - factor) + factor / (1 - factor) ** 2),
+        )
         return np.where(sure, 1.0, np.minimum(tail, 1.0)), mean
 
 
 def check_frequent(held: Protected, rows: Ints, l: Fraction) -> None:
-    """Refuse rows of which too many hold a value: no adversary who knows that could be kept within 1/l."""
+    """Refuse rows of which too many hold a value: no adversary who knows that could be kept within
+    1/l.
+    """
     most = int(np.bincount(held.codes[np.isin(held.row_of, rows)]).max(initial=0))
     if most * l > len(rows):
         raise NotEligible(
-            f"a protected value stands in {most} of {len(rows)} rows, and l = {plain(l)} allows at most 1/l of them; "
-            "lower l, or leave frequent values out of protect."
+            f"a protected value stands in {most} of {len(rows)} rows, and l = {plain(l)} allows at"
+            " most 1/l of them; lower l, or leave frequent values out of protect."
         )
 
 
 def _candidates(highest: Floats, least: int) -> list[int]:
-    """How many rows of a class, ordered by what they demand, may go without a value: few, more and more, all of one level, or all."""
+    """How many rows of a class, ordered by what they demand, may go without a value: few, more and
+    more, all of one level, or all.
+    """
     n = len(highest)
     steps = np.unique((1.25 ** np.arange(np.log(max(n, 2)) / np.log(1.25))).astype(np.int64))
     levels = np.flatnonzero(np.diff(np.ceil(np.log2(highest) - 1e-9))) + 1
-    found = np.unique(np.concatenate([[0], steps, levels, np.flatnonzero(highest == highest[-1])[:1]])) if n else np.zeros(0, dtype=np.int64)
+    found = (
+        np.unique(np.concatenate([[0], steps, levels, np.flatnonzero(highest == highest[-1])[:1]]))
+        if n
+        else np.zeros(0, dtype=np.int64)
+    )
     chosen: list[int] = found[n - found >= least].tolist()
     return chosen
 
 
 def _choose(n: Any, k: Any) -> Floats:
     """The logarithm of the number of ways to choose ``k`` of ``n``."""
-    return np.asarray(_log_gamma(n + 1) - _log_gamma(k + 1) - _log_gamma(n - k + 1), dtype=np.float64)
+    return np.asarray(
+        _log_gamma(n + 1) - _log_gamma(k + 1) - _log_gamma(n - k + 1), dtype=np.float64
+    )
 
 
 _log_gamma: Final = np.frompyfunc(lgamma, 1, 1)

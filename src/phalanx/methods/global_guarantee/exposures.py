@@ -1,4 +1,6 @@
-"""What a series remembers of everybody's exposures, recalled for the rows of a table and carried on."""
+"""What a series remembers of everybody's exposures, recalled for the rows of a table and carried
+on.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,7 +26,9 @@ TIMES: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """The ratio that each row demands of a group, by protected value: ``base`` (v,), or its own where it was exposed before (compressed rows)."""
+    """The ratio that each row demands of a group, by protected value: ``base`` (v,), or its own
+    where it was exposed before (compressed rows).
+    """
 
     base: Floats
     starts: Ints
@@ -34,7 +38,9 @@ class Demands:
 
 @dataclass(frozen=True, eq=False)
 class Recalled:
-    """Memory beside the rows of a table: ``place`` (n,) is where memory knows the person of each row, -1 for nowhere."""
+    """Memory beside the rows of a table: ``place`` (n,) is where memory knows the person of each
+    row, -1 for nowhere.
+    """
 
     memory: Exposures
     place: Ints
@@ -44,30 +50,52 @@ class Recalled:
     @classmethod
     def of(cls, memory: Exposures, persons: pl.Series, names: pl.Series) -> "Recalled":
         """Look everybody up."""
-        known = pl.DataFrame({"person": memory.persons, "place": np.arange(len(memory.persons), dtype=np.int64)})
-        found = persons.alias("person").to_frame().join(known, on="person", how="left", maintain_order="left")["place"]
+        known = pl.DataFrame(
+            {"person": memory.persons, "place": np.arange(len(memory.persons), dtype=np.int64)}
+        )
+        found = (
+            persons.alias("person")
+            .to_frame()
+            .join(known, on="person", how="left", maintain_order="left")["place"]
+        )
         return cls(memory, found.fill_null(-1).to_numpy(), names)
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """The pairs of the rows' persons: first place of each row (n + 1,), and where memory holds each pair."""
+        """The pairs of the rows' persons: first place of each row (n + 1,), and where memory holds
+        each pair.
+        """
         begins = self.memory.starts
-        counts = np.where(self.place >= 0, begins[self.place + 1] - begins[self.place], 0) if len(begins) > 1 else np.zeros(len(self.place), dtype=np.int64)
+        counts = (
+            np.where(self.place >= 0, begins[self.place + 1] - begins[self.place], 0)
+            if len(begins) > 1
+            else np.zeros(len(self.place), dtype=np.int64)
+        )
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return starts, np.repeat(np.where(self.place >= 0, begins[self.place], 0) - starts[:-1], counts) + np.arange(starts[-1])
+        return starts, np.repeat(
+            np.where(self.place >= 0, begins[self.place], 0) - starts[:-1], counts
+        ) + np.arange(starts[-1])
 
     def demands(self, strategy: Strategy) -> Demands:
-        """What the rows demand by a strategy, whatever they hold now: who holds a value must not be known by the groups."""
+        """What the rows demand by a strategy, whatever they hold now: who holds a value must not be
+        known by the groups.
+        """
         fresh = float(strategy.ratio(np.ones(1), np.zeros(1, dtype=np.int64))[0])
         starts, index = self.pairs()
         old = self.memory
         ratio = np.maximum(strategy.ratio(old.survival[index] / SCALE, old.times[index]), 1.0)
-        return Demands(np.full(len(self.names), fresh), starts, old.value[index].astype(np.int32), ratio)
+        return Demands(
+            np.full(len(self.names), fresh), starts, old.value[index].astype(np.int32), ratio
+        )
 
     def after(self, persons: pl.Series, group: Ints, hosts: "Hosts") -> tuple[Exposures, int]:
-        """What to carry once every row of ``persons`` stands in ``group`` (n,), -1 for none; and the least survival among the exposed."""
+        """What to carry once every row of ``persons`` stands in ``group`` (n,), -1 for none; and
+        the least survival among the exposed.
+        """
         exposing = np.diff(hosts.starts) > 0
         new = np.flatnonzero((self.place < 0) & (group >= 0) & exposing[group])
-        everybody = pl.concat([self.memory.persons.alias("person"), persons.alias("person").gather(new)])
+        everybody = pl.concat(
+            [self.memory.persons.alias("person"), persons.alias("person").gather(new)]
+        )
         known = len(self.memory.persons)
         hosted = np.full(len(everybody), -1, dtype=np.int64)
         there = self.place >= 0
@@ -80,14 +108,27 @@ class Recalled:
         value, survival, times = (np.empty(to[-1], dtype=np.int64) for _ in range(3))
         least = kernels.expose(
             *(starts, old.value, old.survival, old.times, hosted),
-            *(hosts.starts, hosts.value, hosts.count, hosts.size, hosts.added, SCALE, to, value, survival, times),
+            *(
+                hosts.starts,
+                hosts.value,
+                hosts.count,
+                hosts.size,
+                hosts.added,
+                SCALE,
+                to,
+                value,
+                survival,
+                times,
+            ),
         )
         return Exposures(everybody, to, value, survival, times, self.names), int(least)
 
 
 @dataclass(frozen=True, eq=False)
 class Hosts:
-    """Groups as they expose their members: of ``size[g]`` members ``count[j]`` hold ``value[j]``, for j from ``starts[g]`` to ``starts[g + 1]``."""
+    """Groups as they expose their members: of ``size[g]`` members ``count[j]`` hold ``value[j]``,
+    for j from ``starts[g]`` to ``starts[g + 1]``.
+    """
 
     starts: Ints
     value: Codes
@@ -98,12 +139,16 @@ class Hosts:
 
     @classmethod
     def of(cls, group: Ints, codes: Codes, size: Ints, added: Bools, values: int) -> "Hosts":
-        """Count protected ``codes`` (e,) by the ``group`` (e,) in which they stand, negative for none."""
+        """Count protected ``codes`` (e,) by the ``group`` (e,) in which they stand, negative for
+        none.
+        """
         inside = group >= 0
         key, count = np.unique(group[inside] * max(values, 1) + codes[inside], return_counts=True)
         host = key // max(values, 1)
         starts = np.searchsorted(host, np.arange(len(size) + 1)).astype(np.int64)
-        return cls(starts, (key % max(values, 1)).astype(np.int32), count.astype(np.int64), size, added)
+        return cls(
+            starts, (key % max(values, 1)).astype(np.int32), count.astype(np.int64), size, added
+        )
 
     def beside(self, others: "Hosts") -> "Hosts":
         """These groups, and then the others."""

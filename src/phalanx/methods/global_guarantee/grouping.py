@@ -1,4 +1,6 @@
-"""Groups in which every member's demand is met: cut evenly, or grown around holders (Wong et al., Section 5; see the kernels for how)."""
+"""Groups in which every member's demand is met: cut evenly, or grown around holders (Wong et al.,
+Section 5; see the kernels for how).
+"""
 
 import os
 from collections.abc import Callable
@@ -31,14 +33,18 @@ _SLACKS: Final = (2.0, 4.0, 16.0, 256.0)
 _ASKED: Final = 256
 """How many of the nearest groups a row without company asks."""
 _ENOUGH: Final = 64
-"""A class of demand is grouped by itself where it has so many times the rows that its largest group needs."""
+"""A class of demand is grouped by itself where it has so many times the rows that its largest group
+needs.
+"""
 _VALUES: Final = 4096
 """The most protected values of one group."""
 
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """The rows to group, real ones first: their places in [0, 1] on every quasi-identifier (n, d), what they hold, and what they demand."""
+    """The rows to group, real ones first: their places in [0, 1] on every quasi-identifier (n, d),
+    what they hold, and what they demand.
+    """
 
     positions: Floats
     held: Protected
@@ -60,13 +66,27 @@ class Crowd:
         """Who has a protected value, shape (n,)."""
         return np.diff(self.held.starts) > 0
 
-    def grown(self, order: Ints, start: int, end: int, slack: float, group: Ints, wanted: Bools) -> int:
+    def grown(
+        self, order: Ints, start: int, end: int, slack: float, group: Ints, wanted: Bools
+    ) -> int:
         """Grow groups among ``order[start:end]``; see the kernel."""
         held, asks = self.held, self.demands
         finite = asks.base[np.isfinite(asks.base)]
         most = max(1024, 8 * int(np.ceil(finite.max(initial=1.0))))
         lonely: int = kernels.grow(
-            *(self.positions, order, start, end, self.least, held.starts, held.codes, asks.base, asks.starts, asks.value, asks.ratio),
+            *(
+                self.positions,
+                order,
+                start,
+                end,
+                self.least,
+                held.starts,
+                held.codes,
+                asks.base,
+                asks.starts,
+                asks.value,
+                asks.ratio,
+            ),
             *(slack, most, group, min(len(asks.base), _VALUES), wanted),
         )
         return lonely
@@ -74,14 +94,19 @@ class Crowd:
 
 def places(*tables: Microdata) -> Floats:
     """Where rows stand on every quasi-identifier, scaled to [0, 1], shape (n, d)."""
-    columns = [np.concatenate([c.domain.normalised[c.codes] for c in each]) for each in zip(*(t.quasi for t in tables), strict=True)]
+    columns = [
+        np.concatenate([c.domain.normalised[c.codes] for c in each])
+        for each in zip(*(t.quasi for t in tables), strict=True)
+    ]
     return np.ascontiguousarray(np.stack(columns, axis=1))
 
 
 def grow(crowd: Crowd, order: Ints, wanted: Bools, group: Ints) -> Ints:
-    """Grow a group around every ``wanted`` row, in ever larger cells of ``order``; returns the rows that found no company.
+    """Grow a group around every ``wanted`` row, in ever larger cells of ``order``; returns the rows
+    that found no company.
 
-    ``group`` (n,) is set to the name of each row's group, a row of it, where one is found; FREE rows are taken.
+    ``group`` (n,) is set to the name of each row's group, a row of it, where one is found; FREE
+    rows are taken.
     """
     n, d = len(order), crowd.positions.shape[1]
     if not wanted[order].any():
@@ -102,10 +127,14 @@ def grow(crowd: Crowd, order: Ints, wanted: Bools, group: Ints) -> Ints:
             lonely[i] = crowd.grown(order, int(bounds[i]), int(bounds[i + 1]), 1.0, group, wanted)
 
     _in_threads(settle, 2**depth)
-    for level in range(1, depth + 1):  # who found nobody in the cell looks in the cell and its neighbour, and so on
+    for level in range(
+        1, depth + 1
+    ):  # who found nobody in the cell looks in the cell and its neighbour, and so on
         lonely = lonely[0::2] + lonely[1::2]
         for i in np.flatnonzero(lonely).tolist():
-            lonely[i] = crowd.grown(order, int(bounds[i << level]), int(bounds[(i + 1) << level]), 1.0, group, wanted)
+            lonely[i] = crowd.grown(
+                order, int(bounds[i << level]), int(bounds[(i + 1) << level]), 1.0, group, wanted
+            )
     for slack in _SLACKS:
         if lonely[0]:
             lonely[0] = crowd.grown(order, 0, n, slack, group, wanted)
@@ -114,9 +143,11 @@ def grow(crowd: Crowd, order: Ints, wanted: Bools, group: Ints) -> Ints:
 
 
 def by_demand(highest: Floats, rows: Ints, base: float) -> list[Ints]:
-    """Rows apart by the ``highest`` ratio (n,) that each demands, in classes that double, those with the least last.
+    """Rows apart by the ``highest`` ratio (n,) that each demands, in classes that double, those
+    with the least last.
 
-    A class that is small for what it demands goes with the one below. Demands follow from what was published, so that this tells nothing new.
+    A class that is small for what it demands goes with the one below. Demands follow from what was
+    published, so that this tells nothing new.
     """
     level = np.ceil(np.log2(np.maximum(highest[rows] / base, 1.0)) - 1e-9).astype(np.int64)
     found, small = [], np.zeros(len(rows), dtype=bool)
@@ -129,7 +160,8 @@ def by_demand(highest: Floats, rows: Ints, base: float) -> list[Ints]:
 
 
 def cut(crowd: Crowd, rows: Ints, group: Ints) -> bool:
-    """Cut rows, given in random order, into balanced groups; False, and nothing is done, where they hold too much to be even one group.
+    """Cut rows, given in random order, into balanced groups; False, and nothing is done, where they
+    hold too much to be even one group.
 
     ``group`` (n,) is set to the name of each row's group. See ``methods/mondrian/balanced.py``.
     """
@@ -137,7 +169,9 @@ def cut(crowd: Crowd, rows: Ints, group: Ints) -> bool:
         return False
     held, asks = crowd.held, crowd.demands
     shares = Shares(held.starts, held.codes, asks.base, asks.starts, asks.value, asks.ratio)
-    found = by_cuts(crowd.positions, rows, unit_of(asks, crowd.least), crowd.least, shares, nothing_required())
+    found = by_cuts(
+        crowd.positions, rows, unit_of(asks, crowd.least), crowd.least, shares, nothing_required()
+    )
     if found is None:
         return False
     group[rows] = found[rows]
@@ -145,7 +179,9 @@ def cut(crowd: Crowd, rows: Ints, group: Ints) -> bool:
 
 
 def join(crowd: Crowd, rows: Ints, group: Ints) -> None:
-    """Let rows into groups that may take them as they are, until nobody finds one any more; ``group`` (n,) is set."""
+    """Let rows into groups that may take them as they are, until nobody finds one any more;
+    ``group`` (n,) is set.
+    """
     named = np.flatnonzero(group >= 0)
     if len(rows) == 0 or len(named) == 0:
         return
@@ -156,13 +192,34 @@ def join(crowd: Crowd, rows: Ints, group: Ints) -> None:
     head, following = members[starts], np.full(crowd.rows, -1, dtype=np.int64)
     same = of[1:] == of[:-1]
     following[members[:-1][same]] = members[1:][same]
-    box = np.ascontiguousarray(np.stack([f.reduceat(crowd.positions[members], starts, axis=0) for f in (np.minimum, np.maximum)], axis=2))
-    sizes, place, tally = np.bincount(member_of), np.full(crowd.rows, -1, dtype=np.int64), np.zeros(len(crowd.demands.base), dtype=np.int64)
+    box = np.ascontiguousarray(
+        np.stack(
+            [
+                f.reduceat(crowd.positions[members], starts, axis=0)
+                for f in (np.minimum, np.maximum)
+            ],
+            axis=2,
+        )
+    )
+    sizes, place, tally = (
+        np.bincount(member_of),
+        np.full(crowd.rows, -1, dtype=np.int64),
+        np.zeros(len(crowd.demands.base), dtype=np.int64),
+    )
     held, asks = crowd.held, crowd.demands
     left = rows
     while len(left):
         found = kernels.join(
-            *(crowd.positions, left, held.starts, held.codes, asks.base, asks.starts, asks.value, asks.ratio),
+            *(
+                crowd.positions,
+                left,
+                held.starts,
+                held.codes,
+                asks.base,
+                asks.starts,
+                asks.value,
+                asks.ratio,
+            ),
             *(head, following, sizes, box, place, tally, _ASKED),
         )
         left = left[place[left] < 0]
@@ -173,7 +230,9 @@ def join(crowd: Crowd, rows: Ints, group: Ints) -> None:
 
 
 def deal(crowd: Crowd, rows: Ints, group: Ints) -> None:
-    """Deal rows without protected values out into narrow groups of the least size; fewer than that stay as they are."""
+    """Deal rows without protected values out into narrow groups of the least size; fewer than that
+    stay as they are.
+    """
     if len(rows) >= crowd.least:
         rows = rows.copy()
         cells.shares_out(crowd.positions, rows, 0, len(rows), crowd.least, group)
@@ -187,7 +246,10 @@ def _arranged(positions: Floats, order: Ints, bounds: Ints) -> None:
     cells.arrange(positions, order, coarse, 0, parts)
     size = n // parts
     with ThreadPoolExecutor(_threads()) as pool:
-        for done in [pool.submit(cells.arrange, positions, order, bounds, i * size, (i + 1) * size) for i in range(parts)]:
+        for done in [
+            pool.submit(cells.arrange, positions, order, bounds, i * size, (i + 1) * size)
+            for i in range(parts)
+        ]:
             done.result()
 
 

@@ -1,8 +1,12 @@
-"""The global guarantee: nobody is ever linked to a value that comes and goes (Wong, Fu, Liu, Wang, Xu, ICDE 2010).
+"""The global guarantee: nobody is ever linked to a value that comes and goes (Wong, Fu, Liu, Wang,
+Xu, ICDE 2010).
 
-How we differ from the paper. Groups are cut so that they do not point at holders (methods/mondrian/balanced.py), and whoever's budget is spent is published without a
-value, holder or not; the paper leaves the grouping open, and ``bottom-up`` grows groups around holders. A third strategy, ``adaptive``, spends what is left of
-each person's budget by how likely further exposures are (methods/global_guarantee/ratios.py). Permanent values, which the paper leaves open, are published in cohorts (``cohorts``).
+How we differ from the paper. Groups are cut so that they do not point at holders
+(methods/mondrian/balanced.py), and whoever's budget is spent is published without a value, holder
+or not; the paper leaves the grouping open, and ``bottom-up`` grows groups around holders. A third
+strategy, ``adaptive``, spends what is left of each person's budget by how likely further exposures
+are (methods/global_guarantee/ratios.py). Permanent values, which the paper leaves open, are
+published in cohorts (``cohorts``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +23,14 @@ from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee as Promise
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
 from phalanx.methods.global_guarantee.protected import check_named
-from phalanx.methods.global_guarantee.ratios import Adaptive, ConstantRatio, Geometric, Strategy, again_of_horizon, again_of_series
+from phalanx.methods.global_guarantee.ratios import (
+    Adaptive,
+    ConstantRatio,
+    Geometric,
+    Strategy,
+    again_of_horizon,
+    again_of_series,
+)
 from phalanx.methods.global_guarantee.rounds import Round
 from phalanx.methods.global_guarantee.rules import Rules
 from phalanx.randomness import Randomness
@@ -34,10 +45,12 @@ def _is_value(value: object) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class GlobalGuarantee:
-    """For everybody and every protected value, the probability of having ever been linked to it, in any release so far, stays at most 1/l.
+    """For everybody and every protected value, the probability of having ever been linked to it, in
+    any release so far, stays at most 1/l.
 
-    Assumes that the adversary knows who is in which group of which release, and that values come and go; ``permanent`` names those that do not.
-    A value for which no group is large enough is suppressed: the row is published without it. Raises PlanError for parameters that mean nothing.
+    Assumes that the adversary knows who is in which group of which release, and that values come
+    and go; ``permanent`` names those that do not. A value for which no group is large enough is
+    suppressed: the row is published without it. Raises PlanError for parameters that mean nothing.
 
     >>> GlobalGuarantee(l=2, strategy="constant-ratio", horizon=20).parameters()["horizon"]
     20
@@ -50,19 +63,29 @@ class GlobalGuarantee:
     l: Number
     """Nobody is ever linked to a protected value with a probability above 1/l; above 1."""
     strategy: StrategyName = "geometric"
-    """How the budget is spent: by expected exposures, in equal steps for ``horizon`` exposures, or ``alpha`` times what is least needed."""
+    """How the budget is spent: by expected exposures, in equal steps for ``horizon`` exposures, or
+    ``alpha`` times what is least needed.
+    """
     horizon: int | Sequence[float] | None = None
-    """At most so many exposures of a person to a value (the paper's k'), or the probabilities of at least 1, 2, … of them; adaptive estimates them."""
+    """At most so many exposures of a person to a value (the paper's k'), or the probabilities of at
+    least 1, 2, … of them; adaptive estimates them.
+    """
     alpha: float | None = None
     """Geometric: how much larger than the least ratio; above 1."""
     protect: str | Sequence[Any] | Mapping[str, float] = "all"
-    """``all`` values, those listed, or ``{least_frequent = 0.1}`` of the values by how often they stand in the first release (and later newcomers)."""
+    """``all`` values, those listed, or ``{least_frequent = 0.1}`` of the values by how often they
+    stand in the first release (and later newcomers).
+    """
     permanent: Sequence[Any] = ()
     """Protected values that stay with a person once they are true."""
     expected_later: Sequence[Any] = ()
-    """Values that ``protect`` or ``permanent`` name and that the first release need not have; any other that no row has is taken for mistyped."""
+    """Values that ``protect`` or ``permanent`` name and that the first release need not have; any
+    other that no row has is taken for mistyped.
+    """
     grouping: Grouping = "balanced"
-    """Cut the table evenly, which tells nothing of who holds what; or grow groups around holders, which are narrower and open to who knows the method."""
+    """Cut the table evenly, which tells nothing of who holds what; or grow groups around holders,
+    which are narrower and open to who knows the method.
+    """
     k: int | None = None
     """The least size of any group; l, rounded up, where none is given."""
     min_width: Mapping[str, float] = field(default_factory=dict)
@@ -71,16 +94,34 @@ class GlobalGuarantee:
     def __post_init__(self) -> None:
         if bounded(self.l, "[method] l", 1) == 1:
             raise PlanError("[method] l = 1 promises nothing; give a number above 1.")
-        for key, allowed in (("strategy", ("adaptive", "constant-ratio", "geometric")), ("grouping", ("balanced", "bottom-up"))):
+        for key, allowed in (
+            ("strategy", ("adaptive", "constant-ratio", "geometric")),
+            ("grouping", ("balanced", "bottom-up")),
+        ):
             word = getattr(self, key)
             if word not in allowed:
-                raise PlanError(f"[method] {key} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use one of ' + ', '.join(allowed) + '.'}")
+                raise PlanError(
+                    f"[method] {key} = {word!r} is not"
+                    f" known{did_you_mean(str(word), allowed) or '; use one of ' + ', '.join(allowed) + '.'}"
+                )
         self._check_horizon()
         if (self.alpha is not None) and self.strategy != "geometric":
-            raise PlanError(f"[method] alpha belongs to strategy = 'geometric', and the strategy is {self.strategy!r}; remove it.")
-        if self.alpha is not None and (isinstance(self.alpha, bool) or not isinstance(self.alpha, int | float) or not 1 < self.alpha < inf):
-            raise PlanError(f"[method] alpha = {self.alpha!r} must be a number above 1, for at 1 the first exposure would be the last (Theorem 2).")
-        if self.k is not None and (isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1):
+            raise PlanError(
+                "[method] alpha belongs to strategy = 'geometric', and the strategy is"
+                f" {self.strategy!r}; remove it."
+            )
+        if self.alpha is not None and (
+            isinstance(self.alpha, bool)
+            or not isinstance(self.alpha, int | float)
+            or not 1 < self.alpha < inf
+        ):
+            raise PlanError(
+                f"[method] alpha = {self.alpha!r} must be a number above 1, for at 1 the first"
+                " exposure would be the last (Theorem 2)."
+            )
+        if self.k is not None and (
+            isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1
+        ):
             raise PlanError(f"[method] k = {self.k!r} must be a whole number of at least 1.")
         self._check_protect()
         check_widths(self.min_width)
@@ -90,56 +131,98 @@ class GlobalGuarantee:
         if h is None:
             return
         if self.strategy == "geometric":
-            raise PlanError("[method] horizon is of no use to strategy = 'geometric', which needs none; remove it.")
+            raise PlanError(
+                "[method] horizon is of no use to strategy = 'geometric', which needs none;"
+                " remove it."
+            )
         if isinstance(h, int) and not isinstance(h, bool):
             if h < 1:
                 raise PlanError(f"[method] horizon = {h} must be at least 1 exposure.")
             return
-        if self.strategy == "constant-ratio" or isinstance(h, str | bool) or not isinstance(h, Sequence):
+        if (
+            self.strategy == "constant-ratio"
+            or isinstance(h, str | bool)
+            or not isinstance(h, Sequence)
+        ):
             also = ", or probabilities such as [1, 0.5, 0.2]" if self.strategy == "adaptive" else ""
             raise PlanError(f"[method] horizon = {h!r} must be a whole number of exposures{also}.")
         numbers = [x for x in h if isinstance(x, int | float) and not isinstance(x, bool)]
-        if len(numbers) < len(h) or not h or not all(1 >= a >= b >= 0 for a, b in zip([1, *numbers], numbers, strict=False)):
-            raise PlanError("[method] horizon must be probabilities that do not grow, such as [1, 0.5, 0.2].")
+        if (
+            len(numbers) < len(h)
+            or not h
+            or not all(1 >= a >= b >= 0 for a, b in zip([1, *numbers], numbers, strict=False))
+        ):
+            raise PlanError(
+                "[method] horizon must be probabilities that do not grow, such as [1, 0.5, 0.2]."
+            )
 
     def _check_protect(self) -> None:
         p = self.protect
         if isinstance(p, Mapping):
             share = p.get("least_frequent")
-            if set(p) != {"least_frequent"} or isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
-                raise PlanError('[method] protect must be "all", a list of values, or { least_frequent = 0.1 } with a share above 0 and at most 1.')
+            if (
+                set(p) != {"least_frequent"}
+                or isinstance(share, bool)
+                or not isinstance(share, int | float)
+                or not 0 < share <= 1
+            ):
+                raise PlanError(
+                    '[method] protect must be "all", a list of values, or { least_frequent = 0.1 }'
+                    " with a share above 0 and at most 1."
+                )
         elif isinstance(p, str):
             if p != "all":
-                raise PlanError(f'[method] protect = {p!r} must be "all", a list of values, or {{ least_frequent = 0.1 }}.')
+                raise PlanError(
+                    f'[method] protect = {p!r} must be "all", a list of values, or {{'
+                    " least_frequent = 0.1 }."
+                )
         elif not is_list(p, _is_value):
-            raise PlanError(f'[method] protect = {p!r} must be "all", a list of values, or {{ least_frequent = 0.1 }}.')
+            raise PlanError(
+                f'[method] protect = {p!r} must be "all", a list of values, or {{ least_frequent ='
+                " 0.1 }."
+            )
         elif not p:
-            raise PlanError('[method] protect lists no value, so nothing would be protected; name values, or say "all".')
+            raise PlanError(
+                "[method] protect lists no value, so nothing would be protected; name values, or"
+                ' say "all".'
+            )
         for key in ("permanent", "expected_later"):
             if not is_list(getattr(self, key), _is_value):
                 raise PlanError(f"[method] {key} must be a list of values.")
         named = [value for values in self._named.values() for value in values]
         if stray := [value for value in self.expected_later if value not in named]:
-            raise PlanError(f"[method] expected_later lists {stray[0]!r}, which neither protect nor permanent names; name it there, or take it out.")
+            raise PlanError(
+                f"[method] expected_later lists {stray[0]!r}, which neither protect nor permanent"
+                " names; name it there, or take it out."
+            )
 
     @property
     def _named(self) -> dict[str, Sequence[Any]]:
         """The values that the plan names, by the key that names them."""
-        return {"protect": () if isinstance(self.protect, str | Mapping) else self.protect, "permanent": self.permanent}
+        return {
+            "protect": () if isinstance(self.protect, str | Mapping) else self.protect,
+            "permanent": self.permanent,
+        }
 
     @property
     def looks_back(self) -> Literal["all", "last"]:
-        """Cohorts are checked over the whole series; everything else builds on what the last release carries."""
+        """Cohorts are checked over the whole series; everything else builds on what the last
+        release carries.
+        """
         return "all" if self.permanent else "last"
 
     @property
     def holds_if_method_known(self) -> bool:
-        """Balanced groups follow from quasi-identifiers and earlier releases; cohorts suppress by what their members hold."""
+        """Balanced groups follow from quasi-identifiers and earlier releases; cohorts suppress by
+        what their members hold.
+        """
         return self.grouping == "balanced" and not self.permanent
 
     @property
     def may_suppress(self) -> Sequence[str]:
-        """Whose budget is spent is published without a value, and suppressed where too few of them are left for a group and no other can take them."""
+        """Whose budget is spent is published without a value, and suppressed where too few of them
+        are left for a group and no other can take them.
+        """
         return ("spent budget", "no group") if self.grouping == "balanced" else ("no group",)
 
     @property
@@ -147,19 +230,40 @@ class GlobalGuarantee:
         return [self.promise(())]
 
     def promise(self, unprotected: Sequence[Any]) -> Promise:
-        """What a release promises, once it is known which values are too frequent to be protected."""
+        """What a release promises, once it is known which values are too frequent to be
+        protected.
+        """
         listed = "all" if isinstance(self.protect, str | Mapping) else list(self.protect)
-        return Promise(l=exact(self.l, "l"), protected=listed, unprotected=list(unprotected), permanent=list(self.permanent))
+        return Promise(
+            l=exact(self.l, "l"),
+            protected=listed,
+            unprotected=list(unprotected),
+            permanent=list(self.permanent),
+        )
 
     def parameters(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"name": self.name, "l": plain(exact(self.l, "l")), "strategy": self.strategy}
+        said: dict[str, Any] = {
+            "name": self.name,
+            "l": plain(exact(self.l, "l")),
+            "strategy": self.strategy,
+        }
         if self.horizon is not None or self.strategy == "constant-ratio":
             said["horizon"] = (
-                self._horizon if self.strategy == "constant-ratio" else self.horizon if isinstance(self.horizon, int) else list(self.horizon or ())
+                self._horizon
+                if self.strategy == "constant-ratio"
+                else self.horizon
+                if isinstance(self.horizon, int)
+                else list(self.horizon or ())
             )
         if self.strategy == "geometric":
             said["alpha"] = self._alpha
-        said["protect"] = self.protect if isinstance(self.protect, str) else dict(self.protect) if isinstance(self.protect, Mapping) else list(self.protect)
+        said["protect"] = (
+            self.protect
+            if isinstance(self.protect, str)
+            else dict(self.protect)
+            if isinstance(self.protect, Mapping)
+            else list(self.protect)
+        )
         if self.permanent:
             said["permanent"] = list(self.permanent)
         said |= {"grouping": self.grouping, "k": self.least}
@@ -192,18 +296,29 @@ class GlobalGuarantee:
         )
 
     def spending(self, exposures: Sequence[int], releases: int) -> Strategy:
-        """The strategy; the adaptive one by the plan's horizon, or by the exposures that a series shows after so many releases."""
+        """The strategy; the adaptive one by the plan's horizon, or by the exposures that a series
+        shows after so many releases.
+        """
         l = exact(self.l, "l")
         if self.strategy == "constant-ratio":
             return ConstantRatio(l, self._horizon)
         if self.strategy == "geometric":
             return Geometric(l, self._alpha)
-        return Adaptive(l, again_of_series(exposures, releases) if self.horizon is None else again_of_horizon(self.horizon))
+        return Adaptive(
+            l,
+            (
+                again_of_series(exposures, releases)
+                if self.horizon is None
+                else again_of_horizon(self.horizon)
+            ),
+        )
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
-        """Recall what everybody was exposed to, group under what they demand, count the new exposures.
+        """Recall what everybody was exposed to, group under what they demand, count the new
+        exposures.
 
-        PlanError where the plan names a value that no row of the first release has, MethodError where nothing is left.
+        PlanError where the plan names a value that no row of the first release has, MethodError
+        where nothing is left.
         """
         check_min_width(self.min_width, microdata)
         if not memory.releases:  # later, what comes and goes may be gone

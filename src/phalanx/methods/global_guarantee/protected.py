@@ -1,4 +1,6 @@
-"""Which sensitive values are protected, which rows hold them, and how a row looks without some of them."""
+"""Which sensitive values are protected, which rows hold them, and how a row looks without some of
+them.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,36 +22,63 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Protected:
-    """The protected values of every row, as compressed rows: row i holds ``codes[starts[i]:starts[i + 1]]``, ascending."""
+    """The protected values of every row, as compressed rows: row i holds ``codes[starts[i]:starts[i
+    + 1]]``, ascending.
+    """
 
     names: pl.Series
-    """The protected values, shape (v,): those that the series remembers in their old order, then new ones."""
+    """The protected values, shape (v,): those that the series remembers in their old order, then
+    new ones.
+    """
     permanent: Bools
     """Which of them are permanent, shape (v,)."""
     starts: Ints
     codes: Codes
 
     @classmethod
-    def of(cls, column: Column, known: pl.Series, *, only: Sequence[Any] | None, never: pl.Series, permanent: Sequence[Any]) -> "Protected":
+    def of(
+        cls,
+        column: Column,
+        known: pl.Series,
+        *,
+        only: Sequence[Any] | None,
+        never: pl.Series,
+        permanent: Sequence[Any],
+    ) -> "Protected":
         """The protected values of a column.
 
-        ``known``: values whose places are taken; ``only``: the values that are protected, None for all but those in ``never``.
+        ``known``: values whose places are taken; ``only``: the values that are protected, None for
+        all but those in ``never``.
         """
         held = _held(column.domain)
         kind = held["value"].dtype
         if only is not None:
-            held = held.filter(pl.col("value").is_in(pl.Series(list({*only, *permanent})).cast(kind, strict=False).implode()))
+            held = held.filter(
+                pl.col("value").is_in(
+                    pl.Series(list({*only, *permanent})).cast(kind, strict=False).implode()
+                )
+            )
         elif len(never):
             held = held.filter(~pl.col("value").is_in(never.cast(kind, strict=False).implode()))
-        names = pl.concat([known.cast(kind, strict=False).alias("value"), held["value"].unique().sort()]).unique(maintain_order=True)
+        names = pl.concat(
+            [known.cast(kind, strict=False).alias("value"), held["value"].unique().sort()]
+        ).unique(maintain_order=True)
         coded = pl.DataFrame({"value": names, "code": np.arange(len(names), dtype=np.int32)})
         held = held.join(coded, on="value", how="left", maintain_order="left").sort("index", "code")
-        per_value = np.bincount(held["index"].to_numpy(), minlength=len(column.domain)).astype(np.int64)
+        per_value = np.bincount(held["index"].to_numpy(), minlength=len(column.domain)).astype(
+            np.int64
+        )
         first = np.concatenate([[0], np.cumsum(per_value)])
         sizes = per_value[column.codes]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        codes = held["code"].to_numpy()[np.repeat(first[column.codes] - starts[:-1], sizes) + np.arange(starts[-1])]
-        lasting = names.is_in(pl.Series(list(permanent)).cast(kind, strict=False).implode()).to_numpy() if permanent else np.zeros(len(names), dtype=bool)
+        codes = held["code"].to_numpy()[
+            np.repeat(first[column.codes] - starts[:-1], sizes) + np.arange(starts[-1])
+        ]
+        lasting = (
+            names.is_in(pl.Series(list(permanent)).cast(kind, strict=False).implode()).to_numpy()
+            if permanent
+            else np.zeros(len(names), dtype=bool)
+        )
         return cls(names, lasting, starts, codes.astype(np.int32))
 
     @property
@@ -59,7 +88,9 @@ class Protected:
 
     def without(self, gone: Bools) -> "Protected":
         """The same without the entries that are marked."""
-        starts = np.concatenate([[0], np.cumsum(np.bincount(self.row_of[~gone], minlength=len(self.starts) - 1))]).astype(np.int64)
+        starts = np.concatenate(
+            [[0], np.cumsum(np.bincount(self.row_of[~gone], minlength=len(self.starts) - 1))]
+        ).astype(np.int64)
         return replace(self, starts=starts, codes=self.codes[~gone])
 
     def with_strangers(self, n: int) -> "Protected":
@@ -67,8 +98,12 @@ class Protected:
         return replace(self, starts=np.concatenate([self.starts, np.full(n, self.starts[-1])]))
 
 
-def check_named(column: Column, named: Mapping[str, Sequence[Any]], expected: Sequence[Any]) -> None:
-    """PlanError where a key of the plan names a value that no row has and that is not ``expected`` later: mistyped, it would leave the true value unprotected."""
+def check_named(
+    column: Column, named: Mapping[str, Sequence[Any]], expected: Sequence[Any]
+) -> None:
+    """PlanError where a key of the plan names a value that no row has and that is not ``expected``
+    later: mistyped, it would leave the true value unprotected.
+    """
     held = _held(column.domain)
     rows = np.bincount(column.codes, minlength=len(column.domain))
     there = held.filter(pl.Series(rows[held["index"].to_numpy()] > 0))["value"].unique()
@@ -76,29 +111,43 @@ def check_named(column: Column, named: Mapping[str, Sequence[Any]], expected: Se
         for value, found in zip(values, _is_among(values, there), strict=True):
             if not found and value not in expected:
                 near = did_you_mean(str(value), there.cast(pl.String).to_list()) or "."
-                raise PlanError(f"[method] {key} names {value!r}, which no row has{near} Correct it, or list it in expected_later too if it is yet to come.")
+                raise PlanError(
+                    f"[method] {key} names {value!r}, which no row has{near} Correct it, or list it"
+                    " in expected_later too if it is yet to come."
+                )
 
 
 def _is_among(values: Sequence[Any], there: pl.Series) -> list[bool]:
     """Which values of a plan are among those of a column, as the column's type reads them."""
     if not values:
         return []
-    read = pl.concat([pl.Series([value], strict=False).cast(there.dtype, strict=False) for value in values])
+    read = pl.concat(
+        [pl.Series([value], strict=False).cast(there.dtype, strict=False) for value in values]
+    )
     return read.is_in(there.implode()).fill_null(value=False).to_list()
 
 
 def frequent(column: Column, share: float) -> pl.Series:
-    """The values that are not among the ``share`` least frequent ones of a column (the paper protects the 10 % least frequent)."""
+    """The values that are not among the ``share`` least frequent ones of a column (the paper
+    protects the 10 % least frequent).
+    """
     held = _held(column.domain)
     rows = np.bincount(column.codes, minlength=len(column.domain))
-    counts = held.with_columns(rows=rows[held["index"].to_numpy()]).group_by("value").agg(pl.col("rows").sum()).sort("rows", "value")
+    counts = (
+        held.with_columns(rows=rows[held["index"].to_numpy()])
+        .group_by("value")
+        .agg(pl.col("rows").sum())
+        .sort("rows", "value")
+    )
     return counts["value"][int(share * counts.height) :].sort()
 
 
 def suppress(microdata: Microdata, taken: Mapping[int, set[Any]], emptied: Ints) -> Microdata:
-    """The microdata with values taken out of some rows: a single value becomes missing, a set loses it.
+    """The microdata with values taken out of some rows: a single value becomes missing, a set loses
+    it.
 
-    ``taken``: the values to take out, by row; ``emptied``: rows of which nothing is left, shape (e,).
+    ``taken``: the values to take out, by row; ``emptied``: rows of which nothing is left, shape
+    (e,).
     """
     if not (taken or len(emptied)) or microdata.schema.sensitive is None:
         return microdata
@@ -108,17 +157,38 @@ def suppress(microdata: Microdata, taken: Mapping[int, set[Any]], emptied: Ints)
         empty = set(emptied.tolist())
         own = domain.values.gather(column.codes[rows]).to_list()
         left = [
-            "" if row in empty else SEPARATOR.join(v for v in text.split(SEPARATOR) if v and v not in taken[row])
+            (
+                ""
+                if row in empty
+                else SEPARATOR.join(v for v in text.split(SEPARATOR) if v and v not in taken[row])
+            )
             for row, text in zip(rows.tolist(), own, strict=True)
         ]
-        values = pl.concat([domain.values, pl.Series(domain.values.name, left, dtype=pl.String)]).unique().sort()
+        values = (
+            pl.concat([domain.values, pl.Series(domain.values.name, left, dtype=pl.String)])
+            .unique()
+            .sort()
+        )
         coded = pl.DataFrame({"value": values, "code": np.arange(len(values), dtype=np.int32)})
-        moved = domain.values.alias("value").to_frame().join(coded, on="value", how="left", nulls_equal=True, maintain_order="left")["code"].to_numpy()
+        moved = (
+            domain.values.alias("value")
+            .to_frame()
+            .join(coded, on="value", how="left", nulls_equal=True, maintain_order="left")["code"]
+            .to_numpy()
+        )
         codes = moved[column.codes]
-        codes[rows] = pl.DataFrame({"value": left}).join(coded, on="value", how="left", maintain_order="left")["code"].to_numpy()
+        codes[rows] = (
+            pl.DataFrame({"value": left})
+            .join(coded, on="value", how="left", maintain_order="left")["code"]
+            .to_numpy()
+        )
     else:
         shift = 0 if domain.has_missing else 1
-        values = domain.values if domain.has_missing else pl.concat([domain.values.clear(1), domain.values])
+        values = (
+            domain.values
+            if domain.has_missing
+            else pl.concat([domain.values.clear(1), domain.values])
+        )
         codes = column.codes + np.int32(shift)
         codes[rows] = 0
     shown = Column(codes.astype(np.int32), Domain(domain.type, values, domain.hierarchy))
@@ -126,8 +196,12 @@ def suppress(microdata: Microdata, taken: Mapping[int, set[Any]], emptied: Ints)
 
 
 def _held(domain: Domain) -> pl.DataFrame:
-    """(index, value): which single values each entry of a domain holds; a missing one holds none."""
+    """(index, value): which single values each entry of a domain holds; a missing one holds
+    none.
+    """
     if domain.type == "set":
         found = members(domain.values)
         return found.select(pl.col("index").cast(pl.Int64), "value")
-    return pl.DataFrame({"index": np.arange(len(domain), dtype=np.int64), "value": domain.values}).drop_nulls("value")
+    return pl.DataFrame(
+        {"index": np.arange(len(domain), dtype=np.int64), "value": domain.values}
+    ).drop_nulls("value")

@@ -1,6 +1,8 @@
-"""How large a group must be for what it holds of a value: the strategies of the global guarantee (Wong et al., Section 4) and a better one.
+"""How large a group must be for what it holds of a value: the strategies of the global guarantee
+(Wong et al., Section 4) and a better one.
 
-A person's *survival* P of a value is the probability that no release so far linked them to it; ``r`` is a group's size over the rows with the value.
+A person's *survival* P of a value is the probability that no release so far linked them to it;
+``r`` is a group's size over the rows with the value.
 """
 
 from collections.abc import Sequence
@@ -19,24 +21,32 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _MARGIN: Final = 1e-10
-"""Ratios are rounded up by this part, far more than what floating point loses; groups are checked in whole numbers all the same."""
+"""Ratios are rounded up by this part, far more than what floating point loses; groups are checked
+in whole numbers all the same.
+"""
 _TIE: Final = 1 - 1e-9
-"""What a strategy asks beyond the least is rounded down by as much, so that a ratio of 6 is not taken for 6.0000001 and rounded up to 7 members."""
+"""What a strategy asks beyond the least is rounded down by as much, so that a ratio of 6 is not
+taken for 6.0000001 and rounded up to 7 members.
+"""
 _LEAST: Final = 1e-9
 """Weights below this part of the first no longer change what is spent first."""
 _LONGEST: Final = 400
 """So many exposures are looked ahead at most."""
 _LOWEST: Final = 0.2
-"""No exposure is taken for less likely than this: the few who are exposed again and again would otherwise need groups of hundreds."""
+"""No exposure is taken for less likely than this: the few who are exposed again and again would
+otherwise need groups of hundreds.
+"""
 _WEIGHT: Final = 4.0
 """So many observations what is taken for granted counts for."""
 _GRID: Final = 4096
 
 
 def nlow(survival: npt.ArrayLike, l: Fraction) -> Floats:
-    """The least ratio that keeps the promise now (Theorem 1): l P / (l P - (l - 1)); infinite once l P <= l - 1.
+    """The least ratio that keeps the promise now (Theorem 1): l P / (l P - (l - 1)); infinite once
+    l P <= l - 1.
 
-    ``survival`` (n,) in [0, 1]; exactly ``l`` at 1, or a trifle more where survival, carried in whole parts and rounded down, would fall below 1 - 1/l.
+    ``survival`` (n,) in [0, 1]; exactly ``l`` at 1, or a trifle more where survival, carried in
+    whole parts and rounded down, would fall below 1 - 1/l.
 
     >>> nlow([1.0, 9 / 16], Fraction(2)).round(6).tolist()
     [2.0, 9.0]
@@ -45,12 +55,17 @@ def nlow(survival: npt.ArrayLike, l: Fraction) -> Floats:
     left = float(l.numerator) * p - float(l.numerator - l.denominator)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(left > 0, float(l.numerator) * p / left * (1 + _MARGIN), np.inf)
-    fresh = float(l) if Fraction(float(l)) >= l and SCALE % l.numerator == 0 else np.nextafter(float(l), inf)
+    fresh = (
+        float(l)
+        if Fraction(float(l)) >= l and SCALE % l.numerator == 0
+        else np.nextafter(float(l), inf)
+    )
     return cast("Floats", np.where(p == 1, fresh, ratio).astype(np.float64))
 
 
 def constant_ratio(l: Fraction, exposures: int) -> float:
-    """n_c = 1 / (1 - (1 - 1/l)^(1/k')): spends the whole promise in k' equal steps, and no smaller largest group is possible (Theorem 4).
+    """n_c = 1 / (1 - (1 - 1/l)^(1/k')): spends the whole promise in k' equal steps, and no smaller
+    largest group is possible (Theorem 4).
 
     >>> round(constant_ratio(Fraction(2), 20), 6)
     29.356789
@@ -59,15 +74,21 @@ def constant_ratio(l: Fraction, exposures: int) -> float:
 
 
 class Strategy(Protocol):
-    """Says which ratio a group must have for a member, given the member's survival of the value and in how many releases they were linked to it."""
+    """Says which ratio a group must have for a member, given the member's survival of the value and
+    in how many releases they were linked to it.
+    """
 
     def ratio(self, survival: Floats, times: Ints) -> Floats:
-        """The demanded ratios, shape (n,), never below ``nlow``; infinite where the value may not be near the person any more."""
+        """The demanded ratios, shape (n,), never below ``nlow``; infinite where the value may not
+        be near the person any more.
+        """
 
 
 @dataclass(frozen=True)
 class ConstantRatio:
-    """The same ratio for up to ``horizon`` exposures (Section 4.2); afterwards what the promise leaves."""
+    """The same ratio for up to ``horizon`` exposures (Section 4.2); afterwards what the promise
+    leaves.
+    """
 
     l: Fraction
     horizon: int
@@ -92,16 +113,21 @@ class Geometric:
 
 @dataclass(frozen=True)
 class Adaptive:
-    """Spends a person's budget so that the expected size of their groups is least, given how likely further exposures are.
+    """Spends a person's budget so that the expected size of their groups is least, given how likely
+    further exposures are.
 
-    With x = -ln(1 - 1/r) the promise is that the x of all exposures add up to at most -ln(1 - 1/l). The sizes that minimise the sum of w_j r_j, where
-    w_j is the probability that the j-th exposure from now on takes place, satisfy w_j = lambda 4 sinh(x_j / 2)^2; lambda is found so that the budget
-    is spent. Both strategies of the paper are feasible points of this problem; ours is recomputed at every exposure from what is really left.
+    With x = -ln(1 - 1/r) the promise is that the x of all exposures add up to at most -ln(1 - 1/l).
+    The sizes that minimise the sum of w_j r_j, where w_j is the probability that the j-th exposure
+    from now on takes place, satisfy w_j = lambda 4 sinh(x_j / 2)^2; lambda is found so that the
+    budget is spent. Both strategies of the paper are feasible points of this problem; ours is
+    recomputed at every exposure from what is really left.
     """
 
     l: Fraction
     again: tuple[float, ...]
-    """The probability that a person who was linked to a value in 1, 2, … releases will be once more; the last one holds for all further ones."""
+    """The probability that a person who was linked to a value in 1, 2, … releases will be once
+    more; the last one holds for all further ones.
+    """
 
     def ratio(self, survival: Floats, times: Ints) -> Floats:
         """The ratio of the next exposure, for persons with these ``times`` behind them."""
@@ -119,7 +145,9 @@ class Adaptive:
 
 @dataclass(frozen=True)
 class AtMost:
-    """Another strategy's ratio, and no more than ``times`` the least: what is asked where a table is too small for what the strategy would like."""
+    """Another strategy's ratio, and no more than ``times`` the least: what is asked where a table
+    is too small for what the strategy would like.
+    """
 
     strategy: Strategy
     l: Fraction
@@ -128,11 +156,14 @@ class AtMost:
     def ratio(self, survival: Floats, times: Ints) -> Floats:
         """The smaller of the two, never below nlow."""
         least = nlow(survival, self.l)
-        return np.maximum(np.minimum(self.strategy.ratio(survival, times), self.times * _TIE * least), least)
+        return np.maximum(
+            np.minimum(self.strategy.ratio(survival, times), self.times * _TIE * least), least
+        )
 
 
 def weights(again: Sequence[float], times: int) -> list[float]:
-    """w_1 = 1, w_2, …: the probabilities of the next exposures of somebody who has ``times`` behind them.
+    """w_1 = 1, w_2, …: the probabilities of the next exposures of somebody who has ``times`` behind
+    them.
 
     >>> weights([0.5, 0.1], 0)[:3]
     [1.0, 0.5, 0.05]
@@ -145,10 +176,11 @@ def weights(again: Sequence[float], times: int) -> list[float]:
 
 
 def _first_ratio(budget: Floats, chances: Sequence[float]) -> Floats:
-    """r_1 of the closed form for every budget, as a whole number: of the two beside it the one that expects less with the best of what is then left.
+    """r_1 of the closed form for every budget, as a whole number: of the two beside it the one that
+    expects less with the best of what is then left.
 
-    Groups have whole members, so a ratio of 3.1 would be paid for like 4. Budgets, shares and costs all grow or fall with lambda; they are tabulated along
-    it and read off.
+    Groups have whole members, so a ratio of 3.1 would be paid for like 4. Budgets, shares and costs
+    all grow or fall with lambda; they are tabulated along it and read off.
     """
     w = np.array([x for x in chances if x > _LEAST])
     lambdas = np.exp(np.linspace(log(1e-8), log(1e16), _GRID))[::-1]
@@ -161,7 +193,9 @@ def _first_ratio(budget: Floats, chances: Sequence[float]) -> Floats:
 
     def expected(members: Floats) -> Floats:
         left = budget + np.log1p(-1 / np.maximum(members, 1 + 1e-12))
-        cost = np.exp(np.interp(np.log(np.maximum(left, 1e-300)), np.log(x[1:].sum(axis=0)), np.log(later)))
+        cost = np.exp(
+            np.interp(np.log(np.maximum(left, 1e-300)), np.log(x[1:].sum(axis=0)), np.log(later))
+        )
         return np.where(left > 0, members + cost, inf)
 
     above = np.ceil(ratio)
@@ -169,7 +203,8 @@ def _first_ratio(budget: Floats, chances: Sequence[float]) -> Floats:
 
 
 def shares(budget: float, chances: Sequence[float]) -> list[float]:
-    """All x_j for one budget and the weights ``chances``, by bisection on lambda: the closed form as it is written, for whoever wants to see the plan of a person.
+    """All x_j for one budget and the weights ``chances``, by bisection on lambda: the closed form
+    as it is written, for whoever wants to see the plan of a person.
 
     >>> [round(x, 6) for x in shares(log(2), [1, 1])]
     [0.346574, 0.346574]
@@ -194,22 +229,26 @@ def ratio_of(share: float) -> float:
 
 
 def again_of_series(exposures: Sequence[int], releases: int) -> tuple[float, ...]:
-    """The chance of one more exposure after 1, 2, … of them, as a series shows it, which everybody can compute from what was published.
+    """The chance of one more exposure after 1, 2, … of them, as a series shows it, which everybody
+    can compute from what was published.
 
-    ``exposures``: how many pairs of person and value have 0, 1, … exposures behind them after so many ``releases``; those of the last release could not be
-    exposed again yet.
+    ``exposures``: how many pairs of person and value have 0, 1, … exposures behind them after so
+    many ``releases``; those of the last release could not be exposed again yet.
     """
     found, chance = [], _LOWEST
     could = max(releases - 1, 0) / max(releases, 1)
     for behind in range(1, len(exposures)):
         reached, further = sum(exposures[behind:]) * could, sum(exposures[behind + 1 :])
-        chance = min((further + _WEIGHT * chance) / (reached + _WEIGHT), 1.0)  # after more exposures as after fewer, until it is known better
+        chance = min(
+            (further + _WEIGHT * chance) / (reached + _WEIGHT), 1.0
+        )  # after more exposures as after fewer, until it is known better
         found.append(max(chance, _LOWEST))
     return tuple(found)
 
 
 def again_of_horizon(horizon: int | Sequence[float]) -> tuple[float, ...]:
-    """The same from a plan: at most so many exposures, or the probabilities of at least 1, 2, … of them.
+    """The same from a plan: at most so many exposures, or the probabilities of at least 1, 2, … of
+    them.
 
     >>> again_of_horizon(3), again_of_horizon([1, 0.5, 0.1])
     ((1.0, 1.0, 0.0), (0.5, 0.2, 0.0))

@@ -1,4 +1,6 @@
-"""One release under the global guarantee in the making: recall, suppress what no group can hold, group, count the new exposures."""
+"""One release under the global guarantee in the making: recall, suppress what no group can hold,
+group, count the new exposures.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,8 +20,22 @@ from phalanx.errors import MethodError, SchemaError
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.global_guarantee.cohorts import Cohorts, Counterfeit, fit, stand_in
 from phalanx.methods.global_guarantee.emptied import Waiting, check_frequent
-from phalanx.methods.global_guarantee.exposures import Demands, Hosts, Recalled, counted, least_survival
-from phalanx.methods.global_guarantee.grouping import Crowd, by_demand, cut, deal, grow, join, places
+from phalanx.methods.global_guarantee.exposures import (
+    Demands,
+    Hosts,
+    Recalled,
+    counted,
+    least_survival,
+)
+from phalanx.methods.global_guarantee.grouping import (
+    Crowd,
+    by_demand,
+    cut,
+    deal,
+    grow,
+    join,
+    places,
+)
 from phalanx.methods.global_guarantee.kernels.exposures import left_of
 from phalanx.methods.global_guarantee.protected import Protected, frequent, suppress
 from phalanx.methods.global_guarantee.ratios import AtMost, Strategy
@@ -35,9 +51,13 @@ Bools = npt.NDArray[np.bool_]
 _FREE: Final = -1
 _COHORT: Final = -2
 _LESS: Final = (2.0, 1.25, 1.0)
-"""How many times the least ratio is asked where the table is too small for the strategy, in turn."""
+"""How many times the least ratio is asked where the table is too small for the strategy, in
+turn.
+"""
 _FILLED: Final = 0.9
-"""Whoever demands groups that one value would fill to more than this part, by its share in the last release, is published without a value."""
+"""Whoever demands groups that one value would fill to more than this part, by its share in the last
+release, is published without a value.
+"""
 _UNPROTECTED, _SHARES = "unprotected", "shares"
 
 
@@ -74,7 +94,8 @@ class Round:
         inside = group[:n] >= 0
         if not inside.any() and not cohorts.cohorts:
             raise MethodError(
-                f"the table has {n} row(s) and a group needs {self.rules.least}, so nothing is left to publish; lower k or l, or publish when there are more rows."
+                f"the table has {n} row(s) and a group needs {self.rules.least}, so nothing is left"
+                " to publish; lower k or l, or publish when there are more rows."
             )
         return self._finished(gone, group, cohorts)
 
@@ -82,14 +103,21 @@ class Round:
     def persons(self) -> pl.Series:
         """The person of every row."""
         if self.microdata.persons is None:
-            raise SchemaError("global-guarantee follows persons through the releases and no identifier is declared; name the identifier column in the schema.")
+            raise SchemaError(
+                "global-guarantee follows persons through the releases and no identifier is"
+                " declared; name the identifier column in the schema."
+            )
         return self.microdata.persons
 
     @cached_property
     def everybody(self) -> pl.Series:
         """The person of every row, and then the registered persons."""
         registry = self.microdata.registry
-        return self.persons if registry is None or registry.persons is None else pl.concat([self.persons, registry.persons.alias(self.persons.name)])
+        return (
+            self.persons
+            if registry is None or registry.persons is None
+            else pl.concat([self.persons, registry.persons.alias(self.persons.name)])
+        )
 
     @cached_property
     def bound(self) -> Fraction:
@@ -108,14 +136,22 @@ class Round:
             return self.memory.tables[_UNPROTECTED]["value"]
         if isinstance(self.rules.protect, Mapping):
             common = frequent(self.microdata.sensitive, self.rules.protect["least_frequent"])
-            return common.filter(~common.is_in(pl.Series(list(self.rules.permanent), dtype=common.dtype).implode()))
+            return common.filter(
+                ~common.is_in(pl.Series(list(self.rules.permanent), dtype=common.dtype).implode())
+            )
         return pl.Series("value", [], dtype=pl.String)
 
     @cached_property
     def held(self) -> Protected:
         """Which rows hold which protected values."""
         listed = None if isinstance(self.rules.protect, str | Mapping) else self.rules.protect
-        return Protected.of(self.microdata.sensitive, self.before.values, only=listed, never=self.unprotected, permanent=self.rules.permanent)
+        return Protected.of(
+            self.microdata.sensitive,
+            self.before.values,
+            only=listed,
+            never=self.unprotected,
+            permanent=self.rules.permanent,
+        )
 
     @cached_property
     def recalled(self) -> Recalled:
@@ -136,10 +172,21 @@ class Round:
         return self.recalled.demands(strategy)
 
     def _crowd(self, held: Protected, demands: Demands | None = None) -> Crowd:
-        tables = [self.microdata] if self.microdata.registry is None else [self.microdata, self.microdata.registry]
+        tables = (
+            [self.microdata]
+            if self.microdata.registry is None
+            else [self.microdata, self.microdata.registry]
+        )
         strangers = len(self.everybody) - self.microdata.rows
         order = self.rng.stream("grouping").permutation(len(self.everybody))
-        return Crowd(places(*tables), held.with_strangers(strangers), demands or self.demands, self.microdata.rows, self.rules.least, order)
+        return Crowd(
+            places(*tables),
+            held.with_strangers(strangers),
+            demands or self.demands,
+            self.microdata.rows,
+            self.rules.least,
+            order,
+        )
 
     def _demand(self, row: int, code: int) -> float:
         d = self.demands
@@ -169,11 +216,14 @@ class Round:
         missing = cohorts.publish_again(self.persons, self.held, self.bound, gone)
         if len(missing):
             raise MethodError(
-                f"{len(missing)} person(s) come without the permanent value that was published for them, and holding them back would tell that they have one; "
-                "put the value back into their rows at the source."
+                f"{len(missing)} person(s) come without the permanent value that was published for"
+                " them, and holding them back would tell that they have one; put the value back"
+                " into their rows at the source."
             )
         self._count("no cohort can take its permanent value", int(gone.sum()))
-        group[cohorts.of_row >= 0] = _COHORT  # registered members too: who is in a cohort is nobody's neighbour elsewhere
+        group[cohorts.of_row >= 0] = (
+            _COHORT  # registered members too: who is in a cohort is nobody's neighbour elsewhere
+        )
 
     def _carriers(self, gone: Bools, group: Ints) -> Bools:
         """The rows with a permanent value that are in no cohort yet, shape (n,)."""
@@ -197,18 +247,29 @@ class Round:
         stream = self.rng.stream("counterfeits")
         lasting = np.zeros(n, dtype=bool)
         lasting[held.row_of[held.permanent[held.codes]]] = True
-        stand_in(cohorts.cohorts, np.flatnonzero(~lasting) if not self._is_set else np.arange(n), stream, beside=self._is_set)
+        stand_in(
+            cohorts.cohorts,
+            np.flatnonzero(~lasting) if not self._is_set else np.arange(n),
+            stream,
+            beside=self._is_set,
+        )
         values = sum(fit(cohort, held, gone, self._allowed, stream) for cohort in cohorts.cohorts)
         self._count("its cohort is too small for it", values)
 
     def _cut(self, cohorts: Cohorts, gone: Bools, group: Ints) -> None:
-        """Everybody who is in no cohort, in balanced groups; whoever's budget is spent is published without a sensitive value, whatever it is."""
+        """Everybody who is in no cohort, in balanced groups; whoever's budget is spent is published
+        without a sensitive value, whatever it is.
+        """
         held, n = self.held, self.microdata.rows
         crowd = self._crowd(held.without(gone))
         spent = self._spent(crowd.demands)
-        if len(group) > n and self._carriers(gone, group).any():  # members of a cohort are real rows: first without registered persons
+        if (
+            len(group) > n and self._carriers(gone, group).any()
+        ):  # members of a cohort are real rows: first without registered persons
             alone = group.copy()
-            self._cut_classes(crowd, crowd.order[(crowd.order < n) & (alone[crowd.order] == _FREE)], spent, alone)
+            self._cut_classes(
+                crowd, crowd.order[(crowd.order < n) & (alone[crowd.order] == _FREE)], spent, alone
+            )
             self._found(cohorts, gone, alone)
             group[alone == _COHORT] = _COHORT
         self._cut_classes(crowd, crowd.order[group[crowd.order] == _FREE], spent, group)
@@ -222,33 +283,50 @@ class Round:
         self._place(emptied, gone, group)
 
     def _cut_classes(self, crowd: Crowd, order: Ints, spent: Bools, group: Ints) -> None:
-        """Cut those whose budget is not ``spent``, apart by what they demand, those who demand least first; what may not be published is spent, too.
+        """Cut those whose budget is not ``spent``, apart by what they demand, those who demand
+        least first; what may not be published is spent, too.
 
-        See ``methods/global_guarantee/emptied.py``: nothing is shown of a class and of all who demand more where that would tell too much of the others.
+        See ``methods/global_guarantee/emptied.py``: nothing is shown of a class and of all who
+        demand more where that would tell too much of the others.
         """
         self.cuts.clear()
         check_frequent(crowd.held, order, self.bound)
         base = float(crowd.demands.base.max(initial=1.0))
         highest = np.full(crowd.rows, base)
-        np.maximum.at(highest, np.repeat(np.arange(crowd.rows), np.diff(crowd.demands.starts)), crowd.demands.ratio)
-        least, coins = self._demands(AtMost(self.strategy, self.bound, 1.0)), self.rng.stream("suppressed")
+        np.maximum.at(
+            highest,
+            np.repeat(np.arange(crowd.rows), np.diff(crowd.demands.starts)),
+            crowd.demands.ratio,
+        )
+        least, coins = (
+            self._demands(AtMost(self.strategy, self.bound, 1.0)),
+            self.rng.stream("suppressed"),
+        )
         waiting = order
         for rows in reversed(by_demand(highest, order[~spent[order]], base)):
             rest = Waiting(waiting, crowd.held, least, self.bound)
-            shown = rest.shown(rows[np.argsort(-highest[rows], kind="stable")], highest, crowd.least)
+            shown = rest.shown(
+                rows[np.argsort(-highest[rows], kind="stable")], highest, crowd.least
+            )
             spent[rows] = True
             spent[shown] = False
             if not len(shown):
                 continue
             there = np.isin(waiting, shown)
             shown, others = waiting[there], waiting[~there]
-            if len(coins.bernoulli(rest.coin(len(shown)), 1)) or not rest.may_be_hidden(others) or not self._cut_class(crowd, shown, group):
+            if (
+                len(coins.bernoulli(rest.coin(len(shown)), 1))
+                or not rest.may_be_hidden(others)
+                or not self._cut_class(crowd, shown, group)
+            ):
                 spent[waiting] = True
                 return
             waiting = others
 
     def _cut_class(self, crowd: Crowd, rows: Ints, group: Ints) -> bool:
-        """Cut rows under the strategy's ratios, or where they are too many for the table, under less, down to what the promise needs."""
+        """Cut rows under the strategy's ratios, or where they are too many for the table, under
+        less, down to what the promise needs.
+        """
         less = (self._demands(AtMost(self.strategy, self.bound, times)) for times in _LESS)
         for demands in chain([crowd.demands], less):
             if cut(replace(crowd, demands=demands), rows, group):
@@ -257,7 +335,9 @@ class Round:
         return False
 
     def _spent(self, demands: Demands) -> Bools:
-        """Who demands more than the share that a value had in the last release can give, or more rows than there are; shape of everybody."""
+        """Who demands more than the share that a value had in the last release can give, or more
+        rows than there are; shape of everybody.
+        """
         shares = np.zeros(len(demands.base))
         if _SHARES in self.memory.state:
             known = self.memory.state[_SHARES]["share"].to_numpy()
@@ -287,14 +367,18 @@ class Round:
         before = int(gone.sum())
         crowd = self._crowd(held.without(gone))
         everyone = np.concatenate([wanted, np.zeros(len(group) - n, dtype=bool)])
-        lonely = grow(crowd, crowd.order[(crowd.order < n) & (group[crowd.order] == _FREE)], everyone, group)
+        lonely = grow(
+            crowd, crowd.order[(crowd.order < n) & (group[crowd.order] == _FREE)], everyone, group
+        )
         alone = np.isin(held.row_of, lonely) & held.permanent[held.codes]
         gone[alone] = True
         self._count("no cohort can take its permanent value", int(gone.sum()) - before)
         self._found(cohorts, gone, group)
 
     def _allowed(self, row: int, code: int, size: int) -> int:
-        """How many rows of a cohort may hold a value, for one member; where shares are added up, the budget must also last for the sum."""
+        """How many rows of a cohort may hold a value, for one member; where shares are added up,
+        the budget must also last for the sum.
+        """
         most = floor(size / self._demand(row, code))
         if self._is_set:
             starts, index = self.recalled.pairs()
@@ -310,7 +394,9 @@ class Round:
         return self.microdata.sensitive.domain.type == "set"
 
     def _grow(self, gone: Bools, group: Ints) -> None:
-        """Everybody who is in no cohort; what finds no company loses its protected values, and fewer rows than a group needs are suppressed."""
+        """Everybody who is in no cohort; what finds no company loses its protected values, and
+        fewer rows than a group needs are suppressed.
+        """
         held, n = self.held, self.microdata.rows
         crowd = self._crowd(held.without(gone))
         lonely = grow(crowd, crowd.order[group[crowd.order] == _FREE], crowd.seeds, group)
@@ -321,7 +407,9 @@ class Round:
         self._place(np.flatnonzero(group[:n] == _FREE), gone, group)
 
     def _content_with_less(self, crowd: Crowd, lonely: Ints, group: Ints) -> Ints:
-        """Groups for rows that found none as large as the strategy would like: as large as there are, down to what the promise needs."""
+        """Groups for rows that found none as large as the strategy would like: as large as there
+        are, down to what the promise needs.
+        """
         for times in _LESS:
             join(crowd, lonely, group)
             lonely = lonely[group[lonely] == _FREE]
@@ -342,20 +430,41 @@ class Round:
         place[group >= 0] = numbered
         for i, cohort in enumerate(cohorts.cohorts):
             place[cohort.rows] = len(names) + i
-        sizes = np.concatenate([np.bincount(numbered, minlength=len(names)), [cohort.size for cohort in cohorts.cohorts]]).astype(np.int64)
+        sizes = np.concatenate(
+            [
+                np.bincount(numbered, minlength=len(names)),
+                [cohort.size for cohort in cohorts.cohorts],
+            ]
+        ).astype(np.int64)
         shows = held.without(gone | held.permanent[held.codes])
-        added = np.arange(len(sizes)) >= len(names) if self._is_set else np.zeros(len(sizes), dtype=bool)
-        invented = [(len(names) + i, code) for i, cohort in enumerate(cohorts.cohorts) for c in cohort.counterfeits for code in self._codes(c)]
+        added = (
+            np.arange(len(sizes)) >= len(names)
+            if self._is_set
+            else np.zeros(len(sizes), dtype=bool)
+        )
+        invented = [
+            (len(names) + i, code)
+            for i, cohort in enumerate(cohorts.cohorts)
+            for c in cohort.counterfeits
+            for code in self._codes(c)
+        ]
         hosts = Hosts.of(
-            np.concatenate([place[shows.row_of], np.array([g for g, _ in invented], dtype=np.int64)]),
+            np.concatenate(
+                [place[shows.row_of], np.array([g for g, _ in invented], dtype=np.int64)]
+            ),
             np.concatenate([shows.codes, np.array([code for _, code in invented], dtype=np.int32)]),
             sizes,
             added,
             len(held.names),
         )
-        after, least = self.recalled.after(self.everybody, *self._exposing(hosts, place, len(names)))
+        after, least = self.recalled.after(
+            self.everybody, *self._exposing(hosts, place, len(names))
+        )
         if least < least_survival(self.bound):
-            raise MethodError("the groups as built would link somebody too often, and nothing was published; please report this.")
+            raise MethodError(
+                "the groups as built would link somebody too often, and nothing was published;"
+                " please report this."
+            )
         taken: dict[int, set[Any]] = {}
         for row, code in zip(held.row_of[gone].tolist(), held.codes[gone].tolist(), strict=True):
             taken.setdefault(row, set()).add(held.names[code])
@@ -363,7 +472,11 @@ class Round:
         form, published_id, registered = self._form(shown, place, cohorts, len(names))
         groups = np.zeros(n, dtype=np.int64)
         groups[place[:n] >= 0] = published_id[place[:n][place[:n] >= 0]]
-        first = {} if self.memory.releases else {_UNPROTECTED: self.unprotected.alias("value").to_frame()}
+        first = (
+            {}
+            if self.memory.releases
+            else {_UNPROTECTED: self.unprotected.alias("value").to_frame()}
+        )
         return Draft(
             form=form,
             groups=groups,
@@ -376,36 +489,59 @@ class Round:
         )
 
     def _shares(self, hosts: Hosts, rows: int) -> pl.DataFrame:
-        """The share of every protected value in all groups; where no row shows one, as it was before."""
+        """The share of every protected value in all groups; where no row shows one, as it was
+        before.
+        """
         if len(self.emptied) == self.microdata.rows and _SHARES in self.memory.state:
             return self.memory.state[_SHARES]
-        return pl.DataFrame({"share": np.bincount(hosts.value, hosts.count, len(self.held.names)) / max(rows, 1)})
+        return pl.DataFrame(
+            {"share": np.bincount(hosts.value, hosts.count, len(self.held.names)) / max(rows, 1)}
+        )
 
     def _exposing(self, hosts: Hosts, place: Ints, groups: int) -> tuple[Ints, Hosts]:
-        """The group in which every row is exposed, and how: who is known to be emptied hides nobody, and a failed cut into unequal parts says more than c/n.
+        """The group in which every row is exposed, and how: who is known to be emptied hides
+        nobody, and a failed cut into unequal parts says more than c/n.
 
         ``groups``: how many groups there are; cohorts follow.
         """
         emptied, n = np.array(self.emptied, dtype=np.int64), len(hosts.size)
         emptied = emptied[place[emptied] >= 0]
         others = replace(hosts, size=hosts.size - np.bincount(place[emptied], minlength=n))
-        inside = [(demands, rows[(place[rows] >= 0) & (place[rows] < groups)]) for demands, rows in self.cuts]
+        inside = [
+            (demands, rows[(place[rows] >= 0) & (place[rows] < groups)])
+            for demands, rows in self.cuts
+        ]
         others = hedged(others, place, inside, self.rules.least)
         exposed = place.copy()
         exposed[emptied] += n  # they are members of their groups as these are written
         return exposed, others.beside(hosts)
 
-    def _form(self, shown: Microdata, place: Ints, cohorts: Cohorts, groups: int) -> tuple[Generalized, Ints, Ints | None]:
+    def _form(
+        self, shown: Microdata, place: Ints, cohorts: Cohorts, groups: int
+    ) -> tuple[Generalized, Ints, Ints | None]:
         n, registry = self.microdata.rows, self.microdata.registry
         rows = np.flatnonzero(place[:n] >= 0)
-        absent = [(groups + i, counterfeit) for i, cohort in enumerate(cohorts.cohorts) for counterfeit in cohort.counterfeits]
+        absent = [
+            (groups + i, counterfeit)
+            for i, cohort in enumerate(cohorts.cohorts)
+            for counterfeit in cohort.counterfeits
+        ]
         source = np.concatenate([rows, np.full(len(absent), -1, dtype=np.int64)])
         where = np.concatenate([place[rows], np.array([g for g, _ in absent], dtype=np.int64)])
         column = shown.sensitive
         values = None
         if self.rules.permanent:
             own = column.domain.values.gather(column.codes[rows])
-            values = pl.concat([own, pl.Series(own.name, [self._looks_like(counterfeit) for _, counterfeit in absent], dtype=own.dtype)])
+            values = pl.concat(
+                [
+                    own,
+                    pl.Series(
+                        own.name,
+                        [self._looks_like(counterfeit) for _, counterfeit in absent],
+                        dtype=own.dtype,
+                    ),
+                ]
+            )
         beside = None if registry is None else (registry, place[n:])
         form, published_id = generalize(
             shown,
@@ -417,14 +553,18 @@ class Round:
             min_width=self.rules.min_width,
             registry=beside,
         )
-        registered = None if registry is None else np.where(place[n:] >= 0, published_id[place[n:]], 0)
+        registered = (
+            None if registry is None else np.where(place[n:] >= 0, published_id[place[n:]], 0)
+        )
         return form, published_id, registered
 
     def _codes(self, counterfeit: Counterfeit) -> list[int]:
         """The transient protected values that a counterfeit shows."""
         held, row = self.held, counterfeit.copy
         codes = [] if row < 0 else held.codes[held.starts[row] : held.starts[row + 1]].tolist()
-        return [code for code in codes if not held.permanent[code] and code not in counterfeit.without]
+        return [
+            code for code in codes if not held.permanent[code] and code not in counterfeit.without
+        ]
 
     def _looks_like(self, counterfeit: Counterfeit) -> Any:
         """The sensitive value that a counterfeit shows."""
@@ -432,7 +572,13 @@ class Round:
         copied = None if row < 0 else column.domain.values[int(column.codes[row])]
         hidden = {held.names[code] for code in counterfeit.without}
         if not self._is_set:
-            return next(iter(counterfeit.carries)) if counterfeit.carries else None if copied in hidden else copied
+            return (
+                next(iter(counterfeit.carries))
+                if counterfeit.carries
+                else None
+                if copied in hidden
+                else copied
+            )
         lasting = set(held.names.filter(pl.Series(held.permanent)).to_list())
         beside = {value for value in str(copied or "").split(SEPARATOR) if value} - hidden - lasting
         return SEPARATOR.join(sorted(beside | set(counterfeit.carries)))

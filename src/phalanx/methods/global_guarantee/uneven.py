@@ -1,14 +1,19 @@
-"""How surely members of a group may be linked where its cut, into parts that were not equally large, failed.
+"""How surely members of a group may be linked where its cut, into parts that were not equally
+large, failed.
 
-A failed cut into equal parts leaves each member of a group of n rows with c/n. Where the parts were of m and m + 1 rows, a failure says a little more of
-some. Each part may hold q = floor(m / r) of a value of which a ratio r is demanded, and then
+A failed cut into equal parts leaves each member of a group of n rows with c/n. Where the parts were
+of m and m + 1 rows, a failure says a little more of some. Each part may hold q = floor(m / r) of a
+value of which a ratio r is demanded, and then
 
-- where more of some value are there than all parts may hold, the cut fails whoever holds them: it says nothing;
+- where more of some value are there than all parts may hold, the cut fails whoever holds them: it
+  says nothing;
 - where no value has more rows than one part may hold, it did not fail;
-- else nobody is linked with more than min(c, q) / m, which is at most 1/r, and is reached (c = 2, q = 1).
+- else nobody is linked with more than min(c, q) / m, which is at most 1/r, and is reached (c = 2, q
+  = 1).
 
-So a series counts such an exposure as min(c, q) of m. All of it follows from what is published. Source: our own; tests/worlds/test_published_global_guarantee.py
-counts all ways in which a value can lie, and tests/worlds/test_balanced.py what the cuts say.
+So a series counts such an exposure as min(c, q) of m. All of it follows from what is published.
+Source: our own; tests/worlds/test_published_global_guarantee.py counts all ways in which a value
+can lie, and tests/worlds/test_balanced.py what the cuts say.
 """
 
 from collections.abc import Sequence
@@ -24,7 +29,9 @@ Floats = npt.NDArray[np.float64]
 
 
 def unit_of(demands: Demands, least: int) -> int:
-    """The size that most groups will need; nodes of three to four times as many rows are cut in three."""
+    """The size that most groups will need; nodes of three to four times as many rows are cut in
+    three.
+    """
     finite = demands.base[np.isfinite(demands.base)]
     return max(least, int(np.ceil(finite.max(initial=1.0))))
 
@@ -32,11 +39,16 @@ def unit_of(demands: Demands, least: int) -> int:
 def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], least: int) -> Hosts:
     """``hosts`` as they expose their members where an uneven cut may have failed.
 
-    ``place`` (n,): the group of every row; ``cuts``: what was demanded where which rows, all in a group, were cut; ``least``: the least size of any group.
+    ``place`` (n,): the group of every row; ``cuts``: what was demanded where which rows, all in a
+    group, were cut; ``least``: the least size of any group.
     """
     v = max((len(demands.base) for demands, _ in cuts), default=1)
     of = np.repeat(np.arange(len(hosts.size)), np.diff(hosts.starts))
-    key, ratio, unit = of * max(v, 1) + hosts.value, np.ones(len(of)), np.zeros(len(hosts.size), dtype=np.int64)
+    key, ratio, unit = (
+        of * max(v, 1) + hosts.value,
+        np.ones(len(of)),
+        np.zeros(len(hosts.size), dtype=np.int64),
+    )
     for demands, rows in cuts:
         unit[place[rows]] = unit_of(demands, least)
         here = np.isin(of, place[rows])
@@ -58,4 +70,8 @@ def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], leas
     failed[of[hosts.count > most]] = True
     surely[of[hosts.count > parts[of] * most]] = True
     tells = uneven & failed & ~surely
-    return replace(hosts, count=np.where(tells[of], np.minimum(hosts.count, most), hosts.count), size=np.where(tells, smaller, hosts.size))
+    return replace(
+        hosts,
+        count=np.where(tells[of], np.minimum(hosts.count, most), hosts.count),
+        size=np.where(tells, smaller, hosts.size),
+    )

@@ -1,4 +1,5 @@
 """m-Invariance: ``method``; ``kernels``.
 
-``signatures``: the sets of values among which persons are published; ``assigning``: who enters which, in which of the ``regions``.
+``signatures``: the sets of values among which persons are published; ``assigning``: who enters
+which, in which of the ``regions``.
 """

@@ -1,4 +1,6 @@
-"""Which new persons of m-invariance come under which signature: phases 2 and 3, region by region."""
+"""Which new persons of m-invariance come under which signature: phases 2 and 3, region by
+region.
+"""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -18,12 +20,13 @@ _COUNTERFEITS: Final = 0.04
 
 
 def automatic(rows: int, values: int, m: int) -> int:
-    """How many regions ``regions = "auto"`` makes of a table of ``rows`` rows and ``values`` sensitive values.
+    """How many regions ``regions = "auto"`` makes of a table of ``rows`` rows and ``values``
+    sensitive values.
 
     Of ``n`` persons in so many lists, each of which loses half of them by chance, the largest of m
     lists of a signature is above their mean by z(m) sqrt(n / lists) / 2, z(m) being the expected
-    largest of m normal numbers (Blom). There are about m / 2 lists for each value, and the cube root
-    of the regions squared times as many with regions; so the share of counterfeits is about
+    largest of m normal numbers (Blom). There are about m / 2 lists for each value, and the cube
+    root of the regions squared times as many with regions; so the share of counterfeits is about
     z(m) / 2 sqrt(values m / (2 rows)) times the cube root of the regions. All of these are public.
 
     >>> [automatic(150_000, 50, m) for m in (2, 4, 6, 8, 10)]
@@ -44,16 +47,19 @@ class Assigning:
     whole_sets: bool = True
     """Whether new rows enter the signatures that there are; False for the paper's way."""
 
-    def assign(self, s_minus: Ints, signatures: Signatures, members: Ints, regions: Regions) -> tuple[Signatures, Ints, Ints]:
-        """The signatures with those that are opened, the new rows region by region, and the entry of each.
+    def assign(
+        self, s_minus: Ints, signatures: Signatures, members: Ints, regions: Regions
+    ) -> tuple[Signatures, Ints, Ints]:
+        """The signatures with those that are opened, the new rows region by region, and the entry
+        of each.
 
-        ``s_minus`` (n,): the new rows, m-eligible, in random order; ``members`` (q,): the most persons
-        present that any value of a signature has.
+        ``s_minus`` (n,): the new rows, m-eligible, in random order; ``members`` (q,): the most
+        persons present that any value of a signature has.
 
-        A region is cut only where each part will be m-eligible *whatever lies in it*: no value is held
-        by more rows than 1/m of the smaller part. To get there, a region first takes some rows itself,
-        drawn from all of a value. So all that is decided of a region follows from how often each value
-        is held by its new rows, which no renaming within a signature changes.
+        A region is cut only where each part will be m-eligible *whatever lies in it*: no value is
+        held by more rows than 1/m of the smaller part. To get there, a region first takes some rows
+        itself, drawn from all of a value. So all that is decided of a region follows from how often
+        each value is held by its new rows, which no renaming within a signature changes.
         """
         opened = Opened(signatures, members)
         placed = [(s_minus[:0], s_minus[:0])]
@@ -63,7 +69,13 @@ class Assigning:
             left = count(signatures.codes[rows], signatures.n_values)
             sets = self.sets(left, opened)
             offsets, values, _ = opened.table()
-            taken, entries, rest = take(rows, signatures.codes, np.repeat(sets, np.diff(offsets)), values, signatures.n_values)
+            taken, entries, rest = take(
+                rows,
+                signatures.codes,
+                np.repeat(sets, np.diff(offsets)),
+                values,
+                signatures.n_values,
+            )
             placed.append((taken, entries))
             if len(rest):
                 most = int(count(signatures.codes[rows[rest]], signatures.n_values).max())
@@ -75,8 +87,8 @@ class Assigning:
     def sets(self, left: Ints, opened: Opened) -> Ints:
         """How many whole sets of a region's new rows each signature takes, shape (q,).
 
-        ``left`` (lambda,): the rows that hold each value. Either some are left that may be cut into two
-        regions, or none.
+        ``left`` (lambda,): the rows that hold each value. Either some are left that may be cut into
+        two regions, or none.
         """
         offsets, values, members = opened.table()
         for parts in (2, 0) if left.sum() >= 2 * self.fewest else (0,):
@@ -100,11 +112,14 @@ def count(codes: Ints, n: int) -> Ints:
     return np.bincount(codes, minlength=n).astype(np.int64)
 
 
-def take(rows: Ints, codes: Ints, counts: Ints, values: Ints, n_values: int) -> tuple[Ints, Ints, Ints]:
-    """The first rows of each value, so many as entries ask for, and their entries; and the places of the others.
+def take(
+    rows: Ints, codes: Ints, counts: Ints, values: Ints, n_values: int
+) -> tuple[Ints, Ints, Ints]:
+    """The first rows of each value, so many as entries ask for, and their entries; and the places
+    of the others.
 
-    ``rows`` (r,): row numbers; ``codes``: the value of each row of the table; ``counts`` (e,): how many
-    rows each entry takes, of its value in ``values`` (e,).
+    ``rows`` (r,): row numbers; ``codes``: the value of each row of the table; ``counts`` (e,): how
+    many rows each entry takes, of its value in ``values`` (e,).
     """
     codes = codes[rows]
     by_value = kernels.counted_order(codes, n_values)

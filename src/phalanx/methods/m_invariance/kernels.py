@@ -1,6 +1,8 @@
-"""The array work of m-invariance: balancing, entering, assignment and split (Xiao & Tao, SIGMOD 2007, Section 4).
+"""The array work of m-invariance: balancing, entering, assignment and split (Xiao & Tao, SIGMOD
+2007, Section 4).
 
-A *signature table* is given as ``offsets`` (q + 1,): the entries ``offsets[b] .. offsets[b+1]-1`` belong to signature b, one per value.
+A *signature table* is given as ``offsets`` (q + 1,): the entries ``offsets[b] .. offsets[b+1]-1``
+belong to signature b, one per value.
 """
 
 import numpy as np
@@ -14,12 +16,15 @@ Floats = npt.NDArray[np.float64]
 
 @njit(cache=True, nogil=True, fastmath=False)
 def balancing(offsets: Ints, values: Ints, owned: Ints, left: Ints, m: int) -> tuple[Ints, Ints]:
-    """Phase 2 as in the paper: make every value of a bucket's signature owned by the same number of tuples.
+    """Phase 2 as in the paper: make every value of a bucket's signature owned by the same number of
+    tuples.
 
-    ``values`` (e,): the value of each entry; ``owned`` (e,): the tuples of S_cap that own it; ``left`` (lambda,): the tuples of S_minus per value,
-    m-eligible, reduced in place by what is taken. Returns ``filled`` and ``invented`` (e,): tuples taken from S_minus, and counterfeits.
-    Taking q tuples of one value leaves S_minus m-eligible iff m times the largest count of the *other* values stays at most what remains
-    (taking more of the same value never helps it to be too frequent), which gives the largest q in one step.
+    ``values`` (e,): the value of each entry; ``owned`` (e,): the tuples of S_cap that own it;
+    ``left`` (lambda,): the tuples of S_minus per value, m-eligible, reduced in place by what is
+    taken. Returns ``filled`` and ``invented`` (e,): tuples taken from S_minus, and counterfeits.
+    Taking q tuples of one value leaves S_minus m-eligible iff m times the largest count of the
+    *other* values stays at most what remains (taking more of the same value never helps it to be
+    too frequent), which gives the largest q in one step.
     """
     filled = np.zeros_like(owned)
     invented = np.zeros_like(owned)
@@ -50,14 +55,17 @@ def balancing(offsets: Ints, values: Ints, owned: Ints, left: Ints, m: int) -> t
 
 @njit(cache=True, nogil=True, fastmath=False)
 def entering(offsets: Ints, values: Ints, members: Ints, left: Ints, m: int, parts: int) -> Ints:
-    """How many whole sets of new tuples, one of every value, enter each signature that there is; shape (q,).
+    """How many whole sets of new tuples, one of every value, enter each signature that there is;
+    shape (q,).
 
-    ``values`` (e,): the value of each entry; ``members`` (q,): the most tuples of S_cap that any value of the signature has; ``left`` (lambda,): the
-    tuples of S_minus per value, m-eligible, reduced in place by what enters. The signature with most members comes first, of equally large ones the
-    first; each takes as many sets as leave S_minus m-eligible. Nothing here changes if the values of one signature are renamed among all who were
-    ever put under it, which is why the choice tells nothing of them; the paper has no such step.
-    With ``parts`` above 0 no more enter than make the rest divisible into so many parts of one
-    size, each m-eligible whatever lies in it: no value in more than 1/(m parts) of the rest.
+    ``values`` (e,): the value of each entry; ``members`` (q,): the most tuples of S_cap that any
+    value of the signature has; ``left`` (lambda,): the tuples of S_minus per value, m-eligible,
+    reduced in place by what enters. The signature with most members comes first, of equally large
+    ones the first; each takes as many sets as leave S_minus m-eligible. Nothing here changes if the
+    values of one signature are renamed among all who were ever put under it, which is why the
+    choice tells nothing of them; the paper has no such step. With ``parts`` above 0 no more enter
+    than make the rest divisible into so many parts of one size, each m-eligible whatever lies in
+    it: no value in more than 1/(m parts) of the rest.
     """
     sets = np.zeros(len(members), dtype=np.int64)
     remaining = left.sum()
@@ -93,8 +101,8 @@ def entering(offsets: Ints, values: Ints, members: Ints, left: Ints, m: int, par
 def _least(most: int, others: int, remaining: int, size: int, m: int) -> int:
     """The fewest sets to take so that the rest is m-eligible; 0 where no number does, or none need.
 
-    ``most``, ``others``: the largest counts of values in the set, and outside it; ``remaining``: all
-    tuples; ``size``: values of a set.
+    ``most``, ``others``: the largest counts of values in the set, and outside it; ``remaining``:
+    all tuples; ``size``: values of a set.
     """
     if size >= m or most * m <= remaining:
         return 0
@@ -106,10 +114,11 @@ def _least(most: int, others: int, remaining: int, size: int, m: int) -> int:
 def assignment(counts: Ints, m: int, parts: int) -> tuple[Ints, Ints, Ints]:
     """Phase 3 (Figure 3): how many tuples of which values go together.
 
-    ``counts`` (lambda,): the tuples of S_minus per value, m-eligible. Returns ``alphas`` (i,), ``betas`` (i,) of the iterations and ``values``
-    (sum of betas,): the values of each iteration's signature, most frequent first; equal counts stand in the order of their codes.
-    With ``parts`` above 0 it stops where the rest is divisible into so many parts of one size, each
-    m-eligible whatever lies in it.
+    ``counts`` (lambda,): the tuples of S_minus per value, m-eligible. Returns ``alphas`` (i,),
+    ``betas`` (i,) of the iterations and ``values`` (sum of betas,): the values of each iteration's
+    signature, most frequent first; equal counts stand in the order of their codes. With ``parts``
+    above 0 it stops where the rest is divisible into so many parts of one size, each m-eligible
+    whatever lies in it.
     """
     total = counts.sum()
     alphas = np.empty(total // m + 1, dtype=np.int64)
@@ -128,7 +137,9 @@ def assignment(counts: Ints, m: int, parts: int) -> tuple[Ints, Ints, Ints]:
             following = n[beta] if beta < size else 0
             alpha = min(n[beta - 1], (gamma - m * following) // beta)  # Inequalities 5 and 7
             if beta > m:
-                alpha = min(alpha, (gamma - m * n[0]) // (beta - m))  # Inequality 6; at beta = m it is m-eligibility itself
+                alpha = min(
+                    alpha, (gamma - m * n[0]) // (beta - m)
+                )  # Inequality 6; at beta = m it is m-eligibility itself
             if alpha >= 1:
                 break
             beta += 1
@@ -140,10 +151,16 @@ def assignment(counts: Ints, m: int, parts: int) -> tuple[Ints, Ints, Ints]:
         chosen[written : written + beta] = order[:beta]
         written += beta
         gamma -= alpha * beta
-        i, j, k = 0, beta, 0  # the beta reduced counts and the untouched rest are each in order: merge them
+        i, j, k = (
+            0,
+            beta,
+            0,
+        )  # the beta reduced counts and the untouched rest are each in order: merge them
         while i < beta or j < size:
             reduced = n[i] - alpha if i < beta else -1
-            if i < beta and (j >= size or reduced > n[j] or (reduced == n[j] and order[i] < order[j])):
+            if i < beta and (
+                j >= size or reduced > n[j] or (reduced == n[j] and order[i] < order[j])
+            ):
                 merged_order[k], merged_n[k] = order[i], reduced
                 i += 1
             else:
@@ -159,7 +176,9 @@ def assignment(counts: Ints, m: int, parts: int) -> tuple[Ints, Ints, Ints]:
 
 @njit(cache=True, nogil=True, fastmath=False)
 def counted_order(codes: Ints, n_codes: int) -> Ints:
-    """The stable order of ``codes`` (p,), whole numbers from 0 to ``n_codes - 1``, by counting them; shape (p,)."""
+    """The stable order of ``codes`` (p,), whole numbers from 0 to ``n_codes - 1``, by counting
+    them; shape (p,).
+    """
     place = np.zeros(n_codes + 1, dtype=np.int64)
     for code in codes:
         place[code + 1] += 1
@@ -174,7 +193,8 @@ def counted_order(codes: Ints, n_codes: int) -> Ints:
 
 @njit(cache=True, nogil=True, fastmath=False)
 def sorted_lists(entries: Ints, codes: Ints, n_entries: int, n_codes: int) -> Ints:
-    """Slots ordered by entry, within an entry by code (-1, a counterfeit, first), within equal codes as they stand; shape (p,).
+    """Slots ordered by entry, within an entry by code (-1, a counterfeit, first), within equal
+    codes as they stand; shape (p,).
 
     ``entries`` are below ``n_entries`` and ``codes`` below ``n_codes``, both of shape (p,).
     """
@@ -183,16 +203,29 @@ def sorted_lists(entries: Ints, codes: Ints, n_entries: int, n_codes: int) -> In
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def split(orders: Ints, positions: Floats, real: npt.NDArray[np.bool_], starts: Ints, sizes: Ints, lengths: Ints, first: int, last: int) -> None:
-    """Phase 4: cut the buckets ``first .. last-1`` into groups of one tuple per value (Section 4.3).
+def split(
+    orders: Ints,
+    positions: Floats,
+    real: npt.NDArray[np.bool_],
+    starts: Ints,
+    sizes: Ints,
+    lengths: Ints,
+    first: int,
+    last: int,
+) -> None:
+    """Phase 4: cut the buckets ``first .. last-1`` into groups of one tuple per value (Section
+    4.3).
 
-    Bucket b holds ``sizes[b]`` lists (one per value) of ``lengths[b]`` slots from slot ``starts[b]`` on. ``orders`` (d, p): per attribute the slots,
-    each list sorted by that attribute; ``positions`` (p, d) in [0, 1]; ``real`` (p,): False for a counterfeit, whose position does not count.
-    On return the g-th slots of a bucket's lists, in ``orders[0]`` (as in every other row), are its g-th group.
-    Of schemes with equal perimeter the most even one is taken, so that equal tuples do not make the recursion deep.
+    Bucket b holds ``sizes[b]`` lists (one per value) of ``lengths[b]`` slots from slot
+    ``starts[b]`` on. ``orders`` (d, p): per attribute the slots, each list sorted by that
+    attribute; ``positions`` (p, d) in [0, 1]; ``real`` (p,): False for a counterfeit, whose
+    position does not count. On return the g-th slots of a bucket's lists, in ``orders[0]`` (as in
+    every other row), are its g-th group. Of schemes with equal perimeter the most even one is
+    taken, so that equal tuples do not make the recursion deep.
 
-    The x-th slots of all lists lie side by side (a *row*), so that a row's extent is measured once, four attributes at a time, and a scheme is a run of
-    rows; a counterfeit lies at NaN, which is neither less nor more than anything.
+    The x-th slots of all lists lie side by side (a *row*), so that a row's extent is measured once,
+    four attributes at a time, and a scheme is a run of rows; a counterfeit lies at NaN, which is
+    neither less nor more than anything.
     """
     d = orders.shape[0]
     lanes = (d + 3) // 4 * 4
@@ -229,7 +262,12 @@ def split(orders: Ints, positions: Floats, real: npt.NDArray[np.bool_], starts: 
                         h0 = h1 = h2 = h3 = -np.inf
                         for r in range((begin + x) * s, (begin + x + 1) * s):
                             slot = rows[a, r]
-                            v0, v1, v2, v3 = place[slot, i], place[slot, i + 1], place[slot, i + 2], place[slot, i + 3]
+                            v0, v1, v2, v3 = (
+                                place[slot, i],
+                                place[slot, i + 1],
+                                place[slot, i + 2],
+                                place[slot, i + 3],
+                            )
                             l0, h0 = v0 if v0 < l0 else l0, v0 if v0 > h0 else h0
                             l1, h1 = v1 if v1 < l1 else l1, v1 if v1 > h1 else h1
                             l2, h2 = v2 if v2 < l2 else l2, v2 if v2 > h2 else h2
@@ -262,7 +300,13 @@ def split(orders: Ints, positions: Floats, real: npt.NDArray[np.bool_], starts: 
                     continue
                 for j in range(s):
                     left, right = begin * s + j, 0
-                    for r in range(begin * s + j, end * s, s):  # a stable partition keeps both halves sorted; without a branch, which nobody could foresee
+                    for r in range(
+                        begin * s + j,
+                        end * s,
+                        s,
+                        # a stable partition keeps both halves sorted; without a branch, which nobody
+                        # could foresee
+                    ):
                         slot = rows[a, r]
                         inside = side[slot] == cut
                         rows[a, left] = slot

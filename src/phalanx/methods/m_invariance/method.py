@@ -1,10 +1,14 @@
-"""m-Invariance: publish a table again and again while rows come and go (Xiao & Tao, SIGMOD 2007, Section 4).
+"""m-Invariance: publish a table again and again while rows come and go (Xiao & Tao, SIGMOD 2007,
+Section 4).
 
-How we differ from the paper. It fills the place of a value that is short with a new tuple where one is in stock, and so tells which value was short;
-here every shortage is a counterfeit, and new tuples enter signatures in whole sets, which tells nothing (``balancing``; the proof is in
-docs/explanation/m-invariance.md). It looks back one release (Lemma 4); with ``remember`` we place whoever returns under the signature first published
-for them. It takes a tuple whose value changed for a new tuple; we ask the steward. It assumes that the new tuples are m-eligible; we refuse, or hold
-back the fewest that restore it. It assigns new tuples from everywhere; we assign them region by region (``assigning.py``). Of equally good splits we take the most even one.
+How we differ from the paper. It fills the place of a value that is short with a new tuple where one
+is in stock, and so tells which value was short; here every shortage is a counterfeit, and new
+tuples enter signatures in whole sets, which tells nothing (``balancing``; the proof is in
+docs/explanation/m-invariance.md). It looks back one release (Lemma 4); with ``remember`` we place
+whoever returns under the signature first published for them. It takes a tuple whose value changed
+for a new tuple; we ask the steward. It assumes that the new tuples are m-eligible; we refuse, or
+suppress the fewest that restore it. It assigns new tuples from everywhere; we assign them region
+by region (``assigning.py``). Of equally good splits we take the most even one.
 """
 
 import os
@@ -38,12 +42,15 @@ NotEligiblePolicy = Literal["refuse", "suppress"]
 
 @dataclass(frozen=True, kw_only=True)
 class MInvariance:
-    """Nobody's persistent value is linked with them by more than 1/m over all releases of a series (Lemma 3), by somebody who knows this method.
+    """Nobody's persistent value is linked with them by more than 1/m over all releases of a series
+    (Lemma 3), by somebody who knows this method.
 
-    Assumes that the adversary knows every person's quasi-identifier values and in which releases the person is, that values persist, and that as far as the
-    adversary knows persons are alike. It does not cover suppressed rows, nor persons who share a group with one, nor values of kept columns. With
-    ``balancing = "paper"`` or ``remember = False`` it holds only against somebody who does not reason about the method's choices, or about returns.
-    Raises PlanError for parameters that mean nothing.
+    Assumes that the adversary knows every person's quasi-identifier values and in which releases
+    the person is, that values persist, and that as far as the adversary knows persons are alike. It
+    does not cover suppressed rows, nor persons who share a group with one, nor values of kept
+    columns. With ``balancing = "paper"`` or ``remember = False`` it holds only against somebody who
+    does not reason about the method's choices, or about returns. Raises PlanError for parameters
+    that mean nothing.
 
     >>> MInvariance(m=2).parameters()["name"]
     'm-invariance'
@@ -57,41 +64,75 @@ class MInvariance:
     m: int
     """At least this many values, all different, in every group; 2 or more."""
     balancing: Balancing = "exact"
-    """A value that is short in a signature: always a counterfeit, or, as in the paper, a new tuple where one can be spared; the paper's way needs hardly
-    any counterfeits, and names values and persons to whoever knows the method."""
+    """A value that is short in a signature: always a counterfeit, or, as in the paper, a new tuple
+    where one can be spared; the paper's way needs hardly any counterfeits, and names values and
+    persons to whoever knows the method.
+    """
     regions: int | Literal["auto"] = 1
-    """New persons meet in at most so many regions of the quasi-identifiers, 1 or more: more lose less and
-    need more counterfeits. 1 is the paper's way; "auto" follows from public counts, so that few are needed."""
+    """New persons meet in at most so many regions of the quasi-identifiers, 1 or more: more lose
+    less and need more counterfeits. 1 is the paper's way; "auto" follows from public counts, so
+    that few are needed.
+    """
     remember: bool = True
-    """Keep the signature of everyone ever published; False forgets those who left, as the paper does, and exposes some who return,
-    and with them some who stood in their groups."""
+    """Keep the signature of everyone ever published; False forgets those who left, as the paper
+    does, and exposes some who return, and with them some who stood in their groups.
+    """
     changed: Changed = "refuse"
-    """A person whose sensitive value changed: refuse the release, suppress the person, or publish a new record under a signature of its own. Suppressing
-    tells that the value changed; a new record is covered only where nobody knows that it and the old one are of one person, for then they differ."""
+    """A person whose sensitive value changed: refuse the release, suppress the person, or publish a
+    new record under a signature of its own. Suppressing tells that the value changed; a new record
+    is covered only where nobody knows that it and the old one are of one person, for then they
+    differ.
+    """
     not_eligible: NotEligiblePolicy = "refuse"
-    """New rows with a value in more than 1/m of them: refuse, or suppress the fewest rows that restore eligibility, which all hold a most frequent value."""
+    """New rows with a value in more than 1/m of them: refuse, or suppress the fewest rows that
+    restore eligibility, which all hold a most frequent value.
+    """
     min_width: Mapping[str, float] = field(default_factory=dict)
-    """Per quasi-identifier the least width of a published interval, in its own unit (leaves for a categorical one)."""
+    """Per quasi-identifier the least width of a published interval, in its own unit (leaves for a
+    categorical one).
+    """
 
     def __post_init__(self) -> None:
         if isinstance(self.m, bool) or not isinstance(self.m, int) or self.m < 2:
-            raise PlanError(f"[method] m = {self.m!r} must be a whole number of at least 2, for one value alone covers nobody.")
-        for key, allowed in (("balancing", ("exact", "paper")), ("changed", ("refuse", "suppress", "new-record")), ("not_eligible", ("refuse", "suppress"))):
+            raise PlanError(
+                f"[method] m = {self.m!r} must be a whole number of at least 2, for one value alone"
+                " covers nobody."
+            )
+        for key, allowed in (
+            ("balancing", ("exact", "paper")),
+            ("changed", ("refuse", "suppress", "new-record")),
+            ("not_eligible", ("refuse", "suppress")),
+        ):
             if getattr(self, key) not in allowed:
-                raise PlanError(f"[method] {key} = {getattr(self, key)!r} is not one of {', '.join(allowed)}.")
+                raise PlanError(
+                    f"[method] {key} = {getattr(self, key)!r} is not one of {', '.join(allowed)}."
+                )
         number = isinstance(self.regions, int) and not isinstance(self.regions, bool)
         if self.regions != "auto" and not (number and int(self.regions) >= 1):
-            raise PlanError(f'[method] regions = {self.regions!r} must be a whole number of at least 1, or "auto".')
+            raise PlanError(
+                f"[method] regions = {self.regions!r} must be a whole number of at least 1, or"
+                ' "auto".'
+            )
         if self.balancing == "paper" and self.regions not in ("auto", 1):
-            raise PlanError(f'[method] regions = {self.regions} goes with balancing = "exact"; the paper has one.')
+            raise PlanError(
+                f'[method] regions = {self.regions} goes with balancing = "exact"; the paper has'
+                " one."
+            )
         if not isinstance(self.remember, bool):
             raise PlanError(f"[method] remember = {self.remember!r} must be true or false.")
         check_widths(self.min_width)
 
     @property
     def holds_if_method_known(self) -> bool:
-        """Where no place is filled, nobody is forgotten, and no row is suppressed or published under a second signature by its value."""
-        return self.balancing == "exact" and self.remember and self.changed == "refuse" and self.not_eligible == "refuse"
+        """Where no place is filled, nobody is forgotten, and no row is suppressed or published
+        under a second signature by its value.
+        """
+        return (
+            self.balancing == "exact"
+            and self.remember
+            and self.changed == "refuse"
+            and self.not_eligible == "refuse"
+        )
 
     @property
     def may_suppress(self) -> Sequence[str]:
@@ -100,7 +141,9 @@ class MInvariance:
 
     @property
     def guarantees(self) -> list[Guarantee]:
-        return [MInvarianceGuarantee(m=self.m, consecutive=not self.remember, balancing=self.balancing)]
+        return [
+            MInvarianceGuarantee(m=self.m, consecutive=not self.remember, balancing=self.balancing)
+        ]
 
     def parameters(self) -> dict[str, Any]:
         return {
@@ -115,26 +158,36 @@ class MInvariance:
         }
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
-        """Division, balancing (by default: entering in whole sets), assignment, split; MethodError or NotEligible where the promise cannot be kept."""
+        """Division, balancing (by default: entering in whole sets), assignment, split; MethodError
+        or NotEligible where the promise cannot be kept.
+        """
         if microdata.persons is None:
-            raise SchemaError("m-invariance follows persons through the releases and no identifier is declared; name the identifier column in the schema.")
+            raise SchemaError(
+                "m-invariance follows persons through the releases and no identifier is declared;"
+                " name the identifier column in the schema."
+            )
         check_min_width(self.min_width, microdata)
         microdata.check_single_valued("m-invariance")
         stream = rng.stream("m-invariance")
-        signatures = Signatures.recall(microdata, memory, everyone=self.remember, per_record=self.changed == "new-record")
+        signatures = Signatures.recall(
+            microdata, memory, everyone=self.remember, per_record=self.changed == "new-record"
+        )
         suppressed_rows: dict[str, int] = {}
         published = np.ones(microdata.rows, dtype=bool)
         if changed := int(signatures.changed.sum()):
             if self.changed == "refuse":
                 raise MethodError(
-                    f"{changed} person(s) come with another value of {microdata.schema.sensitive!r} than the one published for them, and m-invariance "
-                    'is about values that persist; set changed = "suppress" or "new-record" in [method], or use a method for values that change.'
+                    f"{changed} person(s) come with another value of {microdata.schema.sensitive!r}"
+                    " than the one published for them, and m-invariance is about values that"
+                    ' persist; set changed = "suppress" or "new-record" in [method], or use a'
+                    " method for values that change."
                 )
             if self.changed == "suppress":
                 published[signatures.changed] = False
                 suppressed_rows["changed value"] = changed
 
-        # S_cap: tuples with a signature. S_minus: the new ones, in random order, so that "random tuples" are the next ones.
+        # S_cap: tuples with a signature. S_minus: the new ones, in random order, so that "random
+        # tuples" are the next ones.
         shuffled = stream.permutation(microdata.rows)
         shuffled = shuffled[published[shuffled]]
         has_signature = signatures.of_row[shuffled] >= 0
@@ -143,7 +196,10 @@ class MInvariance:
         if surplus:
             suppressed_rows["not m-eligible"] = surplus
         if len(s_cap) + len(s_minus) == 0:
-            raise MethodError("every row would be suppressed and nothing is left to publish; lower m, or add rows with other values.")
+            raise MethodError(
+                "every row would be suppressed and nothing is left to publish; lower m, or add rows"
+                " with other values."
+            )
 
         buckets = _division(s_cap, signatures)
         invented, members = _shortage(signatures, buckets), _members(signatures, buckets)
@@ -151,17 +207,29 @@ class MInvariance:
         if self.balancing == "paper":
             codes, of_entries, n = signatures.codes, signatures.values, signatures.n_values
             left = count(codes[s_minus], n)
-            taken, invented = kernels.balancing(signatures.offsets, of_entries, buckets, left, self.m)
+            taken, invented = kernels.balancing(
+                signatures.offsets, of_entries, buckets, left, self.m
+            )
             filled, filled_entries, places = take(s_minus, codes, taken, of_entries, n)
             rest = s_minus[places]
         regions = Regions.recall(microdata, memory)
-        signatures, assigned, entries = self._assigning(microdata, rest).assign(rest, signatures, members, regions)
+        signatures, assigned, entries = self._assigning(microdata, rest).assign(
+            rest, signatures, members, regions
+        )
         s_minus = np.concatenate([filled, assigned])
         entered = np.concatenate([filled_entries, entries])
         entries, source = _move(s_cap, s_minus, entered, signatures, invented)
         groups = _split(entries, source, signatures, microdata)
         values = signatures.domain.gather(signatures.values[entries])
-        form, published_id = generalize(microdata, source, groups, rng.stream("generalize"), values=values, counterfeits=True, min_width=self.min_width)
+        form, published_id = generalize(
+            microdata,
+            source,
+            groups,
+            rng.stream("generalize"),
+            values=values,
+            counterfeits=True,
+            min_width=self.min_width,
+        )
         group_of_row = np.zeros(microdata.rows, dtype=np.int64)
         real = source >= 0
         group_of_row[source[real]] = published_id[groups[real]]
@@ -189,8 +257,12 @@ class MInvariance:
         fewest = max(-(-new // regions), least)
         return Assigning(m=self.m, fewest=fewest, whole_sets=self.balancing == "exact")
 
-    def _eligible(self, s_minus: Ints, signatures: Signatures, microdata: Microdata) -> tuple[Ints, int]:
-        """S_minus if it is m-eligible; else refuse, or the largest part of it that is, and how many rows that leaves out."""
+    def _eligible(
+        self, s_minus: Ints, signatures: Signatures, microdata: Microdata
+    ) -> tuple[Ints, int]:
+        """S_minus if it is m-eligible; else refuse, or the largest part of it that is, and how many
+        rows that leaves out.
+        """
         codes = signatures.codes[s_minus]
         counts = count(codes, signatures.n_values)
         if len(s_minus) == 0 or self.m * int(counts.max()) <= len(s_minus):
@@ -199,11 +271,19 @@ class MInvariance:
         surplus = int(np.maximum(counts - cap, 0).sum())
         if self.not_eligible == "refuse":
             most, values = int(counts.max()), int((counts > 0).sum())
-            ways = [f"lower m to at most {len(s_minus) // most}"] if len(s_minus) >= 2 * most else []
-            ways += [f'set not_eligible = "suppress" in [method] to leave out {surplus} row(s)'] if surplus < len(s_minus) else []
+            ways = (
+                [f"lower m to at most {len(s_minus) // most}"] if len(s_minus) >= 2 * most else []
+            )
+            ways += (
+                [f'set not_eligible = "suppress" in [method] to leave out {surplus} row(s)']
+                if surplus < len(s_minus)
+                else []
+            )
             raise NotEligible(
-                f"{most} of the {len(s_minus)} new rows ({most / len(s_minus):.1%}) share one value of {microdata.schema.sensitive!r} "
-                f"(they hold {values} different values) and m = {self.m} allows 1/{self.m} ({1 / self.m:.1%}); "
+                f"{most} of the {len(s_minus)} new rows ({most / len(s_minus):.1%}) share one value"
+                f" of {microdata.schema.sensitive!r} "
+                f"(they hold {values} different values) and m = {self.m} allows 1/{self.m}"
+                f" ({1 / self.m:.1%}); "
                 f"{', or '.join(ways) or 'no m of 2 or more fits, so more rows with other values are needed'}."
             )
         by_value = np.argsort(codes, kind="stable")
@@ -213,10 +293,12 @@ class MInvariance:
 
 
 def largest_eligible(counts: Ints, m: int | Fraction) -> int:
-    """The largest c such that keeping at most c rows of every value leaves an m-eligible rest; 0 if there is none.
+    """The largest c such that keeping at most c rows of every value leaves an m-eligible rest; 0 if
+    there is none.
 
-    Keeping more rows of the values below the cap never hurts, so for each c the best rest has ``sum(min(counts, c))`` rows, and it is m-eligible iff
-    that is at least ``m * c``. The difference is concave in c and zero at 0, so bisection finds the last c.
+    Keeping more rows of the values below the cap never hurts, so for each c the best rest has
+    ``sum(min(counts, c))`` rows, and it is m-eligible iff that is at least ``m * c``. The
+    difference is concave in c and zero at 0, so bisection finds the last c.
 
     >>> largest_eligible(np.array([5, 2, 1]), 2)
     3
@@ -237,7 +319,9 @@ def _division(s_cap: Ints, signatures: Signatures) -> Ints:
 
 
 def _shortage(signatures: Signatures, buckets: Ints) -> Ints:
-    """How many tuples each entry is short of, shape (e,): a counterfeit for every one, whichever value it is."""
+    """How many tuples each entry is short of, shape (e,): a counterfeit for every one, whichever
+    value it is.
+    """
     return np.repeat(_members(signatures, buckets), np.diff(signatures.offsets)) - buckets
 
 
@@ -249,8 +333,12 @@ def _members(signatures: Signatures, buckets: Ints) -> Ints:
     return most
 
 
-def _move(s_cap: Ints, s_minus: Ints, entered: Ints, signatures: Signatures, invented: Ints) -> tuple[Ints, Ints]:
-    """All published tuples: the entry and the microdata row (-1: counterfeit) of each, ordered by entry; ``entered`` holds the entries of ``s_minus``."""
+def _move(
+    s_cap: Ints, s_minus: Ints, entered: Ints, signatures: Signatures, invented: Ints
+) -> tuple[Ints, Ints]:
+    """All published tuples: the entry and the microdata row (-1: counterfeit) of each, ordered by
+    entry; ``entered`` holds the entries of ``s_minus``.
+    """
     entry_of_invented = np.repeat(np.arange(len(invented)), invented)
     entries = np.concatenate([signatures.entry_of_row[s_cap], entered, entry_of_invented])
     source = np.concatenate([s_cap, s_minus, np.full(len(entry_of_invented), -1, dtype=np.int64)])
@@ -277,9 +365,18 @@ def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Micro
     starts = np.concatenate([[0], np.cumsum(sizes * lengths)])
     work = np.cumsum(sizes * lengths * np.log2(lengths + 1))
     parts = min(os.cpu_count() or 1, 8, len(live))
-    cuts = [0, *(int(np.searchsorted(work, work[-1] * (i + 1) / parts)) for i in range(parts - 1)), len(live)]
-    with ThreadPoolExecutor(parts) as pool:  # the kernel holds no lock, and no two parts touch the same slot
-        for done in [pool.submit(kernels.split, orders, positions, real, starts, sizes, lengths, a, b) for a, b in pairwise(cuts)]:
+    cuts = [
+        0,
+        *(int(np.searchsorted(work, work[-1] * (i + 1) / parts)) for i in range(parts - 1)),
+        len(live),
+    ]
+    with ThreadPoolExecutor(
+        parts
+    ) as pool:  # the kernel holds no lock, and no two parts touch the same slot
+        for done in [
+            pool.submit(kernels.split, orders, positions, real, starts, sizes, lengths, a, b)
+            for a, b in pairwise(cuts)
+        ]:
             done.result()
     first_group = np.concatenate([[0], np.cumsum(lengths)])[:-1]
     slots = np.arange(len(source))

@@ -33,8 +33,9 @@ class Regions:
 
     microdata: Microdata
     cuts: dict[int, Cut]
-    """Of every region that was ever cut: attribute, the least position of the second part, or the values of
-    the first part."""
+    """Of every region that was ever cut: attribute, the least position of the second part, or the
+    values of the first part.
+    """
     added: list[tuple[int, str, float | None, str | None]] = field(default_factory=list)
 
     @classmethod
@@ -47,10 +48,11 @@ class Regions:
         return cls(microdata=microdata, cuts=cuts)
 
     def cut(self, region: int, rows: Ints, least: int) -> tuple[Ints, Ints]:
-        """Cut ``rows`` (r,), in random order, in two parts of at least ``least`` rows: their places.
+        """Cut ``rows`` (r,), in random order, in two parts of at least ``least`` rows: their
+        places.
 
-        A region is always cut where it was first cut. Where that makes a part too small, the rows next
-        to the cut go there, those of one value by lot.
+        A region is always cut where it was first cut. Where that makes a part too small, the rows
+        next to the cut go there, those of one value by lot.
         """
         if region not in self.cuts:
             self._choose(region, rows)
@@ -65,21 +67,36 @@ class Regions:
 
     def to_remember(self) -> Mapping[str, pl.DataFrame]:
         """What to append to memory: the cuts that are new; nothing where there are none."""
-        schema = {"region": pl.Int64, "attribute": pl.String, "below": pl.Float64, "value": pl.String}
+        schema = {
+            "region": pl.Int64,
+            "attribute": pl.String,
+            "below": pl.Float64,
+            "value": pl.String,
+        }
         return {TABLE: pl.DataFrame(self.added, schema=schema, orient="row")} if self.added else {}
 
     def _choose(self, region: int, rows: Ints) -> None:
-        """Cut near the middle, between two values, where that takes most off the spread of an attribute.
+        """Cut near the middle, between two values, where that takes most off the spread of an
+        attribute.
 
         Where all rows are equal, the cut lies before all values, and who goes where is drawn.
         """
-        name, domain, at, most = self.microdata.schema.quasi[0], self.microdata.quasi[0].domain, 0, 0.0
-        for attribute, column in zip(self.microdata.schema.quasi, self.microdata.quasi, strict=True):
+        name, domain, at, most = (
+            self.microdata.schema.quasi[0],
+            self.microdata.quasi[0].domain,
+            0,
+            0.0,
+        )
+        for attribute, column in zip(
+            self.microdata.schema.quasi, self.microdata.quasi, strict=True
+        ):
             counts = np.bincount(column.codes[rows], minlength=len(column.domain)).astype(np.int64)
             before = np.cumsum(counts)[:-1]
             middle = int(np.argmin(np.abs(2 * before - len(rows)))) + 1 if len(before) else 0
             positions = column.domain.normalised
-            parts = [_spread(counts[part], positions[part]) for part in (np.s_[:middle], np.s_[middle:])]
+            parts = [
+                _spread(counts[part], positions[part]) for part in (np.s_[:middle], np.s_[middle:])
+            ]
             gain = _spread(counts, positions) - sum(parts)
             if gain > most:
                 name, domain, at, most = attribute, column.domain, middle, gain
@@ -93,7 +110,9 @@ class Regions:
             self.added += [(region, name, None, value) for value in values]
 
 
-def _second(domain: Domain, below: float | None, values: Sequence[str | None]) -> npt.NDArray[np.bool_]:
+def _second(
+    domain: Domain, below: float | None, values: Sequence[str | None]
+) -> npt.NDArray[np.bool_]:
     """Whether each code lies in the second part."""
     if below is not None:
         return np.asarray(domain.positions >= below)

@@ -1,4 +1,6 @@
-"""Signatures: the sets of sensitive values under which persons were first published, recalled for the rows of a new table."""
+"""Signatures: the sets of sensitive values under which persons were first published, recalled for
+the rows of a new table.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -13,16 +15,21 @@ from phalanx.methods.base import Memory
 Ints = npt.NDArray[np.int64]
 
 _SIGNATURES: Final = "signatures"
-"""Memory table (entry, signature, value): one row per value of a signature; entries are numbered through."""
+"""Memory table (entry, signature, value): one row per value of a signature; entries are numbered
+through.
+"""
 _PERSONS: Final = "persons"
-"""Memory table (person, entry): the signature and the value in it that were first published for a person (or for a record of theirs)."""
+"""Memory table (person, entry): the signature and the value in it that were first published for a
+person (or for a record of theirs).
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Signatures:
     """All signatures of a series as one table, and where the rows of a new table stand in it.
 
-    Signature b has the entries ``offsets[b] .. offsets[b+1]-1``, one per value, in the order of the values' codes.
+    Signature b has the entries ``offsets[b] .. offsets[b+1]-1``, one per value, in the order of the
+    values' codes.
     """
 
     domain: pl.Series
@@ -52,10 +59,13 @@ class Signatures:
         return len(self.domain)
 
     @classmethod
-    def recall(cls, microdata: Microdata, memory: Memory, *, everyone: bool, per_record: bool) -> "Signatures":
+    def recall(
+        cls, microdata: Microdata, memory: Memory, *, everyone: bool, per_record: bool
+    ) -> "Signatures":
         """Who was published before, and under which signature.
 
-        ``everyone``: recall all who were ever published, else only those of the last release. ``per_record``: a person may have one signature per value.
+        ``everyone``: recall all who were ever published, else only those of the last release.
+        ``per_record``: a person may have one signature per value.
         """
         column = microdata.sensitive
         codes = column.codes.astype(np.int64)
@@ -83,16 +93,30 @@ class Signatures:
         values, entries = (table[name].to_numpy().astype(np.int64) for name in ("code", "entry"))
 
         if not everyone:
-            last = memory.groups if memory.groups is not None else pl.DataFrame(schema={"person": pl.Binary})
-            persons = persons.join(last.select("person"), on="person", how="semi", maintain_order="left")
+            last = (
+                memory.groups
+                if memory.groups is not None
+                else pl.DataFrame(schema={"person": pl.Binary})
+            )
+            persons = persons.join(
+                last.select("person"), on="person", how="semi", maintain_order="left"
+            )
         place_of = np.zeros(int(entries.max()) + 1, dtype=np.int64)
         place_of[entries] = np.arange(len(entries))
         place = place_of[persons["entry"].to_numpy()]
         records = pl.DataFrame({"person": persons["person"], "place": place, "code": values[place]})
         rows = pl.DataFrame({"person": microdata.persons, "code": codes})
         if everyone and per_record:
-            seen = rows.join(records.unique("person"), on="person", how="left", maintain_order="left")["place"].is_not_null().to_numpy()
-            found = rows.join(records, on=["person", "code"], how="left", maintain_order="left")["place"]
+            seen = (
+                rows.join(records.unique("person"), on="person", how="left", maintain_order="left")[
+                    "place"
+                ]
+                .is_not_null()
+                .to_numpy()
+            )
+            found = rows.join(records, on=["person", "code"], how="left", maintain_order="left")[
+                "place"
+            ]
             entry_of_row = found.fill_null(-1).to_numpy()
         else:
             found = _last(rows, records)
@@ -127,17 +151,29 @@ class Signatures:
         )
 
     def to_remember(self, persons: pl.Series, rows: Ints, entries: Ints) -> dict[str, pl.DataFrame]:
-        """What to append to memory: the signatures that are new, and the new persons (or records) under theirs."""
+        """What to append to memory: the signatures that are new, and the new persons (or records)
+        under theirs.
+        """
         first = self.offsets[self.known]
         new = np.repeat(self.ids, np.diff(self.offsets))[first:]
         return {
-            _SIGNATURES: pl.DataFrame({"entry": self.entries[first:], "signature": new, "value": self.domain.gather(self.values[first:])}),
-            _PERSONS: pl.DataFrame({"person": persons.gather(rows), "entry": self.entries[entries].astype(np.int32)}),
+            _SIGNATURES: pl.DataFrame(
+                {
+                    "entry": self.entries[first:],
+                    "signature": new,
+                    "value": self.domain.gather(self.values[first:]),
+                }
+            ),
+            _PERSONS: pl.DataFrame(
+                {"person": persons.gather(rows), "entry": self.entries[entries].astype(np.int32)}
+            ),
         }
 
 
 class Opened:
-    """The signatures that there are, and those that a release opens while new tuples are assigned."""
+    """The signatures that there are, and those that a release opens while new tuples are
+    assigned.
+    """
 
     def __init__(self, signatures: Signatures, members: Ints) -> None:
         self.created: list[Ints] = []
@@ -171,8 +207,13 @@ class Opened:
 
 
 def _with_remembered(values: pl.Series, remembered: pl.Series) -> pl.Series:
-    """The table's sensitive values, followed by those that only signatures hold: a counterfeit may need one of them."""
-    both = pl.concat([values.to_frame("value"), remembered.unique().sort().to_frame("value")], how="vertical_relaxed")["value"]
+    """The table's sensitive values, followed by those that only signatures hold: a counterfeit may
+    need one of them.
+    """
+    both = pl.concat(
+        [values.to_frame("value"), remembered.unique().sort().to_frame("value")],
+        how="vertical_relaxed",
+    )["value"]
     return both.unique(maintain_order=True)
 
 
@@ -187,4 +228,6 @@ def _last(rows: pl.DataFrame, records: pl.DataFrame) -> pl.Series:
 
 def _join_value(table: pl.DataFrame, coded: pl.DataFrame) -> pl.DataFrame:
     """The table with the code of each value; a number is the same number whatever its width."""
-    return table.with_columns(pl.col("value").cast(coded["value"].dtype)).join(coded, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return table.with_columns(pl.col("value").cast(coded["value"].dtype)).join(
+        coded, on="value", how="left", nulls_equal=True, maintain_order="left"
+    )

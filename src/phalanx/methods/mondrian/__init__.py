@@ -1,1 +1,3 @@
-"""Mondrian: ``method``, ``kernels``; ``balanced``: groups that tell of nobody, for global-guarantee too. Its kernels cut for slicing and mutual cover as well."""
+"""Mondrian: ``method``, ``kernels``; ``balanced``: groups that tell of nobody, for global-guarantee
+too. Its kernels cut for slicing and mutual cover as well.
+"""

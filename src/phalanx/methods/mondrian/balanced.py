@@ -1,4 +1,6 @@
-"""Groups by balanced cuts: narrow, and open to nobody who knows the method (see ``methods/mondrian/kernels/balanced.py``)."""
+"""Groups by balanced cuts: narrow, and open to nobody who knows the method (see
+``methods/mondrian/kernels/balanced.py``).
+"""
 
 import math
 import os
@@ -36,11 +38,15 @@ def nothing_required() -> Requirement:
     return Requirement(codes, ints, 0.0, ints, codes[None, :], ints[None, :])
 
 
-def by_cuts(positions: Floats, order: Ints, unit: int, least: int, shares: Shares, asked: Requirement) -> Ints | None:
-    """The group of every row, named by one of its rows, shape (n,), -1 for rows that are not in ``order``; None where all rows together may not be a group.
+def by_cuts(
+    positions: Floats, order: Ints, unit: int, least: int, shares: Shares, asked: Requirement
+) -> Ints | None:
+    """The group of every row, named by one of its rows, shape (n,), -1 for rows that are not in
+    ``order``; None where all rows together may not be a group.
 
-    ``positions`` (n, d): every row's place in [0, 1]; ``order`` (r,): the rows to group, in random order; ``unit``: the size that most groups with something
-    to keep will need, ``least``: the least size of any. The number of threads has no influence on the groups.
+    ``positions`` (n, d): every row's place in [0, 1]; ``order`` (r,): the rows to group, in random
+    order; ``unit``: the size that most groups with something to keep will need, ``least``: the
+    least size of any. The number of threads has no influence on the groups.
     """
     order = order.copy()
     group = np.full(len(positions), -1, dtype=np.int64)
@@ -51,10 +57,13 @@ def by_cuts(positions: Floats, order: Ints, unit: int, least: int, shares: Share
 
 
 def by_even_cuts(positions: Floats, stream: Stream, least: int, asked: Requirement) -> Ints | None:
-    """As :func:`by_cuts` for all rows, where no cut is ever odd: the chance of each member of a group is exactly the share of the group, whatever is asked.
+    """As :func:`by_cuts` for all rows, where no cut is ever odd: the chance of each member of a
+    group is exactly the share of the group, whatever is asked.
 
-    Rows are first dealt out, at random, into parts whose sizes can be halved down to about ``least`` rows (:func:`sizes`); each part is cut by itself. A deal
-    of which a part may not be a group is drawn again. How often is decided by all values of the table together, so that it tells of nobody.
+    Rows are first dealt out, at random, into parts whose sizes can be halved down to about
+    ``least`` rows (:func:`sizes`); each part is cut by itself. A deal of which a part may not be a
+    group is drawn again. How often is decided by all values of the table together, so that it tells
+    of nobody.
     """
     n = len(positions)
     shares = nothing_shared(n)
@@ -65,7 +74,9 @@ def by_even_cuts(positions: Floats, stream: Stream, least: int, asked: Requireme
     part_of = np.empty(n, dtype=np.int64)
     for p, (_, rows) in enumerate(parts):
         part_of[rows] = p
-    order = stream.permutation(n)  # afresh, as what failed before a deal was kept says something of the order
+    order = stream.permutation(
+        n
+    )  # afresh, as what failed before a deal was kept says something of the order
     group = np.empty(n, dtype=np.int64)
     for p, (size, _) in enumerate(parts):
         _cut(positions, order[part_of[order] == p], size, size, shares, asked, group)
@@ -73,9 +84,11 @@ def by_even_cuts(positions: Floats, stream: Stream, least: int, asked: Requireme
 
 
 def sizes(n: int, least: int, smallest: int, d: int) -> list[tuple[int, int]]:
-    """Into how many rows ``n`` are dealt out, each time with the size that its groups come to: that times 2**i or 3 * 2**i is the number of rows.
+    """Into how many rows ``n`` are dealt out, each time with the size that its groups come to: that
+    times 2**i or 3 * 2**i is the number of rows.
 
-    No part but the only one is below ``smallest``. The parts are those that promise the narrowest boxes on ``d`` attributes, as fewer rows stand further apart.
+    No part but the only one is below ``smallest``. The parts are those that promise the narrowest
+    boxes on ``d`` attributes, as fewer rows stand further apart.
     """
     dealt, left = [], n
     while left > 0:
@@ -85,15 +98,21 @@ def sizes(n: int, least: int, smallest: int, d: int) -> list[tuple[int, int]]:
                 rest = left - size * ways
                 if size >= least and (rest == 0 or min(rest, size * ways) >= smallest):
                     uneven = size + size % 2 / 2  # a block of odd size is not halved once more
-                    width = size * ways * (uneven / (size * ways)) ** (1 / d) + rest * (1.3 * least / max(rest, 1)) ** (1 / d)
+                    width = size * ways * (uneven / (size * ways)) ** (1 / d) + rest * (
+                        1.3 * least / max(rest, 1)
+                    ) ** (1 / d)
                     best = min(best, (width, size * ways, size))
         dealt.append(best[1:])
         left -= best[1]
     return dealt
 
 
-def _deal(order: Ints, d: int, least: int, shares: Shares, asked: Requirement) -> list[tuple[int, Ints]]:
-    """Parts of the rows, each with the size of its groups, that may all be groups; with larger and larger parts where small ones fail."""
+def _deal(
+    order: Ints, d: int, least: int, shares: Shares, asked: Requirement
+) -> list[tuple[int, Ints]]:
+    """Parts of the rows, each with the size of its groups, that may all be groups; with larger and
+    larger parts where small ones fail.
+    """
     n, smallest = len(order), least
     while True:
         dealt = sizes(n, least, smallest, d)
@@ -101,12 +120,22 @@ def _deal(order: Ints, d: int, least: int, shares: Shares, asked: Requirement) -
         for turn in range(_DEALS):
             turned = np.roll(order, turn * n // _DEALS)
             parts = [turned[end - rows : end] for end, (rows, _) in zip(ends, dealt, strict=True)]
-            if len(parts) == 1 or all(kernel.may_be_group(part, shares, asked) for part in reversed(parts)):
+            if len(parts) == 1 or all(
+                kernel.may_be_group(part, shares, asked) for part in reversed(parts)
+            ):
                 return [(size, part) for (_, size), part in zip(dealt, parts, strict=True)]
         smallest *= 4
 
 
-def _cut(positions: Floats, order: Ints, unit: int, least: int, shares: Shares, asked: Requirement, group: Ints) -> None:
+def _cut(
+    positions: Floats,
+    order: Ints,
+    unit: int,
+    least: int,
+    shares: Shares,
+    asked: Requirement,
+    group: Ints,
+) -> None:
     """Cut the rows of ``order``, which is reordered, by all threads."""
 
     def cut(nodes: Ints, grain: int) -> Ints:
@@ -114,7 +143,9 @@ def _cut(positions: Floats, order: Ints, unit: int, least: int, shares: Shares, 
         return left
 
     root = np.array([[0, len(order), 1]], dtype=np.int64)
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    threads = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     if len(order) < _ALONE or threads == 1:
         cut(root, 0)
         return

@@ -1,4 +1,6 @@
-"""How far the values of an attribute are from one another: along a line, up a hierarchy, or as a matrix says."""
+"""How far the values of an attribute are from one another: along a line, up a hierarchy, or as a
+matrix says.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +27,9 @@ class Distance(Protocol):
 
     @property
     def line(self) -> Floats:
-        """Places of the domain's values that grow with the code, so that neighbours are as far apart as they are."""
+        """Places of the domain's values that grow with the code, so that neighbours are as far
+        apart as they are.
+        """
 
     def problems(self, codes: Ints, counts: Ints, starts: Ints) -> Problems:
         """Problems whose classes have these codes and counts, as in :class:`Problems`."""
@@ -65,12 +69,26 @@ class Levels:
     def greatest(self) -> float:
         """1 where two values meet in the root alone."""
         height = len(self.ancestors) - 1
-        return max((level + 1 for level in range(height) if (self.ancestors[level] != self.ancestors[level, 0]).any()), default=0) / height
+        return (
+            max(
+                (
+                    level + 1
+                    for level in range(height)
+                    if (self.ancestors[level] != self.ancestors[level, 0]).any()
+                ),
+                default=0,
+            )
+            / height
+        )
 
     @property
     def line(self) -> Floats:
-        """The leaves from left to right, each as far from the one before it as the level says on which they meet."""
-        steps = (self.ancestors[:-1, 1:] != self.ancestors[:-1, :-1]).sum(axis=0) / (len(self.ancestors) - 1)
+        """The leaves from left to right, each as far from the one before it as the level says on
+        which they meet.
+        """
+        steps = (self.ancestors[:-1, 1:] != self.ancestors[:-1, :-1]).sum(axis=0) / (
+            len(self.ancestors) - 1
+        )
         return np.concatenate([[0.0], np.cumsum(steps)])
 
     def problems(self, codes: Ints, counts: Ints, starts: Ints) -> Problems:
@@ -91,8 +109,12 @@ class Matrix:
 
     @property
     def line(self) -> Floats:
-        """The values in order, each as far from the one before it as the matrix says, over the greatest distance of all."""
-        return np.concatenate([[0.0], np.cumsum(np.diagonal(self.matrix, 1))]) / (self.greatest or 1.0)
+        """The values in order, each as far from the one before it as the matrix says, over the
+        greatest distance of all.
+        """
+        return np.concatenate([[0.0], np.cumsum(np.diagonal(self.matrix, 1))]) / (
+            self.greatest or 1.0
+        )
 
     def problems(self, codes: Ints, counts: Ints, starts: Ints) -> Problems:
         """Problems whose classes have these codes and counts."""
@@ -100,9 +122,11 @@ class Matrix:
 
 
 def distance_of(name: str, domain: Domain, asked: Any = None) -> Distance:
-    """The distance that a plan asks for, else l1 for numbers and dates, the hierarchy for values that have one, and 0 or 1 for all others.
+    """The distance that a plan asks for, else l1 for numbers and dates, the hierarchy for values
+    that have one, and 0 or 1 for all others.
 
-    SchemaError where an attribute has no places on a line or no hierarchy; PlanError for a matrix that does not say all it must.
+    SchemaError where an attribute has no places on a line or no hierarchy; PlanError for a matrix
+    that does not say all it must.
     """
     on_a_line = domain.type in ("numeric", "date")
     if isinstance(asked, Mapping):
@@ -111,26 +135,57 @@ def distance_of(name: str, domain: Domain, asked: Any = None) -> Distance:
         asked = "l1" if on_a_line else "equal" if domain.hierarchy is None else "hierarchy"
     if asked == "l1":
         if not on_a_line:
-            raise SchemaError(f"[method] distances asks for l1 on {name!r}, which is {domain.type}; declare it numeric, or use 'hierarchy' or 'equal'.")
+            raise SchemaError(
+                f"[method] distances asks for l1 on {name!r}, which is {domain.type}; declare it"
+                " numeric, or use 'hierarchy' or 'equal'."
+            )
         return Line(domain.positions)
     if asked == "equal":
         everything = np.arange(len(domain), dtype=np.int32)
         return Levels(np.stack([everything, np.zeros_like(everything)]))
     ancestors = domain.ancestors
     if ancestors is None:
-        raise SchemaError(f"[method] distances asks for the hierarchy of {name!r}, which has none; declare one, or use 'equal' or 'l1'.")
-    return Levels(np.stack([ancestors[level].rank("dense").fill_null(0).to_numpy().astype(np.int32) for level in ancestors.columns]))
+        raise SchemaError(
+            f"[method] distances asks for the hierarchy of {name!r}, which has none; declare one,"
+            " or use 'equal' or 'l1'."
+        )
+    return Levels(
+        np.stack(
+            [
+                ancestors[level].rank("dense").fill_null(0).to_numpy().astype(np.int32)
+                for level in ancestors.columns
+            ]
+        )
+    )
 
 
 def check_asked(asked: Mapping[str, Any]) -> None:
     """PlanError where a distance is neither a known word nor a matrix of distances of 0 or more."""
     if not isinstance(asked, Mapping):
-        raise PlanError(f"[method] distances = {asked!r} is no table; write {{ age = 'l1' }}, with a distance for each attribute that needs one.")
+        raise PlanError(
+            f"[method] distances = {asked!r} is no table; write {{ age = 'l1' }}, with a distance"
+            " for each attribute that needs one."
+        )
     for name, word in asked.items():
         if isinstance(word, str):
             if word not in WORDS:
-                raise PlanError(f"[method] distances of {name!r} is {word!r}{did_you_mean(word, WORDS) or '; use l1, hierarchy, equal, or a matrix.'}")
-        elif not isinstance(word, Mapping) or not all(isinstance(row, Mapping) for row in word.values()):
-            raise PlanError(f"[method] distances of {name!r} is neither a word nor a matrix; write l1, hierarchy, equal, or {{ a = {{ b = 1 }} }}.")
-        elif any(isinstance(d, bool) or not isinstance(d, int | float) or not 0 <= d < float("inf") for row in word.values() for d in row.values()):
-            raise PlanError(f"[method] distances of {name!r} has a distance that is no number of 0 or more; correct it.")
+                raise PlanError(
+                    f"[method] distances of {name!r} is"
+                    f" {word!r}{did_you_mean(word, WORDS) or '; use l1, hierarchy, equal, or a matrix.'}"
+                )
+        elif not isinstance(word, Mapping) or not all(
+            isinstance(row, Mapping) for row in word.values()
+        ):
+            raise PlanError(
+                f"[method] distances of {name!r} is neither a word nor a matrix; write l1,"
+                " hierarchy, equal, or { a = { b = 1 } }."
+            )
+        elif any(
+            isinstance(d, bool) or not isinstance(d, int | float) or not 0 <= d < float("inf")
+            for row in word.values()
+            for d in row.values()
+        ):
+            raise PlanError(
+                f"[method] distances of {name!r} has a distance that is no number of 0 or more;"
+                " correct it."
+            )

@@ -15,7 +15,9 @@ from phalanx.methods.slicing.tuples import numbered
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Rows in groups, laid out as problems: that of group g on attribute a is number a * groups + g."""
+    """Rows in groups, laid out as problems: that of group g on attribute a is number a * groups +
+    g.
+    """
 
     groups: int
     problems: Problems
@@ -27,12 +29,22 @@ class Layout:
     """The group of every row, 0 .. groups-1, shape (n,)."""
 
     @classmethod
-    def of(cls, columns: Sequence[npt.NDArray[np.int32]], sizes: Sequence[int], distances: Sequence[Distance], group: Ints) -> "Layout":
-        """Lay out rows with these codes (d columns of shape (n,), over domains of these ``sizes``) in these groups, none of which is empty."""
+    def of(
+        cls,
+        columns: Sequence[npt.NDArray[np.int32]],
+        sizes: Sequence[int],
+        distances: Sequence[Distance],
+        group: Ints,
+    ) -> "Layout":
+        """Lay out rows with these codes (d columns of shape (n,), over domains of these ``sizes``)
+        in these groups, none of which is empty.
+        """
         groups = int(group.max(initial=-1)) + 1
         parts, codes, own = [], [], np.empty((len(group), len(columns)), np.int64)
         for a, (column, size, distance) in enumerate(zip(columns, sizes, distances, strict=True)):
-            cells, at, counts = np.unique(group * size + column, return_inverse=True, return_counts=True)
+            cells, at, counts = np.unique(
+                group * size + column, return_inverse=True, return_counts=True
+            )
             starts = np.searchsorted(cells, np.arange(groups + 1) * size)
             codes.append(cells % size)
             parts.append(distance.problems(codes[-1], counts, starts))
@@ -46,7 +58,9 @@ class Layout:
 
     @cached_property
     def types(self) -> tuple[Ints, Ints]:
-        """The different tuples of each group as classes, shape (types, d), and where each group's begin, and the end."""
+        """The different tuples of each group as classes, shape (types, d), and where each group's
+        begin, and the end.
+        """
         of = numbered([self.group, *self.own.T])
         _, first = np.unique(of, return_index=True)
         return self.own[first], np.searchsorted(self.group[first], np.arange(self.groups + 1))
@@ -57,7 +71,9 @@ class Layout:
         return ranges(self.problems.cells[of], np.diff(self.problems.starts)[of] ** 2)
 
     def stays(self, cells: npt.NDArray[Any], own: Ints, table: Ints) -> npt.NDArray[Any]:
-        """The ``cells`` of the own values of tuples with these classes, drawn from these tables, in the shape of both."""
+        """The ``cells`` of the own values of tuples with these classes, drawn from these tables, in
+        the shape of both.
+        """
         k = np.diff(self.problems.starts)[table]
         found: npt.NDArray[Any] = cells[self.problems.cells[table] + own * (k + 1)]
         return found

@@ -1,5 +1,6 @@
 """Safe sampling: ``method``, ``kernels``.
 
-``axes``: how one attribute may be recoded; ``schemes``: how rows are; ``private_levels``, ``private_partition`` (of which ``partitions`` is what comes
-out): schemes that are chosen under differential privacy, by ``private_choice``.
+``axes``: how one attribute may be recoded; ``schemes``: how rows are; ``private_levels``,
+``private_partition`` (of which ``partitions`` is what comes out): schemes that are chosen under
+differential privacy, by ``private_choice``.
 """

@@ -1,4 +1,6 @@
-"""How one attribute may be recoded, level by level, by what the plan declares and never by what a table holds."""
+"""How one attribute may be recoded, level by level, by what the plan declares and never by what a
+table holds.
+"""
 
 import itertools
 import math
@@ -42,7 +44,9 @@ class Cells:
 
 @dataclass(frozen=True)
 class Axis(ABC):
-    """One attribute and its recodings, from the finest level, 0, to the top, at which all values are one."""
+    """One attribute and its recodings, from the finest level, 0, to the top, at which all values
+    are one.
+    """
 
     type: ClassVar[Type]
     lowest: ClassVar[int] = 0
@@ -66,17 +70,23 @@ class Axis(ABC):
 
     @abstractmethod
     def cells(self, domain: Domain, level: int) -> Cells:
-        """The cells of a domain's values at a level; each value's cell depends on the value alone."""
+        """The cells of a domain's values at a level; each value's cell depends on the value
+        alone.
+        """
 
     def information(self, level: int) -> Fraction:
-        """How much of what a value says is left at a level: from 1, all of it, to 0, where all values are one.
+        """How much of what a value says is left at a level: from 1, all of it, to 0, where all
+        values are one.
 
-        By what is declared and never by a table; where the declaration says no more, the share of levels above.
+        By what is declared and never by a table; where the declaration says no more, the share of
+        levels above.
         """
         return Fraction(self.top - level, self.top - self.lowest)
 
     def declared_cells(self, level: int) -> int | None:
-        """How many cells there are at a level, by what is declared; None where only a table tells."""
+        """How many cells there are at a level, by what is declared; None where only a table
+        tells.
+        """
         return 1 if level == self.top else None
 
     @abstractmethod
@@ -88,18 +98,29 @@ class Axis(ABC):
         """SchemaError where values of this domain cannot be recoded so."""
 
     def asked(self, declared: Any) -> int | None:
-        """The level that the plan asks for; None where it asks for none; PlanError for one that there is not."""
+        """The level that the plan asks for; None where it asks for none; PlanError for one that
+        there is not.
+        """
         said = declared.get("level") if isinstance(declared, Mapping) else declared
         if said is None and isinstance(declared, Mapping) and "width" in declared:
             said = 0
-        if said is not None and (isinstance(said, bool) or not isinstance(said, int) or not self.lowest <= said <= self.top):
-            raise PlanError(f"[method.scheme] {self.name} has level {said!r}; give one from {self.lowest} to {self.top}.")
+        if said is not None and (
+            isinstance(said, bool)
+            or not isinstance(said, int)
+            or not self.lowest <= said <= self.top
+        ):
+            raise PlanError(
+                f"[method.scheme] {self.name} has level {said!r}; give one from {self.lowest} to"
+                f" {self.top}."
+            )
         return said
 
 
 @dataclass(frozen=True)
 class Nodes(Axis):
-    """A categorical attribute, published as the nodes of its hierarchy; without one, as it is (level 0) or as ``*`` (level 1)."""
+    """A categorical attribute, published as the nodes of its hierarchy; without one, as it is
+    (level 0) or as ``*`` (level 1).
+    """
 
     type: ClassVar[Type] = "categorical"
     declared: Hierarchy | None = None
@@ -119,22 +140,35 @@ class Nodes(Axis):
 
     def cells(self, domain: Domain, level: int) -> Cells:
         if level == self.top:
-            return Cells(np.zeros(len(domain), dtype=np.int32), [pl.Series(self.name, ["*"], dtype=pl.String)])
+            return Cells(
+                np.zeros(len(domain), dtype=np.int32),
+                [pl.Series(self.name, ["*"], dtype=pl.String)],
+            )
         labels = self.labels(domain, level)
         nodes = labels.unique(maintain_order=True)
         number = pl.DataFrame({"node": nodes, "cell": np.arange(len(nodes), dtype=np.int32)})
-        of_code = labels.to_frame("node").join(number, on="node", how="left", nulls_equal=True, maintain_order="left")["cell"].to_numpy()
+        of_code = (
+            labels.to_frame("node")
+            .join(number, on="node", how="left", nulls_equal=True, maintain_order="left")["cell"]
+            .to_numpy()
+        )
         return Cells(of_code, [nodes.alias(self.name)])
 
     def information(self, level: int) -> Fraction:
-        """Of a tree, 1 less the other leaves that a node of the level has beside a leaf, on average, as a share of all other leaves."""
+        """Of a tree, 1 less the other leaves that a node of the level has beside a leaf, on
+        average, as a share of all other leaves.
+        """
         if not isinstance(self.declared, Tree) or len(self.declared.paths) == 1:
             return super().information(level)
         leaves, nodes = len(self.declared.paths), len({path[level] for path in self.declared.paths})
         return 1 - (Fraction(leaves, nodes) - 1) / (leaves - 1)
 
     def declared_cells(self, level: int) -> int | None:
-        return len({path[level] for path in self.declared.paths}) if isinstance(self.declared, Tree) else super().declared_cells(level)
+        return (
+            len({path[level] for path in self.declared.paths})
+            if isinstance(self.declared, Tree)
+            else super().declared_cells(level)
+        )
 
     def labels(self, domain: Domain, level: int) -> pl.Series:
         """The node of every code of a domain at a level; null for a missing value."""
@@ -146,17 +180,23 @@ class Nodes(Axis):
 
     def check_fits(self, domain: Domain) -> None:
         if domain.type == "set":
-            raise SchemaError(f"column {self.name!r} holds sets of values, which safe-sampling does not publish; drop it, or flatten it at the source.")
+            raise SchemaError(
+                f"column {self.name!r} holds sets of values, which safe-sampling does not publish;"
+                " drop it, or flatten it at the source."
+            )
         if domain.type != "categorical":
             raise SchemaError(
-                f"column {self.name!r} is {domain.type}, and cells that follow its values would tell of persons; declare its range in [method.scheme], "
-                f"as in {self.name} = {{ low = 0, high = 100, width = 10 }}, or give it a hierarchy of bands and a level."
+                f"column {self.name!r} is {domain.type}, and cells that follow its values would"
+                f" tell of persons; declare its range in [method.scheme], as in {self.name} = {{"
+                " low = 0, high = 100, width = 10 }, or give it a hierarchy of bands and a level."
             )
 
 
 @dataclass(frozen=True)
 class Grid(Axis):
-    """Numbers or dates in cells of equal width over a range that the plan declares; the end cells hold what lies beyond."""
+    """Numbers or dates in cells of equal width over a range that the plan declares; the end cells
+    hold what lies beyond.
+    """
 
     low: Any = 0
     high: Any = 0
@@ -177,7 +217,14 @@ class Grid(Axis):
 
     def information(self, level: int) -> Fraction:
         """1 less the width of a cell as a share of the range."""
-        return Fraction(0) if level == self.top else max(Fraction(0), 1 - _number(self.widths[level]) / (_number(self.high) - _number(self.low)))
+        return (
+            Fraction(0)
+            if level == self.top
+            else max(
+                Fraction(0),
+                1 - _number(self.widths[level]) / (_number(self.high) - _number(self.low)),
+            )
+        )
 
     def declared_cells(self, level: int) -> int | None:
         return len(self.edges(level)) - 1
@@ -194,7 +241,11 @@ class Grid(Axis):
 
     def _published(self, ends: list[Fraction]) -> pl.Series:
         whole = all(_number(x).denominator == 1 for x in (self.low, self.high, *self.widths))
-        plain = pl.Series([int(x) for x in ends], dtype=pl.Int64) if whole else pl.Series([float(x) for x in ends], dtype=pl.Float64)
+        plain = (
+            pl.Series([int(x) for x in ends], dtype=pl.Int64)
+            if whole
+            else pl.Series([float(x) for x in ends], dtype=pl.Float64)
+        )
         return plain.cast(pl.Int32).cast(pl.Date) if self.type == "date" else plain
 
     def finest(self, domain: Domain) -> Codes:
@@ -205,24 +256,39 @@ class Grid(Axis):
         edges = self.edges(level).to_physical().cast(pl.Float64).to_numpy()
         first = int(domain.has_missing)
         values = domain.values[first:].to_physical().cast(pl.Float64).to_numpy()
-        cell = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2).astype(np.int32)
+        cell = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2).astype(
+            np.int32
+        )
         return np.concatenate([np.full(first, -1, dtype=np.int32), cell])
 
     def cells(self, domain: Domain, level: int) -> Cells:
         edges = self.edges(level)
         if level == self.top:
-            return Cells(np.zeros(len(domain), dtype=np.int32), [edges[:1].alias(self.columns[0]), edges[1:].alias(self.columns[1])])
+            return Cells(
+                np.zeros(len(domain), dtype=np.int32),
+                [edges[:1].alias(self.columns[0]), edges[1:].alias(self.columns[1])],
+            )
         missing = pl.Series([None], dtype=edges.dtype)
-        low, high = (pl.concat([missing, ends]).alias(name) for ends, name in zip((edges[:-1], edges[1:]), self.columns, strict=True))
+        low, high = (
+            pl.concat([missing, ends]).alias(name)
+            for ends, name in zip((edges[:-1], edges[1:]), self.columns, strict=True)
+        )
         return Cells(self._cell(domain, level) + np.int32(1), [low, high])
 
     def parameters(self) -> dict[str, Any]:
-        said = (self.low.isoformat(), self.high.isoformat()) if isinstance(self.low, date) else (self.low, self.high)
+        said = (
+            (self.low.isoformat(), self.high.isoformat())
+            if isinstance(self.low, date)
+            else (self.low, self.high)
+        )
         return {"low": said[0], "high": said[1], "widths": list(self.widths)}
 
     def check_fits(self, domain: Domain) -> None:
         if domain.type != self.type:
-            raise SchemaError(f"column {self.name!r} is {domain.type} and [method.scheme] gives it a range of {self.type} values; correct one of them.")
+            raise SchemaError(
+                f"column {self.name!r} is {domain.type} and [method.scheme] gives it a range of"
+                f" {self.type} values; correct one of them."
+            )
 
 
 @dataclass(frozen=True)
@@ -249,7 +315,10 @@ class Banded(Axis):
         exact = [_number(w) for w in self.bands.widths]
         kind = pl.Int64 if all(w.denominator == 1 for w in exact) else pl.Float64
         if level == self.top:
-            return Cells(np.zeros(len(domain), dtype=np.int32), [pl.Series(name, [None], dtype=kind) for name in self.columns])
+            return Cells(
+                np.zeros(len(domain), dtype=np.int32),
+                [pl.Series(name, [None], dtype=kind) for name in self.columns],
+            )
         width, first = exact[level - 1], int(domain.has_missing)
         lows = [Fraction(str(x)) // width * width for x in domain.values[first:].to_list()]
         known = sorted(set(lows))
@@ -258,7 +327,11 @@ class Banded(Axis):
         return Cells(
             of_code,
             [
-                pl.Series(name, [None, *(int(x + by) if kind == pl.Int64 else float(x + by) for x in known)], dtype=kind)
+                pl.Series(
+                    name,
+                    [None, *(int(x + by) if kind == pl.Int64 else float(x + by) for x in known)],
+                    dtype=kind,
+                )
                 for name, by in zip(self.columns, (Fraction(0), width), strict=True)
             ],
         )
@@ -268,16 +341,27 @@ class Banded(Axis):
 
     def check_fits(self, domain: Domain) -> None:
         if domain.type != "numeric":
-            raise SchemaError(f"column {self.name!r} is {domain.type} and its hierarchy is in bands of numbers; declare it numeric, or give it a tree.")
+            raise SchemaError(
+                f"column {self.name!r} is {domain.type} and its hierarchy is in bands of numbers;"
+                " declare it numeric, or give it a tree."
+            )
 
 
 def axis_of(name: str, declared: Any, hierarchy: Hierarchy | None) -> Axis:
-    """The axis of one attribute, by what the plan declares of it; PlanError where that makes no recoding."""
+    """The axis of one attribute, by what the plan declares of it; PlanError where that makes no
+    recoding.
+    """
     if not (declared is None or isinstance(declared, int | Mapping)):
-        raise PlanError(f"[method.scheme] {name} = {declared!r} is no recoding; give a level, or a range such as {{ low = 0, high = 100, width = 10 }}.")
+        raise PlanError(
+            f"[method.scheme] {name} = {declared!r} is no recoding; give a level, or a range such"
+            " as { low = 0, high = 100, width = 10 }."
+        )
     if isinstance(declared, Mapping) and declared.keys() - {"level"}:
         if hierarchy is not None:
-            raise PlanError(f"[method.scheme] {name} has a range, and the column has a hierarchy too; keep one of them.")
+            raise PlanError(
+                f"[method.scheme] {name} has a range, and the column has a hierarchy too; keep one"
+                " of them."
+            )
         return _grid(name, declared)
     if isinstance(hierarchy, Bands):
         return Banded(name, hierarchy)
@@ -289,27 +373,50 @@ def axis_of(name: str, declared: Any, hierarchy: Hierarchy | None) -> Axis:
 def _grid(name: str, declared: Mapping[str, Any]) -> Grid:
     for key in declared:
         if key not in _KEYS:
-            raise PlanError(f"[method.scheme] {name} has an unknown key {key!r}{did_you_mean(key, _KEYS) or '; it takes ' + ', '.join(_KEYS) + '.'}")
+            raise PlanError(
+                f"[method.scheme] {name} has an unknown key"
+                f" {key!r}{did_you_mean(key, _KEYS) or '; it takes ' + ', '.join(_KEYS) + '.'}"
+            )
     if ("width" in declared) == ("widths" in declared) or not {"low", "high"} <= declared.keys():
-        raise PlanError(f"[method.scheme] {name} needs low, high, and either width or widths; complete it, as in {{ low = 0, high = 100, width = 10 }}.")
+        raise PlanError(
+            f"[method.scheme] {name} needs low, high, and either width or widths; complete it, as"
+            " in { low = 0, high = 100, width = 10 }."
+        )
     low, high = declared["low"], declared["high"]
     widths = declared["widths"] if "widths" in declared else [declared["width"]]
     if type(low) is not type(high) and date in (type(low), type(high)):
-        raise PlanError(f"[method.scheme] {name} has a date at one end and a number at the other; give two dates or two numbers.")
+        raise PlanError(
+            f"[method.scheme] {name} has a date at one end and a number at the other; give two"
+            " dates or two numbers."
+        )
     if not isinstance(widths, list | tuple) or not widths:
-        raise PlanError(f"[method.scheme] {name} has widths = {widths!r}; give a list such as [5, 10, 20].")
+        raise PlanError(
+            f"[method.scheme] {name} has widths = {widths!r}; give a list such as [5, 10, 20]."
+        )
     try:
         ends, steps = [_number(x) for x in (low, high)], [_number(w) for w in widths]
     except (TypeError, ValueError, OverflowError):
-        raise PlanError(f"[method.scheme] {name} has an end or a width that is no number (of days, for dates); correct it.") from None
+        raise PlanError(
+            f"[method.scheme] {name} has an end or a width that is no number (of days, for dates);"
+            " correct it."
+        ) from None
     if not ends[0] < ends[1]:
-        raise PlanError(f"[method.scheme] {name} has low = {low} and high = {high}; low must be less.")
+        raise PlanError(
+            f"[method.scheme] {name} has low = {low} and high = {high}; low must be less."
+        )
     if steps[0] <= 0 or any(b <= a or b % a for a, b in itertools.pairwise(steps)):
-        raise PlanError(f"[method.scheme] {name} has widths {list(widths)}; each must be a multiple of the one before, the first above 0.")
+        raise PlanError(
+            f"[method.scheme] {name} has widths {list(widths)}; each must be a multiple of the one"
+            " before, the first above 0."
+        )
     if isinstance(low, date) and any(w.denominator != 1 for w in steps):
-        raise PlanError(f"[method.scheme] {name} holds dates, and its widths are in days; give whole numbers.")
+        raise PlanError(
+            f"[method.scheme] {name} holds dates, and its widths are in days; give whole numbers."
+        )
     if (ends[1] - ends[0]) / steps[0] > MOST_CELLS:
-        raise PlanError(f"[method.scheme] {name} would have more than {MOST_CELLS} cells; widen the width.")
+        raise PlanError(
+            f"[method.scheme] {name} would have more than {MOST_CELLS} cells; widen the width."
+        )
     return Grid(name, low, high, tuple(widths))
 
 

@@ -1,4 +1,6 @@
-"""Safe sampling: differential privacy by hiding in a sampled crowd (Li, Qardaji, Su, "Sampling + safe k-anonymization")."""
+"""Safe sampling: differential privacy by hiding in a sampled crowd (Li, Qardaji, Su, "Sampling +
+safe k-anonymization").
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -35,24 +37,32 @@ _DIGITS: Final = Context(prec=7, rounding=ROUND_CEILING)
 
 @dataclass(frozen=True, kw_only=True)
 class SafeSampling:
-    """Whoever sees all releases can hardly tell whether any one row was in the table: each release is (epsilon, delta)-differentially private.
+    """Whoever sees all releases can hardly tell whether any one row was in the table: each release
+    is (epsilon, delta)-differentially private.
 
-    Every row enters a fresh sample with probability beta, by itself. A sampled row is recoded by a scheme that follows no person; rows whose image occurs
-    fewer than k times in the sample are dropped whole, and nothing else of the sample leaves: no stars, no counts of what was left out. All published
-    attributes are covered, sensitive or not. Of epsilon, delta, k and beta give two or more; the rest is solved for, beta as large as the theorem allows.
-    A missing value is a value of its own. The promise is about one row: where a person may have several, name the identifier, of which each may occur once.
+    Every row enters a fresh sample with probability beta, by itself. A sampled row is recoded by a
+    scheme that follows no person; rows whose image occurs fewer than k times in the sample are
+    dropped whole, and nothing else of the sample leaves: no stars, no counts of what was left out.
+    All published attributes are covered, sensitive or not. Of epsilon, delta, k and beta give two
+    or more; the rest is solved for, beta as large as the theorem allows. A missing value is a value
+    of its own. The promise is about one row: where a person may have several, name the identifier,
+    of which each may occur once.
 
-    Releases of a series compose, as each draws its own sample: ``budget`` is what they may cost together, by default what one costs. A sample answers once:
-    it is forgotten, and a release from randomness that was used before is refused.
+    Releases of a series compose, as each draws its own sample: ``budget`` is what they may cost
+    together, by default what one costs. A sample answers once: it is forgotten, and a release from
+    randomness that was used before is refused.
 
-    How many rows the table has is not looked at, since that would tell of it. So ``expected_rows`` is declared, and scheme, k and beta are judged by it
-    before anything is spent: a release that is likely to be empty, or nearly so, is refused unless ``allow_empty`` asks for it.
+    How many rows the table has is not looked at, since that would tell of it. So ``expected_rows``
+    is declared, and scheme, k and beta are judged by it before anything is spent: a release that is
+    likely to be empty, or nearly so, is refused unless ``allow_empty`` asks for it.
 
-    Raises PlanError for parameters that do not determine a promise, contradict each other, or are likely to publish nothing, SchemaError where columns are
-    kept, or an attribute has no recoding that follows no person, MethodError where the budget is spent, or a sample would answer twice.
+    Raises PlanError for parameters that do not determine a promise, contradict each other, or are
+    likely to publish nothing, SchemaError where columns are kept, or an attribute has no recoding
+    that follows no person, MethodError where the budget is spent, or a sample would answer twice.
 
-    Source: Li, Qardaji, Su, Theorems 3.9 and 3.11; how we differ: ``tight`` accounting takes the exact hockey-stick divergence where the theorem bounds it,
-    and a scheme is chosen from the whole table, not from the sample, so that plain composition covers it.
+    Source: Li, Qardaji, Su, Theorems 3.9 and 3.11; how we differ: ``tight`` accounting takes the
+    exact hockey-stick divergence where the theorem bounds it, and a scheme is chosen from the whole
+    table, not from the sample, so that plain composition covers it.
 
     >>> SafeSampling(epsilon=2, delta=1e-6, beta="1/2", accounting="theorem").parameters()["k"]
     24
@@ -66,7 +76,9 @@ class SafeSampling:
     may_suppress: ClassVar[Sequence[str]] = ()
 
     epsilon: Number | None = None
-    """By what factor, e^epsilon, a row may change the odds of any outcome; what the choice of a scheme costs is a part of it."""
+    """By what factor, e^epsilon, a row may change the odds of any outcome; what the choice of a
+    scheme costs is a part of it.
+    """
     delta: Number | None = None
     """The probability with which the factor may be exceeded."""
     k: int | None = None
@@ -74,44 +86,79 @@ class SafeSampling:
     beta: Number | None = None
     """With what probability a row enters the sample."""
     accounting: Accounting = "tight"
-    """How delta is computed: ``tight``, exactly; ``theorem``, by the paper's bound, which asks for a larger k."""
+    """How delta is computed: ``tight``, exactly; ``theorem``, by the paper's bound, which asks for
+    a larger k.
+    """
     scheme: Mapping[str, Any] = field(default_factory=dict)
-    """Per attribute a level of its hierarchy, or a range ``{ low, high, width }``, for numbers and dates; those not named are published as they are."""
+    """Per attribute a level of its hierarchy, or a range ``{ low, high, width }``, for numbers and
+    dates; those not named are published as they are.
+    """
     epsilon_scheme: Number = 0
-    """What the choice of the recodings that ``scheme`` leaves open may cost, a part of epsilon; 0: nothing is chosen by the data."""
+    """What the choice of the recodings that ``scheme`` leaves open may cost, a part of epsilon; 0:
+    nothing is chosen by the data.
+    """
     choose: Choice = "levels"
-    """What is chosen under epsilon_scheme: ``levels`` of the attributes, or a ``partition`` of their ranges that is finer where rows are many."""
+    """What is chosen under epsilon_scheme: ``levels`` of the attributes, or a ``partition`` of
+    their ranges that is finer where rows are many.
+    """
     depth: int = 10
     """Of a partition, how often a part may be divided."""
     budget: Mapping[str, Number] = field(default_factory=dict)
     """What all releases of the series may cost together, ``{ epsilon, delta }``."""
 
     expected_rows: int | None = None
-    """How many rows the table has, about, as everybody may know: from what is public, and never counted in the table."""
+    """How many rows the table has, about, as everybody may know: from what is public, and never
+    counted in the table.
+    """
     allow_empty: bool = False
-    """Publish also where few rows or none can be expected, or where ``expected_rows`` is not declared."""
+    """Publish also where few rows or none can be expected, or where ``expected_rows`` is not
+    declared.
+    """
 
     def __post_init__(self) -> None:
         if self.expected_rows is not None:
             whole(self.expected_rows, "[method] expected_rows")
         if not isinstance(self.allow_empty, bool):
-            raise PlanError(f"[method] allow_empty = {self.allow_empty!r} must be true or false; write one of them.")
-        for parameter, allowed in (("accounting", get_args(Accounting)), ("choose", get_args(Choice))):
+            raise PlanError(
+                f"[method] allow_empty = {self.allow_empty!r} must be true or false; write one of"
+                " them."
+            )
+        for parameter, allowed in (
+            ("accounting", get_args(Accounting)),
+            ("choose", get_args(Choice)),
+        ):
             if (word := getattr(self, parameter)) not in allowed:
-                raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use ' + ' or '.join(allowed) + '.'}")
+                raise PlanError(
+                    f"[method] {parameter} = {word!r} is not"
+                    f" known{did_you_mean(str(word), allowed) or '; use ' + ' or '.join(allowed) + '.'}"
+                )
         bounded(self.epsilon_scheme, "[method] epsilon_scheme", 0)
         whole(self.depth, "[method] depth")
         for parameter in ("scheme", "budget"):
             if not isinstance(getattr(self, parameter), Mapping):
-                raise PlanError(f"[method] {parameter} = {getattr(self, parameter)!r} is no table; write [method.{parameter}] and its keys below.")
+                raise PlanError(
+                    f"[method] {parameter} = {getattr(self, parameter)!r} is no table; write"
+                    f" [method.{parameter}] and its keys below."
+                )
         if self.budget and self.budget.keys() != {"epsilon", "delta"}:
-            raise PlanError("[method] budget needs the keys epsilon and delta, and no others; complete it, as in { epsilon = 4, delta = 1e-5 }.")
+            raise PlanError(
+                "[method] budget needs the keys epsilon and delta, and no others; complete it, as"
+                " in { epsilon = 4, delta = 1e-5 }."
+            )
         object.__setattr__(self, "_promise", self._solved())
-        for parameter, value in (("epsilon_scheme", self.promise.epsilon_scheme), ("budget", self.budget)):
+        for parameter, value in (
+            ("epsilon_scheme", self.promise.epsilon_scheme),
+            ("budget", self.budget),
+        ):
             if value:
-                require_extra("dp", f"[method] {parameter}")  # already of the first release, which would do without
+                require_extra(
+                    "dp", f"[method] {parameter}"
+                )  # already of the first release, which would do without
         if self.budget and not self._within(1):
-            raise PlanError(f"[method] budget is less than what one release costs (epsilon {self._epsilon}, delta {self._delta}); raise it.")
+            raise PlanError(
+                f"[method] budget is less than what one release costs (epsilon {self._epsilon},"
+                f" delta {self._delta}); raise it."
+            )
 
     def _solved(self) -> Promise:
         """The promise with all parameters; of a plan, errors say so."""
@@ -127,7 +174,10 @@ class SafeSampling:
         except PlanError as wrong:
             raise PlanError(f"[method] safe-sampling: {wrong}") from None
         except ArithmeticError:
-            raise PlanError("[method] safe-sampling: these numbers are beyond what can be computed; give an epsilon of at most 100.") from None
+            raise PlanError(
+                "[method] safe-sampling: these numbers are beyond what can be computed; give an"
+                " epsilon of at most 100."
+            ) from None
 
     @property
     def promise(self) -> Promise:
@@ -142,13 +192,23 @@ class SafeSampling:
     def _guarantee(self, budget: Mapping[str, Number] | None) -> DifferentialPrivacy:
         p = self.promise
         return DifferentialPrivacy(
-            epsilon=p.epsilon, delta=self._delta_exactly, k=p.k, beta=p.beta, accounting=self.accounting, epsilon_scheme=p.epsilon_scheme, budget=budget
+            epsilon=p.epsilon,
+            delta=self._delta_exactly,
+            k=p.k,
+            beta=p.beta,
+            accounting=self.accounting,
+            epsilon_scheme=p.epsilon_scheme,
+            budget=budget,
         )
 
     @property
     def _delta_exactly(self) -> Fraction:
         """The promised delta: the plan's, or the computed one, rounded up."""
-        return exact(self.delta, "delta") if self.delta is not None else Fraction(_DIGITS.create_decimal(Decimal(self.promise.delta)))
+        return (
+            exact(self.delta, "delta")
+            if self.delta is not None
+            else Fraction(_DIGITS.create_decimal(Decimal(self.promise.delta)))
+        )
 
     @property
     def _epsilon(self) -> float:
@@ -166,12 +226,17 @@ class SafeSampling:
         mark = rng.stream("safe sampling: mark").words(4).tobytes().hex()
         if spent is not None and mark in spent["mark"]:
             raise MethodError(
-                "this sample was published before in this series, and a sample answers once; publish without a seed, or with another, so that a fresh one is drawn."
+                "this sample was published before in this series, and a sample answers once;"
+                " publish without a seed, or with another, so that a fresh one is drawn."
             )
         scheme = self._scheme(microdata)
         sample = rng.stream("safe sampling: sample").bernoulli(self.promise.beta, microdata.rows)
         form, groups = publish_sample(microdata, sample, scheme, self.promise.k)
-        cost = {"mark": [mark], "epsilon": [str(self.promise.epsilon)], "delta": [str(self._delta_exactly)]}
+        cost = {
+            "mark": [mark],
+            "epsilon": [str(self.promise.epsilon)],
+            "delta": [str(self._delta_exactly)],
+        }
         return Draft(
             form=form,
             groups=groups,
@@ -183,10 +248,22 @@ class SafeSampling:
         )
 
     @staticmethod
-    def recollect(digest: str, guarantees: Sequence[Mapping[str, Any]]) -> Mapping[str, pl.DataFrame]:
-        """What a release spent, which its manifest says; its randomness it does not, so that whoever uses a seed again is not noticed."""
+    def recollect(
+        digest: str, guarantees: Sequence[Mapping[str, Any]]
+    ) -> Mapping[str, pl.DataFrame]:
+        """What a release spent, which its manifest says; its randomness it does not, so that
+        whoever uses a seed again is not noticed.
+        """
         (own,) = (g for g in guarantees if g["name"] == DifferentialPrivacy.name)
-        return {_SPENT: pl.DataFrame({"mark": [f"entered again {digest}"], "epsilon": [str(own["epsilon"])], "delta": [str(own["delta"])]})}
+        return {
+            _SPENT: pl.DataFrame(
+                {
+                    "mark": [f"entered again {digest}"],
+                    "epsilon": [str(own["epsilon"])],
+                    "delta": [str(own["delta"])],
+                }
+            )
+        }
 
     def _scheme(self, microdata: Microdata) -> Scheme:
         """The fixed scheme of the plan, or one chosen under epsilon_scheme."""
@@ -197,7 +274,8 @@ class SafeSampling:
         if epsilon == 0 or not open_axes:
             if epsilon > 0:
                 raise PlanError(
-                    "[method] epsilon_scheme pays for a choice, and [method.scheme] leaves none; take the levels out there, or set epsilon_scheme = 0."
+                    "[method] epsilon_scheme pays for a choice, and [method.scheme] leaves none;"
+                    " take the levels out there, or set epsilon_scheme = 0."
                 )
             return FixedScheme.of(self.scheme, microdata.schema)
         crowd = self._crowd
@@ -211,40 +289,56 @@ class SafeSampling:
 
     @property
     def _crowd(self) -> int:
-        """About so many rows of the table must have an image for it to be published: k / beta, rounded up."""
+        """About so many rows of the table must have an image for it to be published: k / beta,
+        rounded up.
+        """
         return math.ceil(self.promise.k / self.promise.beta)
 
     def _check_expected(self, schema: Schema) -> None:
-        """PlanError where the plan lets no or hardly any row be expected, by what it declares and by nothing that the table holds."""
+        """PlanError where the plan lets no or hardly any row be expected, by what it declares and
+        by nothing that the table holds.
+        """
         if self.allow_empty:
             return
         if self.expected_rows is None:
             raise PlanError(
-                "[method] expected_rows is not declared, so nobody can say whether anything would be published before it is paid for; "
-                "give the table's rows as everybody may know them, or allow_empty = true."
+                "[method] expected_rows is not declared, so nobody can say whether anything would"
+                " be published before it is paid for; give the table's rows as everybody may know"
+                " them, or allow_empty = true."
             )
         axes = Axes.of(self.scheme, schema, choose=self.promise.epsilon_scheme > 0)
-        levels = [(axis, axis.top if (level := axes.levels[axis.name]) is None else level) for axis in axes.axes]
+        levels = [
+            (axis, axis.top if (level := axes.levels[axis.name]) is None else level)
+            for axis in axes.axes
+        ]
         cells = math.prod(axis.declared_cells(level) or 1 for axis, level in levels)
         if self.expected_rows < cells * self._crowd:
             raise PlanError(
-                f"[method.scheme] makes {cells:,} or more cells, so that {self.expected_rows:,} expected rows are {_rows(self.expected_rows, cells)} "
-                f"a cell, and a cell is published from about {self._crowd:,} rows on. Recode more coarsely or raise epsilon or delta; "
-                "where rows crowd in few cells, say allow_empty = true."
+                f"[method.scheme] makes {cells:,} or more cells, so that {self.expected_rows:,}"
+                f" expected rows are {_rows(self.expected_rows, cells)} a cell, and a cell is"
+                f" published from about {self._crowd:,} rows on. Recode more coarsely or raise"
+                " epsilon or delta; where rows crowd in few cells, say allow_empty = true."
             )
 
     def _within(self, releases: int) -> bool:
-        """Whether so many releases together are within the budget; without one, whether it is one release."""
+        """Whether so many releases together are within the budget; without one, whether it is one
+        release.
+        """
         if not self.budget:
             return releases == 1
-        epsilon, delta = exact(self.budget["epsilon"], "[method] budget epsilon"), exact(self.budget["delta"], "[method] budget delta")
+        epsilon, delta = (
+            exact(self.budget["epsilon"], "[method] budget epsilon"),
+            exact(self.budget["delta"], "[method] budget delta"),
+        )
         if releases * self.promise.epsilon <= epsilon and releases * self._delta_exactly <= delta:
             return True
         cost = self._together(releases, float(delta)) if releases > 1 else math.inf
         return math.isfinite(cost) and Fraction(cost) <= epsilon
 
     def _together(self, releases: int, delta: float) -> float:
-        """The epsilon of so many releases at a delta, by composition; infinite where there is none."""
+        """The epsilon of so many releases at a delta, by composition; infinite where there is
+        none.
+        """
         from phalanx.accounting import together  # a library that is slow to import
 
         return together(self.promise, releases).epsilon_at(delta)
@@ -253,14 +347,21 @@ class SafeSampling:
         if self._within(releases):
             return
         cost = self._cost(releases)
-        allowed = f"epsilon {self.budget['epsilon']} at delta {self.budget['delta']}" if self.budget else "no more than one release"
+        allowed = (
+            f"epsilon {self.budget['epsilon']} at delta {self.budget['delta']}"
+            if self.budget
+            else "no more than one release"
+        )
         raise MethodError(
-            f"release {releases} would cost, with those before it, epsilon {cost['epsilon']:.4g} at delta {cost['delta']:.3g}, and the plan allows {allowed}; "
-            "stop here, or raise [method] budget, knowing that everybody's protection falls."
+            f"release {releases} would cost, with those before it, epsilon {cost['epsilon']:.4g} at"
+            f" delta {cost['delta']:.3g}, and the plan allows {allowed}; stop here, or raise"
+            " [method] budget, knowing that everybody's protection falls."
         )
 
     def _cost(self, releases: int) -> dict[str, float]:
-        """What so many releases cost together: by plain addition, or less where tight accounting at the budget's delta shows less."""
+        """What so many releases cost together: by plain addition, or less where tight accounting at
+        the budget's delta shows less.
+        """
         epsilon, delta = releases * self._epsilon, releases * self._delta
         if releases > 1 and self.budget:
             at = float(exact(self.budget["delta"], "delta"))
@@ -271,7 +372,13 @@ class SafeSampling:
 
     def parameters(self) -> dict[str, Any]:
         p = self.promise
-        said = {"name": self.name, "epsilon": readable(p.epsilon), "delta": readable(self._delta_exactly), "k": p.k, "beta": readable(p.beta)}
+        said = {
+            "name": self.name,
+            "epsilon": readable(p.epsilon),
+            "delta": readable(self._delta_exactly),
+            "k": p.k,
+            "beta": readable(p.beta),
+        }
         said["accounting"] = self.accounting
         if p.epsilon_scheme:
             said |= {"epsilon_scheme": readable(p.epsilon_scheme), "choose": self.choose}
@@ -283,15 +390,24 @@ def _rows(rows: int, cells: int) -> str:
     return f"{rows // cells:,}" if rows >= cells else "less than one"
 
 
-def publish_sample(microdata: Microdata, sample: Ints, scheme: Scheme, k: int) -> tuple[Recoded, Ints]:
-    """The safe k-anonymization of a sample: its rows (s,) recoded, those dropped whose image occurs fewer than ``k`` times.
+def publish_sample(
+    microdata: Microdata, sample: Ints, scheme: Scheme, k: int
+) -> tuple[Recoded, Ints]:
+    """The safe k-anonymization of a sample: its rows (s,) recoded, those dropped whose image occurs
+    fewer than ``k`` times.
 
-    Returns the form, and the image of every row of the microdata, from 1, 0 for a row that is not published, shape (n,), for the check that forgets it.
+    Returns the form, and the image of every row of the microdata, from 1, 0 for a row that is not
+    published, shape (n,), for the check that forgets it.
     """
     image, images = scheme.images(microdata, sample)
     counts, kept = kernel.crowded(image, np.zeros(images.height, dtype=np.int64), k)
     crowds = np.flatnonzero(counts)
-    form, place = recode(images[pl.Series(crowds, dtype=pl.UInt32)], counts[crowds], scheme.attributes(microdata), scheme.parameters())
+    form, place = recode(
+        images[pl.Series(crowds, dtype=pl.UInt32)],
+        counts[crowds],
+        scheme.attributes(microdata),
+        scheme.parameters(),
+    )
     number = np.zeros(images.height + 1, dtype=np.int64)
     number[crowds] = place
     groups = np.zeros(microdata.rows, dtype=np.int64)

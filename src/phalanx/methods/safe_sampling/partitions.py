@@ -1,4 +1,6 @@
-"""Partitions: schemes that divide all possible tuples into boxes, finer in one place than in another. Which box a tuple is in depends on the tuple alone."""
+"""Partitions: schemes that divide all possible tuples into boxes, finer in one place than in
+another. Which box a tuple is in depends on the tuple alone.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -51,7 +53,9 @@ class Cut:
 
 @dataclass(frozen=True)
 class Opened:
-    """A box divided into the children of a node, one for each; those that are not named are not divided further."""
+    """A box divided into the children of a node, one for each; those that are not named are not
+    divided further.
+    """
 
     side: int
     level: int
@@ -65,9 +69,11 @@ Part = Cut | Opened | None
 
 @dataclass(frozen=True)
 class PartitionScheme:
-    """Boxes over the attributes without a level, each combined with the cells of those that have one.
+    """Boxes over the attributes without a level, each combined with the cells of those that have
+    one.
 
-    ``root`` divides the box of all tuples. The boxes themselves are not published, those of published rows excepted.
+    ``root`` divides the box of all tuples. The boxes themselves are not published, those of
+    published rows excepted.
     """
 
     axes: tuple[Axis, ...]
@@ -77,15 +83,22 @@ class PartitionScheme:
     chosen: str = "partition"
 
     def images(self, microdata: Microdata, rows: Ints) -> tuple[Ints, pl.DataFrame]:
-        """The image of each of the given rows, numbered from 0, and the images; SchemaError where a grid has no place for a missing value."""
+        """The image of each of the given rows, numbered from 0, and the images; SchemaError where a
+        grid has no place for a missing value.
+        """
         divided = open_axes(self.axes, self.levels)
         places = [Places(axis, microdata.columns[axis.name]) for axis in divided]
         box_of = np.empty(len(rows), dtype=np.int32)
         boxes: list[Box] = []
-        for box, at in _boxes(self.root, tuple(whole(axis) for axis in divided), np.arange(len(rows)), rows, places):
+        for box, at in _boxes(
+            self.root, tuple(whole(axis) for axis in divided), np.arange(len(rows)), rows, places
+        ):
             box_of[at] = len(boxes)
             boxes.append(box)
-        codes, cells = [box_of], [Cells(np.arange(len(boxes), dtype=np.int32), _columns(divided, boxes))]
+        codes, cells = (
+            [box_of],
+            [Cells(np.arange(len(boxes), dtype=np.int32), _columns(divided, boxes))],
+        )
         for axis in self.axes:
             if (level := self.levels[axis.name]) is not None:
                 column = microdata.columns[axis.name]
@@ -99,11 +112,16 @@ class PartitionScheme:
         return published_attributes(self.axes, microdata)
 
     def parameters(self) -> dict[str, Any]:
-        """What the manifest says of the scheme: nothing of the boxes, as those that are empty, or dropped, would tell of rows."""
+        """What the manifest says of the scheme: nothing of the boxes, as those that are empty, or
+        dropped, would tell of rows.
+        """
         said = {axis.name: axis.parameters() for axis in self.axes}
         return {
             "chosen": self.chosen,
-            "attributes": {name: public | ({} if self.levels[name] is None else {"level": self.levels[name]}) for name, public in said.items()},
+            "attributes": {
+                name: public | ({} if self.levels[name] is None else {"level": self.levels[name]})
+                for name, public in said.items()
+            },
         }
 
 
@@ -118,7 +136,9 @@ def whole(axis: Axis) -> Side:
 
 
 class Places:
-    """Where the values of one attribute of a table lie: in which cell of a grid, under which node of each level."""
+    """Where the values of one attribute of a table lie: in which cell of a grid, under which node
+    of each level.
+    """
 
     def __init__(self, axis: Axis, column: Column) -> None:
         self.axis, self.column = axis, column
@@ -127,8 +147,9 @@ class Places:
             self._finest = axis.finest(column.domain)
             if column.domain.has_missing and (column.codes == 0).any():
                 raise SchemaError(
-                    f"column {axis.name!r} has missing values, and a partition has no place for them in a range; give it a level in [method.scheme], "
-                    "or fill them at the source."
+                    f"column {axis.name!r} has missing values, and a partition has no place for"
+                    " them in a range; give it a level in [method.scheme], or fill them at the"
+                    " source."
                 )
 
     def cells(self, rows: Ints) -> Codes:
@@ -136,7 +157,9 @@ class Places:
         return self._finest[self.column.codes[rows]]
 
     def nodes(self, level: int, rows: Ints) -> tuple[Codes, list[str | None]]:
-        """Of a hierarchy, the number of each of the given rows' node at a level, and the names of the nodes in that order."""
+        """Of a hierarchy, the number of each of the given rows' node at a level, and the names of
+        the nodes in that order.
+        """
         if level not in self._levels:
             cells = self.axis.cells(self.column.domain, level)
             self._levels[level] = cells.of_code, cells.columns[0].to_list()
@@ -150,7 +173,9 @@ def narrowed(box: Box, at: int, side: Side) -> Box:
 
 
 def groups(numbers: Codes) -> Iterator[tuple[int, Ints]]:
-    """The different numbers, shape (r,), ascending, each with the places where it stands, ascending."""
+    """The different numbers, shape (r,), ascending, each with the places where it stands,
+    ascending.
+    """
     order = np.argsort(numbers, kind="stable")
     ends = np.flatnonzero(np.diff(numbers[order])) + 1
     if len(order):
@@ -158,20 +183,32 @@ def groups(numbers: Codes) -> Iterator[tuple[int, Ints]]:
             yield int(numbers[places[0]]), places
 
 
-def _boxes(part: Part, box: Box, at: Ints, rows: Ints, places: list[Places]) -> Iterator[tuple[Box, Ints]]:
+def _boxes(
+    part: Part, box: Box, at: Ints, rows: Ints, places: list[Places]
+) -> Iterator[tuple[Box, Ints]]:
     """The boxes that hold any of the places ``at`` of the given rows, each with its own."""
     if part is None:
         if len(at):
             yield box, at
     elif isinstance(part, Cut):
         above = places[part.side].cells(rows[at]) >= part.above.low
-        yield from _boxes(part.parts[0], narrowed(box, part.side, part.below), at[~above], rows, places)
-        yield from _boxes(part.parts[1], narrowed(box, part.side, part.above), at[above], rows, places)
+        yield from _boxes(
+            part.parts[0], narrowed(box, part.side, part.below), at[~above], rows, places
+        )
+        yield from _boxes(
+            part.parts[1], narrowed(box, part.side, part.above), at[above], rows, places
+        )
     else:
         numbers, names = places[part.side].nodes(part.level, rows[at])
         for number, among in groups(numbers):
             child = Node(part.level, names[number])
-            yield from _boxes(part.children.get(child.name), narrowed(box, part.side, child), at[among], rows, places)
+            yield from _boxes(
+                part.children.get(child.name),
+                narrowed(box, part.side, child),
+                at[among],
+                rows,
+                places,
+            )
 
 
 def _columns(axes: list[Axis], boxes: list[Box]) -> list[pl.Series]:
@@ -181,8 +218,16 @@ def _columns(axes: list[Axis], boxes: list[Box]) -> list[pl.Series]:
         sides = [box[i] for box in boxes]
         if isinstance(axis, Grid):
             spans = [side for side in sides if isinstance(side, Span)]
-            for name, ends in zip(axis.columns, ([s.low for s in spans], [s.high for s in spans]), strict=True):
+            for name, ends in zip(
+                axis.columns, ([s.low for s in spans], [s.high for s in spans]), strict=True
+            ):
                 columns.append(axis.edges(0).gather(np.array(ends, dtype=np.int64)).alias(name))
         else:
-            columns.append(pl.Series(axis.name, [side.name for side in sides if isinstance(side, Node)], dtype=pl.String))
+            columns.append(
+                pl.Series(
+                    axis.name,
+                    [side.name for side in sides if isinstance(side, Node)],
+                    dtype=pl.String,
+                )
+            )
     return columns

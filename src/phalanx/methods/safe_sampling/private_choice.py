@@ -1,4 +1,6 @@
-"""The one door to choices by differential privacy: OpenDP's noisy maximum over whole-number scores."""
+"""The one door to choices by differential privacy: OpenDP's noisy maximum over whole-number
+scores.
+"""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ from phalanx.errors import PlanError
 Ints = npt.NDArray[np.int64]
 
 UNIT: Final = 2**16
-"""All that one attribute says, in units of a score: scores are whole numbers, so that no rounding stands between the proof and the draw."""
+"""All that one attribute says, in units of a score: scores are whole numbers, so that no rounding
+stands between the proof and the draw.
+"""
 _LARGEST: Final = 2**60
 """Nothing is added to a score beyond this, so that it stays a 64-bit number."""
 _ENOUGH: Final = Fraction(2**40)
@@ -23,14 +27,17 @@ _ENOUGH: Final = Fraction(2**40)
 
 @dataclass(frozen=True)
 class PrivateChoice:
-    """The place of a high score, drawn so that adding or removing a row changes the odds of no place by more than a factor of e^epsilon.
+    """The place of a high score, drawn so that adding or removing a row changes the odds of no
+    place by more than a factor of e^epsilon.
 
-    Promised where adding any row raises every score by 0 to ``sensitivity``, and removing it takes back the same. Scores that all go one way cost half of
-    what others would (``monotonic``); adding the same number to all scores changes nothing.
+    Promised where adding any row raises every score by 0 to ``sensitivity``, and removing it takes
+    back the same. Scores that all go one way cost half of what others would (``monotonic``); adding
+    the same number to all scores changes nothing.
 
-    OpenDP draws by permute-and-flip (McKenna, Sheldon, NeurIPS 2020), which is never worse than the exponential mechanism, with exact rationals and from the
-    operating system's randomness, so that no seed repeats a choice. What it says the choice costs is compared with epsilon exactly; the noise is made
-    larger until it costs no more. Raises PlanError where no scale does.
+    OpenDP draws by permute-and-flip (McKenna, Sheldon, NeurIPS 2020), which is never worse than the
+    exponential mechanism, with exact rationals and from the operating system's randomness, so that
+    no seed repeats a choice. What it says the choice costs is compared with epsilon exactly; the
+    noise is made larger until it costs no more. Raises PlanError where no scale does.
 
     >>> PrivateChoice(Fraction(1, 4), sensitivity=1).scale
     4.0
@@ -49,12 +56,17 @@ class PrivateChoice:
                 if Fraction(_measurement(scale).map(self.sensitivity)) <= epsilon:
                     return scale
                 scale = math.nextafter(scale, math.inf)
-        raise PlanError(f"[method] epsilon_scheme leaves {float(self.epsilon):.3g} for a choice, which no noise can keep; give a number such as 0.1.")
+        raise PlanError(
+            f"[method] epsilon_scheme leaves {float(self.epsilon):.3g} for a choice, which no noise"
+            " can keep; give a number such as 0.1."
+        )
 
     def head_start(self, others: int) -> int:
-        """What to add to the score of the candidate that is right where all is noise, so that the ``others`` do not win by their number alone.
+        """What to add to the score of the candidate that is right where all is noise, so that the
+        ``others`` do not win by their number alone.
 
-        It is half of what would let it win about as often as all others together: on made-up tables the most information came through so.
+        It is half of what would let it win about as often as all others together: on made-up tables
+        the most information came through so.
         """
         return min(math.ceil(self.scale * math.log(max(1, others)) / 2), _LARGEST)
 
@@ -65,7 +77,9 @@ class PrivateChoice:
 
 @lru_cache(maxsize=256)
 def _measurement(scale: float) -> Any:
-    """OpenDP's noisy maximum at a scale, and with it the bound that OpenDP proves; imported here, as it takes a second and a half."""
+    """OpenDP's noisy maximum at a scale, and with it the bound that OpenDP proves; imported here,
+    as it takes a second and a half.
+    """
     import opendp.prelude as dp
 
     dp.enable_features("contrib")

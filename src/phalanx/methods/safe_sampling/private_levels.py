@@ -1,9 +1,12 @@
-"""A level for every attribute, chosen from the table by differential privacy: the generalization scheme of the exponential mechanism.
+"""A level for every attribute, chosen from the table by differential privacy: the generalization
+scheme of the exponential mechanism.
 
-Source: Li, Qardaji, Su, section 3.2: an eps1-safe k-anonymization chooses its map by an eps1-differentially private step, such as the exponential mechanism
-over all combinations of levels. How we differ: the choice sees the whole table and not the sample. The sample is drawn afterwards, fresh, so that what is
-published is one private answer after another about the same rows: the choice costs epsilon_scheme, each sample what it costs under any fixed scheme, and
-the sum holds whatever the accounting.
+Source: Li, Qardaji, Su, section 3.2: an eps1-safe k-anonymization chooses its map by an
+eps1-differentially private step, such as the exponential mechanism over all combinations of levels.
+How we differ: the choice sees the whole table and not the sample. The sample is drawn afterwards,
+fresh, so that what is published is one private answer after another about the same rows: the choice
+costs epsilon_scheme, each sample what it costs under any fixed scheme, and the sum holds whatever
+the accounting.
 """
 
 import itertools
@@ -31,15 +34,21 @@ _LARGEST_KEY: Final = 2**62
 
 
 def choose_levels(axes: Axes, microdata: Microdata, epsilon: Fraction, crowd: int) -> FixedScheme:
-    """A scheme of levels that is likely to bring many rows through with much information; the choice is epsilon-differentially private.
+    """A scheme of levels that is likely to bring many rows through with much information; the
+    choice is epsilon-differentially private.
 
-    ``axes``: the levels that the plan fixes, None where one is chosen; ``crowd``: how many rows a cell needs to come through, which is ceil(k / beta).
-    The choice is a noisy maximum over :func:`qualities`, and nothing else of the table has a part in it.
+    ``axes``: the levels that the plan fixes, None where one is chosen; ``crowd``: how many rows a
+    cell needs to come through, which is ceil(k / beta). The choice is a noisy maximum over
+    :func:`qualities`, and nothing else of the table has a part in it.
 
-    Raises PlanError where nothing is left to choose, where there are more than 20,000 combinations, or where no noise keeps epsilon.
+    Raises PlanError where nothing is left to choose, where there are more than 20,000 combinations,
+    or where no noise keeps epsilon.
     """
     if all(level is not None for level in axes.levels.values()):
-        raise PlanError("[method] epsilon_scheme pays for a choice of levels, and [method.scheme] fixes them all; take some out, or set epsilon_scheme = 0.")
+        raise PlanError(
+            "[method] epsilon_scheme pays for a choice of levels, and [method.scheme] fixes them"
+            " all; take some out, or set epsilon_scheme = 0."
+        )
     nodes = combinations(axes)
     choice = PrivateChoice(epsilon, int(weights(axes).max()))
     chosen = nodes[choice.among(qualities(axes, microdata, crowd))]
@@ -47,32 +56,48 @@ def choose_levels(axes: Axes, microdata: Microdata, epsilon: Fraction, crowd: in
 
 
 def qualities(axes: Axes, microdata: Microdata, crowd: int) -> Ints:
-    """How good each combination of levels is, as a whole number: its weight times the rows in excess of a crowd, shape (combinations,).
+    """How good each combination of levels is, as a whole number: its weight times the rows in
+    excess of a crowd, shape (combinations,).
 
-    ``q(g) = w(g) * sum over cells c of max(0, n_c - crowd)``, where w(g) is what the levels of g keep of the information (:func:`weights`), and n_c counts
-    the rows in cell c.
+    ``q(g) = w(g) * sum over cells c of max(0, n_c - crowd)``, where w(g) is what the levels of g
+    keep of the information (:func:`weights`), and n_c counts the rows in cell c.
 
-    **Sensitivity**: adding a row raises every q(g) by 0 or by w(g), so all scores move the same way, by no more than the largest weight. Proof: g maps the
-    row to one cell by the row alone, so one n_c grows by 1 and the other counts stay; max(0, n_c - crowd) grows by 1 if n_c was crowd or more, else not at
-    all; w(g) is made of what is declared. Everything is a whole number, so that the program's scores are those of the proof.
+    **Sensitivity**: adding a row raises every q(g) by 0 or by w(g), so all scores move the same
+    way, by no more than the largest weight. Proof: g maps the row to one cell by the row alone, so
+    one n_c grows by 1 and the other counts stay; max(0, n_c - crowd) grows by 1 if n_c was crowd or
+    more, else not at all; w(g) is made of what is declared. Everything is a whole number, so that
+    the program's scores are those of the proof.
     """
     return weights(axes) * _excesses(axes, microdata, crowd)
 
 
 def combinations(axes: Axes) -> Ints:
-    """All combinations of levels, a row each, in the order of the attributes; a level that is fixed is the same in all of them."""
+    """All combinations of levels, a row each, in the order of the attributes; a level that is fixed
+    is the same in all of them.
+    """
     offered = [_offered(axis, axes.levels[axis.name]) for axis in axes.axes]
     if (many := math.prod(len(levels) for levels in offered)) > MOST_NODES:
         raise PlanError(
-            f"[method.scheme] leaves {many:,} combinations of levels, and {MOST_NODES:,} can be weighed; fix the levels of some attributes, or declare fewer."
+            f"[method.scheme] leaves {many:,} combinations of levels, and {MOST_NODES:,} can be"
+            " weighed; fix the levels of some attributes, or declare fewer."
         )
     return np.array(list(itertools.product(*offered)), dtype=np.int64)
 
 
 def weights(axes: Axes) -> Ints:
-    """What each combination of levels keeps of the information, summed over the attributes in units of 2^-16; at least 1, and the same for all tables."""
-    of_level = [[math.floor(UNIT * axis.information(level)) for level in _offered(axis, axes.levels[axis.name])] for axis in axes.axes]
-    return np.maximum(1, np.array([sum(kept) for kept in itertools.product(*of_level)], dtype=np.int64))
+    """What each combination of levels keeps of the information, summed over the attributes in units
+    of 2^-16; at least 1, and the same for all tables.
+    """
+    of_level = [
+        [
+            math.floor(UNIT * axis.information(level))
+            for level in _offered(axis, axes.levels[axis.name])
+        ]
+        for axis in axes.axes
+    ]
+    return np.maximum(
+        1, np.array([sum(kept) for kept in itertools.product(*of_level)], dtype=np.int64)
+    )
 
 
 def _offered(axis: Axis, fixed: int | None) -> range:
@@ -82,7 +107,9 @@ def _offered(axis: Axis, fixed: int | None) -> range:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """One attribute of the roll-up. Its cells at the lowest level, together with those of the attributes after it, are numbered as tails."""
+    """One attribute of the roll-up. Its cells at the lowest level, together with those of the
+    attributes after it, are numbered as tails.
+    """
 
     cell: Ints
     """The lowest cell of every tail."""
@@ -91,7 +118,9 @@ class _Step:
     rests: int
     """How many of those there are."""
     upward: list[Codes]
-    """For each level on offer, the cell in which every cell of the level below lies; the lowest lie in themselves."""
+    """For each level on offer, the cell in which every cell of the level below lies; the lowest lie
+    in themselves.
+    """
     sizes: list[int]
     """How many cells each level has."""
 
@@ -99,24 +128,39 @@ class _Step:
 def _excesses(axes: Axes, microdata: Microdata, crowd: int) -> Ints:
     """The sum over all cells of max(0, n_c - crowd), for every combination of levels.
 
-    Rows that agree at the lowest levels are counted once. Then, attribute by attribute and level by level, cells grow, and what has become equal is added
-    up, so that the work shrinks as the cells grow.
+    Rows that agree at the lowest levels are counted once. Then, attribute by attribute and level by
+    level, cells grow, and what has become equal is added up, so that the work shrinks as the cells
+    grow.
     """
     open_axes = [axis for axis in axes.axes if axes.levels[axis.name] is None]
-    offered = [[axis.cells(microdata.columns[axis.name].domain, level) for level in _offered(axis, None)] for axis in open_axes]
+    offered = [
+        [axis.cells(microdata.columns[axis.name].domain, level) for level in _offered(axis, None)]
+        for axis in open_axes
+    ]
     order = sorted(range(len(open_axes)), key=[-cells[0].count for cells in offered].__getitem__)
     tail, tails = np.zeros(microdata.rows, dtype=np.int64), 1
     steps: list[_Step] = []
     for i in reversed(order):
         cell = offered[i][0].of_code[microdata.columns[open_axes[i].name].codes].astype(np.int64)
         numbered, first = kernel.number(cell * tails + tail)
-        steps.insert(0, _Step(cell[first], tail[first], tails, _upward(offered[i]), [cells.count for cells in offered[i]]))
+        steps.insert(
+            0,
+            _Step(
+                cell[first],
+                tail[first],
+                tails,
+                _upward(offered[i]),
+                [cells.count for cells in offered[i]],
+            ),
+        )
         tail, tails = numbered, len(first)
     head, heads = np.zeros(microdata.rows, dtype=np.int64), 1
     for axis in axes.axes:
         if (level := axes.levels[axis.name]) is not None:
             cells = axis.cells(microdata.columns[axis.name].domain, level)
-            head, first = kernel.number(head * cells.count + cells.of_code[microdata.columns[axis.name].codes])
+            head, first = kernel.number(
+                head * cells.count + cells.of_code[microdata.columns[axis.name].codes]
+            )
             heads = len(first)
     tuples, first = kernel.number(head * tails + tail)
     excess = np.zeros([len(step.sizes) for step in steps], dtype=np.int64)
@@ -125,7 +169,9 @@ def _excesses(axes: Axes, microdata: Microdata, crowd: int) -> Ints:
 
 
 def _upward(offered: list[Cells]) -> list[Codes]:
-    """For each level, the cell in which every cell of the level below lies; cells of a level lie in one cell of the next."""
+    """For each level, the cell in which every cell of the level below lies; cells of a level lie in
+    one cell of the next.
+    """
     upward = [np.arange(offered[0].count, dtype=np.int32)]
     for below, above in itertools.pairwise(offered):
         lies_in = np.zeros(below.count, dtype=np.int32)
@@ -134,11 +180,13 @@ def _upward(offered: list[Cells]) -> list[Codes]:
     return upward
 
 
-def _roll_up(head: Ints, heads: int, tail: Ints, counts: Ints, steps: list[_Step], crowd: int, excess: Ints) -> None:
+def _roll_up(
+    head: Ints, heads: int, tail: Ints, counts: Ints, steps: list[_Step], crowd: int, excess: Ints
+) -> None:
     """Fill in ``excess``, of which the axes are the attributes that are left.
 
-    Different tuples, with their ``counts``: the cells that are settled (``head``, below ``heads``), and the lowest ones of the attributes that are left
-    (``tail``).
+    Different tuples, with their ``counts``: the cells that are settled (``head``, below ``heads``),
+    and the lowest ones of the attributes that are left (``tail``).
     """
     step, *later = steps
     cell, rest = step.cell[tail], step.rest[tail]
@@ -152,7 +200,9 @@ def _roll_up(head: Ints, heads: int, tail: Ints, counts: Ints, steps: list[_Step
             if heads * size * step.rests >= _LARGEST_KEY:
                 settled, _ = kernel.number(settled)
             merged, first = kernel.number(settled * step.rests + rest)
-            counts = np.bincount(merged, weights=counts, minlength=len(first)).astype(np.int64)  # exact: fewer rows than a float can count
+            counts = np.bincount(merged, weights=counts, minlength=len(first)).astype(
+                np.int64
+            )  # exact: fewer rows than a float can count
             head, cell, rest = head[first], cell[first], rest[first]
         if later:
             _roll_up(head * size + cell, heads * size, rest, counts, later, crowd, excess[i])

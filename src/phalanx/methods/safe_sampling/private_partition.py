@@ -1,8 +1,11 @@
-"""A partition of all tuples into boxes, chosen from the table by differential privacy: finer where rows are many, one box where they are few.
+"""A partition of all tuples into boxes, chosen from the table by differential privacy: finer where
+rows are many, one box where they are few.
 
-The second, finer family of schemes beside the levels of Li, Qardaji and Su: a kd-tree of which every cut is a private choice, after Cormode, Procopiuc,
-Srivastava, Shen and Yu, "Differentially private spatial decompositions" (ICDE 2012). How we differ: the cuts also open the nodes of hierarchies, and a cut is
-worth what it does for the rows that come through sampling, so that no noisy counts are needed.
+The second, finer family of schemes beside the levels of Li, Qardaji and Su: a kd-tree of which
+every cut is a private choice, after Cormode, Procopiuc, Srivastava, Shen and Yu, "Differentially
+private spatial decompositions" (ICDE 2012). How we differ: the cuts also open the nodes of
+hierarchies, and a cut is worth what it does for the rows that come through sampling, so that no
+noisy counts are needed.
 """
 
 import math
@@ -21,39 +24,66 @@ from phalanx.errors import PlanError
 from phalanx.methods.safe_sampling.axes import Banded, Grid, Nodes
 from phalanx.methods.safe_sampling.kernels import images as safe_sampling
 from phalanx.methods.safe_sampling.kernels import private_partition as kernel
-from phalanx.methods.safe_sampling.partitions import Box, Cut, Node, Opened, Part, PartitionScheme, Places, Span, groups, narrowed, open_axes, whole
+from phalanx.methods.safe_sampling.partitions import (
+    Box,
+    Cut,
+    Node,
+    Opened,
+    Part,
+    PartitionScheme,
+    Places,
+    Span,
+    groups,
+    narrowed,
+    open_axes,
+    whole,
+)
 from phalanx.methods.safe_sampling.private_choice import UNIT, PrivateChoice
 from phalanx.methods.safe_sampling.schemes import Axes
 
 Ints = npt.NDArray[np.int64]
 
 MOST_EDGES: Final = 1_000
-"""A cut is considered at every inner edge of a span; where these are more, at so many, evenly spaced."""
+"""A cut is considered at every inner edge of a span; where these are more, at so many, evenly
+spaced.
+"""
 
 
-def choose_partition(axes: Axes, microdata: Microdata, epsilon: Fraction, crowd: int, depth: int = 10, k: int = 1) -> PartitionScheme:
-    """A partition that is likely to bring many rows through with much information; the choice is epsilon-differentially private.
+def choose_partition(
+    axes: Axes, microdata: Microdata, epsilon: Fraction, crowd: int, depth: int = 10, k: int = 1
+) -> PartitionScheme:
+    """A partition that is likely to bring many rows through with much information; the choice is
+    epsilon-differentially private.
 
-    ``axes``: the levels that the plan fixes, None where the partition divides; ``crowd``: how many rows a cell needs to come through, which is
-    ceil(k / beta); ``depth``: how often a part may be divided.
+    ``axes``: the levels that the plan fixes, None where the partition divides; ``crowd``: how many
+    rows a cell needs to come through, which is ceil(k / beta); ``depth``: how often a part may be
+    divided.
 
-    From the box of all tuples on, every box chooses among staying whole and all its cuts, by a noisy maximum over :meth:`Division.scores`.
-    **Privacy**: the boxes of one level are disjoint, and which of them a row is in is settled before they choose, so that adding a row has a part in one
-    choice of each level, which costs epsilon / depth; ``depth`` such levels, each chosen in knowledge of those above, cost epsilon.
+    From the box of all tuples on, every box chooses among staying whole and all its cuts, by a
+    noisy maximum over :meth:`Division.scores`. **Privacy**: the boxes of one level are disjoint,
+    and which of them a row is in is settled before they choose, so that adding a row has a part in
+    one choice of each level, which costs epsilon / depth; ``depth`` such levels, each chosen in
+    knowledge of those above, cost epsilon.
 
-    A box of fewer than ``k`` rows is left whole, as if it had chosen so: no image in it, however it were divided, can occur k times in a sample, and only
-    images that do ever leave, neither the other boxes nor their number. Where there is no such threshold, leave ``k`` at 1.
+    A box of fewer than ``k`` rows is left whole, as if it had chosen so: no image in it, however it
+    were divided, can occur k times in a sample, and only images that do ever leave, neither the
+    other boxes nor their number. Where there is no such threshold, leave ``k`` at 1.
 
-    Raises PlanError where nothing is left to choose, or bands have no level, SchemaError where a grid has missing values.
+    Raises PlanError where nothing is left to choose, or bands have no level, SchemaError where a
+    grid has missing values.
     """
     divided = open_axes(axes.axes, axes.levels)
     if not divided:
-        raise PlanError("[method] epsilon_scheme pays for a partition, and [method.scheme] fixes all levels; take some out, or set epsilon_scheme = 0.")
+        raise PlanError(
+            "[method] epsilon_scheme pays for a partition, and [method.scheme] fixes all levels;"
+            " take some out, or set epsilon_scheme = 0."
+        )
     for axis in divided:
         if isinstance(axis, Banded):
             raise PlanError(
-                f"[method.scheme] {axis.name} is in bands, which have no end, and a partition divides a range; give it a level, or a range such as "
-                "{ low = 0, high = 100, widths = [5] } in place of the hierarchy."
+                f"[method.scheme] {axis.name} is in bands, which have no end, and a partition"
+                " divides a range; give it a level, or a range such as { low = 0, high = 100,"
+                " widths = [5] } in place of the hierarchy."
             )
     division = Division(axes, microdata, crowd)
     each = epsilon / depth
@@ -65,17 +95,22 @@ def choose_partition(axes: Axes, microdata: Microdata, epsilon: Fraction, crowd:
         choice = PrivateChoice(each, division.sensitivity(box))
         scores = division.scores(box, rows)
         scores[0] += choice.head_start(others)
-        return division.divided(box, rows, choice.among(scores), lambda part, among: divide(part, among, left - 1))
+        return division.divided(
+            box, rows, choice.among(scores), lambda part, among: divide(part, among, left - 1)
+        )
 
     root = divide(tuple(whole(axis) for axis in divided), division.all_rows, depth)
     return PartitionScheme(axes.axes, axes.levels, root, epsilon)
 
 
 class Division:
-    """What a box may be divided into, and how good that is. All but the counts of rows is made of what is declared.
+    """What a box may be divided into, and how good that is. All but the counts of rows is made of
+    what is declared.
 
-    A box keeps of every attribute a part of its information: 1 less the share of the range, or of the other leaves, that it spans; of a hierarchy that
-    does not declare its leaves, the share of levels above. ``W(box)`` is the sum over all attributes, in units of 2^-16, those with a fixed level among them.
+    A box keeps of every attribute a part of its information: 1 less the share of the range, or of
+    the other leaves, that it spans; of a hierarchy that does not declare its leaves, the share of
+    levels above. ``W(box)`` is the sum over all attributes, in units of 2^-16, those with a fixed
+    level among them.
     """
 
     def __init__(self, axes: Axes, microdata: Microdata, crowd: int) -> None:
@@ -95,11 +130,15 @@ class Division:
                 self.ways.append(_Children(axis, Places(axis, column)))
         self.fixed = head
         self.all_rows = np.argsort(head, kind="stable")
-        """All rows, those together that the fixed levels do not tell apart; parts of it keep this order."""
+        """All rows, those together that the fixed levels do not tell apart; parts of it keep this
+        order.
+        """
 
     def keeps(self, box: Box) -> int:
         """W of a box."""
-        return self.of_fixed + sum(ways.keeps(side) for ways, side in zip(self.ways, box, strict=True))
+        return self.of_fixed + sum(
+            ways.keeps(side) for ways, side in zip(self.ways, box, strict=True)
+        )
 
     def cuts(self, box: Box) -> int:
         """In how many ways a box may be divided."""
@@ -108,26 +147,45 @@ class Division:
     def sensitivity(self, box: Box) -> int:
         """The largest W that any part of the box, or the box itself, can have, at least 1."""
         own = self.keeps(box)
-        return max([1, *(own - ways.keeps(side) + ways.most(side) for ways, side in zip(self.ways, box, strict=True))])
+        return max(
+            [
+                1,
+                *(
+                    own - ways.keeps(side) + ways.most(side)
+                    for ways, side in zip(self.ways, box, strict=True)
+                ),
+            ]
+        )
 
     def scores(self, box: Box, rows: Ints) -> Ints:
-        """How useful the box would be whole, and after each of its cuts: a whole number each, shape (1 + cuts,).
+        """How useful the box would be whole, and after each of its cuts: a whole number each, shape
+        (1 + cuts,).
 
-        ``U = sum over parts c, over cells f of the fixed levels, of W(c) * max(0, n_cf - crowd)``, where n_cf counts the ``rows`` of the box in both. The
-        choice between U and U is that between the gains of the cuts, and 0 for none, as the same number is taken from all; but gains may fall when a row is
-        added, and U cannot, which halves what the choice costs.
+        ``U = sum over parts c, over cells f of the fixed levels, of W(c) * max(0, n_cf - crowd)``,
+        where n_cf counts the ``rows`` of the box in both. The choice between U and U is that
+        between the gains of the cuts, and 0 for none, as the same number is taken from all; but
+        gains may fall when a row is added, and U cannot, which halves what the choice costs.
 
-        **Sensitivity**: adding a row to the box raises every score by 0 to :meth:`sensitivity`; so all move the same way. Proof: after any one cut, the row
-        is in one part c, by the row alone, and in one cell f, so that one n_cf grows by 1; max(0, n_cf - crowd) grows by 0 or 1, and the score by 0 or W(c);
-        W(c) is made of what is declared, and no larger than :meth:`sensitivity`. Everything is a whole number.
+        **Sensitivity**: adding a row to the box raises every score by 0 to :meth:`sensitivity`; so
+        all move the same way. Proof: after any one cut, the row is in one part c, by the row alone,
+        and in one cell f, so that one n_cf grows by 1; max(0, n_cf - crowd) grows by 0 or 1, and
+        the score by 0 or W(c); W(c) is made of what is declared, and no larger than
+        :meth:`sensitivity`. Everything is a whole number.
         """
         own, fixed = self.keeps(box), self.fixed[rows]
         together = kernel.child_excess(fixed, np.zeros(len(rows), dtype=np.int32), 1, self.crowd)
-        after = [ways.scores(side, own - ways.keeps(side), fixed, rows, self.crowd) for ways, side in zip(self.ways, box, strict=True)]
+        after = [
+            ways.scores(side, own - ways.keeps(side), fixed, rows, self.crowd)
+            for ways, side in zip(self.ways, box, strict=True)
+        ]
         return np.concatenate([own * together, *after])
 
-    def divided(self, box: Box, rows: Ints, chosen: int, deeper: Callable[[Box, Ints], Part]) -> Part:
-        """The box after the choice at this place of the scores, and what ``deeper`` makes of its parts."""
+    def divided(
+        self, box: Box, rows: Ints, chosen: int, deeper: Callable[[Box, Ints], Part]
+    ) -> Part:
+        """The box after the choice at this place of the scores, and what ``deeper`` makes of its
+        parts.
+        """
         cut = chosen - 1
         for at, (ways, side) in enumerate(zip(self.ways, box, strict=True)):
             if 0 <= cut < ways.cuts(side):
@@ -155,10 +213,20 @@ class _Ways(ABC):
 
     @abstractmethod
     def scores(self, side: Any, others: int, fixed: Ints, rows: Ints, crowd: int) -> Ints:
-        """The usefulness after each cut, shape (cuts,), of a box of these rows; ``others``: what the other attributes keep."""
+        """The usefulness after each cut, shape (cuts,), of a box of these rows; ``others``: what
+        the other attributes keep.
+        """
 
     @abstractmethod
-    def divided(self, side: Any, box: Box, at: int, cut: int, rows: Ints, deeper: Callable[[Box, Ints], Part]) -> Part:
+    def divided(
+        self,
+        side: Any,
+        box: Box,
+        at: int,
+        cut: int,
+        rows: Ints,
+        deeper: Callable[[Box, Ints], Part],
+    ) -> Part:
         """The box after a cut of its side, which stands ``at`` this place."""
 
 
@@ -198,37 +266,67 @@ class _Edges(_Ways):
         kept_below, kept_above = self._kept(side)
         return (others + kept_below) * below[inner] + (others + kept_above) * above[inner]
 
-    def divided(self, side: Span, box: Box, at: int, cut: int, rows: Ints, deeper: Callable[[Box, Ints], Part]) -> Part:
+    def divided(
+        self,
+        side: Span,
+        box: Box,
+        at: int,
+        cut: int,
+        rows: Ints,
+        deeper: Callable[[Box, Ints], Part],
+    ) -> Part:
         edge = int(self._edges(side)[cut])
         below, above = Span(side.low, edge), Span(edge, side.high)
         is_above = self.places.cells(rows) >= edge
-        parts = deeper(narrowed(box, at, below), rows[~is_above]), deeper(narrowed(box, at, above), rows[is_above])
+        parts = (
+            deeper(narrowed(box, at, below), rows[~is_above]),
+            deeper(narrowed(box, at, above), rows[is_above]),
+        )
         return Cut(at, below, above, parts)
 
 
 class _Children(_Ways):
-    """A node of a hierarchy, opened into its children, the missing value's own node among those of the root."""
+    """A node of a hierarchy, opened into its children, the missing value's own node among those of
+    the root.
+    """
 
     def __init__(self, axis: Nodes, places: Places) -> None:
         self.places = places
         self.axis = axis
-        self.paths = axis.declared.paths if isinstance(axis.declared, Tree) and len(axis.declared.paths) > 1 else ()
+        self.paths = (
+            axis.declared.paths
+            if isinstance(axis.declared, Tree) and len(axis.declared.paths) > 1
+            else ()
+        )
         """The leaves with all that is above them, where they are declared and more than one."""
-        self.leaves = Counter((level, name) for path in self.paths for level, name in enumerate(path))
+        self.leaves = Counter(
+            (level, name) for path in self.paths for level, name in enumerate(path)
+        )
 
     def keeps(self, side: Node) -> int:
         if side.name is None:
             return UNIT
         if not self.paths:
             return math.floor(UNIT * self.axis.information(side.level))
-        return UNIT - math.ceil(Fraction(UNIT * (self.leaves[side.level, side.name] - 1), len(self.paths) - 1))
+        return UNIT - math.ceil(
+            Fraction(UNIT * (self.leaves[side.level, side.name] - 1), len(self.paths) - 1)
+        )
 
     def _opens_to(self, side: Node) -> int:
-        """The level of the children; -1 for a node that has none, or the same leaves at all levels below."""
+        """The level of the children; -1 for a node that has none, or the same leaves at all levels
+        below.
+        """
         if side.name is None or side.level == 0 or not self.paths:
             return -1 if side.name is None else side.level - 1
         below = [path for path in self.paths if path[side.level] == side.name]
-        return next((level for level in range(side.level - 1, -1, -1) if len({path[level] for path in below}) > 1), -1)
+        return next(
+            (
+                level
+                for level in range(side.level - 1, -1, -1)
+                if len({path[level] for path in below}) > 1
+            ),
+            -1,
+        )
 
     def cuts(self, side: Node) -> int:
         return int(self._opens_to(side) >= 0)
@@ -241,10 +339,29 @@ class _Children(_Ways):
             return np.zeros(0, dtype=np.int64)
         numbers, names = self.places.nodes(level, rows)
         excess = kernel.child_excess(fixed, numbers, len(names), crowd)
-        return np.array([sum((others + self.keeps(Node(level, names[i]))) * int(excess[i]) for i in np.flatnonzero(excess))], dtype=np.int64)
+        return np.array(
+            [
+                sum(
+                    (others + self.keeps(Node(level, names[i]))) * int(excess[i])
+                    for i in np.flatnonzero(excess)
+                )
+            ],
+            dtype=np.int64,
+        )
 
-    def divided(self, side: Node, box: Box, at: int, cut: int, rows: Ints, deeper: Callable[[Box, Ints], Part]) -> Part:
+    def divided(
+        self,
+        side: Node,
+        box: Box,
+        at: int,
+        cut: int,
+        rows: Ints,
+        deeper: Callable[[Box, Ints], Part],
+    ) -> Part:
         level = self._opens_to(side)
         numbers, names = self.places.nodes(level, rows)
-        parts = {names[number]: deeper(narrowed(box, at, Node(level, names[number])), rows[among]) for number, among in groups(numbers)}
+        parts = {
+            names[number]: deeper(narrowed(box, at, Node(level, names[number])), rows[among])
+            for number, among in groups(numbers)
+        }
         return Opened(at, level, {name: part for name, part in parts.items() if part is not None})

@@ -1,7 +1,9 @@
-"""Schemes: maps of single rows to the images under which they are published. A fixed scheme comes from the plan and never sees a table.
+"""Schemes: maps of single rows to the images under which they are published. A fixed scheme comes
+from the plan and never sees a table.
 
-Source: Li, Qardaji, Su, section 3.2: a safe k-anonymization first settles on a map g of tuples (a constant for a strongly safe one, or a choice that is
-differentially private), and then applies it to each tuple by itself.
+Source: Li, Qardaji, Su, section 3.2: a safe k-anonymization first settles on a map g of tuples (a
+constant for a strongly safe one, or a choice that is differentially private), and then applies it
+to each tuple by itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,14 +26,18 @@ Ints = npt.NDArray[np.int64]
 
 
 class Scheme(Protocol):
-    """A map of rows to images, each row by itself. ``epsilon`` is what its choice cost, 0 for a fixed one; nothing else may choose by the data."""
+    """A map of rows to images, each row by itself. ``epsilon`` is what its choice cost, 0 for a
+    fixed one; nothing else may choose by the data.
+    """
 
     @property
     def epsilon(self) -> Fraction:
         """What the choice of the scheme cost."""
 
     def images(self, microdata: Microdata, rows: Ints) -> tuple[Ints, pl.DataFrame]:
-        """The image of each of the given rows, numbered from 0, shape (s,), and the images, a row each with the columns of :meth:`attributes`."""
+        """The image of each of the given rows, numbered from 0, shape (s,), and the images, a row
+        each with the columns of :meth:`attributes`.
+        """
 
     def attributes(self, microdata: Microdata) -> list[PublishedAttribute]:
         """The attributes and the columns in which they are published."""
@@ -42,7 +48,9 @@ class Scheme(Protocol):
 
 @dataclass(frozen=True)
 class Axes:
-    """How each attribute may be recoded: what the plan says, without the data. Those without a level are left to a private choice."""
+    """How each attribute may be recoded: what the plan says, without the data. Those without a
+    level are left to a private choice.
+    """
 
     axes: tuple[Axis, ...]
     levels: Mapping[str, int | None]
@@ -51,18 +59,25 @@ class Axes:
     def of(cls, declared: Mapping[str, Any], schema: Schema, *, choose: bool) -> "Axes":
         """The recodings that ``[method.scheme]`` declares for the columns of a schema.
 
-        Where nothing is chosen by the data (not ``choose``), an attribute without a level is published at its lowest. PlanError where a column is not
-        published or a recoding does not fit it, SchemaError where columns are kept, which no proof would cover.
+        Where nothing is chosen by the data (not ``choose``), an attribute without a level is
+        published at its lowest. PlanError where a column is not published or a recoding does not
+        fit it, SchemaError where columns are kept, which no proof would cover.
         """
         names = (*schema.quasi, *(() if schema.sensitive is None else (schema.sensitive,)))
         if schema.keep:
             raise SchemaError(
-                f"column {schema.keep[0]!r} is kept, and under differential privacy every published column is covered; make it quasi, sensitive, or drop it."
+                f"column {schema.keep[0]!r} is kept, and under differential privacy every published"
+                " column is covered; make it quasi, sensitive, or drop it."
             )
         for name in declared:
             if name not in names:
-                raise PlanError(f"[method.scheme] names {name!r}, which is not published{did_you_mean(name, names) or '; remove it.'}")
-        axes = tuple(axis_of(name, declared.get(name), schema.hierarchies.get(name)) for name in names)
+                raise PlanError(
+                    f"[method.scheme] names {name!r}, which is not"
+                    f" published{did_you_mean(name, names) or '; remove it.'}"
+                )
+        axes = tuple(
+            axis_of(name, declared.get(name), schema.hierarchies.get(name)) for name in names
+        )
         levels: dict[str, int | None] = {}
         for axis in axes:
             said = axis.asked(declared.get(axis.name))
@@ -77,10 +92,12 @@ class Axes:
 
 @dataclass(frozen=True)
 class FixedScheme:
-    """A level for every attribute. It is made of the plan alone, so that no record can change it; a choice that cost ``epsilon`` may have set the levels.
+    """A level for every attribute. It is made of the plan alone, so that no record can change it; a
+    choice that cost ``epsilon`` may have set the levels.
 
     >>> from phalanx.data.schema import Schema
-    >>> scheme = FixedScheme.of({"age": {"low": 0, "high": 100, "width": 10}}, Schema(quasi=["age"], sensitive="diagnosis"))
+    >>> schema = Schema(quasi=["age"], sensitive="diagnosis")
+    >>> scheme = FixedScheme.of({"age": {"low": 0, "high": 100, "width": 10}}, schema)
     >>> scheme.parameters()["attributes"]["age"]
     {'low': 0, 'high': 100, 'widths': [10], 'level': 0}
     """
@@ -92,13 +109,18 @@ class FixedScheme:
 
     @classmethod
     def of(cls, declared: Mapping[str, Any], schema: Schema) -> "FixedScheme":
-        """The scheme that ``[method.scheme]`` declares; PlanError, SchemaError as :meth:`Axes.of`."""
+        """The scheme that ``[method.scheme]`` declares; PlanError, SchemaError as
+        :meth:`Axes.of`.
+        """
         axes = Axes.of(declared, schema, choose=False)
         return cls(axes.axes, tuple(axes.levels[axis.name] or 0 for axis in axes.axes))
 
     def images(self, microdata: Microdata, rows: Ints) -> tuple[Ints, pl.DataFrame]:
         """The image of each of the given rows, numbered from 0, and the images."""
-        cells = [axis.cells(microdata.columns[axis.name].domain, level) for axis, level in zip(self.axes, self.levels, strict=True)]
+        cells = [
+            axis.cells(microdata.columns[axis.name].domain, level)
+            for axis, level in zip(self.axes, self.levels, strict=True)
+        ]
         codes = [microdata.columns[axis.name].codes for axis in self.axes]
         return number_images(codes, cells, rows)
 
@@ -110,7 +132,10 @@ class FixedScheme:
         """What the manifest says of the scheme."""
         return {
             "chosen": self.chosen,
-            "attributes": {axis.name: axis.parameters() | {"level": level} for axis, level in zip(self.axes, self.levels, strict=True)},
+            "attributes": {
+                axis.name: axis.parameters() | {"level": level}
+                for axis, level in zip(self.axes, self.levels, strict=True)
+            },
         }
 
 
@@ -128,8 +153,12 @@ def published_attributes(axes: Sequence[Axis], microdata: Microdata) -> list[Pub
     ]
 
 
-def number_images(codes: Sequence[npt.NDArray[np.int32]], cells: Sequence[Cells], rows: Ints) -> tuple[Ints, pl.DataFrame]:
-    """Number the different combinations of cells among the given rows, shape (s,), and write each of them out, a row each."""
+def number_images(
+    codes: Sequence[npt.NDArray[np.int32]], cells: Sequence[Cells], rows: Ints
+) -> tuple[Ints, pl.DataFrame]:
+    """Number the different combinations of cells among the given rows, shape (s,), and write each
+    of them out, a row each.
+    """
     key = np.zeros(len(rows), dtype=np.int64)
     size = 1
     for code, cell in zip(codes, cells, strict=True):

@@ -1,5 +1,6 @@
 """Slicing: ``method``, ``kernels``.
 
-``columns``, ``column_boxes``: which attributes stand together, and how they are generalized; ``tuples``: tuples as slicing sees them; ``cuts``,
-``dealing``, ``membership``: its buckets; ``counting``: who must be in which.
+``columns``, ``column_boxes``: which attributes stand together, and how they are generalized;
+``tuples``: tuples as slicing sees them; ``cuts``, ``dealing``, ``membership``: its buckets;
+``counting``: who must be in which.
 """

@@ -1,4 +1,6 @@
-"""Column generalization of slicing: within a column, values become boxes that enough rows share (Li, Li, Zhang, Molloy, "Slicing", section 4.2)."""
+"""Column generalization of slicing: within a column, values become boxes that enough rows share
+(Li, Li, Zhang, Molloy, "Slicing", section 4.2).
+"""
 
 from collections.abc import Sequence
 
@@ -14,25 +16,36 @@ from phalanx.release.forms.sliced import Boxes
 _KEY = "[method] generalize_columns_k"
 
 
-def column_boxes(microdata: Microdata, columns: Sequence[Sequence[str]], k: int) -> dict[int, Boxes]:
-    """Boxes for every column that has quasi-identifiers, by its place; each box holds at least ``k`` rows of the whole table.
+def column_boxes(
+    microdata: Microdata, columns: Sequence[Sequence[str]], k: int
+) -> dict[int, Boxes]:
+    """Boxes for every column that has quasi-identifiers, by its place; each box holds at least
+    ``k`` rows of the whole table.
 
-    A box is an interval of each quasi-identifier of the column, no wider than its rows; no two boxes of a column have a value in common, so that whoever
-    knows somebody's values knows the box. What is sensitive is in no box. With ``k`` = 1 a box is one column value.
+    A box is an interval of each quasi-identifier of the column, no wider than its rows; no two
+    boxes of a column have a value in common, so that whoever knows somebody's values knows the box.
+    What is sensitive is in no box. With ``k`` = 1 a box is one column value.
 
-    ``columns`` are names of attributes. Raises PlanError where ``k`` is no whole number of at least 1, MethodError for fewer than ``k`` rows.
+    ``columns`` are names of attributes. Raises PlanError where ``k`` is no whole number of at least
+    1, MethodError for fewer than ``k`` rows.
 
-    Source: the paper leaves the way open and names Mondrian; these are its strict cuts at medians, over the column's attributes only.
+    Source: the paper leaves the way open and names Mondrian; these are its strict cuts at medians,
+    over the column's attributes only.
     """
     whole(k, _KEY)
     if microdata.rows < k:
-        raise MethodError(f"the table has {microdata.rows} row(s) and {_KEY} = {k} asks for as many with each column value; lower it, or leave it out.")
+        raise MethodError(
+            f"the table has {microdata.rows} row(s) and {_KEY} = {k} asks for as many with each"
+            " column value; lower it, or leave it out."
+        )
     known = [[name for name in column if name != microdata.schema.sensitive] for column in columns]
     return {place: _boxes(microdata, names, k) for place, names in enumerate(known) if names}
 
 
 def _boxes(microdata: Microdata, names: Sequence[str], k: int) -> Boxes:
-    of_row = partition(Mondrian(k=k, cut_at="median"), [microdata.columns[name] for name in names], None)
+    of_row = partition(
+        Mondrian(k=k, cut_at="median"), [microdata.columns[name] for name in names], None
+    )
     order = np.argsort(of_row, kind="stable")
     begins = np.flatnonzero(np.diff(of_row[order], prepend=-1))
     ends: dict[str, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}

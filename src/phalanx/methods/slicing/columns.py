@@ -1,4 +1,6 @@
-"""The attribute partition of slicing: which attributes share a column (Li, Li, Zhang, Molloy, "Slicing", sections 4.1.2 and 4.1.3)."""
+"""The attribute partition of slicing: which attributes share a column (Li, Li, Zhang, Molloy,
+"Slicing", sections 4.1.2 and 4.1.3).
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -16,19 +18,29 @@ _MOST_SWAPS: Final = 1000
 
 
 def partition(
-    names: Sequence[str], matrix: npt.NDArray[np.float64], *, columns: int, sensitive: str | None = None, sensitive_column_size: int | None = None
+    names: Sequence[str],
+    matrix: npt.NDArray[np.float64],
+    *,
+    columns: int,
+    sensitive: str | None = None,
+    sensitive_column_size: int | None = None,
 ) -> Columns:
-    """Put the attributes that tell most of each other into one column; every attribute is in one of ``columns`` columns, and no column is empty.
+    """Put the attributes that tell most of each other into one column; every attribute is in one of
+    ``columns`` columns, and no column is empty.
 
-    ``names`` are the attributes in the schema's order, ``matrix`` their phi^2 of shape (d, d). The columns are clusters of k-medoids (PAM, which starts from
-    BUILD, so that nothing is drawn by lot) at the distance 1 - phi^2; the one with the sensitive attribute comes last, the others by their first attributes.
-    With ``sensitive_column_size`` (the paper's alpha) that column holds the sensitive attribute and the alpha - 1 attributes of highest phi^2 with it, the
-    earlier ones where they tie, and the clusters are of the rest. Attributes stand in the schema's order, the sensitive one last in its column.
+    ``names`` are the attributes in the schema's order, ``matrix`` their phi^2 of shape (d, d). The
+    columns are clusters of k-medoids (PAM, which starts from BUILD, so that nothing is drawn by
+    lot) at the distance 1 - phi^2; the one with the sensitive attribute comes last, the others by
+    their first attributes. With ``sensitive_column_size`` (the paper's alpha) that column holds the
+    sensitive attribute and the alpha - 1 attributes of highest phi^2 with it, the earlier ones
+    where they tie, and the clusters are of the rest. Attributes stand in the schema's order, the
+    sensitive one last in its column.
 
     Raises PlanError where that many columns, or one of that size, cannot be filled.
 
-    Source: sections 4.1.2 and 4.1.3; how we differ: where attributes that tell each other wholly leave a cluster empty, the one furthest from its medoid
-    stands alone, at no greater distance in all.
+    Source: sections 4.1.2 and 4.1.3; how we differ: where attributes that tell each other wholly
+    leave a cluster empty, the one furthest from its medoid stands alone, at no greater distance in
+    all.
 
     >>> told = np.array([[1, 0.1, 0.8, 0.0], [0.1, 1, 0.1, 0.5], [0.8, 0.1, 1, 0.2], [0.0, 0.5, 0.2, 1]])
     >>> partition(["age", "sex", "marital", "job"], told, columns=2, sensitive="job")
@@ -37,67 +49,118 @@ def partition(
     d = len(names)
     if matrix.shape != (d, d):
         raise ValueError(f"{d} attributes have a matrix of shape {(d, d)}, not {matrix.shape}")
-    check_sizes(d, columns=columns, sensitive=sensitive, sensitive_column_size=sensitive_column_size)
+    check_sizes(
+        d, columns=columns, sensitive=sensitive, sensitive_column_size=sensitive_column_size
+    )
     if sensitive_column_size is None or sensitive is None:
         found = _clusters(matrix, columns)
     else:
         s = names.index(sensitive)
-        nearest = sorted((place for place in range(d) if place != s), key=lambda place: (-matrix[place, s], place))
+        nearest = sorted(
+            (place for place in range(d) if place != s),
+            key=lambda place: (-matrix[place, s], place),
+        )
         with_s = [*nearest[: sensitive_column_size - 1], s]
         rest = np.array(sorted(set(range(d)) - set(with_s)), dtype=np.int64)
-        found = [*(rest[cluster].tolist() for cluster in _clusters(matrix[np.ix_(rest, rest)], columns - 1)), with_s]
-    return _in_order([[names[place] for place in cluster] for cluster in sorted(map(sorted, found))], names, sensitive)
+        found = [
+            *(
+                rest[cluster].tolist()
+                for cluster in _clusters(matrix[np.ix_(rest, rest)], columns - 1)
+            ),
+            with_s,
+        ]
+    return _in_order(
+        [[names[place] for place in cluster] for cluster in sorted(map(sorted, found))],
+        names,
+        sensitive,
+    )
 
 
-def check_sizes(attributes: int, *, columns: int, sensitive: str | None, sensitive_column_size: int | None = None) -> None:
-    """PlanError where ``attributes`` attributes do not fill that many columns, one of them of that size."""
+def check_sizes(
+    attributes: int,
+    *,
+    columns: int,
+    sensitive: str | None,
+    sensitive_column_size: int | None = None,
+) -> None:
+    """PlanError where ``attributes`` attributes do not fill that many columns, one of them of that
+    size.
+    """
     _check_whole(columns, "columns")
     if columns > attributes:
-        raise PlanError(f"[method] columns = {columns} and there are {attributes} attribute(s), of which every column needs one; lower columns.")
+        raise PlanError(
+            f"[method] columns = {columns} and there are {attributes} attribute(s), of which every"
+            " column needs one; lower columns."
+        )
     if sensitive_column_size is None:
         return
     _check_whole(sensitive_column_size, "sensitive_column_size")
     if sensitive is None:
-        raise PlanError("[method] sensitive_column_size is about the column of the sensitive attribute, and none is declared; leave it out.")
+        raise PlanError(
+            "[method] sensitive_column_size is about the column of the sensitive attribute, and"
+            " none is declared; leave it out."
+        )
     if sensitive_column_size > (most := attributes - columns + 1):
         raise PlanError(
-            f"[method] sensitive_column_size = {sensitive_column_size} leaves fewer of the {attributes} attributes than the other columns need, "
-            f"which is one each; lower it to at most {most}, or lower columns."
+            f"[method] sensitive_column_size = {sensitive_column_size} leaves fewer of the"
+            f" {attributes} attributes than the other columns need, which is one each; lower it to"
+            f" at most {most}, or lower columns."
         )
     if columns == 1 and sensitive_column_size < attributes:
         raise PlanError(
-            f"[method] sensitive_column_size = {sensitive_column_size} and columns = 1 leaves {attributes - sensitive_column_size} attribute(s) without a column; "
-            "raise columns, or leave sensitive_column_size out."
+            f"[method] sensitive_column_size = {sensitive_column_size} and columns = 1 leaves"
+            f" {attributes - sensitive_column_size} attribute(s) without a column; raise columns,"
+            " or leave sensitive_column_size out."
         )
 
 
 def check_partition(columns: Any, names: Sequence[str], sensitive: str | None = None) -> Columns:
-    """The columns that a plan names, the sensitive one last; attributes in the order of ``names``, the sensitive one last in its column.
+    """The columns that a plan names, the sensitive one last; attributes in the order of ``names``,
+    the sensitive one last in its column.
 
-    An attribute may stand in several columns where these have a join tree, so that what they say together can be checked.
+    An attribute may stand in several columns where these have a join tree, so that what they say
+    together can be checked.
 
-    Raises PlanError for what is no list of lists of names; an attribute that is missed, repeated in a column or unknown; the sensitive attribute in two
-    columns; a column within another; and columns that share attributes in a circle.
+    Raises PlanError for what is no list of lists of names; an attribute that is missed, repeated in
+    a column or unknown; the sensitive attribute in two columns; a column within another; and
+    columns that share attributes in a circle.
     """
-    if not isinstance(columns, list | tuple) or not columns or not all(isinstance(column, list | tuple) and column for column in columns):
+    if (
+        not isinstance(columns, list | tuple)
+        or not columns
+        or not all(isinstance(column, list | tuple) and column for column in columns)
+    ):
         raise PlanError(
-            '[method] columns is the number of columns or a list of them, each a list of at least one attribute, such as [["age", "sex"], ["zip"]].'
+            "[method] columns is the number of columns or a list of them, each a list of at least"
+            ' one attribute, such as [["age", "sex"], ["zip"]].'
         )
     for number, column in enumerate(columns, 1):
         _check_names(column, names, number)
     held = [frozenset(column) for column in columns]
     if missed := [name for name in names if not any(name in column for column in held)]:
-        raise PlanError(f"[method] columns leaves out {_listed(missed)}; every quasi-identifier and the sensitive attribute stand in a column.")
+        raise PlanError(
+            f"[method] columns leaves out {_listed(missed)}; every quasi-identifier and the"
+            " sensitive attribute stand in a column."
+        )
     if sum(sensitive in column for column in held) > 1:
-        raise PlanError(f"[method] columns has the sensitive attribute {sensitive!r} in more than one column; leave it in one.")
+        raise PlanError(
+            f"[method] columns has the sensitive attribute {sensitive!r} in more than one column;"
+            " leave it in one."
+        )
     for number, column in enumerate(held):
-        if any(column < other or (column == other and place < number) for place, other in enumerate(held)):
-            raise PlanError(f"[method] columns: column {number + 1} ({_listed(columns[number])}) stands within another and says nothing more; remove it.")
+        if any(
+            column < other or (column == other and place < number)
+            for place, other in enumerate(held)
+        ):
+            raise PlanError(
+                f"[method] columns: column {number + 1} ({_listed(columns[number])}) stands within"
+                " another and says nothing more; remove it."
+            )
     if join_tree(held) is None:
         shared = [name for name in names if sum(name in column for column in held) > 1]
         raise PlanError(
-            f"[method] columns share attributes ({_listed(shared)}) in a circle, and what such columns say together cannot be checked; "
-            "leave one of these attributes in one column."
+            f"[method] columns share attributes ({_listed(shared)}) in a circle, and what such"
+            " columns say together cannot be checked; leave one of these attributes in one column."
         )
     return _in_order(columns, names, sensitive)
 
@@ -111,7 +174,9 @@ def _clusters(matrix: npt.NDArray[np.float64], columns: int) -> list[list[int]]:
     distance = np.ascontiguousarray(1 - matrix, dtype=np.float64)
     np.fill_diagonal(distance, 0)
     found = kmedoids.pam(distance, columns, max_iter=_MOST_SWAPS, init="build")
-    medoids = [int(medoid) for medoid in found.medoids]  # fewer than asked for where that comes to the same distance
+    medoids = [
+        int(medoid) for medoid in found.medoids
+    ]  # fewer than asked for where that comes to the same distance
     clusters = {medoid: [medoid] for medoid in medoids}
     away = {}
     for place in sorted(set(range(len(matrix))) - set(medoids)):
@@ -124,9 +189,14 @@ def _clusters(matrix: npt.NDArray[np.float64], columns: int) -> list[list[int]]:
     return list(clusters.values())
 
 
-def _in_order(columns: Iterable[Sequence[str]], names: Sequence[str], sensitive: str | None) -> Columns:
+def _in_order(
+    columns: Iterable[Sequence[str]], names: Sequence[str], sensitive: str | None
+) -> Columns:
     """Attributes by the schema, and what is sensitive last; the columns as they come."""
-    ordered = [tuple(sorted(column, key=lambda name: (name == sensitive, names.index(name)))) for column in columns]
+    ordered = [
+        tuple(sorted(column, key=lambda name: (name == sensitive, names.index(name))))
+        for column in columns
+    ]
     return tuple(sorted(ordered, key=lambda column: sensitive in column))
 
 
@@ -139,10 +209,17 @@ def _check_names(column: Sequence[Any], names: Sequence[str], number: int) -> No
     for place, name in enumerate(column):
         if name not in names:
             known = did_you_mean(str(name), names) or "; it may name " + _listed(names) + "."
-            raise PlanError(f"[method] columns: column {number} names {name!r}, which is no quasi-identifier and not the sensitive attribute{known}")
+            raise PlanError(
+                f"[method] columns: column {number} names {name!r}, which is no quasi-identifier"
+                f" and not the sensitive attribute{known}"
+            )
         if name in column[:place]:
-            raise PlanError(f"[method] columns: column {number} names {name!r} twice; name it once.")
+            raise PlanError(
+                f"[method] columns: column {number} names {name!r} twice; name it once."
+            )
 
 
 def _listed(names: Sequence[str], most: int = 8) -> str:
-    return ", ".join(repr(name) for name in names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(repr(name) for name in names[:most]) + (
+        f" and {len(names) - most} more" if len(names) > most else ""
+    )

@@ -1,7 +1,10 @@
-"""Who must be in which bucket of a slice, for whoever knows everybody's quasi-identifiers: tuples for which counting gives some value more than 1/l.
+"""Who must be in which bucket of a slice, for whoever knows everybody's quasi-identifiers: tuples
+for which counting gives some value more than 1/l.
 
-A tuple that n persons have stands n times in the buckets that it matches, and each column value stands in a bucket as often as is published. The likeliest numbers with
-these margins are found by scaling them in turns (iterative proportional fitting), within the bounds that the margins leave. The check of the release does the same by code of its own.
+A tuple that n persons have stands n times in the buckets that it matches, and each column value
+stands in a bucket as often as is published. The likeliest numbers with these margins are found by
+scaling them in turns (iterative proportional fitting), within the bounds that the margins leave.
+The check of the release does the same by code of its own.
 """
 
 from collections.abc import Sequence
@@ -18,10 +21,14 @@ _MARGIN: Final = 0.01
 """So much of the bound is left for what scaling has not settled, and for how the check rounds."""
 
 
-def above(coded: Coded, bucket: Ints, tuple_of: Ints, bucket_of: Ints, l: float) -> npt.NDArray[np.bool_]:
-    """Which of the different tuples, as ``coded.distinct`` has them, match a bucket above 1/l and are themselves above it, or nearly, by counting; shape (t,).
+def above(
+    coded: Coded, bucket: Ints, tuple_of: Ints, bucket_of: Ints, l: float
+) -> npt.NDArray[np.bool_]:
+    """Which of the different tuples, as ``coded.distinct`` has them, match a bucket above 1/l and
+    are themselves above it, or nearly, by counting; shape (t,).
 
-    ``bucket`` (n,): that of every row, 0 .. g-1; ``tuple_of`` and ``bucket_of`` (p,): all pairs of a tuple and a bucket that it matches.
+    ``bucket`` (n,): that of every row, 0 .. g-1; ``tuple_of`` and ``bucket_of`` (p,): all pairs of
+    a tuple and a bucket that it matches.
     """
     tuples, cells = coded.distinct.astype(np.int64), coded.cells
     of_row = numbered(list(coded.values)).astype(np.int64)
@@ -38,20 +45,31 @@ def above(coded: Coded, bucket: Ints, tuple_of: Ints, bucket_of: Ints, l: float)
     first, last = (np.searchsorted(keys, end) for end in ends)
     among = margins[-1][1][margins[-1][0]]
     pair = np.repeat(np.arange(len(first)), last - first)
-    entry = np.arange(len(pair)) - np.repeat(np.cumsum(last - first) - (last - first), last - first) + first[pair]
+    entry = (
+        np.arange(len(pair))
+        - np.repeat(np.cumsum(last - first) - (last - first), last - first)
+        + first[pair]
+    )
     part = counts[entry] / among[pair]
     bad = np.zeros(tuples.shape[1], dtype=np.bool_)
     bad[tuple_of[pair[part * l > 1 + 1e-12]]] = True
     values = int(cells.s.max()) + 1
-    owner, place = np.unique(tuple_of[pair] * values + cells.s[keys[entry] % len(cells.q)], return_inverse=True)
+    owner, place = np.unique(
+        tuple_of[pair] * values + cells.s[keys[entry] % len(cells.q)], return_inverse=True
+    )
     found = np.zeros(tuples.shape[1], dtype=np.bool_)
     found[owner[np.bincount(place, weights=share[pair] * part) * l > 1 - _MARGIN] // values] = True
     return bad & found
 
 
 def _likeliest(margins: Sequence[tuple[Ints, Ints]]) -> Floats:
-    """The likeliest numbers of pairs, shape (p,), where so many in all belong to each place of a margin: (the place of every pair, the totals)."""
-    least, most = np.zeros(len(margins[0][0])), np.min([total[of] for of, total in margins], axis=0).astype(np.float64)
+    """The likeliest numbers of pairs, shape (p,), where so many in all belong to each place of a
+    margin: (the place of every pair, the totals).
+    """
+    least, most = (
+        np.zeros(len(margins[0][0])),
+        np.min([total[of] for of, total in margins], axis=0).astype(np.float64),
+    )
     for _ in range(_ROUNDS):
         open_before = float((most - least).sum())
         for of, total in margins:

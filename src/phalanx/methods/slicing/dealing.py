@@ -1,4 +1,6 @@
-"""Buckets of slicing that are dealt out at random, and buckets that are put together until they keep a promise."""
+"""Buckets of slicing that are dealt out at random, and buckets that are put together until they
+keep a promise.
+"""
 
 from collections.abc import Callable
 
@@ -16,7 +18,9 @@ def at_random(rows: int, size: int, stream: Stream) -> Ints:
 
 
 def merged(buckets: Ints, keeps: Callable[[Ints], bool]) -> Ints:
-    """Buckets, 0 .. g-1, of which those that do not keep the promise are put together until all do; it is kept by all rows as one bucket."""
+    """Buckets, 0 .. g-1, of which those that do not keep the promise are put together until all do;
+    it is kept by all rows as one bucket.
+    """
     order = np.argsort(buckets, kind="stable")
     good: list[Ints] = []
     waiting: list[Ints] = []

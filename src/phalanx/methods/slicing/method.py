@@ -1,4 +1,6 @@
-"""Slicing: attributes that go together in columns, tuples in buckets, and each column shuffled by itself within every bucket (Li, Li, Zhang, Molloy)."""
+"""Slicing: attributes that go together in columns, tuples in buckets, and each column shuffled by
+itself within every bucket (Li, Li, Zhang, Molloy).
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +16,12 @@ from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did
 from phalanx.exact import Number, bounded, exact, is_list, plain, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.slicing.counting import SlicedCounting
-from phalanx.guarantees.slicing.guarantee import SlicedCloseness, SlicedDistinct, SlicedDiversity, SlicedRecursive
+from phalanx.guarantees.slicing.guarantee import (
+    SlicedCloseness,
+    SlicedDistinct,
+    SlicedDiversity,
+    SlicedRecursive,
+)
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.mondrian.method import Mondrian, balanced_partition
 from phalanx.methods.slicing.column_boxes import column_boxes
@@ -45,25 +52,33 @@ _WORDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Slicing:
-    """No sensitive value is linked with anybody's other columns with more than 1/l, and attributes of one column keep their correlations.
+    """No sensitive value is linked with anybody's other columns with more than 1/l, and attributes
+    of one column keep their correlations.
 
-    Publishes, for each row, its bucket and a value of every column, each column shuffled by itself within the bucket: what stands in a row together belongs to
-    the bucket, not to a person. The attributes of a column stay together as they are, unless ``generalize_columns_k`` makes intervals of them. A missing value
-    counts as a value of its own. Where no attribute is sensitive, every column is protected alike.
+    Publishes, for each row, its bucket and a value of every column, each column shuffled by itself
+    within the bucket: what stands in a row together belongs to the bucket, not to a person. The
+    attributes of a column stay together as they are, unless ``generalize_columns_k`` makes
+    intervals of them. A missing value counts as a value of its own. Where no attribute is
+    sensitive, every column is protected alike.
 
-    ``check = "local"`` cuts a bucket only where both halves keep the promise by themselves. ``"exact"`` looks at p(t, s) over all buckets that a tuple of the
-    table matches, weighed by shares, by rows, and by counting who must be in which bucket (an estimate, which the manifest names as a guarantee of its own). With
-    strict cuts of Mondrian every tuple matches its own bucket alone, and the two are the same. Where the exact check lets a bucket pass that breaks the promise by
-    itself, the files alone may not show that it is kept, since they leave tuples open that are not in the table: ``verify`` then needs the original.
+    ``check = "local"`` cuts a bucket only where both halves keep the promise by themselves.
+    ``"exact"`` looks at p(t, s) over all buckets that a tuple of the table matches, weighed by
+    shares, by rows, and by counting who must be in which bucket (an estimate, which the manifest
+    names as a guarantee of its own). With strict cuts of Mondrian every tuple matches its own
+    bucket alone, and the two are the same. Where the exact check lets a bucket pass that breaks the
+    promise by itself, the files alone may not show that it is kept, since they leave tuples open
+    that are not in the table: ``verify`` then needs the original.
 
-    Raises PlanError for parameters or columns that cannot be, SchemaError for attributes that this form has no place for, NotEligible where the promise
-    cannot be kept by the table as one bucket.
+    Raises PlanError for parameters or columns that cannot be, SchemaError for attributes that this
+    form has no place for, NotEligible where the promise cannot be kept by the table as one bucket.
 
-    Source: Li, Li, Zhang, Molloy, "Slicing", sections 4 and 5; how we differ: relaxed cuts, a size of buckets, attributes of several columns, closeness and
-    recursive diversity of p(t, s), and the grouping against membership disclosure, which the paper leaves open.
+    Source: Li, Li, Zhang, Molloy, "Slicing", sections 4 and 5; how we differ: relaxed cuts, a size
+    of buckets, attributes of several columns, closeness and recursive diversity of p(t, s), and the
+    grouping against membership disclosure, which the paper leaves open.
 
-    >>> Slicing(l=5, columns=2, sensitive_column_size=2).parameters()
-    {'name': 'slicing', 'l': 5, 'columns': 2, 'sensitive_column_size': 2, 'diversity': 'frequency', 'check': 'exact', 'cuts': 'strict', 'grouping': 'mondrian'}
+    >>> Slicing(l=5, columns=2).parameters()  # doctest: +NORMALIZE_WHITESPACE
+    {'name': 'slicing', 'l': 5, 'columns': 2, 'diversity': 'frequency', 'check': 'exact',
+     'cuts': 'strict', 'grouping': 'mondrian'}
     """
 
     name: ClassVar[str] = "slicing"
@@ -72,33 +87,53 @@ class Slicing:
     takes_registry: ClassVar[bool] = False
 
     l: Number
-    """Diversity of p(t, .), for every tuple t; a whole number for ``distinct`` and ``recursive``."""
+    """Diversity of p(t, .), for every tuple t; a whole number for ``distinct`` and
+    ``recursive``.
+    """
     diversity: Diversity = "frequency"
-    """What l counts: no value has more than 1/l of p(t, .), l values have some of it, or recursive (c, l)."""
+    """What l counts: no value has more than 1/l of p(t, .), l values have some of it, or recursive
+    (c, l).
+    """
     columns: int | Sequence[Sequence[str]] = 2
-    """How many columns, found by correlation; or the columns themselves, in which an attribute may stand more than once."""
+    """How many columns, found by correlation; or the columns themselves, in which an attribute may
+    stand more than once.
+    """
     sensitive_column_size: int | None = None
-    """How many attributes stand in the sensitive attribute's column, itself among them (alpha); None: as many as the clusters have."""
+    """How many attributes stand in the sensitive attribute's column, itself among them (alpha);
+    None: as many as the clusters have.
+    """
     generalize_columns_k: int | None = None
-    """Every column value occurs at least so often in the table; None: values are published as they are."""
+    """Every column value occurs at least so often in the table; None: values are published as they
+    are.
+    """
     check: Check = "exact"
     """Whether a cut is judged over all matching buckets, or by the two halves alone."""
     cuts: Cuts | None = None
-    """``strict``: equal values stay together; ``relaxed``: those at the median may fall on either side, so that a tuple may match several buckets; both tell of
-    values to who knows the method. ``balanced`` does not, where the sensitive attribute stands alone in its column: the default if ``sensitive_column_size`` is 1."""
+    """``strict``: equal values stay together; ``relaxed``: those at the median may fall on either
+    side, so that a tuple may match several buckets; both tell of values to who knows the method.
+    ``balanced`` does not, where the sensitive attribute stands alone in its column: the default if
+    ``sensitive_column_size`` is 1.
+    """
     grouping: Grouping = "mondrian"
-    """``mondrian`` cuts the table into boxes where l allows it, which tells something to who knows the method; ``random`` deals tuples out, and ``membership``, which hides
-    who is in the table, deals and cuts by quasi-identifiers: these tell nothing more."""
+    """``mondrian`` cuts the table into boxes where l allows it, which tells something to who knows
+    the method; ``random`` deals tuples out, and ``membership``, which hides who is in the table,
+    deals and cuts by quasi-identifiers: these tell nothing more.
+    """
     bucket_size: int | None = None
     """The least number of tuples in a bucket; needed for ``random`` and ``membership``."""
     not_eligible: Policy = "refuse"
-    """Where the table as one bucket does not keep l: ``refuse``, or ``suppress`` as few rows as make it, those with the most frequent values, drawn by lot.
+    """Where the table as one bucket does not keep l: ``refuse``, or ``suppress`` as few rows as
+    make it, those with the most frequent values, drawn by lot.
 
-    No promise covers suppressed rows: where the distribution is known, who is absent has one of these values."""
+    No promise covers suppressed rows: where the distribution is known, who is absent has one of
+    these values.
+    """
     bins: int | Mapping[str, int] = BINS
     """Into how many intervals of equal width numbers and dates are cut for their correlation."""
     c: Number | None = None
-    """Recursive diversity: the largest p(t, s) stays below c times the sum of the l-th largest and all smaller ones."""
+    """Recursive diversity: the largest p(t, s) stays below c times the sum of the l-th largest and
+    all smaller ones.
+    """
     t: Number | None = None
     """Closeness: the greatest distance between p(t, .) and the table's distribution, beside l."""
     distance: Distance = "equal"
@@ -110,7 +145,10 @@ class Slicing:
         for parameter, allowed in _WORDS.items():
             word = getattr(self, parameter)
             if word not in allowed and (parameter != "cuts" or word is not None):
-                raise PlanError(f"[method] {parameter} = {word!r} is not known{did_you_mean(str(word), allowed) or '; use one of ' + ', '.join(allowed) + '.'}")
+                raise PlanError(
+                    f"[method] {parameter} = {word!r} is not"
+                    f" known{did_you_mean(str(word), allowed) or '; use one of ' + ', '.join(allowed) + '.'}"
+                )
         if not isinstance(self.compact, bool):
             raise PlanError(f"[method] compact is {self.compact!r} and must be true or false.")
         self._check_columns()
@@ -121,11 +159,21 @@ class Slicing:
         for parameter in ("sensitive_column_size", "generalize_columns_k", "bucket_size"):
             if getattr(self, parameter) is not None:
                 whole(getattr(self, parameter), f"[method] {parameter}")
-        named = not isinstance(self.columns, int) and is_list(self.columns, lambda column: is_list(column, lambda name: isinstance(name, str)))
-        if not named and (isinstance(self.columns, bool) or not isinstance(self.columns, int) or self.columns < 1):
-            raise PlanError(f"[method] columns must be a whole number of at least 1, or a list of columns, and is {self.columns!r}.")
+        named = not isinstance(self.columns, int) and is_list(
+            self.columns, lambda column: is_list(column, lambda name: isinstance(name, str))
+        )
+        if not named and (
+            isinstance(self.columns, bool) or not isinstance(self.columns, int) or self.columns < 1
+        ):
+            raise PlanError(
+                "[method] columns must be a whole number of at least 1, or a list of columns, and"
+                f" is {self.columns!r}."
+            )
         if not isinstance(self.columns, int) and self.sensitive_column_size is not None:
-            raise PlanError("[method] sensitive_column_size is for a number of columns, and here they are named; leave it out.")
+            raise PlanError(
+                "[method] sensitive_column_size is for a number of columns, and here they are"
+                " named; leave it out."
+            )
         for bins in self.bins.values() if isinstance(self.bins, Mapping) else [self.bins]:
             whole(bins, "[method] bins")
 
@@ -135,19 +183,41 @@ class Slicing:
         if self.bucket_size is None:
             raise PlanError(f"[method] grouping = {self.grouping!r} needs bucket_size; add it.")
         if self.grouping == "membership" and (self.diversity != "frequency" or self.t is not None):
-            raise PlanError("[method] grouping = 'membership' keeps shares at 1/l; leave diversity and t out, or choose another grouping.")
+            raise PlanError(
+                "[method] grouping = 'membership' keeps shares at 1/l; leave diversity and t out,"
+                " or choose another grouping."
+            )
         if self.grouping == "membership" and bounded(self.l, "[method] l", 1).denominator != 1:
-            raise PlanError(f"[method] l = {self.l} is not a whole number, and grouping = 'membership' deals whole sets of l values; round it up.")
+            raise PlanError(
+                f"[method] l = {self.l} is not a whole number, and grouping = 'membership' deals"
+                " whole sets of l values; round it up."
+            )
         if self.cuts is not None:
-            raise PlanError(f"[method] cuts = {self.cuts!r} is for grouping = 'mondrian'; leave one of them out.")
+            raise PlanError(
+                f"[method] cuts = {self.cuts!r} is for grouping = 'mondrian'; leave one of them"
+                " out."
+            )
 
     def _check_diversity(self) -> None:
-        if self.not_eligible == "suppress" and (self.diversity != "frequency" or self.t is not None or self.generalize_columns_k is not None):
-            raise PlanError("[method] not_eligible = 'suppress' is for l as a share, without t and generalize_columns_k; leave one of them out.")
+        if self.not_eligible == "suppress" and (
+            self.diversity != "frequency"
+            or self.t is not None
+            or self.generalize_columns_k is not None
+        ):
+            raise PlanError(
+                "[method] not_eligible = 'suppress' is for l as a share, without t and"
+                " generalize_columns_k; leave one of them out."
+            )
         if bounded(self.l, "[method] l", 1).denominator != 1 and self.diversity != "frequency":
-            raise PlanError(f"[method] l = {self.l} is not a whole number, and diversity = {self.diversity!r} counts values; round it up.")
+            raise PlanError(
+                f"[method] l = {self.l} is not a whole number, and diversity = {self.diversity!r}"
+                " counts values; round it up."
+            )
         if (self.c is None) == (self.diversity == "recursive"):
-            raise PlanError("[method] c belongs to diversity = 'recursive', which needs both c and l; give both or neither.")
+            raise PlanError(
+                "[method] c belongs to diversity = 'recursive', which needs both c and l; give both"
+                " or neither."
+            )
         if self.c is not None and bounded(self.c, "[method] c", 0) == 0:
             raise PlanError("[method] c = 0 is met by no table; give a number above 0.")
         if self.t is not None:
@@ -157,9 +227,13 @@ class Slicing:
 
     @property
     def holds_if_method_known(self) -> bool:
-        """Where neither buckets nor what stands beside the sensitive attribute are chosen by its values, as cuts and correlations choose."""
+        """Where neither buckets nor what stands beside the sensitive attribute are chosen by its
+        values, as cuts and correlations choose.
+        """
         named = not isinstance(self.columns, int) and self.generalize_columns_k is None
-        return (self.grouping != "mondrian" or self._used_cuts == "balanced") and (named or self.sensitive_column_size == 1)
+        return (self.grouping != "mondrian" or self._used_cuts == "balanced") and (
+            named or self.sensitive_column_size == 1
+        )
 
     @property
     def may_suppress(self) -> Sequence[str]:
@@ -168,7 +242,10 @@ class Slicing:
     @property
     def guarantees(self) -> list[Guarantee]:
         l = exact(self.l, "l")
-        promised: list[Guarantee] = [SlicedDiversity(l=l), *([SlicedCounting(l=l)] if self._counts else [])]
+        promised: list[Guarantee] = [
+            SlicedDiversity(l=l),
+            *([SlicedCounting(l=l)] if self._counts else []),
+        ]
         if self.c is not None:
             promised = [SlicedRecursive(c=exact(self.c, "c"), l=int(l))]
         elif self.diversity == "distinct":
@@ -179,41 +256,83 @@ class Slicing:
 
     @property
     def _counts(self) -> bool:
-        """Whether a bucket may lean on others, so that it is counted who must be in which; of tables of which nobody is suppressed, since else nobody can tell."""
-        several = self.cuts == "relaxed" or (self.generalize_columns_k is not None and self.grouping == "mondrian")
-        return self.check == "exact" and several and self.diversity == "frequency" and self.t is None and self.not_eligible == "refuse"
+        """Whether a bucket may lean on others, so that it is counted who must be in which; of
+        tables of which nobody is suppressed, since else nobody can tell.
+        """
+        several = self.cuts == "relaxed" or (
+            self.generalize_columns_k is not None and self.grouping == "mondrian"
+        )
+        return (
+            self.check == "exact"
+            and several
+            and self.diversity == "frequency"
+            and self.t is None
+            and self.not_eligible == "refuse"
+        )
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         self._check_schema(microdata)
         columns = self.partition(microdata)
         repeated = sum(map(len, columns)) > len(set().union(*columns))
         if repeated and self.generalize_columns_k is not None:
-            raise PlanError("[method] generalize_columns_k cannot be kept where an attribute stands in two columns, whose intervals would cross; leave it out.")
-        boxes = {} if self.generalize_columns_k is None else column_boxes(microdata, columns, self.generalize_columns_k)
+            raise PlanError(
+                "[method] generalize_columns_k cannot be kept where an attribute stands in two"
+                " columns, whose intervals would cross; leave it out."
+            )
+        boxes = (
+            {}
+            if self.generalize_columns_k is None
+            else column_boxes(microdata, columns, self.generalize_columns_k)
+        )
         kept = self._kept(microdata, columns, rng)
         shown = microdata if len(kept) == microdata.rows else microdata.take(kept)
         coded = Coded.of(shown, columns, boxes)
         self._check_eligible(shown, coded, columns)
         buckets = self._buckets(shown, coded, columns, rng, repeated=repeated)
-        form, published = slice_into(shown, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact)
+        form, published = slice_into(
+            shown, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact
+        )
         groups = np.zeros(microdata.rows, dtype=np.int64)
         groups[kept] = published[buckets]
         absent = microdata.rows - len(kept)
-        return Draft(form=form, groups=groups, suppressed_rows={"not l-eligible": absent} if absent else {})
+        return Draft(
+            form=form, groups=groups, suppressed_rows={"not l-eligible": absent} if absent else {}
+        )
 
     def partition(self, microdata: Microdata) -> Columns:
-        """The columns: those of the plan, or those that correlations suggest (sections 4.1.2 and 4.1.3); PlanError where there are none such."""
+        """The columns: those of the plan, or those that correlations suggest (sections 4.1.2 and
+        4.1.3); PlanError where there are none such.
+        """
         schema = microdata.schema
         names = [*schema.quasi, *([schema.sensitive] if schema.sensitive is not None else [])]
         if not isinstance(self.columns, int):
             return check_partition(self.columns, names, schema.sensitive)
-        check_sizes(len(names), columns=self.columns, sensitive=schema.sensitive, sensitive_column_size=self.sensitive_column_size)
+        check_sizes(
+            len(names),
+            columns=self.columns,
+            sensitive=schema.sensitive,
+            sensitive_column_size=self.sensitive_column_size,
+        )
         matrix = phi2([microdata.columns[name] for name in names], self.bins)
-        return partition(names, matrix, columns=self.columns, sensitive=schema.sensitive, sensitive_column_size=self.sensitive_column_size)
+        return partition(
+            names,
+            matrix,
+            columns=self.columns,
+            sensitive=schema.sensitive,
+            sensitive_column_size=self.sensitive_column_size,
+        )
 
     def parameters(self) -> dict[str, Any]:
-        columns = self.columns if isinstance(self.columns, int) else [list(column) for column in self.columns]
-        said: dict[str, Any] = {"name": self.name, "l": plain(exact(self.l, "l")), "columns": columns}
+        columns = (
+            self.columns
+            if isinstance(self.columns, int)
+            else [list(column) for column in self.columns]
+        )
+        said: dict[str, Any] = {
+            "name": self.name,
+            "l": plain(exact(self.l, "l")),
+            "columns": columns,
+        }
         for parameter in ("sensitive_column_size", "generalize_columns_k", "bucket_size"):
             if getattr(self, parameter) is not None:
                 said[parameter] = getattr(self, parameter)
@@ -236,18 +355,27 @@ class Slicing:
     def _check_schema(self, microdata: Microdata) -> None:
         schema = microdata.schema
         if schema.keep:
-            raise SchemaError(f"column {schema.keep[0]!r} is kept, and slicing puts every published attribute into a column; make it quasi, or drop it.")
+            raise SchemaError(
+                f"column {schema.keep[0]!r} is kept, and slicing puts every published attribute"
+                " into a column; make it quasi, or drop it."
+            )
         if schema.sensitive is not None:
             microdata.check_single_valued("slicing")
         elif self.diversity != "frequency" or self.t is not None or self.grouping == "membership":
             raise PlanError(
-                "[method] diversity, t and grouping = 'membership' are about a sensitive attribute, and none is declared; name it, or leave them out."
+                "[method] diversity, t and grouping = 'membership' are about a sensitive attribute,"
+                " and none is declared; name it, or leave them out."
             )
 
     def _check_eligible(self, microdata: Microdata, coded: Coded, columns: Columns) -> None:
-        """NotEligible where the whole table, taken as one bucket, does not keep the largest share that l allows."""
+        """NotEligible where the whole table, taken as one bucket, does not keep the largest share
+        that l allows.
+        """
         if self.bucket_size is not None and self.bucket_size > coded.rows:
-            raise MethodError(f"the table has {coded.rows} row(s) and bucket_size = {self.bucket_size}; lower it, or publish when there are more rows.")
+            raise MethodError(
+                f"the table has {coded.rows} row(s) and bucket_size = {self.bucket_size}; lower it,"
+                " or publish when there are more rows."
+            )
         l, sensitive = exact(self.l, "l"), microdata.schema.sensitive
         if self.diversity != "frequency":
             return
@@ -257,88 +385,177 @@ class Slicing:
         lower = lower_to("l", math.floor(100 * below / above) / 100)
         if sensitive is None:
             raise NotEligible(
-                f"a value of column {' + '.join(columns[where])} stands in {above} of {below} rows and l = {self.l} allows at most 1/l in every bucket; "
-                f"{lower}put more attributes into that column, or drop what is hardly ever another one."
+                f"a value of column {' + '.join(columns[where])} stands in {above} of {below} rows"
+                f" and l = {self.l} allows at most 1/l in every bucket; {lower}put more attributes"
+                " into that column, or drop what is hardly ever another one."
             )
         beside = [name for name in columns[-1] if name != sensitive]
         if not beside:
             raise NotEligible(
-                f"a value of column {sensitive!r} stands in {above} of {below} rows, and l = {self.l} allows at most 1/l; "
-                f"{lower}suppress rows with not_eligible, or make the values coarser at the source."
+                f"a value of column {sensitive!r} stands in {above} of {below} rows, and l ="
+                f" {self.l} allows at most 1/l; {lower}suppress rows with not_eligible, or make the"
+                " values coarser at the source."
             )
         raise NotEligible(
-            f"a value of column {sensitive!r} stands in {above} of {below} rows that agree on {', '.join(beside)}, and l = {self.l} allows at most 1/l; "
+            f"a value of column {sensitive!r} stands in {above} of {below} rows that agree on"
+            f" {', '.join(beside)}, and l = {self.l} allows at most 1/l; "
             + self._way_out(microdata, beside, lower)
         )
 
     def _way_out(self, microdata: Microdata, beside: Sequence[str], lower: str) -> str:
-        """Which attributes stand in the way beside the sensitive one, each by itself, and what to do; of a value that is too frequent by itself, that it is."""
+        """Which attributes stand in the way beside the sensitive one, each by itself, and what to
+        do; of a value that is too frequent by itself, that it is.
+        """
         secret, l = microdata.sensitive.codes, exact(self.l, "l")
 
         def kept(*names: str) -> bool:
-            above, below, _ = largest_share(Coded.of(microdata, [[*names, microdata.schema.sensitive or ""]], {}))
+            above, below, _ = largest_share(
+                Coded.of(microdata, [[*names, microdata.schema.sensitive or ""]], {})
+            )
             return l * above <= below
 
         if not kept():
             most = int(np.bincount(secret).max())
-            return f"a value stands in {most} of all {len(secret)} rows, so {lower}suppress rows with not_eligible, or make the values coarser at the source."
+            return (
+                f"a value stands in {most} of all {len(secret)} rows, so {lower}suppress rows with"
+                " not_eligible, or make the values coarser at the source."
+            )
         blockers = [name for name in beside if not kept(name)]
-        which = f"{', '.join(map(repr, blockers))} {'stands' if len(blockers) == 1 else 'stand'} in the way" if blockers else "they do so only together"
-        remedy = "name columns that leave the sensitive attribute alone" if not isinstance(self.columns, int) else "set sensitive_column_size = 1"
-        return f"{which}: {remedy}, {lower}or make {'it' if len(beside) == 1 else 'them'} coarser with generalize_columns_k."
+        which = (
+            f"{', '.join(map(repr, blockers))} {'stands' if len(blockers) == 1 else 'stand'} in"
+            " the way"
+            if blockers
+            else "they do so only together"
+        )
+        remedy = (
+            "name columns that leave the sensitive attribute alone"
+            if not isinstance(self.columns, int)
+            else "set sensitive_column_size = 1"
+        )
+        return (
+            f"{which}: {remedy}, {lower}or make {'it' if len(beside) == 1 else 'them'} coarser with"
+            " generalize_columns_k."
+        )
 
-    def _kept(self, microdata: Microdata, columns: Columns, rng: Randomness) -> npt.NDArray[np.int64]:
+    def _kept(
+        self, microdata: Microdata, columns: Columns, rng: Randomness
+    ) -> npt.NDArray[np.int64]:
         """The rows to publish: all, or as many as leave the table l-eligible, drawn by lot."""
         if self.not_eligible == "refuse":
             return np.arange(microdata.rows)
         coded = Coded.of(microdata, columns, {})
         if coded.sensitive is None:
-            raise PlanError("[method] not_eligible = 'suppress' is about a sensitive attribute, and none is declared; name it, or leave it out.")
-        kept = np.flatnonzero(eligible(coded.values[-1], coded.sensitive, exact(self.l, "l"), rng.stream("suppress")))
+            raise PlanError(
+                "[method] not_eligible = 'suppress' is about a sensitive attribute, and none is"
+                " declared; name it, or leave it out."
+            )
+        kept = np.flatnonzero(
+            eligible(coded.values[-1], coded.sensitive, exact(self.l, "l"), rng.stream("suppress"))
+        )
         if not len(kept):
-            raise NotEligible(f"no row could be published with l = {self.l}; lower l, or leave fewer attributes in the sensitive column.")
+            raise NotEligible(
+                f"no row could be published with l = {self.l}; lower l, or leave fewer attributes"
+                " in the sensitive column."
+            )
         return kept
 
     @property
     def _used_cuts(self) -> Cuts:
         return self.cuts or ("balanced" if self.sensitive_column_size == 1 else "strict")
 
-    def _balanced(self, microdata: Microdata, columns: Columns, stream: Stream) -> npt.NDArray[np.int64]:
-        """The bucket of every row by balanced cuts; PlanError where the sensitive attribute shares its column, as rows could then not be exchanged."""
+    def _balanced(
+        self, microdata: Microdata, columns: Columns, stream: Stream
+    ) -> npt.NDArray[np.int64]:
+        """The bucket of every row by balanced cuts; PlanError where the sensitive attribute shares
+        its column, as rows could then not be exchanged.
+        """
         secret = microdata.schema.sensitive
         if secret is None or (secret,) not in [tuple(column) for column in columns]:
             raise PlanError(
-                "[method] cuts = 'balanced' asks for a sensitive attribute that stands alone in its column; set sensitive_column_size = 1, or name the columns."
+                "[method] cuts = 'balanced' asks for a sensitive attribute that stands alone in its"
+                " column; set sensitive_column_size = 1, or name the columns."
             )
-        like = Mondrian(k=self.bucket_size or 1, l=self.l, diversity=self.diversity, c=self.c, t=self.t, distance=self.distance)
+        like = Mondrian(
+            k=self.bucket_size or 1,
+            l=self.l,
+            diversity=self.diversity,
+            c=self.c,
+            t=self.t,
+            distance=self.distance,
+        )
         return balanced_partition(like, microdata.quasi, microdata.sensitive, stream, of=secret)
 
     def _needs_all_buckets(self, coded: Coded, *, repeated: bool) -> bool:
         """Whether judging a cut by all buckets could allow more than judging it by its halves.
 
-        Not where values are exact and cuts strict, since a tuple then matches its own bucket alone. Promises other than a largest share, and columns that
-        share attributes (``repeated``), are judged by the halves, which is enough for them and asks for more.
+        Not where values are exact and cuts strict, since a tuple then matches its own bucket alone.
+        Promises other than a largest share, and columns that share attributes (``repeated``), are
+        judged by the halves, which is enough for them and asks for more.
         """
         several = self.cuts == "relaxed" or self.generalize_columns_k is not None
-        return self.check == "exact" and several and self.diversity == "frequency" and self.t is None and coded.sensitive is not None and not repeated
+        return (
+            self.check == "exact"
+            and several
+            and self.diversity == "frequency"
+            and self.t is None
+            and coded.sensitive is not None
+            and not repeated
+        )
 
     @property
     def _of_bucket(self) -> Mondrian:
         """What a bucket must keep by itself."""
-        return Mondrian(k=self.bucket_size or 1, l=self.l, diversity=self.diversity, c=self.c, t=self.t, distance=self.distance, cuts=self.cuts)
+        return Mondrian(
+            k=self.bucket_size or 1,
+            l=self.l,
+            diversity=self.diversity,
+            c=self.c,
+            t=self.t,
+            distance=self.distance,
+            cuts=self.cuts,
+        )
 
-    def _buckets(self, microdata: Microdata, coded: Coded, columns: Columns, rng: Randomness, *, repeated: bool) -> npt.NDArray[np.int64]:
-        """The bucket of every row, 0 .. g-1, shape (n,); NotEligible where the table as one bucket does not keep the promise."""
+    def _buckets(
+        self,
+        microdata: Microdata,
+        coded: Coded,
+        columns: Columns,
+        rng: Randomness,
+        *,
+        repeated: bool,
+    ) -> npt.NDArray[np.int64]:
+        """The bucket of every row, 0 .. g-1, shape (n,); NotEligible where the table as one bucket
+        does not keep the promise.
+        """
         local, stream = Local.of(self._of_bucket, microdata, coded, columns), rng.stream("deal")
         if not local.keeps(np.arange(coded.rows)):
-            asked = f"l = {self.l}" + (f", c = {self.c}" if self.c is not None else "") + (f", t = {self.t}" if self.t is not None else "")
-            raise NotEligible(f"the table as one bucket does not keep {asked}; ask for less, or leave fewer attributes in the sensitive column.")
+            asked = (
+                f"l = {self.l}"
+                + (f", c = {self.c}" if self.c is not None else "")
+                + (f", t = {self.t}" if self.t is not None else "")
+            )
+            raise NotEligible(
+                f"the table as one bucket does not keep {asked}; ask for less, or leave fewer"
+                " attributes in the sensitive column."
+            )
         if self._used_cuts == "balanced" and self.grouping == "mondrian":
             return self._balanced(microdata, columns, stream)
         if self.grouping == "mondrian":
             over_all = self._needs_all_buckets(coded, repeated=repeated)
-            return by_cuts(local, microdata, coded, stream if self.cuts == "relaxed" else None, over_all_buckets=over_all)
+            return by_cuts(
+                local,
+                microdata,
+                coded,
+                stream if self.cuts == "relaxed" else None,
+                over_all_buckets=over_all,
+            )
         size = self.bucket_size or 1
         if self.grouping == "random":
             return merged(at_random(coded.rows, size, stream), local.keeps)
-        return group(coded, np.stack([column.codes for column in microdata.quasi]), bucket_size=size, l=int(exact(self.l, "l")), stream=stream)
+        return group(
+            coded,
+            np.stack([column.codes for column in microdata.quasi]),
+            bucket_size=size,
+            l=int(exact(self.l, "l")),
+            stream=stream,
+        )

@@ -1,4 +1,6 @@
-"""Tuples as slicing sees them: a value in each column, and the cells of the sensitive column that a bucket counts."""
+"""Tuples as slicing sees them: a value in each column, and the cells of the sensitive column that a
+bucket counts.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +19,9 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Every row's value in each column, as a number; of the sensitive column, in the last place, its quasi-identifiers only."""
+    """Every row's value in each column, as a number; of the sensitive column, in the last place,
+    its quasi-identifiers only.
+    """
 
     values: Codes
     """Shape (c, n): numbers from 0 in each column, all of which occur."""
@@ -25,7 +29,9 @@ class Coded:
     """Shape (n,): codes of the sensitive attribute; None where there is none."""
 
     @classmethod
-    def of(cls, microdata: Microdata, columns: Sequence[Sequence[str]], boxes: Mapping[int, Boxes]) -> "Coded":
+    def of(
+        cls, microdata: Microdata, columns: Sequence[Sequence[str]], boxes: Mapping[int, Boxes]
+    ) -> "Coded":
         """Number the values; generalized columns have one for each box."""
         secret = microdata.schema.sensitive
         values = np.zeros((len(columns), microdata.rows), dtype=np.int32)
@@ -93,9 +99,11 @@ def numbered(codes: Sequence[npt.NDArray[np.integer]]) -> Codes:
 
 
 def largest_share(coded: Coded) -> tuple[int, int, int]:
-    """The largest share that a value has in the whole table, as a count of how many, and the column it stands in (by place).
+    """The largest share that a value has in the whole table, as a count of how many, and the column
+    it stands in (by place).
 
-    Of the sensitive attribute, among the rows that agree on what stands beside it; of all columns, where there is none.
+    Of the sensitive attribute, among the rows that agree on what stands beside it; of all columns,
+    where there is none.
     """
     if coded.sensitive is None:
         counts = [int(np.bincount(column).max()) for column in coded.values]

@@ -1,1 +1,3 @@
-"""What may be laid beside published files: ``evidence``; ``exposures``, ``outputs``: the formats of two parts of it."""
+"""What may be laid beside published files: ``evidence``; ``exposures``, ``outputs``: the formats of
+two parts of it.
+"""

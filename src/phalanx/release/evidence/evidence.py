@@ -15,13 +15,14 @@ from phalanx.release.evidence.outputs import Ints, OutputTables
 class Evidence:
     """What somebody knows beyond the published files.
 
-    ``groups``: release number -> (person, group): which group each person was published in, from the ledger (keyed hashes, private).
-    ``microdata``: release number -> the original table, for checks from the public view (boxes).
-    ``before`` and ``after``: what the series carried before the last release, and is to carry after it; with them the last release is checked without
-    those before it. None for a check of the whole series.
-    ``rows``: release number -> the published row, from 1, of every row of the original table, 0 for none, where this is known without ``groups``;
-    of a perturbed release, whose rows each stand alone, ``groups`` holds rows.
-    ``outputs``: release number -> the random output tables that a perturbed release was drawn from, private.
+    ``groups``: release number -> (person, group): which group each person was published in, from
+    the ledger (keyed hashes, private). ``microdata``: release number -> the original table, for
+    checks from the public view (boxes). ``before`` and ``after``: what the series carried before
+    the last release, and is to carry after it; with them the last release is checked without those
+    before it. None for a check of the whole series. ``rows``: release number -> the published row,
+    from 1, of every row of the original table, 0 for none, where this is known without ``groups``;
+    of a perturbed release, whose rows each stand alone, ``groups`` holds rows. ``outputs``: release
+    number -> the random output tables that a perturbed release was drawn from, private.
     """
 
     groups: Mapping[int, pl.DataFrame] = field(default_factory=dict)
@@ -33,7 +34,9 @@ class Evidence:
 
     @classmethod
     def of(cls, parts: Sequence["Evidence"]) -> "Evidence":
-        """What lies beside several releases, together; what a series carried is about the last one alone, and left out where there are more."""
+        """What lies beside several releases, together; what a series carried is about the last one
+        alone, and left out where there are more.
+        """
         if len(parts) == 1:
             return parts[0]
         return cls(
@@ -44,11 +47,18 @@ class Evidence:
         )
 
     def published_rows(self, number: int) -> Ints | None:
-        """The published row, from 1, of every row of a release's original table, 0 for none; None where nothing tells it."""
+        """The published row, from 1, of every row of a release's original table, 0 for none; None
+        where nothing tells it.
+        """
         if number in self.rows:
             return self.rows[number]
         microdata, mapping = self.microdata.get(number), self.groups.get(number)
         if microdata is None or microdata.persons is None or mapping is None:
             return None
         persons = microdata.persons.to_frame("person")
-        return persons.join(mapping, on="person", how="left", maintain_order="left")["group"].fill_null(0).to_numpy().astype("int64")
+        return (
+            persons.join(mapping, on="person", how="left", maintain_order="left")["group"]
+            .fill_null(0)
+            .to_numpy()
+            .astype("int64")
+        )

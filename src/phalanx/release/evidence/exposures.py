@@ -1,4 +1,6 @@
-"""The format in which a series carries what persons have been exposed to so far; makers and checkers share it, and nothing that computes with it."""
+"""The format in which a series carries what persons have been exposed to so far; makers and
+checkers share it, and nothing that computes with it.
+"""
 
 import math
 from collections.abc import Mapping
@@ -12,13 +14,17 @@ import polars as pl
 Ints = npt.NDArray[np.int64]
 
 SCALE: Final = 16 * math.lcm(*range(1, 42))
-"""Survival is a whole number of this many parts (below 2**62): the shares of groups of up to 41 are exact, all others are rounded down."""
+"""Survival is a whole number of this many parts (below 2**62): the shares of groups of up to 41 are
+exact, all others are rounded down.
+"""
 PERSONS, PAIRS, VALUES = "persons", "pairs", "values"
 
 
 @dataclass(frozen=True, eq=False)
 class Exposures:
-    """For every person and protected value that a group linked with them: the probability that no release so far did, rounded down."""
+    """For every person and protected value that a group linked with them: the probability that no
+    release so far did, rounded down.
+    """
 
     persons: pl.Series
     """Person keys (Binary), shape (p,), each once."""
@@ -53,13 +59,23 @@ class Exposures:
             return cls.none()
         persons, pairs = tables[PERSONS], tables[PAIRS]
         starts = np.concatenate([[0], np.cumsum(persons["pairs"].to_numpy(), dtype=np.int64)])
-        value, survival, times = (pairs[name].to_numpy().astype(np.int64) for name in ("value", "survival", "times"))
+        value, survival, times = (
+            pairs[name].to_numpy().astype(np.int64) for name in ("value", "survival", "times")
+        )
         return cls(persons["person"], starts, value, survival, times, tables[VALUES]["value"])
 
     def to_tables(self) -> dict[str, pl.DataFrame]:
         """The tables to carry: (person, pairs), (value, survival, times), (value)."""
         return {
-            PERSONS: pl.DataFrame({"person": self.persons, "pairs": np.diff(self.starts).astype(np.uint32)}),
-            PAIRS: pl.DataFrame({"value": self.value.astype(np.int32), "survival": self.survival, "times": self.times.astype(np.uint16)}),
+            PERSONS: pl.DataFrame(
+                {"person": self.persons, "pairs": np.diff(self.starts).astype(np.uint32)}
+            ),
+            PAIRS: pl.DataFrame(
+                {
+                    "value": self.value.astype(np.int32),
+                    "survival": self.survival,
+                    "times": self.times.astype(np.uint16),
+                }
+            ),
             VALUES: self.values.alias("value").to_frame(),
         }

@@ -1,4 +1,6 @@
-"""The random output tables behind a perturbed release: which value a tuple published with which probability. Private, as groups are."""
+"""The random output tables behind a perturbed release: which value a tuple published with which
+probability. Private, as groups are.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,19 +24,25 @@ _LAW: Final = "outputs-law"
 
 @dataclass(frozen=True, eq=False)
 class OutputTables:
-    """Groups of rows, and for every group and attribute a random output table in whole numbers; no value of anybody is in it.
+    """Groups of rows, and for every group and attribute a random output table in whole numbers; no
+    value of anybody is in it.
 
-    A table has k classes, one for each distinct original value of the group in the order of the attribute's domain. Cell (i, j) is how many units of
-    ``denominator`` a tuple of class i gives to the value of class j. Groups with equal tables share them.
+    A table has k classes, one for each distinct original value of the group in the order of the
+    attribute's domain. Cell (i, j) is how many units of ``denominator`` a tuple of class i gives to
+    the value of class j. Groups with equal tables share them.
 
-    How a tuple of classes i_1 .. i_d was drawn: on attribute a it is to change with q_a = denominator - n_a[i_a, i_a]. These q_a are laid along a line in
-    ``order``, and one point U is uniform among 0 .. denominator - 1: attribute a changes where some U + z * denominator (z = 0, 1, ...) lies in its part
-    of the line. So exactly the sum of the q_a over the denominator, rounded down or up, change. What a changed attribute becomes is drawn by itself:
-    value j (not i_a) with n_a[i_a, j] / q_a.
+    How a tuple of classes i_1 .. i_d was drawn: on attribute a it is to change with q_a =
+    denominator - n_a[i_a, i_a]. These q_a are laid along a line in ``order``, and one point U is
+    uniform among 0 .. denominator - 1: attribute a changes where some U + z * denominator (z = 0,
+    1, ...) lies in its part of the line. So exactly the sum of the q_a over the denominator,
+    rounded down or up, change. What a changed attribute becomes is drawn by itself: value j (not
+    i_a) with n_a[i_a, j] / q_a.
 
-    Where there are ``weights``, it was drawn as in the paper instead: every attribute by itself from its table, and a row in which none had changed got
-    ``changes`` of them changed: one after the other an attribute that had more than one value in the group and had not changed, with probability
-    proportional to its weight, and there one of the group's other values, all equally likely.
+    Where there are ``weights``, it was drawn as in the paper instead: every attribute by itself
+    from its table, and a row in which none had changed got ``changes`` of them changed: one after
+    the other an attribute that had more than one value in the group and had not changed, with
+    probability proportional to its weight, and there one of the group's other values, all equally
+    likely.
     """
 
     attributes: tuple[str, ...]
@@ -52,12 +60,17 @@ class OutputTables:
     denominator: int
     """What a row of a table sums to."""
     changes: int = 1
-    """At least so many quasi-identifiers of every row were changed; with ``weights``, of rows that had come out unchanged."""
+    """At least so many quasi-identifiers of every row were changed; with ``weights``, of rows that
+    had come out unchanged.
+    """
     order: tuple[int, ...] = ()
-    """How attributes were drawn together: the places of all attributes in the order in which they were laid along a line; empty with ``weights``."""
+    """How attributes were drawn together: the places of all attributes in the order in which they
+    were laid along a line; empty with ``weights``.
+    """
     weights: Ints | None = None
-    """None: what was drawn was published. Else rows that came out unchanged were changed afterwards (the paper's way), on an attribute that was
-    chosen with these weights, shape (g, d)."""
+    """None: what was drawn was published. Else rows that came out unchanged were changed afterwards
+    (the paper's way), on an attribute that was chosen with these weights, shape (g, d).
+    """
 
     @cached_property
     def cells(self) -> Ints:
@@ -74,7 +87,12 @@ class OutputTables:
         of, d = pl.lit(release, pl.Int64).alias("release"), len(self.attributes)
         tables = len(self.starts) - 1
         table_of = np.repeat(np.arange(tables), np.diff(self.starts))
-        law = {"denominator": [self.denominator], "changes": [self.changes], "order": [list(self.order)], "attributes": [list(self.attributes)]}
+        law = {
+            "denominator": [self.denominator],
+            "changes": [self.changes],
+            "order": [list(self.order)],
+            "attributes": [list(self.attributes)],
+        }
         types: dict[str, pl.DataType | type[pl.DataType]] = {
             "denominator": pl.Int64,
             "changes": pl.Int64,
@@ -89,19 +107,31 @@ class OutputTables:
             _LAW: pl.DataFrame(law, schema=types).with_columns(of),
             _ROWS: pl.DataFrame({"group": self.group}).with_columns(of),
             _GROUPS: pl.DataFrame(groups).with_columns(of),
-            _TABLES: pl.DataFrame({"table": table_of, "count": self.counts, "units": _lists(self.units, k)}).with_columns(of),
+            _TABLES: (
+                pl.DataFrame(
+                    {"table": table_of, "count": self.counts, "units": _lists(self.units, k)}
+                ).with_columns(of)
+            ),
         }
 
     @classmethod
     def of_frames(cls, frames: Mapping[str, pl.DataFrame], release: int) -> "OutputTables | None":
-        """What the ledger kept of a release; None where it kept nothing. LedgerError where it is not what :meth:`frames` makes."""
+        """What the ledger kept of a release; None where it kept nothing. LedgerError where it is
+        not what :meth:`frames` makes.
+        """
         if any(name not in frames for name in (_LAW, _ROWS, _GROUPS, _TABLES)):
             return None
-        law, rows, groups, tables = (frames[name].filter(pl.col("release") == release) for name in (_LAW, _ROWS, _GROUPS, _TABLES))
+        law, rows, groups, tables = (
+            frames[name].filter(pl.col("release") == release)
+            for name in (_LAW, _ROWS, _GROUPS, _TABLES)
+        )
         if law.height == 0:
             return None
         if law.height != 1:
-            raise LedgerError(f"the ledger keeps the random output tables of release {release} twice; use a ledger that Phalanx alone has written.")
+            raise LedgerError(
+                f"the ledger keeps the random output tables of release {release} twice; use a"
+                " ledger that Phalanx alone has written."
+            )
         attributes = tuple(law["attributes"][0])
         d = len(attributes)
         sizes = tables.group_by("table", maintain_order=True).len()["len"].to_numpy()
@@ -117,11 +147,19 @@ class OutputTables:
             denominator=int(law["denominator"][0]),
             changes=int(law["changes"][0]),
             order=tuple(law["order"][0]),
-            weights=np.stack([groups[f"weight-{a}"].to_numpy() for a in range(d)], axis=1).astype(np.int64) if weighted else None,
+            weights=(
+                np.stack([groups[f"weight-{a}"].to_numpy() for a in range(d)], axis=1).astype(
+                    np.int64
+                )
+                if weighted
+                else None
+            ),
         )
 
     def classes(self, microdata: Microdata, rows: Ints) -> "Classes":
-        """Which class every row of the original table was in; ``rows`` (n,): its published row, from 1, 0 for a row that was not published."""
+        """Which class every row of the original table was in; ``rows`` (n,): its published row,
+        from 1, 0 for a row that was not published.
+        """
         return Classes.of(self, microdata, rows)
 
 
@@ -136,7 +174,9 @@ class Classes:
     own: Ints
     """Their classes, shape (p, d)."""
     codes: tuple[Ints, ...]
-    """By attribute: the codes (of the microdata's domain) of the values of all groups' classes, ascending in each group."""
+    """By attribute: the codes (of the microdata's domain) of the values of all groups' classes,
+    ascending in each group.
+    """
     first: tuple[Ints, ...]
     """By attribute: where each group's classes begin in ``codes``, and the end, shape (g + 1,)."""
     counts: tuple[Ints, ...]
@@ -148,11 +188,18 @@ class Classes:
         who = np.flatnonzero(rows > 0)
         group = outputs.group[rows[who] - 1]
         g = len(outputs.of)
-        own, codes, first, counts = np.empty((len(who), len(outputs.attributes)), np.int64), [], [], []
+        own, codes, first, counts = (
+            np.empty((len(who), len(outputs.attributes)), np.int64),
+            [],
+            [],
+            [],
+        )
         for a, name in enumerate(outputs.attributes):
             column = microdata.columns[name]
             size = len(column.domain)
-            cells, at, times = np.unique(group * size + column.codes[who], return_inverse=True, return_counts=True)
+            cells, at, times = np.unique(
+                group * size + column.codes[who], return_inverse=True, return_counts=True
+            )
             begins = np.searchsorted(cells, np.arange(g + 1) * size)
             own[:, a] = at - begins[group]
             codes.append(cells % size)
@@ -164,5 +211,10 @@ class Classes:
 def _lists(cells: Ints, lengths: Ints) -> pl.Series:
     """Lists of the given ``lengths``, one after the other."""
     ends = np.cumsum(lengths)
-    where = pl.DataFrame({"row": np.repeat(np.arange(len(lengths)), lengths), "cell": cells[: int(ends[-1]) if len(ends) else 0]})
+    where = pl.DataFrame(
+        {
+            "row": np.repeat(np.arange(len(lengths)), lengths),
+            "cell": cells[: int(ends[-1]) if len(ends) else 0],
+        }
+    )
     return where.group_by("row", maintain_order=True).agg("cell")["cell"]

@@ -1,4 +1,6 @@
-"""The perturbed form: the schema of the original, some quasi-identifiers replaced by others' values, no groups (mutual cover)."""
+"""The perturbed form: the schema of the original, some quasi-identifiers replaced by others'
+values, no groups (mutual cover).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +21,9 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Perturbed(Form):
-    """One table with the columns of the original, a row per tuple: quasi-identifiers as they were drawn, the sensitive value as it is."""
+    """One table with the columns of the original, a row per tuple: quasi-identifiers as they were
+    drawn, the sensitive value as it is.
+    """
 
     kind: ClassVar = "perturbed"
     id_column: ClassVar[str] = ""
@@ -28,8 +32,10 @@ class Perturbed(Form):
     visible: ClassVar[tuple[str, str] | None] = (
         "Values are real ones of other persons, and sensitive values are exact",
         (
-            "Every row is of one person, with this person's own sensitive value; what may be wrong in it are the quasi-identifiers. Whoever knows how the rows were made, "
-            "or guesses it, can tell which rows may be somebody's. No value is invented: a rare one says that somebody in the table has it."
+            "Every row is of one person, with this person's own sensitive value; what may be wrong"
+            " in it are the quasi-identifiers. Whoever knows how the rows were made, or guesses it,"
+            " can tell which rows may be somebody's. No value is invented: a rare one says that"
+            " somebody in the table has it."
         ),
     )
 
@@ -56,14 +62,21 @@ class Perturbed(Form):
         """ReleaseError where an attribute stands in more than one column, or is kept."""
         attributes = manifest.attributes
         if any(a.columns != [a.name] or a.role == "keep" for a in attributes):
-            raise ReleaseError("a perturbed release has one column for each attribute, under its own name; ask the publisher for the folder again.")
+            raise ReleaseError(
+                "a perturbed release has one column for each attribute, under its own name; ask the"
+                " publisher for the folder again."
+            )
         return cls(tables["data"], tuple(attributes))
 
 
-def perturb(microdata: Microdata, drawn: Mapping[str, npt.NDArray[np.int32]], stream: Stream) -> tuple[Perturbed, Ints]:
-    """Publish tuples with the quasi-identifiers that were ``drawn`` for them (codes, shape (n,)) and their own sensitive value, in random order.
+def perturb(
+    microdata: Microdata, drawn: Mapping[str, npt.NDArray[np.int32]], stream: Stream
+) -> tuple[Perturbed, Ints]:
+    """Publish tuples with the quasi-identifiers that were ``drawn`` for them (codes, shape (n,))
+    and their own sensitive value, in random order.
 
-    Returns the form and, for every row of the microdata, the number of its published row, from 1, shape (n,).
+    Returns the form and, for every row of the microdata, the number of its published row, from 1,
+    shape (n,).
     """
     schema = microdata.schema
     order = stream.permutation(microdata.rows)
@@ -79,7 +92,11 @@ def perturb(microdata: Microdata, drawn: Mapping[str, npt.NDArray[np.int32]], st
                 role="sensitive" if name == schema.sensitive else "quasi",
                 type=column.domain.type,
                 columns=[name],
-                hierarchy=None if column.domain.hierarchy is None else column.domain.hierarchy.parameters(),
+                hierarchy=(
+                    None
+                    if column.domain.hierarchy is None
+                    else column.domain.hierarchy.parameters()
+                ),
             )
         )
     row = np.empty(microdata.rows, dtype=np.int64)

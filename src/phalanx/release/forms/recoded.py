@@ -1,4 +1,6 @@
-"""The recoded form: rows of a sample as the cells that a scheme of fixed recodings puts them into, and no other trace of the table (safe sampling)."""
+"""The recoded form: rows of a sample as the cells that a scheme of fixed recodings puts them into,
+and no other trace of the table (safe sampling).
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +19,11 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Recoded(Form):
-    """One table, a row per published tuple, sorted by what it says: for every attribute a node of its hierarchy, or the two ends of a cell of its grid.
+    """One table, a row per published tuple, sorted by what it says: for every attribute a node of
+    its hierarchy, or the two ends of a cell of its grid.
 
-    ``low <= value < high``, and the first and last cell of a grid hold everything beyond. Equal rows are one image. ``scheme`` is what the manifest says of
-    the recodings.
+    ``low <= value < high``, and the first and last cell of a grid hold everything beyond. Equal
+    rows are one image. ``scheme`` is what the manifest says of the recodings.
     """
 
     kind: ClassVar = "recoded"
@@ -57,25 +60,47 @@ class Recoded(Form):
 
     @classmethod
     def of_folder(cls, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) -> "Recoded":
-        """ReleaseError where an attribute is kept, or stands in other columns than a recoding gives."""
+        """ReleaseError where an attribute is kept, or stands in other columns than a recoding
+        gives.
+        """
         attributes, scheme = manifest.attributes, manifest.scheme or {}
         for a in attributes:
             if a.role == "keep" or a.columns not in ([a.name], [f"{a.name}_low", f"{a.name}_high"]):
-                raise ReleaseError("a recoded release has a node, or the two ends of a cell, for each attribute; ask the publisher for the folder again.")
+                raise ReleaseError(
+                    "a recoded release has a node, or the two ends of a cell, for each attribute;"
+                    " ask the publisher for the folder again."
+                )
         return cls(tables["data"], tuple(attributes), scheme)
 
 
-def recode(images: pl.DataFrame, counts: Ints, attributes: Sequence[PublishedAttribute], scheme: Mapping[str, Any]) -> tuple[Recoded, Ints]:
-    """Publish every image as often as it was counted, in the order of what the images say, which no row has a part in.
+def recode(
+    images: pl.DataFrame,
+    counts: Ints,
+    attributes: Sequence[PublishedAttribute],
+    scheme: Mapping[str, Any],
+) -> tuple[Recoded, Ints]:
+    """Publish every image as often as it was counted, in the order of what the images say, which no
+    row has a part in.
 
-    ``images``: one row per different image, the columns of the attributes; ``counts`` (g,). Returns the form and the place of every image in that order,
-    from 1, shape (g,). SchemaError where two columns would have one name.
+    ``images``: one row per different image, the columns of the attributes; ``counts`` (g,). Returns
+    the form and the place of every image in that order, from 1, shape (g,). SchemaError where two
+    columns would have one name.
     """
     names = [column for a in attributes for column in a.columns]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise SchemaError(f"two published columns would be called {twice[0]!r} ('<name>_low' and '<name>_high' are taken); rename the column at the source.")
-    order = images.with_row_index("", offset=0).sort(names, nulls_last=True, maintain_order=True)[""] if images.height else pl.Series([], dtype=pl.UInt32)
+        raise SchemaError(
+            f"two published columns would be called {twice[0]!r} ('<name>_low' and '<name>_high'"
+            " are taken); rename the column at the source."
+        )
+    order = (
+        images.with_row_index("", offset=0).sort(names, nulls_last=True, maintain_order=True)[""]
+        if images.height
+        else pl.Series([], dtype=pl.UInt32)
+    )
     place = np.empty(images.height, dtype=np.int64)
     place[order.to_numpy()] = np.arange(1, images.height + 1)
     rows = np.repeat(order.to_numpy(), counts[order.to_numpy()])
-    return Recoded(images.select(names)[pl.Series(rows, dtype=pl.UInt32)], tuple(attributes), scheme), place
+    return (
+        Recoded(images.select(names)[pl.Series(rows, dtype=pl.UInt32)], tuple(attributes), scheme),
+        place,
+    )

@@ -1,1 +1,3 @@
-"""``groups``: grouping under ratios; ``exposures``: what persons have been exposed to, carried on."""
+"""``groups``: grouping under ratios; ``exposures``: what persons have been exposed to, carried
+on.
+"""

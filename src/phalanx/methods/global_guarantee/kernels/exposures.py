@@ -1,6 +1,8 @@
-"""What persons have been exposed to, carried from release to release: compressed rows of pairs (person, value), merged in one pass.
+"""What persons have been exposed to, carried from release to release: compressed rows of pairs
+(person, value), merged in one pass.
 
-Survival is a whole number of ``scale`` parts, below 2**62, and always rounded down (Wong et al., ICDE 2010, Lemma 4: it is multiplied by 1 - n_s / n).
+Survival is a whole number of ``scale`` parts, below 2**62, and always rounded down (Wong et al.,
+ICDE 2010, Lemma 4: it is multiplied by 1 - n_s / n).
 """
 
 from typing import Any
@@ -19,7 +21,8 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 @_kernel
 def left_of(survival: int, n: int, n_s: int) -> int:
-    """The largest whole number of parts that is at most ``survival * (n - n_s) / n``, without a product that overflows.
+    """The largest whole number of parts that is at most ``survival * (n - n_s) / n``, without a
+    product that overflows.
 
     ``survival`` below 2**62; ``n_s`` of the ``n`` members have the value, n below 2**31.
     """
@@ -31,8 +34,9 @@ def left_of(survival: int, n: int, n_s: int) -> int:
 def widths(starts: Ints, value: Ints, group: Ints, group_starts: Ints, group_value: Codes) -> Ints:
     """How many pairs each person has once the release is counted, shape (p,).
 
-    ``starts`` (p + 1,) and ``value``: the pairs before, ascending by value within a person; ``group`` (p,): the group that hosts the person now,
-    negative for none; group g holds the values ``group_value[group_starts[g]:group_starts[g + 1]]``, ascending.
+    ``starts`` (p + 1,) and ``value``: the pairs before, ascending by value within a person;
+    ``group`` (p,): the group that hosts the person now, negative for none; group g holds the values
+    ``group_value[group_starts[g]:group_starts[g + 1]]``, ascending.
     """
     found = np.empty(len(starts) - 1, np.int64)
     for p in range(len(found)):
@@ -67,12 +71,15 @@ def expose(
     new_survival: Ints,
     new_times: Ints,
 ) -> int:
-    """Count one release: every member of a group is exposed to each of its protected values; returns the least survival of the exposed.
+    """Count one release: every member of a group is exposed to each of its protected values;
+    returns the least survival of the exposed.
 
-    ``starts``, ``value``, ``group``, ``group_starts`` and ``group_value`` as in :func:`widths`; ``survival`` and ``times`` beside ``value``. Of the
-    ``group_size[g]`` members ``group_count[j]`` have the value ``group_value[j]``. Survival is multiplied by the share of the others, or where
-    ``added[g]`` the share with the value is taken off it; someone new has ``scale``. ``new_starts`` (p + 1,) must hold the first places; ``new_value``,
-    ``new_survival`` and ``new_times`` are filled.
+    ``starts``, ``value``, ``group``, ``group_starts`` and ``group_value`` as in :func:`widths`;
+    ``survival`` and ``times`` beside ``value``. Of the ``group_size[g]`` members ``group_count[j]``
+    have the value ``group_value[j]``. Survival is multiplied by the share of the others, or where
+    ``added[g]`` the share with the value is taken off it; someone new has ``scale``. ``new_starts``
+    (p + 1,) must hold the first places; ``new_value``, ``new_survival`` and ``new_times`` are
+    filled.
     """
     least = scale
     for p in range(len(starts) - 1):
@@ -83,14 +90,22 @@ def expose(
             n = group_size[g]
             for j in range(group_starts[g], group_starts[g + 1]):
                 while at < end and value[at] < group_value[j]:
-                    new_value[to], new_survival[to], new_times[to] = value[at], survival[at], times[at]
+                    new_value[to], new_survival[to], new_times[to] = (
+                        value[at],
+                        survival[at],
+                        times[at],
+                    )
                     at += 1
                     to += 1
                 before, often = scale, 0
                 if at < end and value[at] == group_value[j]:
                     before, often = survival[at], times[at]
                     at += 1
-                after = before - (scale - left_of(scale, n, group_count[j])) if added[g] else left_of(before, n, group_count[j])
+                after = (
+                    before - (scale - left_of(scale, n, group_count[j]))
+                    if added[g]
+                    else left_of(before, n, group_count[j])
+                )
                 after = max(after, 0)
                 new_value[to], new_survival[to], new_times[to] = group_value[j], after, often + 1
                 to += 1

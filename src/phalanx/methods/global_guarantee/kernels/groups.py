@@ -1,11 +1,14 @@
 """Grouping under ratios that differ by person and value, and what it leaves of everybody's budget.
 
-Source: Wong, Fu, Liu, Wang, Xu, "Global Privacy Guarantee in Serial Data Publishing", ICDE 2010, Sections 4 and 5: any grouping algorithm with the
-check that n / n_s is at least what each member demands, for every protected value s of the group.
+Source: Wong, Fu, Liu, Wang, Xu, "Global Privacy Guarantee in Serial Data Publishing", ICDE 2010,
+Sections 4 and 5: any grouping algorithm with the check that n / n_s is at least what each member
+demands, for every protected value s of the group.
 
-How we differ from the paper: a group is grown around the row that demands most, by the row that makes the box grow least; it stops at the size that
-is demanded, so that groups are no larger than they must be. Rows are looked for in cells of a k-d tree first, and only what finds no company there
-goes up. A row that would raise the demand (somebody whose budget for the value is half spent) is passed over while there are others.
+How we differ from the paper: a group is grown around the row that demands most, by the row that
+makes the box grow least; it stops at the size that is demanded, so that groups are no larger than
+they must be. Rows are looked for in cells of a k-d tree first, and only what finds no company there
+goes up. A row that would raise the demand (somebody whose budget for the value is half spent) is
+passed over while there are others.
 """
 
 from typing import Any, Final
@@ -25,10 +28,14 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 
 @_kernel
-def demanded(row: int, value: int, base: Floats, over_starts: Ints, over_value: Codes, over_ratio: Floats) -> float:
-    """The ratio that a row demands of a group with a value: its own where it has one, else that of somebody never linked to the value.
+def demanded(
+    row: int, value: int, base: Floats, over_starts: Ints, over_value: Codes, over_ratio: Floats
+) -> float:
+    """The ratio that a row demands of a group with a value: its own where it has one, else that of
+    somebody never linked to the value.
 
-    ``base`` (v,): per value; the own ones of ``row`` are ``over_ratio`` beside ``over_value`` (ascending), from ``over_starts[row]`` on.
+    ``base`` (v,): per value; the own ones of ``row`` are ``over_ratio`` beside ``over_value``
+    (ascending), from ``over_starts[row]`` on.
     """
     low, high = over_starts[row], over_starts[row + 1]
     while low < high:
@@ -66,7 +73,9 @@ def _would_demand(
         for j in range(starts[row], starts[row + 1]):
             if values[j] == slots[i]:
                 count += 1
-        ratio = max(slot_ratio[i], demanded(row, slots[i], base, over_starts, over_value, over_ratio))
+        ratio = max(
+            slot_ratio[i], demanded(row, slots[i], base, over_starts, over_value, over_ratio)
+        )
         need = max(need, count * ratio)
     for j in range(starts[row], starts[row + 1]):
         known = False
@@ -75,7 +84,10 @@ def _would_demand(
         if not known:
             ratio = demanded(row, values[j], base, over_starts, over_value, over_ratio)
             for i in range(size):
-                ratio = max(ratio, demanded(members[i], values[j], base, over_starts, over_value, over_ratio))
+                ratio = max(
+                    ratio,
+                    demanded(members[i], values[j], base, over_starts, over_value, over_ratio),
+                )
             need = max(need, ratio)
     return float(need)
 
@@ -99,7 +111,9 @@ def _add(
     """Make ``row`` a member of a group; returns how many protected values the group then has."""
     members[size] = row
     for i in range(used):
-        slot_ratio[i] = max(slot_ratio[i], demanded(row, slots[i], base, over_starts, over_value, over_ratio))
+        slot_ratio[i] = max(
+            slot_ratio[i], demanded(row, slots[i], base, over_starts, over_value, over_ratio)
+        )
     for j in range(starts[row], starts[row + 1]):
         at = -1
         for i in range(used):
@@ -110,7 +124,9 @@ def _add(
             continue
         ratio = 0.0
         for i in range(size + 1):
-            ratio = max(ratio, demanded(members[i], values[j], base, over_starts, over_value, over_ratio))
+            ratio = max(
+                ratio, demanded(members[i], values[j], base, over_starts, over_value, over_ratio)
+            )
         slots[used], slot_count[used], slot_ratio[used] = values[j], 1, ratio
         used += 1
     return used
@@ -135,13 +151,16 @@ def grow(
     slots_most: int,
     wanted: Bools,
 ) -> int:
-    """Grow a group around every ``wanted`` row that has none yet, hardest first; returns how many of them found no company.
+    """Grow a group around every ``wanted`` row that has none yet, hardest first; returns how many
+    of them found no company.
 
-    Rows are taken from ``order[start:end]`` where ``group`` (n,) is FREE; the group's name is the row it was grown around. ``positions`` (n, d) as in
-    :func:`arrange`; ``least``: the size of any group. Row i has the protected ``values[starts[i]:starts[i + 1]]``; what it demands of groups is in
-    ``base``, ``over_starts``, ``over_value`` and ``over_ratio`` (see :func:`demanded`). A row may join if the group's demand does not rise above
-    ``slack`` times the one it began with; of more than ``most`` free rows only the nearest so many are looked at. ``slots_most``: the most protected
-    values that a group may have.
+    Rows are taken from ``order[start:end]`` where ``group`` (n,) is FREE; the group's name is the
+    row it was grown around. ``positions`` (n, d) as in :func:`arrange`; ``least``: the size of any
+    group. Row i has the protected ``values[starts[i]:starts[i + 1]]``; what it demands of groups is
+    in ``base``, ``over_starts``, ``over_value`` and ``over_ratio`` (see :func:`demanded`). A row
+    may join if the group's demand does not rise above ``slack`` times the one it began with; of
+    more than ``most`` free rows only the nearest so many are looked at. ``slots_most``: the most
+    protected values that a group may have.
     """
     d = positions.shape[1]
     free = np.empty(end - start, np.int64)
@@ -158,15 +177,34 @@ def grow(
     if seeds == 0:
         return 0
     members = np.empty(here + 1, np.int64)
-    slots, slot_count, slot_ratio = np.empty(slots_most, np.int64), np.empty(slots_most, np.int64), np.empty(slots_most, np.float64)
+    slots, slot_count, slot_ratio = (
+        np.empty(slots_most, np.int64),
+        np.empty(slots_most, np.int64),
+        np.empty(slots_most, np.float64),
+    )
     needs = np.empty(seeds, np.float64)
     total = 0.0
     for i in range(seeds):
         needs[i] = -_would_demand(
-            seed_rows[i], members, 0, slots, slot_count, slot_ratio, 0, float(least), starts, values, base, over_starts, over_value, over_ratio
+            seed_rows[i],
+            members,
+            0,
+            slots,
+            slot_count,
+            slot_ratio,
+            0,
+            float(least),
+            starts,
+            values,
+            base,
+            over_starts,
+            over_value,
+            over_ratio,
         )
         total -= needs[i]
-    shared = np.ceil(total / (0.8 * here))  # so many rows with protected values must share a group, or there are too few others for all
+    shared = np.ceil(
+        total / (0.8 * here)
+    )  # so many rows with protected values must share a group, or there are too few others for all
     turn = np.argsort(needs, kind="mergesort")
     low, high = np.empty(d, np.float64), np.empty(d, np.float64)
     near, cost = np.empty(here, np.int64), np.empty(here, np.float64)
@@ -202,7 +240,21 @@ def grow(
                     near[kept] = near[i]
                     kept += 1
             candidates = kept
-        used = _add(seed, members, 0, slots, slot_count, slot_ratio, 0, starts, values, base, over_starts, over_value, over_ratio)
+        used = _add(
+            seed,
+            members,
+            0,
+            slots,
+            slot_count,
+            slot_ratio,
+            0,
+            starts,
+            values,
+            base,
+            over_starts,
+            over_value,
+            over_ratio,
+        )
         size, need = 1, np.ceil(-needs[turn[t]])
         holders = 1
         highest = np.ceil(-needs[turn[t]] * slack)
@@ -227,17 +279,48 @@ def grow(
                 if wider < cheapest:
                     best, cheapest = i, wider
             row = near[best]
-            near[best] = near[candidates - 1]  # whether taken or passed over, it is not looked at again
+            near[best] = near[
+                candidates - 1
+            ]  # whether taken or passed over, it is not looked at again
             candidates -= 1
             own = starts[row + 1] - starts[row]
             if used + own > slots_most:
                 continue
             after = np.ceil(
-                _would_demand(row, members, size, slots, slot_count, slot_ratio, used, float(least), starts, values, base, over_starts, over_value, over_ratio)
+                _would_demand(
+                    row,
+                    members,
+                    size,
+                    slots,
+                    slot_count,
+                    slot_ratio,
+                    used,
+                    float(least),
+                    starts,
+                    values,
+                    base,
+                    over_starts,
+                    over_value,
+                    over_ratio,
+                )
             )
             if after > max(need, highest):
                 continue
-            used = _add(row, members, size, slots, slot_count, slot_ratio, used, starts, values, base, over_starts, over_value, over_ratio)
+            used = _add(
+                row,
+                members,
+                size,
+                slots,
+                slot_count,
+                slot_ratio,
+                used,
+                starts,
+                values,
+                base,
+                over_starts,
+                over_value,
+                over_ratio,
+            )
             size, need, holders = size + 1, max(need, after), holders + (own > 0)
             for q in range(d):
                 low[q] = min(low[q], positions[row, q])
@@ -268,11 +351,14 @@ def join(
     tally: Ints,
     tries: int,
 ) -> int:
-    """Let each of ``rows`` into the group whose box grows least among those that may take it without a change; returns how many found one.
+    """Let each of ``rows`` into the group whose box grows least among those that may take it
+    without a change; returns how many found one.
 
-    Groups 0 .. g-1 as linked lists: ``head`` (g,) the first member, ``following`` (n,) the next one or -1; ``sizes`` (g,); ``box`` (g, d, 2) their
-    ends on ``positions``; ``group`` (n,) is set. ``starts``, ``values``, ``base``, ``over_starts``, ``over_value``, ``over_ratio`` as in :func:`grow`;
-    ``tally`` (v,) zeros, given back as such; ``tries``: how many of the nearest groups are asked.
+    Groups 0 .. g-1 as linked lists: ``head`` (g,) the first member, ``following`` (n,) the next one
+    or -1; ``sizes`` (g,); ``box`` (g, d, 2) their ends on ``positions``; ``group`` (n,) is set.
+    ``starts``, ``values``, ``base``, ``over_starts``, ``over_value``, ``over_ratio`` as in
+    :func:`grow`; ``tally`` (v,) zeros, given back as such; ``tries``: how many of the nearest
+    groups are asked.
     """
     d, found = positions.shape[1], 0
     gaps = np.empty(len(head), np.float64)
@@ -305,7 +391,12 @@ def join(
                 while fits and other >= 0:  # every member, for every value of every member
                     for j in range(starts[other], starts[other + 1]):
                         v = values[j]
-                        fits = fits and tally[v] * demanded(member, v, base, over_starts, over_value, over_ratio) <= room
+                        fits = (
+                            fits
+                            and tally[v]
+                            * demanded(member, v, base, over_starts, over_value, over_ratio)
+                            <= room
+                        )
                     other = rest
                     rest = following[rest] if rest >= 0 else -1
                 member = asked

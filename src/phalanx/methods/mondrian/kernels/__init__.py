@@ -1,1 +1,3 @@
-"""``cutting``: what all cuts have in common; ``cuts``; ``balanced``: cuts that tell of nobody, in the ``cells`` of a k-d tree."""
+"""``cutting``: what all cuts have in common; ``cuts``; ``balanced``: cuts that tell of nobody, in
+the ``cells`` of a k-d tree.
+"""

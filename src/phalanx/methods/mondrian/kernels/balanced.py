@@ -1,19 +1,26 @@
 """Balanced cuts: a partition whose failed cuts tell nothing about any one person.
 
-Every cut divides a node into equally large parts, at a place that quasi-identifiers and coins alone decide. It is made if every part may be a group, and
-that is judged by one rule for all parts. Where it fails, the parts are not forgotten: they become *blocks* of the node, and every later cut divides
-each block, so that each part of it has an equal share of every block. So whoever sees that a cut failed, and knows this code, can exchange the blocks
-(in all parts at once) without a change of what is seen: each member of a published group is equally likely to hold each of its values.
+Every cut divides a node into equally large parts, at a place that quasi-identifiers and coins alone
+decide. It is made if every part may be a group, and that is judged by one rule for all parts. Where
+it fails, the parts are not forgotten: they become *blocks* of the node, and every later cut divides
+each block, so that each part of it has an equal share of every block. So whoever sees that a cut
+failed, and knows this code, can exchange the blocks (in all parts at once) without a change of what
+is seen: each member of a published group is equally likely to hold each of its values.
 
-A node of an odd number of rows is divided as evenly as can be; both parts may hold what the smaller one may. Where that fails the node is a group, for its
-rows could not be exchanged any more; the chance of each stays within what the group may hold, if not equal. That is so for ratios (largest shares) alone: under
-entropy, recursive or distinct diversity and closeness a failed odd cut may name persons, so ``methods/mondrian/balanced.py`` deals rows out so that no cut is odd.
+A node of an odd number of rows is divided as evenly as can be; both parts may hold what the smaller
+one may. Where that fails the node is a group, for its rows could not be exchanged any more; the
+chance of each stays within what the group may hold, if not equal. That is so for ratios (largest
+shares) alone: under entropy, recursive or distinct diversity and closeness a failed odd cut may
+name persons, so ``methods/mondrian/balanced.py`` deals rows out so that no cut is odd.
 
-Throughout, ``positions`` (n, d) are the rows' places in [0, 1]; ``order[start:end]`` are the rows of a node or part; ``size`` is a number of rows; ``shares``
-and ``asked`` are what a group must keep, a :class:`Shares` and a :class:`Requirement`; ``ratio`` (v,) is what the node demands by value; ``scratch`` is room.
+Throughout, ``positions`` (n, d) are the rows' places in [0, 1]; ``order[start:end]`` are the rows
+of a node or part; ``size`` is a number of rows; ``shares`` and ``asked`` are what a group must
+keep, a :class:`Shares` and a :class:`Requirement`; ``ratio`` (v,) is what the node demands by
+value; ``scratch`` is room.
 
-Source: our own, against Wong, Fu, Wang, Pei, "Minimality attack in privacy preserving data publishing", VLDB 2007. Proof and figures:
-docs/explanation/who-knows-the-method.md; enumeration: tests/worlds/.
+Source: our own, against Wong, Fu, Wang, Pei, "Minimality attack in privacy preserving data
+publishing", VLDB 2007. Proof and figures: docs/explanation/who-knows-the-method.md; enumeration:
+tests/worlds/.
 """
 
 from typing import Any, Final, NamedTuple
@@ -23,14 +30,23 @@ import numpy.typing as npt
 
 from phalanx.kernels import njit
 from phalanx.methods.mondrian.kernels.cells import select
-from phalanx.methods.mondrian.kernels.cuts import DISTANCE, DIVERSITY, FREQUENCY, NONE, close, diverse
+from phalanx.methods.mondrian.kernels.cuts import (
+    DISTANCE,
+    DIVERSITY,
+    FREQUENCY,
+    NONE,
+    close,
+    diverse,
+)
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 LOOKED_AT: Final = 2**16
-"""In nodes of at most so many rows every attribute is tried, and the one that narrows most is cut; in larger ones the widest is."""
+"""In nodes of at most so many rows every attribute is tried, and the one that narrows most is cut;
+in larger ones the widest is.
+"""
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
@@ -38,8 +54,10 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 class Shares(NamedTuple):
     """What rows hold, and what a group of them must keep.
 
-    Row i holds ``codes[starts[i]:starts[i + 1]]`` of v values. A group of n rows of which c hold value j must have ``c * r <= n`` for the largest ratio r that
-    a row of its *node* demands: ``base[j]``, or that of the row, ``over_ratio`` beside ``over_value``, from ``over_starts[i]`` on.
+    Row i holds ``codes[starts[i]:starts[i + 1]]`` of v values. A group of n rows of which c hold
+    value j must have ``c * r <= n`` for the largest ratio r that a row of its *node* demands:
+    ``base[j]``, or that of the row, ``over_ratio`` beside ``over_value``, from ``over_starts[i]``
+    on.
     """
 
     starts: Ints
@@ -51,7 +69,9 @@ class Shares(NamedTuple):
 
 
 class Requirement(NamedTuple):
-    """What a group must keep of one sensitive value a row: the arguments of ``mondrian.cut``; ``rule`` is of length 0 where there is nothing to keep."""
+    """What a group must keep of one sensitive value a row: the arguments of ``mondrian.cut``;
+    ``rule`` is of length 0 where there is nothing to keep.
+    """
 
     sensitive: Codes
     rule: Ints
@@ -74,7 +94,8 @@ class Scratch(NamedTuple):
 
 @_kernel
 def part(positions: Floats, by: Ints, order: Ints, start: int, middle: int, end: int) -> None:
-    """Reorder ``order[start:end]`` so that the rows before ``middle`` come first by the attributes ``by``; the second decides where the first is equal, and so on.
+    """Reorder ``order[start:end]`` so that the rows before ``middle`` come first by the attributes
+    ``by``; the second decides where the first is equal, and so on.
 
     Rows that are equal in all fall on either side by the order in which they stand.
     """
@@ -102,17 +123,35 @@ def part(positions: Floats, by: Ints, order: Ints, start: int, middle: int, end:
 
 
 @_kernel
-def divide(positions: Floats, by: Ints, order: Ints, start: int, end: int, blocks: int, parts: int, moved: Ints) -> None:
-    """Divide each block of ``order[start:end]`` into equal ``parts`` by the attributes ``by``, as :func:`part` does, and bring the parts together.
+def divide(
+    positions: Floats,
+    by: Ints,
+    order: Ints,
+    start: int,
+    end: int,
+    blocks: int,
+    parts: int,
+    moved: Ints,
+) -> None:
+    """Divide each block of ``order[start:end]`` into equal ``parts`` by the attributes ``by``, as
+    :func:`part` does, and bring the parts together.
 
-    With ``s`` rows, part x is then ``order[start + s * x // parts : start + s * (x + 1) // parts]``, with as many blocks as the node had, one behind the
-    other. The size of several ``blocks`` is a multiple of ``parts``. ``moved`` is scratch of the node's length.
+    With ``s`` rows, part x is then ``order[start + s * x // parts : start + s * (x + 1) //
+    parts]``, with as many blocks as the node had, one behind the other. The size of several
+    ``blocks`` is a multiple of ``parts``. ``moved`` is scratch of the node's length.
     """
     size = (end - start) // blocks
     for k in range(blocks):
         first = start + k * size
         for x in range(1, parts):
-            part(positions, by, order, first + size * (x - 1) // parts, first + size * x // parts, first + size)
+            part(
+                positions,
+                by,
+                order,
+                first + size * (x - 1) // parts,
+                first + size * x // parts,
+                first + size,
+            )
     if blocks == 1:
         return
     share = size // parts
@@ -124,8 +163,12 @@ def divide(positions: Floats, by: Ints, order: Ints, start: int, end: int, block
 
 
 @_kernel
-def extent(positions: Floats, order: Ints, start: int, end: int, low: Floats, high: Floats) -> float:
-    """The sum of the widths of ``order[start:end]`` on all attributes; ``low`` and ``high`` (d,) are set to its ends."""
+def extent(
+    positions: Floats, order: Ints, start: int, end: int, low: Floats, high: Floats
+) -> float:
+    """The sum of the widths of ``order[start:end]`` on all attributes; ``low`` and ``high`` (d,)
+    are set to its ends.
+    """
     d = positions.shape[1]
     low[:], high[:] = np.inf, -np.inf
     for i in range(start, end):
@@ -141,7 +184,9 @@ def extent(positions: Floats, order: Ints, start: int, end: int, low: Floats, hi
 
 @_kernel
 def from_widest(spread: Floats, first: int, by: Ints) -> None:
-    """Set ``by`` (d,) to the attributes in falling order of their ``spread`` (d,), ``first`` before all others."""
+    """Set ``by`` (d,) to the attributes in falling order of their ``spread`` (d,), ``first`` before
+    all others.
+    """
     by[0] = first
     filled = 1
     for q in range(len(spread)):
@@ -157,11 +202,23 @@ def from_widest(spread: Floats, first: int, by: Ints) -> None:
 
 @_kernel
 def choose(
-    positions: Floats, order: Ints, start: int, end: int, blocks: int, parts: int, by: Ints, tried: Ints, moved: Ints, low: Floats, high: Floats
+    positions: Floats,
+    order: Ints,
+    start: int,
+    end: int,
+    blocks: int,
+    parts: int,
+    by: Ints,
+    tried: Ints,
+    moved: Ints,
+    low: Floats,
+    high: Floats,
 ) -> None:
-    """Set ``by`` (d,) to the attributes to cut by next: of a small node first the one whose parts are narrowest together, of a large one the widest.
+    """Set ``by`` (d,) to the attributes to cut by next: of a small node first the one whose parts
+    are narrowest together, of a large one the widest.
 
-    No sensitive value is looked at. ``tried`` and ``moved`` are scratch of the node's length; ``low`` and ``high`` (d,) too.
+    No sensitive value is looked at. ``tried`` and ``moved`` are scratch of the node's length;
+    ``low`` and ``high`` (d,) too.
     """
     d, size = positions.shape[1], end - start
     extent(positions, order, start, end, low, high)
@@ -176,7 +233,9 @@ def choose(
             divide(positions, by, tried, 0, size, blocks, parts, moved)
             total = 0.0
             for x in range(parts):
-                total += extent(positions, tried, size * x // parts, size * (x + 1) // parts, low, high)
+                total += extent(
+                    positions, tried, size * x // parts, size * (x + 1) // parts, low, high
+                )
             if total < narrowest:
                 best, narrowest = q, total
     from_widest(spread, best, by)
@@ -184,7 +243,9 @@ def choose(
 
 @_kernel
 def ways(size: int, blocks: int, unit: int) -> int:
-    """Into how many parts a node of ``blocks`` is cut: three where that makes groups of about ``unit`` rows, or two cannot be even; 0 where none can."""
+    """Into how many parts a node of ``blocks`` is cut: three where that makes groups of about
+    ``unit`` rows, or two cannot be even; 0 where none can.
+    """
     block = size // blocks
     if 3 * unit <= size < 4 * unit and (blocks == 1 or block % 3 == 0):
         return 3
@@ -210,8 +271,12 @@ def forget_ratios(order: Ints, start: int, end: int, shares: Shares, ratio: Floa
 
 
 @_kernel
-def holds_shares(order: Ints, start: int, end: int, size: int, shares: Shares, scratch: Scratch) -> bool:
-    """Whether ``order[start:end]`` hold no more than a group of ``size`` rows may under the ratios in ``scratch``."""
+def holds_shares(
+    order: Ints, start: int, end: int, size: int, shares: Shares, scratch: Scratch
+) -> bool:
+    """Whether ``order[start:end]`` hold no more than a group of ``size`` rows may under the ratios
+    in ``scratch``.
+    """
     counts, kept = scratch.counts, True
     for i in range(start, end):
         for j in range(shares.starts[order[i]], shares.starts[order[i] + 1]):
@@ -226,8 +291,12 @@ def holds_shares(order: Ints, start: int, end: int, size: int, shares: Shares, s
 
 
 @_kernel
-def holds_requirement(order: Ints, start: int, end: int, size: int, asked: Requirement, scratch: Scratch) -> bool:
-    """Whether ``order[start:end]`` may be a group under a requirement; the largest share is that of a group of ``size`` rows."""
+def holds_requirement(
+    order: Ints, start: int, end: int, size: int, asked: Requirement, scratch: Scratch
+) -> bool:
+    """Whether ``order[start:end]`` may be a group under a requirement; the largest share is that of
+    a group of ``size`` rows.
+    """
     counts, distinct = scratch.counts, 0
     for i in range(start, end):
         v = asked.sensitive[order[i]]
@@ -237,8 +306,19 @@ def holds_requirement(order: Ints, start: int, end: int, size: int, asked: Requi
         counts[v] += 1
     of = size if asked.rule[DIVERSITY] == FREQUENCY else end - start
     kept = close(
-        counts, scratch.values, distinct, end - start, asked.rule, asked.totals, asked.nodes, asked.node_totals, scratch.zeros, scratch.reached
-    ) and diverse(counts, scratch.values, distinct, of, asked.rule, asked.log_l, scratch.frequencies)
+        counts,
+        scratch.values,
+        distinct,
+        end - start,
+        asked.rule,
+        asked.totals,
+        asked.nodes,
+        asked.node_totals,
+        scratch.zeros,
+        scratch.reached,
+    ) and diverse(
+        counts, scratch.values, distinct, of, asked.rule, asked.log_l, scratch.frequencies
+    )
     for i in range(distinct):
         counts[scratch.values[i]] = 0
     return bool(kept)
@@ -248,14 +328,35 @@ def holds_requirement(order: Ints, start: int, end: int, size: int, asked: Requi
 def _scratch(shares: Shares, asked: Requirement) -> Scratch:
     """Room for counts, at least one value's."""
     v = max(len(shares.base), len(asked.totals), 1)
-    return Scratch(np.zeros(v, np.int64), shares.base.copy(), np.empty(v, np.int32), np.zeros(v, np.int64), np.empty(v, np.int32), np.empty(v, np.int64))
+    return Scratch(
+        np.zeros(v, np.int64),
+        shares.base.copy(),
+        np.empty(v, np.int32),
+        np.zeros(v, np.int64),
+        np.empty(v, np.int32),
+        np.empty(v, np.int64),
+    )
 
 
 @_kernel
-def _holds(order: Ints, start: int, end: int, size: int, shares: Shares, asked: Requirement, scratch: Scratch) -> bool:
-    """Whether ``order[start:end]`` keep what a group of ``size`` rows must, under the ratios in ``scratch`` and the requirement."""
+def _holds(
+    order: Ints,
+    start: int,
+    end: int,
+    size: int,
+    shares: Shares,
+    asked: Requirement,
+    scratch: Scratch,
+) -> bool:
+    """Whether ``order[start:end]`` keep what a group of ``size`` rows must, under the ratios in
+    ``scratch`` and the requirement.
+    """
     kept = holds_shares(order, start, end, size, shares, scratch)
-    if kept and len(asked.rule) > 0 and (asked.rule[DIVERSITY] != NONE or asked.rule[DISTANCE] != NONE):
+    if (
+        kept
+        and len(asked.rule) > 0
+        and (asked.rule[DIVERSITY] != NONE or asked.rule[DISTANCE] != NONE)
+    ):
         kept = holds_requirement(order, start, end, size, asked, scratch)
     return bool(kept)
 
@@ -269,12 +370,24 @@ def may_be_group(order: Ints, shares: Shares, asked: Requirement) -> bool:
 
 
 @_kernel
-def cut(positions: Floats, order: Ints, todo: Ints, unit: int, least: int, shares: Shares, asked: Requirement, grain: int, group: Ints) -> Ints:
-    """Cut nodes, each of which may be a group, into groups; ``group`` (n,) is set to one row of each row's group.
+def cut(
+    positions: Floats,
+    order: Ints,
+    todo: Ints,
+    unit: int,
+    least: int,
+    shares: Shares,
+    asked: Requirement,
+    grain: int,
+    group: Ints,
+) -> Ints:
+    """Cut nodes, each of which may be a group, into groups; ``group`` (n,) is set to one row of
+    each row's group.
 
-    ``positions`` (n, d): every row's place in [0, 1]; ``order``: the rows, in random order within a node, reordered; ``todo`` (k, 3): the nodes as first and
-    last place in ``order`` and number of blocks. ``unit``: the size that most groups will need, ``least``: the least size of any. Nodes of at most ``grain``
-    rows are not cut but returned, shape (k, 3), for other threads.
+    ``positions`` (n, d): every row's place in [0, 1]; ``order``: the rows, in random order within a
+    node, reordered; ``todo`` (k, 3): the nodes as first and last place in ``order`` and number of
+    blocks. ``unit``: the size that most groups will need, ``least``: the least size of any. Nodes
+    of at most ``grain`` rows are not cut but returned, shape (k, 3), for other threads.
     """
     longest = 0
     for i in range(len(todo)):
@@ -303,7 +416,15 @@ def cut(positions: Floats, order: Ints, todo: Ints, unit: int, least: int, share
             divide(positions, by, order, start, end, blocks, parts, moved)
             made = True
             for x in range(parts):
-                made = made and _holds(order, start + size * x // parts, start + size * (x + 1) // parts, size // parts, shares, asked, scratch)
+                made = made and _holds(
+                    order,
+                    start + size * x // parts,
+                    start + size * (x + 1) // parts,
+                    size // parts,
+                    shares,
+                    asked,
+                    scratch,
+                )
             if not made:
                 if size % parts != 0:
                     break
@@ -312,7 +433,10 @@ def cut(positions: Floats, order: Ints, todo: Ints, unit: int, least: int, share
         forget_ratios(order, start, end, shares, scratch.ratio)
         if made:
             for x in range(parts):
-                stack[waiting, 0], stack[waiting, 1] = start + size * x // parts, start + size * (x + 1) // parts
+                stack[waiting, 0], stack[waiting, 1] = (
+                    start + size * x // parts,
+                    start + size * (x + 1) // parts,
+                )
                 stack[waiting, 2] = blocks
                 waiting += 1
         else:

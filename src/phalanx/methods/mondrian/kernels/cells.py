@@ -1,4 +1,6 @@
-"""Rows in the cells of a k-d tree, and in narrow groups of a fixed size: the work that needs no sensitive value."""
+"""Rows in the cells of a k-d tree, and in narrow groups of a fixed size: the work that needs no
+sensitive value.
+"""
 
 from typing import Any
 
@@ -15,7 +17,9 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 @_kernel
 def select(order: Ints, keys: Floats, start: int, middle: int, end: int) -> None:
-    """Reorder the rows ``order[start:end]`` so that those before ``middle`` have no larger one of the ``keys`` (n,) than those after it (Hoare)."""
+    """Reorder the rows ``order[start:end]`` so that those before ``middle`` have no larger one of
+    the ``keys`` (n,) than those after it (Hoare).
+    """
     low, high = start, end - 1
     while low < high:
         pivot = keys[order[(low + high) // 2]]
@@ -39,10 +43,12 @@ def select(order: Ints, keys: Floats, start: int, middle: int, end: int) -> None
 
 @_kernel
 def arrange(positions: Floats, order: Ints, bounds: Ints, first: int, last: int) -> None:
-    """Put rows into the cells ``first .. last - 1`` of a k-d tree: each node is cut in two along its widest attribute.
+    """Put rows into the cells ``first .. last - 1`` of a k-d tree: each node is cut in two along
+    its widest attribute.
 
-    ``positions`` (n, d): every row's place in [0, 1] on every attribute; ``order`` (n,): the rows, reordered between ``bounds[first]`` and
-    ``bounds[last]`` so that cell i holds ``order[bounds[i]:bounds[i + 1]]``.
+    ``positions`` (n, d): every row's place in [0, 1] on every attribute; ``order`` (n,): the rows,
+    reordered between ``bounds[first]`` and ``bounds[last]`` so that cell i holds
+    ``order[bounds[i]:bounds[i + 1]]``.
     """
     d = positions.shape[1]
     stack = np.empty((64, 2), np.int64)
@@ -73,9 +79,11 @@ def arrange(positions: Floats, order: Ints, bounds: Ints, first: int, last: int)
 
 @_kernel
 def shares_out(positions: Floats, order: Ints, start: int, end: int, k: int, name: Ints) -> None:
-    """Deal rows without protected values out into groups of ``k`` (the last one of less than 2k) that are narrow, by cuts at multiples of k.
+    """Deal rows without protected values out into groups of ``k`` (the last one of less than 2k)
+    that are narrow, by cuts at multiples of k.
 
-    ``positions`` (n, d) as in :func:`arrange`; ``order[start:end]``: the rows, reordered; ``name`` (n,) is set to one row of each group.
+    ``positions`` (n, d) as in :func:`arrange`; ``order[start:end]``: the rows, reordered; ``name``
+    (n,) is set to one row of each group.
     """
     d = positions.shape[1]
     stack = np.empty((128, 2), np.int64)

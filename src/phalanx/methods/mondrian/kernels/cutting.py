@@ -1,8 +1,10 @@
-"""What Mondrian's cuts have in common, whatever a bucket or group must keep: where to cut, and moving tuples to their side.
+"""What Mondrian's cuts have in common, whatever a bucket or group must keep: where to cut, and
+moving tuples to their side.
 
-Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4. Codes, rows and attributes are those of ``mondrian.cut``: ``codes`` (d, n) and ``rows`` (n,) are
-reordered together, ``start`` and ``end`` bound a node, ``attribute`` is the one that is cut, up to and with the code ``last`` and the first ``dealt``
-tuples of the next code.
+Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4. Codes, rows and attributes are those of
+``mondrian.cut``: ``codes`` (d, n) and ``rows`` (n,) are reordered together, ``start`` and ``end``
+bound a node, ``attribute`` is the one that is cut, up to and with the code ``last`` and the first
+``dealt`` tuples of the next code.
 """
 
 from typing import Any
@@ -23,10 +25,21 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 
 @_kernel
-def measure(codes: Codes, start: int, stop: int, positions: Floats, offsets: Ints, low: Ints, high: Ints, width: Floats) -> None:
-    """A node's ends on every attribute, ``low`` and ``high`` (d,), and its normalised ``width`` there, -1 where all its tuples agree.
+def measure(
+    codes: Codes,
+    start: int,
+    stop: int,
+    positions: Floats,
+    offsets: Ints,
+    low: Ints,
+    high: Ints,
+    width: Floats,
+) -> None:
+    """A node's ends on every attribute, ``low`` and ``high`` (d,), and its normalised ``width``
+    there, -1 where all its tuples agree.
 
-    ``codes``: of the tuples ``start .. stop-1``; ``positions``: each code's place in [0, 1], attribute ``a`` from ``offsets[a]`` on.
+    ``codes``: of the tuples ``start .. stop-1``; ``positions``: each code's place in [0, 1],
+    attribute ``a`` from ``offsets[a]`` on.
     """
     for a in range(len(low)):
         lo = codes[a, start]
@@ -50,9 +63,11 @@ def widest(width: Floats) -> int:
 
 @_kernel
 def median(column: Codes, low: int, high: int, histogram: Codes) -> tuple[int, int, int]:
-    """The lower median of a ``column`` whose ends are ``low`` and ``high``; and how many are below it, and at most it.
+    """The lower median of a ``column`` whose ends are ``low`` and ``high``; and how many are below
+    it, and at most it.
 
-    Counts into as many places of the ``histogram`` as the node affords, and narrows to the median's bucket until a bucket is one code.
+    Counts into as many places of the ``histogram`` as the node affords, and narrows to the median's
+    bucket until a bucket is one code.
     """
     rank = (len(column) - 1) // 2
     afford = min(len(histogram), 2 * len(column) + 64)
@@ -79,7 +94,16 @@ def median(column: Codes, low: int, high: int, histogram: Codes) -> tuple[int, i
 
 
 @_kernel
-def _divide(codes: Codes, rows: Codes, attribute: int, start: int, middle: int, end: int, last: int, wrong: Codes) -> None:
+def _divide(
+    codes: Codes,
+    rows: Codes,
+    attribute: int,
+    start: int,
+    middle: int,
+    end: int,
+    last: int,
+    wrong: Codes,
+) -> None:
     """Strict cut: exchange the tuples that stand on the wrong side of ``middle``."""
     column = codes[attribute]
     n = 0
@@ -102,7 +126,8 @@ def _divide(codes: Codes, rows: Codes, attribute: int, start: int, middle: int, 
 
 @_kernel
 def sort(column: Codes, low: int, high: int, histogram: Codes, order: Codes) -> None:
-    """Write the places of a ``column``, whose codes are from ``low`` to ``high``, into ``order`` by their codes; equal ones keep their order.
+    """Write the places of a ``column``, whose codes are from ``low`` to ``high``, into ``order`` by
+    their codes; equal ones keep their order.
 
     ``histogram`` is scratch, used where it affords the codes.
     """
@@ -127,11 +152,27 @@ def sort(column: Codes, low: int, high: int, histogram: Codes, order: Codes) -> 
 
 
 @_kernel
-def _sort_all(codes: Codes, rows: Codes, attribute: int, start: int, end: int, histogram: Codes, buffers: Codes) -> None:
-    """Relaxed cut: sort the tuples by the attribute. Equal ones keep their order, which is that of earlier cuts, so that parts are narrow on these too."""
+def _sort_all(
+    codes: Codes,
+    rows: Codes,
+    attribute: int,
+    start: int,
+    end: int,
+    histogram: Codes,
+    buffers: Codes,
+) -> None:
+    """Relaxed cut: sort the tuples by the attribute. Equal ones keep their order, which is that of
+    earlier cuts, so that parts are narrow on these too.
+    """
     n = end - start
     order, moved = buffers[0, :n], buffers[1, :n]
-    sort(codes[attribute, start:end], codes[attribute, start:end].min(), codes[attribute, start:end].max(), histogram, order)
+    sort(
+        codes[attribute, start:end],
+        codes[attribute, start:end].min(),
+        codes[attribute, start:end].max(),
+        histogram,
+        order,
+    )
     for c in range(len(codes)):
         column = codes[c, start:end]
         for i in range(n):
@@ -144,16 +185,22 @@ def _sort_all(codes: Codes, rows: Codes, attribute: int, start: int, end: int, h
 
 @_kernel
 def ways(relaxed: int) -> int:
-    """How many cuts an attribute offers: one where ``relaxed``, else after the median and before it."""
+    """How many cuts an attribute offers: one where ``relaxed``, else after the median and before
+    it.
+    """
     return 1 if relaxed else 2
 
 
 @_kernel
-def way(relaxed: int, attempt: int, median: int, below: int, at_most: int, size: int) -> tuple[int, int, int]:
-    """A cut: the last code that goes left, how many tuples do, and how many of these have the next code.
+def way(
+    relaxed: int, attempt: int, median: int, below: int, at_most: int, size: int
+) -> tuple[int, int, int]:
+    """A cut: the last code that goes left, how many tuples do, and how many of these have the next
+    code.
 
-    ``relaxed``: tuples with the median may fall on either side, so that both are equally large; else ``attempt`` 0 cuts after the median and 1 before it.
-    ``below`` and ``at_most``: how many of the ``size`` tuples are below the ``median``, and at most it.
+    ``relaxed``: tuples with the median may fall on either side, so that both are equally large;
+    else ``attempt`` 0 cuts after the median and 1 before it. ``below`` and ``at_most``: how many of
+    the ``size`` tuples are below the ``median``, and at most it.
     """
     if relaxed:
         return median - 1, size // 2, size // 2 - below
@@ -163,8 +210,21 @@ def way(relaxed: int, attempt: int, median: int, below: int, at_most: int, size:
 
 
 @_kernel
-def move(codes: Codes, rows: Codes, attribute: int, start: int, middle: int, end: int, last: int, relaxed: int, histogram: Codes, buffers: Codes) -> None:
-    """Move the tuples of a node to their sides of ``middle``; ``relaxed`` cuts sort them. ``histogram`` and ``buffers`` (2, node) are scratch."""
+def move(
+    codes: Codes,
+    rows: Codes,
+    attribute: int,
+    start: int,
+    middle: int,
+    end: int,
+    last: int,
+    relaxed: int,
+    histogram: Codes,
+    buffers: Codes,
+) -> None:
+    """Move the tuples of a node to their sides of ``middle``; ``relaxed`` cuts sort them.
+    ``histogram`` and ``buffers`` (2, node) are scratch.
+    """
     if relaxed:
         _sort_all(codes, rows, attribute, start, end, histogram, buffers)
     else:
@@ -173,7 +233,9 @@ def move(codes: Codes, rows: Codes, attribute: int, start: int, middle: int, end
 
 @_kernel
 def put(stack: Ints, waiting: int, start: int, middle: int, end: int) -> int:
-    """Put both parts of a node, parted at ``middle``, on the ``stack`` (nodes, 2) above the ``waiting`` ones, the smaller one on top; how many wait then."""
+    """Put both parts of a node, parted at ``middle``, on the ``stack`` (nodes, 2) above the
+    ``waiting`` ones, the smaller one on top; how many wait then.
+    """
     small_first = middle - start < end - middle
     stack[waiting, 0] = middle if small_first else start
     stack[waiting, 1] = end if small_first else middle

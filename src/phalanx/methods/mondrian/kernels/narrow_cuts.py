@@ -60,7 +60,9 @@ def room(rows: int, d: int) -> Room:
 
 
 @_kernel
-def _widen(column: Codes, order: Codes, low: int, high: int, place: Floats, left: Floats, right: Floats) -> None:
+def _widen(
+    column: Codes, order: Codes, low: int, high: int, place: Floats, left: Floats, right: Floats
+) -> None:
     """Add the widths on one attribute, up to each place of the ``order`` and behind it.
 
     ``left`` (n,) and ``right`` (n,) are added to, without the last of ``right``.

@@ -1,1 +1,3 @@
-"""``cover_cuts``: groups; ``simplex``: the steps shared by ``outputs`` and ``joint_outputs``; ``exact_tables``: in whole numbers; ``drawing``."""
+"""``cover_cuts``: groups; ``simplex``: the steps shared by ``outputs`` and ``joint_outputs``;
+``exact_tables``: in whole numbers; ``drawing``.
+"""

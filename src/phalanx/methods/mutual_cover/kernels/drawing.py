@@ -1,10 +1,14 @@
-"""Drawing what is published from random output tables in whole numbers: so that every row changes, or as in the paper.
+"""Drawing what is published from random output tables in whole numbers: so that every row changes,
+or as in the paper.
 
-Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4, Algorithms 1 and 2. The coupling is systematic sampling of the attributes that change: each has
-a part of a line that is as long as its probability to change, and one random point, with all points at whole distances from it, hits those that do. So
-every attribute changes with exactly the probability that its table says, and at least as many change as the parts are long in all, rounded down.
+Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4, Algorithms 1 and 2. The coupling is
+systematic sampling of the attributes that change: each has a part of a line that is as long as its
+probability to change, and one random point, with all points at whole distances from it, hits those
+that do. So every attribute changes with exactly the probability that its table says, and at least
+as many change as the parts are long in all, rounded down.
 
-All numbers are whole: what is drawn has exactly the probabilities of the tables, given uniform words.
+All numbers are whole: what is drawn has exactly the probabilities of the tables, given uniform
+words.
 """
 
 import numpy as np
@@ -18,7 +22,9 @@ Ints = npt.NDArray[np.int64]
 
 @njit(cache=True, nogil=True, fastmath=False)
 def _value(units: Ints, row: int, k: int, own: int, number: int) -> int:
-    """The class that a ``number`` below what a tuple gives to others falls on; ``own`` is passed over, -1 for none. Its row of the table begins at ``row``."""
+    """The class that a ``number`` below what a tuple gives to others falls on; ``own`` is passed
+    over, -1 for none. Its row of the table begins at ``row``.
+    """
     j = 0
     while True:
         part = 0 if j == own else units[row + j]
@@ -29,12 +35,26 @@ def _value(units: Ints, row: int, k: int, own: int, number: int) -> int:
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def coupled(own: Ints, table: Ints, starts: Ints, cells: Ints, units: Ints, denominator: int, order: Ints, point: Ints, draws: Ints, drawn: Ints) -> int:
-    """Fill ``drawn`` (n, d) with the classes that the tuples publish, at least one of which is another on attributes where the tables say so.
+def coupled(
+    own: Ints,
+    table: Ints,
+    starts: Ints,
+    cells: Ints,
+    units: Ints,
+    denominator: int,
+    order: Ints,
+    point: Ints,
+    draws: Ints,
+    drawn: Ints,
+) -> int:
+    """Fill ``drawn`` (n, d) with the classes that the tuples publish, at least one of which is
+    another on attributes where the tables say so.
 
-    ``own`` (n, d): the tuples' classes; ``table`` (n, d): which table each is drawn from; ``starts``, ``cells``: where the classes and cells of a table
-    begin; ``units``: the cells, whose rows sum to ``denominator``; ``order`` (d,): how attributes are laid along the line; ``point`` (n,): uniform below
-    the denominator; ``draws``: random numbers of 0 .. 2^63-1, one for each attribute that changes and a few more. Returns how many were used.
+    ``own`` (n, d): the tuples' classes; ``table`` (n, d): which table each is drawn from;
+    ``starts``, ``cells``: where the classes and cells of a table begin; ``units``: the cells, whose
+    rows sum to ``denominator``; ``order`` (d,): how attributes are laid along the line; ``point``
+    (n,): uniform below the denominator; ``draws``: random numbers of 0 .. 2^63-1, one for each
+    attribute that changes and a few more. Returns how many were used.
     """
     at = 0
     for r in range(len(own)):
@@ -55,8 +75,11 @@ def coupled(own: Ints, table: Ints, starts: Ints, cells: Ints, units: Ints, deno
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def apart(own: Ints, table: Ints, starts: Ints, cells: Ints, units: Ints, numbers: Ints, drawn: Ints) -> None:
-    """Fill ``drawn`` with classes that are drawn on every attribute by itself; ``numbers`` (n, d) are uniform below the denominator.
+def apart(
+    own: Ints, table: Ints, starts: Ints, cells: Ints, units: Ints, numbers: Ints, drawn: Ints
+) -> None:
+    """Fill ``drawn`` with classes that are drawn on every attribute by itself; ``numbers`` (n, d)
+    are uniform below the denominator.
 
     ``own``, ``table``, ``starts``, ``cells``, ``units`` and ``drawn`` are those of :func:`coupled`.
     """
@@ -68,11 +91,15 @@ def apart(own: Ints, table: Ints, starts: Ints, cells: Ints, units: Ints, number
 
 
 @njit(cache=True, nogil=True, fastmath=False)
-def change_unchanged(own: Ints, table: Ints, starts: Ints, weights: Ints, changes: int, draws: Ints, drawn: Ints) -> int:
-    """Give the tuples that came out as they went in another value on ``changes`` attributes; returns how many draws were used.
+def change_unchanged(
+    own: Ints, table: Ints, starts: Ints, weights: Ints, changes: int, draws: Ints, drawn: Ints
+) -> int:
+    """Give the tuples that came out as they went in another value on ``changes`` attributes;
+    returns how many draws were used.
 
-    An attribute that still has the own value, and more than one in the group, is chosen by its weight (``weights``, (n, d)), and there one of the other
-    values, all alike. ``own``, ``table``, ``starts``, ``draws`` and ``drawn`` are those of :func:`coupled`.
+    An attribute that still has the own value, and more than one in the group, is chosen by its
+    weight (``weights``, (n, d)), and there one of the other values, all alike. ``own``, ``table``,
+    ``starts``, ``draws`` and ``drawn`` are those of :func:`coupled`.
     """
     d = own.shape[1]
     at = 0
@@ -92,7 +119,11 @@ def change_unchanged(own: Ints, table: Ints, starts: Ints, weights: Ints, change
             number, at = pick(total, draws, at)
             chosen = -1
             for a in range(d):
-                if drawn[r, a] == own[r, a] and starts[table[r, a] + 1] - starts[table[r, a]] > 1 and chosen < 0:
+                if (
+                    drawn[r, a] == own[r, a]
+                    and starts[table[r, a] + 1] - starts[table[r, a]] > 1
+                    and chosen < 0
+                ):
                     if number < weights[r, a]:
                         chosen = a
                     number -= weights[r, a]

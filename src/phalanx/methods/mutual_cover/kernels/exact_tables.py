@@ -1,12 +1,16 @@
-"""Random output tables in whole numbers: every row sums to the denominator, and delta-probability holds with no tolerance.
+"""Random output tables in whole numbers: every row sums to the denominator, and delta-probability
+holds with no tolerance.
 
-A table of floating point numbers keeps its promise up to rounding, and a promise that holds up to rounding does not hold. Here a cell is n_ij of D,
-and what is promised is checked as integers: sum_j n_ij = D, n_ij >= 0 and den * n_ij <= num * f_j, where f_j = sum_i c_i n_ij and delta = num / den.
+A table of floating point numbers keeps its promise up to rounding, and a promise that holds up to
+rounding does not hold. Here a cell is n_ij of D, and what is promised is checked as integers: sum_j
+n_ij = D, n_ij >= 0 and den * n_ij <= num * f_j, where f_j = sum_i c_i n_ij and delta = num / den.
 
-Where the nearest whole numbers keep it, they are taken; a denominator with many divisors makes that frequent, as optimal tables are made of small
-fractions. Else all cells are rounded down, and further to the greatest table below that keeps delta-probability, which a row then misses a few
-units of D. They are added where there is room: to cells that are below what delta allows, or to one column for all rows that miss something. Where
-even that is too tight, a little more is taken from all cells for the one column, which any table of m > 1/delta tuples allows.
+Where the nearest whole numbers keep it, they are taken; a denominator with many divisors makes that
+frequent, as optimal tables are made of small fractions. Else all cells are rounded down, and
+further to the greatest table below that keeps delta-probability, which a row then misses a few
+units of D. They are added where there is room: to cells that are below what delta allows, or to one
+column for all rows that miss something. Where even that is too tight, a little more is taken from
+all cells for the one column, which any table of m > 1/delta tuples allows.
 
 Every function here releases the lock.
 """
@@ -29,7 +33,9 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 @_kernel
 def _allowed(f: int, num: int, den: int) -> int:
-    """The greatest integer that is at most num/den of ``f``, without overflow as both parts are below 2**31."""
+    """The greatest integer that is at most num/den of ``f``, without overflow as both parts are
+    below 2**31.
+    """
     return f // den * num + f % den * num // den
 
 
@@ -55,7 +61,9 @@ def _keeps(c: Ints, n: Ints, num: int, den: int, d: int) -> bool:
 
 @_kernel
 def _floor(p: Floats, scale: float, n: Ints) -> None:
-    """``scale`` times ``p`` rounded down; what floating point left just below a whole number is that number, and no row becomes more than whole."""
+    """``scale`` times ``p`` rounded down; what floating point left just below a whole number is
+    that number, and no row becomes more than whole.
+    """
     k = len(n)
     for i in range(k):
         for j in range(k):
@@ -64,7 +72,9 @@ def _floor(p: Floats, scale: float, n: Ints) -> None:
 
 @_kernel
 def _down(c: Ints, num: int, den: int, n: Ints) -> bool:
-    """Lower cells to the greatest table below whose columns keep delta-probability; False where that would be far below."""
+    """Lower cells to the greatest table below whose columns keep delta-probability; False where
+    that would be far below.
+    """
     k = len(c)
     for j in range(k):
         lowered, passes = True, 0
@@ -88,7 +98,9 @@ def _down(c: Ints, num: int, den: int, n: Ints) -> bool:
 
 @_kernel
 def _up(c: Ints, p: Floats, num: int, den: int, n: Ints) -> None:
-    """Raise cells with a probability, none above the greatest of its column, until the columns keep delta-probability as well as that can do."""
+    """Raise cells with a probability, none above the greatest of its column, until the columns keep
+    delta-probability as well as that can do.
+    """
     k = len(c)
     for j in range(k):
         top = n[:, j].max()
@@ -102,14 +114,21 @@ def _up(c: Ints, p: Floats, num: int, den: int, n: Ints) -> None:
 
 @_kernel
 def _fill(c: Ints, n: Ints, num: int, den: int, missing: Ints) -> int:
-    """Add what rows are ``missing`` to cells of theirs with room for it; returns how many rows still miss something."""
+    """Add what rows are ``missing`` to cells of theirs with room for it; returns how many rows
+    still miss something.
+    """
     k = len(c)
     left = k + 1
     while True:
         now = 0
         for i in range(k):
             for j in range(k):
-                if missing[i] > 0 and n[i, j] > 0 and n[i, j] + missing[i] <= _allowed(_mass(c, n, j) + c[i] * missing[i], num, den):
+                if (
+                    missing[i] > 0
+                    and n[i, j] > 0
+                    and n[i, j] + missing[i]
+                    <= _allowed(_mass(c, n, j) + c[i] * missing[i], num, den)
+                ):
                     n[i, j] += missing[i]
                     missing[i] = 0
             if missing[i] > 0:
@@ -121,7 +140,9 @@ def _fill(c: Ints, n: Ints, num: int, den: int, missing: Ints) -> int:
 
 @_kernel
 def _into_one(c: Ints, d: Floats, n: Ints, num: int, den: int, missing: Ints) -> bool:
-    """Add what rows are ``missing`` to one column, of those that allow it the one with the fewest new cells, of equals the cheapest."""
+    """Add what rows are ``missing`` to one column, of those that allow it the one with the fewest
+    new cells, of equals the cheapest.
+    """
     k = len(c)
     best, fewest, cheapest = -1, k + 1, np.inf
     for j in range(k):
@@ -143,7 +164,9 @@ def _into_one(c: Ints, d: Floats, n: Ints, num: int, den: int, missing: Ints) ->
 
 @_kernel
 def _exact(c: Ints, d: Floats, p: Floats, num: int, den: int, denominator: int, n: Ints) -> int:
-    """Fill ``n`` with the units of a problem's table ``p``; returns which way it went, or -1 where none was found."""
+    """Fill ``n`` with the units of a problem's table ``p``; returns which way it went, or -1 where
+    none was found.
+    """
     k = len(c)
     for i in range(k):
         for j in range(k):
@@ -175,13 +198,26 @@ def _exact(c: Ints, d: Floats, p: Floats, num: int, den: int, denominator: int, 
 
 @_kernel
 def exact(
-    counts: Ints, starts: Ints, distances: Floats, cells: Ints, table: Floats, num: int, den: int, denominator: int, which: Ints, units: Ints, way: Ints
+    counts: Ints,
+    starts: Ints,
+    distances: Floats,
+    cells: Ints,
+    table: Floats,
+    num: int,
+    den: int,
+    denominator: int,
+    which: Ints,
+    units: Ints,
+    way: Ints,
 ) -> None:
-    """Fill ``units`` with the tables of the problems ``which`` in whole numbers of 1/``denominator``, and ``way`` with how they were found.
+    """Fill ``units`` with the tables of the problems ``which`` in whole numbers of
+    1/``denominator``, and ``way`` with how they were found.
 
-    ``counts``, ``starts``, ``distances``, ``cells`` and ``table`` are those of :func:`phalanx.methods.mutual_cover.kernels.outputs.least`; delta is ``num / den``, at least
-    1/m of every problem. The ``denominator`` times the tuples of any problem is below 2**62, so that no sum overflows. A way of -1 says that no table
-    was found, which happens to no table that :func:`~phalanx.methods.mutual_cover.kernels.outputs.least` makes.
+    ``counts``, ``starts``, ``distances``, ``cells`` and ``table`` are those of
+    :func:`phalanx.methods.mutual_cover.kernels.outputs.least`; delta is ``num / den``, at least 1/m
+    of every problem. The ``denominator`` times the tuples of any problem is below 2**62, so that no
+    sum overflows. A way of -1 says that no table was found, which happens to no table that
+    :func:`~phalanx.methods.mutual_cover.kernels.outputs.least` makes.
     """
     for t in which:
         c = counts[starts[t] : starts[t + 1]]

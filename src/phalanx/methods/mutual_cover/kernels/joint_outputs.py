@@ -1,12 +1,16 @@
-"""Random output tables of all attributes of a group at once, where every tuple must change on some attribute.
+"""Random output tables of all attributes of a group at once, where every tuple must change on some
+attribute.
 
-Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4. How we differ: the paper solves each attribute by itself and afterwards changes the tuples
-that came out as they went in. Here a tuple changes on at least ``changes`` of d attributes because its tables say so: over its attributes, the
-probabilities of its own values sum to at most d - changes. By systematic sampling one can then draw from the tables so that every tuple does change.
+Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4. How we differ: the paper solves each
+attribute by itself and afterwards changes the tuples that came out as they went in. Here a tuple
+changes on at least ``changes`` of d attributes because its tables say so: over its attributes, the
+probabilities of its own values sum to at most d - changes. By systematic sampling one can then draw
+from the tables so that every tuple does change.
 
-The program is that of ``methods/mutual_cover/kernels/outputs.py`` for all attributes, one row per class, and a row per tuple type (tuples of one group with the same
-values) for that sum. A type's price is one for every tuple of it that stays, so it only makes the own value of its classes dearer: covers are found as
-without it. The same prices prove the optimum.
+The program is that of ``methods/mutual_cover/kernels/outputs.py`` for all attributes, one row per
+class, and a row per tuple type (tuples of one group with the same values) for that sum. A type's
+price is one for every tuple of it that stays, so it only makes the own value of its classes dearer:
+covers are found as without it. The same prices prove the optimum.
 
 Every function here releases the lock.
 """
@@ -27,7 +31,9 @@ _ENOUGH: Final = 1e-10
 _SUM: Final = 1e-10
 """A row's sum is no further from 1."""
 _LESS: Final = 1e-9
-"""By so much a type's own values are less probable than they may be, which leaves room for rounding."""
+"""By so much a type's own values are less probable than they may be, which leaves room for
+rounding.
+"""
 _MOST: Final = 40
 """So many steps per row are taken before a group is given up."""
 _FRESH: Final = 2
@@ -40,7 +46,9 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 @_kernel
 def _blocks(a: Ints, first: Ints) -> Ints:
-    """The block of every class, where ``first`` says where each of the blocks ``a`` begins, and the end."""
+    """The block of every class, where ``first`` says where each of the blocks ``a`` begins, and the
+    end.
+    """
     of = np.empty(first[-1], np.int64)
     for b in range(len(a)):
         of[first[b] : first[b + 1]] = b
@@ -48,8 +56,12 @@ def _blocks(a: Ints, first: Ints) -> Ints:
 
 
 @_kernel
-def _dearer(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, u: Floats, dear: Floats) -> None:
-    """Fill ``dear`` with the distances ``d``, on the diagonal with what the prices ``u`` of types add for tuples that stay."""
+def _dearer(
+    c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, u: Floats, dear: Floats
+) -> None:
+    """Fill ``dear`` with the distances ``d``, on the diagonal with what the prices ``u`` of types
+    add for tuples that stay.
+    """
     dear[:] = d
     k = first[-1]
     for t in range(len(types)):
@@ -62,13 +74,24 @@ def _dearer(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, u: Floats, d
 
 @_kernel
 def _together(
-    c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, delta: float, dearness: float, slack: float, table: Floats
+    c: Ints,
+    first: Ints,
+    d: Floats,
+    at: Ints,
+    types: Ints,
+    caps: Floats,
+    delta: float,
+    dearness: float,
+    slack: float,
+    table: Floats,
 ) -> tuple[float, float, float]:
-    """Fill ``table`` with the tables of one group; returns their cost, a lower bound on it, and what is left uncovered (0 where all is well).
+    """Fill ``table`` with the tables of one group; returns their cost, a lower bound on it, and
+    what is left uncovered (0 where all is well).
 
-    The classes of attribute a are ``first[a] .. first[a + 1] - 1`` of ``c``, its cells stand from ``at[a]`` on. ``types`` (t, attributes): the class of
-    each tuple type on each attribute. ``caps``: what the probabilities of a type's own values may sum to. ``dearness``: what it costs not to cover a class.
-    ``slack``: how far weights may fall below zero on the way.
+    The classes of attribute a are ``first[a] .. first[a + 1] - 1`` of ``c``, its cells stand from
+    ``at[a]`` on. ``types`` (t, attributes): the class of each tuple type on each attribute.
+    ``caps``: what the probabilities of a type's own values may sum to. ``dearness``: what it costs
+    not to cover a class. ``slack``: how far weights may fall below zero on the way.
     """
     attributes = len(first) - 1
     k, rows = first[-1], first[-1] + len(types)
@@ -89,7 +112,13 @@ def _together(
     orders = np.empty((k, longest), np.int64)
     for j in range(k):
         orders[j] = np.arange(longest)
-    u, reduced, w, full, step = np.empty(rows), np.empty(longest), np.empty(longest), np.zeros(rows), np.empty(rows)
+    u, reduced, w, full, step = (
+        np.empty(rows),
+        np.empty(longest),
+        np.empty(longest),
+        np.zeros(rows),
+        np.empty(rows),
+    )
     dear = np.empty(len(d))
     nonzero, new = np.empty(rows, np.int64), np.empty(rows)
     last, taken, age, most = 0, 0, 0, _MOST * (rows + 5)
@@ -105,12 +134,22 @@ def _together(
         for t in range(len(types)):
             if -u[k + t] < saving:
                 entering, saving = k + t, -u[k + t]
-        for turn in range(attributes):  # the first attribute in turn on which a cover pays is enough
+        for turn in range(
+            attributes
+        ):  # the first attribute in turn on which a cover pays is enough
             a = (last + turn) % attributes
             lo, hi = first[a], first[a + 1]
             size = hi - lo
             for j in range(lo, hi):
-                cost = price(c[lo:hi], dear[at[a] : at[a] + size * size].reshape(size, size), delta, u[lo:hi], j - lo, orders[j, :size], reduced)
+                cost = price(
+                    c[lo:hi],
+                    dear[at[a] : at[a] + size * size].reshape(size, size),
+                    delta,
+                    u[lo:hi],
+                    j - lo,
+                    orders[j, :size],
+                    reduced,
+                )
                 if cost < saving:
                     entering, saving = j, cost
             if entering >= 0:
@@ -179,11 +218,17 @@ def _together(
             lo, hi = first[a], first[a + 1]
             for i in range(lo, hi):
                 table[at[a] + (i - lo) * (hi - lo) + values[b] - lo] += x[b] * basis[b, i]
-    return _cost(c, first, d, at, types, caps, table), _bound(c, first, d, at, types, caps, delta, u, dear), uncovered
+    return (
+        _cost(c, first, d, at, types, caps, table),
+        _bound(c, first, d, at, types, caps, delta, u, dear),
+        uncovered,
+    )
 
 
 @_kernel
-def _cost(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, table: Floats) -> float:
+def _cost(
+    c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, table: Floats
+) -> float:
     """What the tables cost; infinity where a row does not sum to 1, or a type stays too often."""
     cost = 0.0
     for a in range(len(first) - 1):
@@ -207,8 +252,20 @@ def _cost(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, 
 
 
 @_kernel
-def _bound(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats, delta: float, u: Floats, dear: Floats) -> float:
-    """The bound that prices prove: types' prices above 0 are none, and where a cover undercuts the others, all prices of a tuple are lowered by as much."""
+def _bound(
+    c: Ints,
+    first: Ints,
+    d: Floats,
+    at: Ints,
+    types: Ints,
+    caps: Floats,
+    delta: float,
+    u: Floats,
+    dear: Floats,
+) -> float:
+    """The bound that prices prove: types' prices above 0 are none, and where a cover undercuts the
+    others, all prices of a tuple are lowered by as much.
+    """
     k = first[-1]
     for t in range(len(types)):
         u[k + t] = min(u[k + t], 0.0)
@@ -219,7 +276,18 @@ def _bound(c: Ints, first: Ints, d: Floats, at: Ints, types: Ints, caps: Floats,
         size = hi - lo
         order, reduced, short = np.arange(size), np.empty(size), 0.0
         for j in range(size):
-            short = min(short, price(c[lo:hi], dear[at[a] : at[a] + size * size].reshape(size, size), delta, u[lo:hi], j, order, reduced))
+            short = min(
+                short,
+                price(
+                    c[lo:hi],
+                    dear[at[a] : at[a] + size * size].reshape(size, size),
+                    delta,
+                    u[lo:hi],
+                    j,
+                    order,
+                    reduced,
+                ),
+            )
         bound += u[lo:hi].sum() + c[lo:hi].sum() * short
     return float(bound)
 
@@ -242,12 +310,16 @@ def least_together(
     bound: Floats,
     which: Ints,
 ) -> None:
-    """Solve the groups ``which``, all attributes at once: fill their parts of ``table``, their ``cost``, and the ``bound`` below which no cost is.
+    """Solve the groups ``which``, all attributes at once: fill their parts of ``table``, their
+    ``cost``, and the ``bound`` below which no cost is.
 
-    Group g has on attribute a the problem ``a * groups + g`` of ``counts``, ``starts``, ``distances`` and ``cells``, as in ``methods/mutual_cover/kernels/outputs.py``, and the
-    tuple types ``first_type[g] .. first_type[g + 1] - 1`` of ``types`` (classes on each attribute). delta is ``num / den``; every type changes on at least
-    ``changes`` attributes. ``dearness``: how dear it is not to cover a class; ``slack``: how far
-    weights may fall below zero on the way, which helps where covers are nearly alike. A cost is infinite where there are no such tables, or none were found.
+    Group g has on attribute a the problem ``a * groups + g`` of ``counts``, ``starts``,
+    ``distances`` and ``cells``, as in ``methods/mutual_cover/kernels/outputs.py``, and the tuple
+    types ``first_type[g] .. first_type[g + 1] - 1`` of ``types`` (classes on each attribute). delta
+    is ``num / den``; every type changes on at least ``changes`` attributes. ``dearness``: how dear
+    it is not to cover a class; ``slack``: how far weights may fall below zero on the way, which
+    helps where covers are nearly alike. A cost is infinite where there are no such tables, or none
+    were found.
     """
     groups, d = len(first_type) - 1, types.shape[1]
     for g in which:
@@ -261,7 +333,11 @@ def least_together(
         cost[g], bound[g] = np.inf, np.inf
         if varying < changes:
             continue
-        problem, first, at = np.empty(varying, np.int64), np.zeros(varying + 1, np.int64), np.zeros(varying + 1, np.int64)
+        problem, first, at = (
+            np.empty(varying, np.int64),
+            np.zeros(varying + 1, np.int64),
+            np.zeros(varying + 1, np.int64),
+        )
         attribute, v = np.empty(varying, np.int64), 0
         for a in range(d):
             p = a * groups + g
@@ -281,7 +357,9 @@ def least_together(
                 own[t, v] = types[first_type[g] + t, attribute[v]]
         cap = float(varying - changes)
         cap -= min(_LESS, cap)
-        cost[g], bound[g], uncovered = _together(c, first, distance, at, own, np.full(len(own), cap), num / den, dearness, slack, part)
+        cost[g], bound[g], uncovered = _together(
+            c, first, distance, at, own, np.full(len(own), cap), num / den, dearness, slack, part
+        )
         if uncovered > _SUM:
             cost[g] = np.inf
         for v in range(varying):
@@ -290,13 +368,27 @@ def least_together(
 
 
 @_kernel
-def least_capped(c: Ints, d: Floats, classes: Ints, caps: Floats, num: int, den: int, dearness: float, slack: float, table: Floats) -> float:
-    """Solve one attribute with a cap on the probabilities of some classes' own values: fill ``table``, and return its cost, infinite where there is none.
+def least_capped(
+    c: Ints,
+    d: Floats,
+    classes: Ints,
+    caps: Floats,
+    num: int,
+    den: int,
+    dearness: float,
+    slack: float,
+    table: Floats,
+) -> float:
+    """Solve one attribute with a cap on the probabilities of some classes' own values: fill
+    ``table``, and return its cost, infinite where there is none.
 
-    ``c`` (k,): the tuples of its classes; ``d`` and ``table`` (k * k,): distances and cells, row by row; ``classes``: those with ``caps``; delta is
-    ``num / den``; ``dearness`` and ``slack`` are those of :func:`least_together`.
+    ``c`` (k,): the tuples of its classes; ``d`` and ``table`` (k * k,): distances and cells, row by
+    row; ``classes``: those with ``caps``; delta is ``num / den``; ``dearness`` and ``slack`` are
+    those of :func:`least_together`.
     """
     k = len(c)
     first, at = np.array([0, k]), np.array([0, k * k])
-    cost, _, uncovered = _together(c, first, d, at, classes.reshape(-1, 1), caps, num / den, dearness, slack, table)
+    cost, _, uncovered = _together(
+        c, first, d, at, classes.reshape(-1, 1), caps, num / den, dearness, slack, table
+    )
     return cost if uncovered <= _SUM else np.inf

@@ -1,15 +1,19 @@
-"""Random output tables of least cost: one small linear program per group and attribute, solved to a proven optimum.
+"""Random output tables of least cost: one small linear program per group and attribute, solved to a
+proven optimum.
 
-Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo: Publishing Microdata with Privacy Preservation through Mutual Cover", section 4 (calculate_table).
-A problem has k classes (distinct original values) with counts c_i, m tuples in all, and the distance d_ij from value i to value j. Its table p says
-with which probability p_ij a tuple of class i publishes value j: sum_i c_i sum_j d_ij p_ij is least, rows sum to 1, and no tuple feeds more than
-delta of a column: p_ij <= delta * sum_h c_h p_hj.
+Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo: Publishing Microdata with Privacy Preservation through
+Mutual Cover", section 4 (calculate_table). A problem has k classes (distinct original values) with
+counts c_i, m tuples in all, and the distance d_ij from value i to value j. Its table p says with
+which probability p_ij a tuple of class i publishes value j: sum_i c_i sum_j d_ij p_ij is least,
+rows sum to 1, and no tuple feeds more than delta of a column: p_ij <= delta * sum_h c_h p_hj.
 
-How we differ from the paper, which gives all k * k cells to a general solver: a column that keeps delta-probability is a sum of covers, where a
-cover of value j is a column of mass 1 (sum_i c_i w_i = 1, 0 <= w_i <= delta). So the program is to cover every class exactly once by covers, one row
-per class, and covers are made when they pay: given the price u_i of class i, the best cover of j takes the classes of least d_ij - u_i / c_i, each
-as far as delta goes. That is a simplex method with a k x k basis. The same prices prove the optimum: where no cover costs less than its classes'
-prices, sum_i u_i is a lower bound, and what is missing to that is given back with every table.
+How we differ from the paper, which gives all k * k cells to a general solver: a column that keeps
+delta-probability is a sum of covers, where a cover of value j is a column of mass 1 (sum_i c_i w_i
+= 1, 0 <= w_i <= delta). So the program is to cover every class exactly once by covers, one row per
+class, and covers are made when they pay: given the price u_i of class i, the best cover of j takes
+the classes of least d_ij - u_i / c_i, each as far as delta goes. That is a simplex method with a k
+x k basis. The same prices prove the optimum: where no cover costs less than its classes' prices,
+sum_i u_i is a lower bound, and what is missing to that is given back with every table.
 
 Every function here releases the lock, so that problems are solved by several threads at once.
 """
@@ -39,12 +43,17 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 
 @_kernel
-def _least(c: Ints, d: Floats, delta: float, table: Floats, most: int, slack: float) -> tuple[float, float]:
-    """Fill ``table`` with a problem's probabilities, in at ``most`` so many steps; returns its cost and a lower bound on every table's cost."""
+def _least(
+    c: Ints, d: Floats, delta: float, table: Floats, most: int, slack: float
+) -> tuple[float, float]:
+    """Fill ``table`` with a problem's probabilities, in at ``most`` so many steps; returns its cost
+    and a lower bound on every table's cost.
+    """
     k, m, greatest = len(c), c.sum(), d.max()
     if greatest == 0.0:
         greatest = 1.0
-    # At first every class is covered by an artificial cover, which costs more than any real ones could.
+    # At first every class is covered by an artificial cover, which costs more than any real ones
+    # could.
     basis, costs, values = np.eye(k), 4.0 * m * greatest * c, np.full(k, _ARTIFICIAL)
     inverse, work, x, sums = np.eye(k), np.empty((k, k)), np.ones(k), np.ones(k)
     orders = np.empty((k, k), np.int64)
@@ -102,7 +111,9 @@ def _least(c: Ints, d: Floats, delta: float, table: Floats, most: int, slack: fl
 
 @_kernel
 def _cost(c: Ints, d: Floats, table: Floats) -> float:
-    """What a ``table`` costs; infinity where a row does not sum to 1 as well as sums of fractions do."""
+    """What a ``table`` costs; infinity where a row does not sum to 1 as well as sums of fractions
+    do.
+    """
     cost = 0.0
     for i in range(len(c)):
         if not abs(table[i].sum() - 1.0) <= _SUM:
@@ -114,7 +125,9 @@ def _cost(c: Ints, d: Floats, table: Floats) -> float:
 
 @_kernel
 def _bound(c: Ints, d: Floats, delta: float, u: Floats) -> float:
-    """The bound that prices ``u`` prove, by the theorem of weak duality: where a cover undercuts them, all prices of a tuple are lowered by as much."""
+    """The bound that prices ``u`` prove, by the theorem of weak duality: where a cover undercuts
+    them, all prices of a tuple are lowered by as much.
+    """
     order, reduced = np.arange(len(c)), np.empty(len(c))
     short = 0.0
     for j in range(len(c)):
@@ -124,7 +137,9 @@ def _bound(c: Ints, d: Floats, delta: float, u: Floats) -> float:
 
 @_kernel
 def _only(c: Ints, d: Floats, table: Floats) -> float:
-    """The table where delta is 1/m, and a value published by anybody is published by all alike: the value at the least distance from all; its cost."""
+    """The table where delta is 1/m, and a value published by anybody is published by all alike: the
+    value at the least distance from all; its cost.
+    """
     best, least_cost = 0, np.inf
     for j in range(len(c)):
         cost = 0.0
@@ -151,10 +166,12 @@ def least(
     cost: Floats,
     bound: Floats,
 ) -> None:
-    """Solve the problems ``which``: fill their parts of ``table``, their ``cost``, and the ``bound`` below which no table's cost is.
+    """Solve the problems ``which``: fill their parts of ``table``, their ``cost``, and the
+    ``bound`` below which no table's cost is.
 
-    Problem t has the classes ``starts[t] .. starts[t + 1] - 1`` of ``counts``; its distances and its table, row by row, stand from ``cells[t]`` on.
-    delta is ``num / den``, at least 1/m of every problem. A cost is infinite where no table was found; a little ``slack`` finds it where covers
+    Problem t has the classes ``starts[t] .. starts[t + 1] - 1`` of ``counts``; its distances and
+    its table, row by row, stand from ``cells[t]`` on. delta is ``num / den``, at least 1/m of every
+    problem. A cost is infinite where no table was found; a little ``slack`` finds it where covers
     are nearly alike.
     """
     for t in which:
@@ -170,13 +187,17 @@ def least(
 
 @_kernel
 def proven(c: Ints, d: Floats, delta: float, table: Floats, u: Floats) -> tuple[float, float]:
-    """What a ``table`` of somebody else's costs, and the lower bound that his prices ``u`` prove, for counts ``c``, distances ``d`` and ``delta``."""
+    """What a ``table`` of somebody else's costs, and the lower bound that his prices ``u`` prove,
+    for counts ``c``, distances ``d`` and ``delta``.
+    """
     return _cost(c, d, table), _bound(c, d, delta, u)
 
 
 @_kernel
 def along(places: Floats, scale: float, starts: Ints, cells: Ints, distances: Floats) -> None:
-    """Fill ``distances`` with those between ``places`` on a line, over ``scale``, for problems with ``starts`` and ``cells`` as in :func:`least`."""
+    """Fill ``distances`` with those between ``places`` on a line, over ``scale``, for problems with
+    ``starts`` and ``cells`` as in :func:`least`.
+    """
     for t in range(len(starts) - 1):
         at = cells[t]
         for i in range(starts[t], starts[t + 1]):
@@ -187,7 +208,8 @@ def along(places: Floats, scale: float, starts: Ints, cells: Ints, distances: Fl
 
 @_kernel
 def between(codes: Ints, matrix: Floats, starts: Ints, cells: Ints, distances: Floats) -> None:
-    """Fill ``distances`` from the ``matrix`` between all values of a domain, of which ``codes`` are those of the classes.
+    """Fill ``distances`` from the ``matrix`` between all values of a domain, of which ``codes`` are
+    those of the classes.
 
     ``starts`` and ``cells`` are those of :func:`least`.
     """
@@ -200,8 +222,11 @@ def between(codes: Ints, matrix: Floats, starts: Ints, cells: Ints, distances: F
 
 
 @_kernel
-def under(codes: Ints, ancestors: npt.NDArray[np.int32], starts: Ints, cells: Ints, distances: Floats) -> None:
-    """Fill ``distances`` with the levels on which the ``ancestors`` (levels, domain) of the classes' ``codes`` meet, over the height of the tree.
+def under(
+    codes: Ints, ancestors: npt.NDArray[np.int32], starts: Ints, cells: Ints, distances: Floats
+) -> None:
+    """Fill ``distances`` with the levels on which the ``ancestors`` (levels, domain) of the
+    classes' ``codes`` meet, over the height of the tree.
 
     ``starts`` and ``cells`` are those of :func:`least`.
     """
@@ -218,10 +243,13 @@ def under(codes: Ints, ancestors: npt.NDArray[np.int32], starts: Ints, cells: In
 
 
 @_kernel
-def fingerprints(counts: Ints, starts: Ints, bits: Ints, cells: Ints, prints: npt.NDArray[np.uint64]) -> None:
+def fingerprints(
+    counts: Ints, starts: Ints, bits: Ints, cells: Ints, prints: npt.NDArray[np.uint64]
+) -> None:
     """Fill ``prints`` with a number for every problem, the same for equal ones.
 
-    ``counts``, ``starts`` and ``cells`` are those of :func:`least`; ``bits`` are the distances as integers.
+    ``counts``, ``starts`` and ``cells`` are those of :func:`least`; ``bits`` are the distances as
+    integers.
     """
     for t in range(len(starts) - 1):
         h = np.uint64(starts[t + 1] - starts[t])
@@ -235,7 +263,9 @@ def fingerprints(counts: Ints, starts: Ints, bits: Ints, cells: Ints, prints: np
 
 
 @_kernel
-def twins(counts: Ints, starts: Ints, bits: Ints, cells: Ints, first: Ints, same: npt.NDArray[np.bool_]) -> None:
+def twins(
+    counts: Ints, starts: Ints, bits: Ints, cells: Ints, first: Ints, same: npt.NDArray[np.bool_]
+) -> None:
     """Fill ``same`` with whether each problem is that of the number in ``first``, cell by cell.
 
     ``counts``, ``starts``, ``bits`` and ``cells`` are those of :func:`fingerprints`.

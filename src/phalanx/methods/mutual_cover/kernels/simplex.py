@@ -1,7 +1,8 @@
 """The steps of the simplex method over covers, which all kernels of random output tables share.
 
-A cover of a value is a column of mass 1: weights w_i of classes with sum_i c_i w_i = 1 and 0 <= w_i <= delta. The best one takes the classes that cost
-least, each as far as delta goes. Of a basis of covers the inverse is kept. Every function here releases the lock.
+A cover of a value is a column of mass 1: weights w_i of classes with sum_i c_i w_i = 1 and 0 <= w_i
+<= delta. The best one takes the classes that cost least, each as far as delta goes. Of a basis of
+covers the inverse is kept. Every function here releases the lock.
 """
 
 from typing import Any, Final
@@ -23,11 +24,15 @@ _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, e
 
 
 @_kernel
-def price(c: Ints, d: Floats, delta: float, u: Floats, j: int, order: Ints, reduced: Floats) -> float:
-    """What the best cover of value ``j`` costs more than its classes' prices; ``order`` becomes the classes by what a unit of them costs.
+def price(
+    c: Ints, d: Floats, delta: float, u: Floats, j: int, order: Ints, reduced: Floats
+) -> float:
+    """What the best cover of value ``j`` costs more than its classes' prices; ``order`` becomes the
+    classes by what a unit of them costs.
 
-    ``c`` are the tuples of the classes, ``d`` the distances, ``delta`` the greatest weight, ``u`` the prices of the classes; ``reduced`` is filled with
-    what a unit of each class costs more than its price.
+    ``c`` are the tuples of the classes, ``d`` the distances, ``delta`` the greatest weight, ``u``
+    the prices of the classes; ``reduced`` is filled with what a unit of each class costs more than
+    its price.
     """
     k = len(c)
     for i in range(k):
@@ -53,7 +58,9 @@ def price(c: Ints, d: Floats, delta: float, u: Floats, j: int, order: Ints, redu
 
 @_kernel
 def cover(c: Ints, delta: float, order: Ints, w: Floats) -> None:
-    """The cover that takes classes of ``c`` tuples in ``order``, each as far as ``delta`` goes, into ``w``."""
+    """The cover that takes classes of ``c`` tuples in ``order``, each as far as ``delta`` goes,
+    into ``w``.
+    """
     w[:] = 0.0
     left = 1.0
     for x in range(len(c)):
@@ -67,7 +74,9 @@ def cover(c: Ints, delta: float, order: Ints, w: Floats) -> None:
 
 @_kernel
 def invert(basis: Floats, inverse: Floats, work: Floats) -> bool:
-    """Fill ``inverse`` with that of the matrix whose columns are the rows of ``basis``; False where there is none worth the name. ``work`` is overwritten."""
+    """Fill ``inverse`` with that of the matrix whose columns are the rows of ``basis``; False where
+    there is none worth the name. ``work`` is overwritten.
+    """
     k = len(basis)
     for i in range(k):
         for b in range(k):
@@ -100,8 +109,9 @@ def invert(basis: Floats, inverse: Floats, work: Floats) -> bool:
 def leaves(x: Floats, inverse: Floats, step: Floats, slack: float) -> int:
     """The basic cover that goes first when another comes in, or -1.
 
-    ``x`` are the weights of the basic covers, ``inverse`` is that of the basis, and ``step`` by how much each weight falls for one of what comes in.
-    Of equals the lexicographically least, so that the method never turns in a circle. With ``slack``, weights may fall that far below zero for a
+    ``x`` are the weights of the basic covers, ``inverse`` is that of the basis, and ``step`` by how
+    much each weight falls for one of what comes in. Of equals the lexicographically least, so that
+    the method never turns in a circle. With ``slack``, weights may fall that far below zero for a
     greater pivot, which keeps the inverse good where covers are nearly alike.
     """
     k = len(x)
@@ -134,7 +144,8 @@ def leaves(x: Floats, inverse: Floats, step: Floats, slack: float) -> int:
 
 @_kernel
 def inverted(basis: Floats, sums: Floats, inverse: Floats, work: Floats, x: Floats) -> bool:
-    """Make ``inverse`` and the weights ``x`` of the basic covers anew from the ``basis``; False where it has no inverse.
+    """Make ``inverse`` and the weights ``x`` of the basic covers anew from the ``basis``; False
+    where it has no inverse.
 
     ``sums`` is what the rows are to sum to; ``work`` is overwritten.
     """

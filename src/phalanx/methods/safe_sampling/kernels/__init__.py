@@ -1,1 +1,3 @@
-"""``images``: images of rows and their counts; ``private_partition``: what the cuts of a box would bring."""
+"""``images``: images of rows and their counts; ``private_partition``: what the cuts of a box would
+bring.
+"""

@@ -1,7 +1,8 @@
-"""Images of rows: numbering the different ones, and counting them, so that those that occur too seldom are dropped whole.
+"""Images of rows: numbering the different ones, and counting them, so that those that occur too
+seldom are dropped whole.
 
-Source: Li, Qardaji, Su, section 3.2, the second step of a safe k-anonymization: g is applied to each tuple, and tuples whose image occurs fewer than k times
-are taken out.
+Source: Li, Qardaji, Su, section 3.2, the second step of a safe k-anonymization: g is applied to
+each tuple, and tuples whose image occurs fewer than k times are taken out.
 """
 
 import numpy as np
@@ -17,7 +18,8 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 @njit(cache=True, nogil=True, fastmath=False)
 def add_digit(key: Ints, of_code: Codes, codes: Codes, rows: Ints, count: int) -> None:
-    """Append one attribute to the ``key`` (s,) of every row, as a digit of base ``count``: the cell ``of_code`` of its code.
+    """Append one attribute to the ``key`` (s,) of every row, as a digit of base ``count``: the cell
+    ``of_code`` of its code.
 
     ``codes`` (n,): the attribute's codes; ``rows`` (s,): the rows whose keys these are.
     """
@@ -27,15 +29,19 @@ def add_digit(key: Ints, of_code: Codes, codes: Codes, rows: Ints, count: int) -
 
 @njit(cache=True, nogil=True, fastmath=False)
 def _slot(key: int, bits: int) -> np.int64:
-    """Where a key is looked for first, among 2^bits slots: the uppermost bits of its product with an odd number."""
+    """Where a key is looked for first, among 2^bits slots: the uppermost bits of its product with
+    an odd number.
+    """
     return np.int64((np.uint64(key) * _SPREAD) >> np.uint64(64 - bits))
 
 
 @njit(cache=True, nogil=True, fastmath=False)
 def number(key: Ints) -> tuple[Ints, Ints]:
-    """Number different keys in the order in which they first occur: the number of each ``key`` (s,), and where each first stands (g,).
+    """Number different keys in the order in which they first occur: the number of each ``key``
+    (s,), and where each first stands (g,).
 
-    Keys are put into a table of slots that is at least half empty, the next slot being tried where one is taken, and grows by doubling.
+    Keys are put into a table of slots that is at least half empty, the next slot being tried where
+    one is taken, and grows by doubling.
     """
     bits = 12
     slots = np.full(1 << bits, -1, dtype=np.int64)
@@ -67,9 +73,11 @@ def number(key: Ints) -> tuple[Ints, Ints]:
 
 @njit(cache=True, nogil=True, fastmath=False)
 def crowded(image: Ints, counts: Ints, k: int) -> tuple[Ints, Ints]:
-    """Count how often each image occurs, into ``counts`` (g,), and set to 0 those that occur fewer than ``k`` times.
+    """Count how often each image occurs, into ``counts`` (g,), and set to 0 those that occur fewer
+    than ``k`` times.
 
-    ``image`` (s,): the image of every sampled row, 0 .. g-1. Returns ``counts`` and ``image``, of which those of dropped rows are -1.
+    ``image`` (s,): the image of every sampled row, 0 .. g-1. Returns ``counts`` and ``image``, of
+    which those of dropped rows are -1.
     """
     for i in range(len(image)):
         counts[image[i]] += 1

@@ -1,7 +1,9 @@
-"""How many rows in excess of a crowd the parts of a box would have, after every cut and in every child, for the private partition.
+"""How many rows in excess of a crowd the parts of a box would have, after every cut and in every
+child, for the private partition.
 
-Rows are given by cells: ``fixed`` (r,), ascending, the cell that the fixed attributes put a row into; rows of different such cells are never published as
-one, so the excess is taken in each of them and added up.
+Rows are given by cells: ``fixed`` (r,), ascending, the cell that the fixed attributes put a row
+into; rows of different such cells are never published as one, so the excess is taken in each of
+them and added up.
 """
 
 import numpy as np
@@ -26,7 +28,8 @@ def _end(fixed: Ints, start: int) -> int:
 def cut_excess(fixed: Ints, cell: Codes, low: int, high: int, crowd: int) -> tuple[Ints, Ints]:
     """The sum of max(0, rows - ``crowd``) on either side of every cut of one attribute.
 
-    ``cell`` (r,): the attribute's cell of every row, ``low <= cell < high``. Returns the excess below and above each of the high - low - 1 inner edges.
+    ``cell`` (r,): the attribute's cell of every row, ``low <= cell < high``. Returns the excess
+    below and above each of the high - low - 1 inner edges.
     """
     m = high - low
     below = np.zeros(m - 1, dtype=np.int64)

@@ -1,15 +1,20 @@
-"""Slicing's tuple partition with the exact check: Mondrian cuts, kept where p(t, s) stays at most 1/l over all buckets that a tuple matches.
+"""Slicing's tuple partition with the exact check: Mondrian cuts, kept where p(t, s) stays at most
+1/l over all buckets that a tuple matches.
 
-Source: Li, Li, Zhang, Molloy, "Slicing", section 4.3, tuple-partition and diversity-check. How we differ: the paper's check scans all tuples and
-buckets for every cut. Whoever matches half of a bucket matches the whole of it, so a cut is of concern only to the tuples that match the bucket: each
-bucket lists them, and each tuple lists its buckets. And p = 1/l is allowed, as the paper's definition says and its pseudo-code does not.
+Source: Li, Li, Zhang, Molloy, "Slicing", section 4.3, tuple-partition and diversity-check. How we
+differ: the paper's check scans all tuples and buckets for every cut. Whoever matches half of a
+bucket matches the whole of it, so a cut is of concern only to the tuples that match the bucket:
+each bucket lists them, and each tuple lists its buckets. And p = 1/l is allowed, as the paper's
+definition says and its pseudo-code does not.
 
-p(t, s) is asked to keep the bound twice: with buckets weighed by shares f(t, B), as the paper does, and by rows, |B| f(t, B), which is right for whoever takes
-every published row as equally likely to be t's.
+p(t, s) is asked to keep the bound twice: with buckets weighed by shares f(t, B), as the paper does,
+and by rows, |B| f(t, B), which is right for whoever takes every published row as equally likely to
+be t's.
 
-A tuple none of whose buckets has a value above 1/l beside its quasi-identifiers keeps the promise, which integers decide. For any other, p(t, s) is summed in floating point over
-its buckets, and accepted only where it is below the bound by more than rounding can be: this check can only decline. So it does for tuples that are to keep
-the promise in each of their buckets.
+A tuple none of whose buckets has a value above 1/l beside its quasi-identifiers keeps the promise,
+which integers decide. For any other, p(t, s) is summed in floating point over its buckets, and
+accepted only where it is below the bound by more than rounding can be: this check can only decline.
+So it does for tuples that are to keep the promise in each of their buckets.
 """
 
 from typing import Any
@@ -19,14 +24,28 @@ import numpy.typing as npt
 
 from phalanx.kernels import njit
 from phalanx.methods.mondrian.kernels.cuts import L_DEN, L_NUM, RELAXED, K
-from phalanx.methods.mondrian.kernels.cutting import WAITING, Codes, Floats, Ints, measure, median, move, put, way, ways, widest
+from phalanx.methods.mondrian.kernels.cutting import (
+    WAITING,
+    Codes,
+    Floats,
+    Ints,
+    measure,
+    median,
+    move,
+    put,
+    way,
+    ways,
+    widest,
+)
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
 MARGIN = 1e-9
 """Sums of p(t, s) within this part of the bound are declined; rounding stays far below it."""
 TINY = 1e-280
-"""Sums of f(t, B), or of |B| f(t, B), below this have lost what is to be compared (a share in each of very many columns), and are declined."""
+"""Sums of f(t, B), or of |B| f(t, B), below this have lost what is to be compared (a share in each
+of very many columns), and are declined.
+"""
 
 
 @_kernel
@@ -39,7 +58,9 @@ def _grown(array: Any, size: int) -> Any:
 
 @_kernel
 def _cells_of(ids: Codes, start: int, number: int, first: Ints, q: int) -> tuple[int, int]:
-    """Where a bucket's cells of ``q`` begin and end among its ``number`` ascending cell ``ids`` from ``start`` on."""
+    """Where a bucket's cells of ``q`` begin and end among its ``number`` ascending cell ``ids``
+    from ``start`` on.
+    """
     found = np.searchsorted(ids[start : start + number], np.int32(first[q]))
     last = np.searchsorted(ids[start : start + number], np.int32(first[q + 1]))
     return int(start + found), int(start + last)
@@ -47,9 +68,21 @@ def _cells_of(ids: Codes, start: int, number: int, first: Ints, q: int) -> tuple
 
 @_kernel
 def _count(
-    columns: Codes, codes: Codes, attribute: int, start: int, stop: int, last: int, dealt: int, counts: Codes, cells: Codes, met: Codes, width: Ints
+    columns: Codes,
+    codes: Codes,
+    attribute: int,
+    start: int,
+    stop: int,
+    last: int,
+    dealt: int,
+    counts: Codes,
+    cells: Codes,
+    met: Codes,
+    width: Ints,
 ) -> tuple[int, int]:
-    """Count both halves of a cut: column values, quasi-identifiers and cells; returns how many cells each half meets."""
+    """Count both halves of a cut: column values, quasi-identifiers and cells; returns how many
+    cells each half meets.
+    """
     c = len(columns)
     n0, n1 = 0, 0
     for i in range(start, stop):
@@ -89,17 +122,22 @@ def cut_exact(
     limit: int,
     begins: npt.NDArray[np.bool_],
 ) -> tuple[Codes, Ints, Floats]:
-    """Cut all tuples into buckets, in place, so that p(t, s) <= l_den/l_num for each of ``tuples``, by shares and by rows; as one bucket they must keep it already.
+    """Cut all tuples into buckets, in place, so that p(t, s) <= l_den/l_num for each of ``tuples``,
+    by shares and by rows; as one bucket they must keep it already.
 
-    ``codes`` (d + c, n): the attributes, every row's value in the first c - 1 columns, and its cell, reordered with ``rows`` (n,) so that buckets stand
-    together; ``begins`` (n,) is set at each bucket's first place. ``positions`` and ``offsets``: those of ``mondrian.cut``; of ``rule`` only the least size, l, and
-    whether cuts are relaxed. ``tuples`` (c, t): distinct tuples, by column, the last one their quasi-identifiers of the sensitive column; ``widths`` (c,):
-    how many values each column has; ``in_each`` (t,): which of them no bucket that they match may leave above the bound. ``cell_q`` and
-    ``cell_s`` (cells,): what a cell stands for, ascending; ``first`` (qs + 1,): where the cells of each q begin.
-    Stops after ``limit`` cuts, where that is not negative.
+    ``codes`` (d + c, n): the attributes, every row's value in the first c - 1 columns, and its
+    cell, reordered with ``rows`` (n,) so that buckets stand together; ``begins`` (n,) is set at
+    each bucket's first place. ``positions`` and ``offsets``: those of ``mondrian.cut``; of ``rule``
+    only the least size, l, and whether cuts are relaxed. ``tuples`` (c, t): distinct tuples, by
+    column, the last one their quasi-identifiers of the sensitive column; ``widths`` (c,): how many
+    values each column has; ``in_each`` (t,): which of them no bucket that they match may leave
+    above the bound. ``cell_q`` and ``cell_s`` (cells,): what a cell stands for, ascending;
+    ``first`` (qs + 1,): where the cells of each q begin. Stops after ``limit`` cuts, where that is
+    not negative.
 
-    Returns every pair of a tuple and a bucket that it matches: the tuple, the bucket's first place, and ``prod_i n_i / |B|^c`` over the first c - 1 columns, so
-    that f(t, B) is this times the bucket's tuples with t's q.
+    Returns every pair of a tuple and a bucket that it matches: the tuple, the bucket's first place,
+    and ``prod_i n_i / |B|^c`` over the first c - 1 columns, so that f(t, B) is this times the
+    bucket's tuples with t's q.
     """
     d = len(offsets) - 1
     c, number = tuples.shape
@@ -119,7 +157,10 @@ def cut_exact(
     cells = np.zeros((2, len(cell_q)), np.int32)
     bad = np.zeros((2, widths[c - 1]), np.bool_)
     met = np.empty((2, n), np.int32)
-    by_shares, by_rows = np.zeros(int(cell_s.max()) + 1, np.float64), np.zeros(int(cell_s.max()) + 1, np.float64)
+    by_shares, by_rows = (
+        np.zeros(int(cell_s.max()) + 1, np.float64),
+        np.zeros(int(cell_s.max()) + 1, np.float64),
+    )
     # what each bucket holds, from its first place on: cells in ascending order, and how often each
     cell_ids, cell_counts = np.empty(n, np.int32), np.empty(n, np.int32)
     held, sizes = np.zeros(n, np.int32), np.zeros(n, np.int64)
@@ -168,7 +209,9 @@ def cut_exact(
                 last, left, dealt = way(rule[RELAXED], attempt, median_code, below, at_most, size)
                 if left < rule[K] or size - left < rule[K]:
                     continue
-                n0, n1 = _count(codes[d:], codes, a, start, stop, last, dealt, counts, cells, met, base)
+                n0, n1 = _count(
+                    codes[d:], codes, a, start, stop, last, dealt, counts, cells, met, base
+                )
                 for h in range(2):
                     for i in range(n0 if h == 0 else n1):
                         among[h, cell_q[met[h, i]]] += cells[h, met[h, i]]
@@ -215,7 +258,9 @@ def cut_exact(
                         allowed = not in_each[t] and shares > TINY and numbers > TINY
                         for cell in range(first[q], first[q + 1]):
                             s = cell_s[cell]
-                            if l_num * by_shares[s] > l_den * shares * (1 - MARGIN) or l_num * by_rows[s] > l_den * numbers * (1 - MARGIN):
+                            if l_num * by_shares[s] > l_den * shares * (
+                                1 - MARGIN
+                            ) or l_num * by_rows[s] > l_den * numbers * (1 - MARGIN):
                                 allowed = False
                         for cell in range(first[q], first[q + 1]):
                             by_shares[cell_s[cell]], by_rows[cell_s[cell]] = 0.0, 0.0
@@ -248,20 +293,33 @@ def cut_exact(
                                 else:
                                     if used == len(of_tuple):
                                         room = 2 * used
-                                        of_tuple, of_bucket = _grown(of_tuple, room), _grown(of_bucket, room)
+                                        of_tuple, of_bucket = (
+                                            _grown(of_tuple, room),
+                                            _grown(of_bucket, room),
+                                        )
                                         weight, is_bad = _grown(weight, room), _grown(is_bad, room)
-                                        next_here, next_there = _grown(next_here, room), _grown(next_there, room)
+                                        next_here, next_there = (
+                                            _grown(next_here, room),
+                                            _grown(next_there, room),
+                                        )
                                     entry = used
                                     used += 1
                                 next_there[entry] = list_of[t]
                                 list_of[t] = entry
                             taken = True
                             b = start if h == 0 else middle
-                            of_tuple[entry], of_bucket[entry], weight[entry], is_bad[entry] = t, b, w, bad[h, q]
+                            of_tuple[entry], of_bucket[entry], weight[entry], is_bad[entry] = (
+                                t,
+                                b,
+                                w,
+                                bad[h, q],
+                            )
                             bads[t] += bad[h, q]
                             next_here[entry] = head[b]
                             head[b] = entry
-                        if not taken:  # the tuple matches neither half: its list goes on without this bucket
+                        if (
+                            not taken
+                        ):  # the tuple matches neither half: its list goes on without this bucket
                             of_tuple[e] = -1
                             if list_of[t] == e:
                                 list_of[t] = next_there[e]

@@ -1,7 +1,9 @@
-"""Slicing's tuple partition with the local check: Mondrian cuts, kept where both halves keep the promise by themselves.
+"""Slicing's tuple partition with the local check: Mondrian cuts, kept where both halves keep the
+promise by themselves.
 
-Source: Li, Li, Zhang, Molloy, "Slicing", section 4.3; Mondrian after LeFevre, DeWitt, Ramakrishnan, ICDE 2006. How we differ from the paper: a cut is
-judged by the two halves and not by all buckets, which for strict cuts is the same, as every tuple matches its own bucket alone.
+Source: Li, Li, Zhang, Molloy, "Slicing", section 4.3; Mondrian after LeFevre, DeWitt, Ramakrishnan,
+ICDE 2006. How we differ from the paper: a cut is judged by the two halves and not by all buckets,
+which for strict cuts is the same, as every tuple matches its own bucket alone.
 """
 
 from typing import Any
@@ -10,8 +12,31 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.kernels import njit
-from phalanx.methods.mondrian.kernels.cuts import DISTANCE, DIVERSITY, FREQUENCY, L_DEN, L_NUM, NONE, RELAXED, K, close, diverse
-from phalanx.methods.mondrian.kernels.cutting import WAITING, Codes, Floats, Ints, measure, median, move, put, way, ways, widest
+from phalanx.methods.mondrian.kernels.cuts import (
+    DISTANCE,
+    DIVERSITY,
+    FREQUENCY,
+    L_DEN,
+    L_NUM,
+    NONE,
+    RELAXED,
+    K,
+    close,
+    diverse,
+)
+from phalanx.methods.mondrian.kernels.cutting import (
+    WAITING,
+    Codes,
+    Floats,
+    Ints,
+    measure,
+    median,
+    move,
+    put,
+    way,
+    ways,
+    widest,
+)
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
@@ -33,7 +58,9 @@ def _kept(
     buffers: Ints,
     reached: Codes,
 ) -> bool:
-    """Whether tuples with these ``cells`` keep the rule among those with each q; ``counts`` and ``among`` are zero, and left zero."""
+    """Whether tuples with these ``cells`` keep the rule among those with each q; ``counts`` and
+    ``among`` are zero, and left zero.
+    """
     present = 0
     for cell in cells:
         if counts[cell] == 0:
@@ -60,9 +87,18 @@ def _kept(
                     values[distinct] = cell_s[other]
                     buffers[0, cell_s[other]] = counts[other]
                     distinct += 1
-            kept = close(buffers[0], values, distinct, size, rule, totals, nodes, node_totals, buffers[2], reached) and diverse(
-                buffers[0], values, distinct, size, rule, log_l, frequencies
-            )
+            kept = close(
+                buffers[0],
+                values,
+                distinct,
+                size,
+                rule,
+                totals,
+                nodes,
+                node_totals,
+                buffers[2],
+                reached,
+            ) and diverse(buffers[0], values, distinct, size, rule, log_l, frequencies)
             for j in range(distinct):
                 buffers[0, values[j]] = 0
             if not kept:
@@ -74,16 +110,44 @@ def _kept(
 
 
 @_kernel
-def keeps(cells: Codes, cell_q: Codes, cell_s: Codes, first: Ints, rule: Ints, log_l: float, totals: Ints, nodes: Codes, node_totals: Ints) -> bool:
+def keeps(
+    cells: Codes,
+    cell_q: Codes,
+    cell_s: Codes,
+    first: Ints,
+    rule: Ints,
+    log_l: float,
+    totals: Ints,
+    nodes: Codes,
+    node_totals: Ints,
+) -> bool:
     """Whether all tuples, with all these ``cells`` (n * m,), keep the rule as one bucket.
 
-    ``cell_q``, ``cell_s``, ``first``, ``rule``, ``log_l``, ``totals``, ``nodes`` and ``node_totals`` are those of :func:`cut_local`.
+    ``cell_q``, ``cell_s``, ``first``, ``rule``, ``log_l``, ``totals``, ``nodes`` and
+    ``node_totals`` are those of :func:`cut_local`.
     """
     counts, among = np.zeros(len(cell_q), np.int64), np.zeros(len(first), np.int64)
     buffers = np.zeros((3, max(1, len(totals))), np.int64)
     met = np.empty(2 * len(cell_q) + 1, np.int32)
     reached = np.empty(max(1, len(totals)), np.int32)
-    return bool(_kept(cells, counts, among, met, cell_q, cell_s, first, rule, log_l, totals, nodes, node_totals, buffers, reached))
+    return bool(
+        _kept(
+            cells,
+            counts,
+            among,
+            met,
+            cell_q,
+            cell_s,
+            first,
+            rule,
+            log_l,
+            totals,
+            nodes,
+            node_totals,
+            buffers,
+            reached,
+        )
+    )
 
 
 @_kernel
@@ -104,9 +168,11 @@ def cut_local(
 ) -> None:
     """Cut all tuples into buckets, in place, each of which keeps the rule by itself.
 
-    ``codes`` (d + m, n), with every row's m cells below the attributes, each of another q, and ``rows`` (n,) are reordered together so that buckets stand
-    together; ``begins`` (n,) is set at each bucket's first place. ``positions``, ``offsets``, ``rule``, ``log_l``, ``totals``, ``nodes`` and ``node_totals``:
-    those of ``mondrian.cut``. ``cell_q`` and ``cell_s`` (cells,): the quasi-identifiers and the sensitive value of every cell; ``first`` (qs + 1,): where the
+    ``codes`` (d + m, n), with every row's m cells below the attributes, each of another q, and
+    ``rows`` (n,) are reordered together so that buckets stand together; ``begins`` (n,) is set at
+    each bucket's first place. ``positions``, ``offsets``, ``rule``, ``log_l``, ``totals``,
+    ``nodes`` and ``node_totals``: those of ``mondrian.cut``. ``cell_q`` and ``cell_s`` (cells,):
+    the quasi-identifiers and the sensitive value of every cell; ``first`` (qs + 1,): where the
     cells of each q begin.
     """
     d = len(offsets) - 1
@@ -159,10 +225,40 @@ def cut_local(
                             half[to_right] = codes[d + line, i]
                             to_right += 1
                 split = lines * left
-                allowed = _kept(half[:split], counts, among, met, cell_q, cell_s, first, rule, log_l, totals, nodes, node_totals, buffers, reached)
+                allowed = _kept(
+                    half[:split],
+                    counts,
+                    among,
+                    met,
+                    cell_q,
+                    cell_s,
+                    first,
+                    rule,
+                    log_l,
+                    totals,
+                    nodes,
+                    node_totals,
+                    buffers,
+                    reached,
+                )
                 if allowed:
                     right = half[split : lines * size]
-                    allowed = _kept(right, counts, among, met, cell_q, cell_s, first, rule, log_l, totals, nodes, node_totals, buffers, reached)
+                    allowed = _kept(
+                        right,
+                        counts,
+                        among,
+                        met,
+                        cell_q,
+                        cell_s,
+                        first,
+                        rule,
+                        log_l,
+                        totals,
+                        nodes,
+                        node_totals,
+                        buffers,
+                        reached,
+                    )
                 if allowed:
                     middle = start + left
                     move(codes, rows, a, start, middle, stop, last, rule[RELAXED], histogram, wrong)
