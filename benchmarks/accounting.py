@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The calculator without data: the k that 28 pairs of epsilon and delta need, by the theorem and
 exactly; one release's cost; and what a hundred cost together.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A long series under the global guarantee: the same persons with ten protected values, release
 after release, from file to handed-out folder.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mondrian from file to file beside the floor: Polars reads the same file, sorts it by the
 quasi-identifiers and writes it as Parquet.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One sliced release, from file to handed-out folder, beside the floor: Polars reads the same file,
 sorts it by the QI and writes it as Parquet.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes docs/reference/ from the docstrings of the public names; `--check` says whether it is up
 to date.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """For all tests: a machine that is busy with something else is no failure, and as many of them are
 run as there is time for (thoroughly.py).
 """

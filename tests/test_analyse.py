@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tutorial for whoever receives a release: its Python runs as it stands, and what it says comes
 out.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo: what it shows of the real panel, and what it leaves alone."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters are the numbers that were written."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is installed under a name: ours first, others' by entry point, and no package in the place
 of another.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plan is read whole, with its paths resolved, or refused in one sentence that names file and
 key.
 """

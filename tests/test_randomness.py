@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one door to randomness: uniform, independent by task, never repeated in another process, and
 silent about its key.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The README, done as it says: the example twice, and the plan with every command beside it."""
 
 import os

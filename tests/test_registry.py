@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A registry on the way of the data: registered persons without a row are members of groups,
 counted, mapped and checked like everybody.
 """

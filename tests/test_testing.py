@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The contracts as checks: ours keep them, and of every part of a contract there is a broken twin
 that is caught.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A package of somebody else publishes, is verified, attacked and reported on, and no file of ours
 knows it.
 """

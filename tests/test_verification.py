@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checking what was published: with the ledger, with original tables, or with nothing but
 somebody's file.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`phalanx warm` compiles what it says, and nothing is left but the compiled kernels."""
 
 import importlib

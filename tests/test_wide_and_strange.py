@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What no example has: very many values, very many attributes, one enormous group, and names that
 no programmer would give a column.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever somebody puts in the place of a parameter in Python is taken, or refused in one sentence
 of ours.
 """

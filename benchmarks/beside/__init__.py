@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every benchmark is measured beside: the floor, the same for all, and how figures are noted
 and printed.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How often the truth is where an answer says: hard bounds, the model's interval, and the estimate
 beside the uniform one of the papers.
 

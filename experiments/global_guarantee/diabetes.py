@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real series: ten releases of hospital encounters, in which patients come back with other
 diagnoses.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What groups cost that do not point at holders: balanced cuts beside groups that grow around
 holders, for each strategy, on four series.
 

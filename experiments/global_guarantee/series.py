@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the experiments share: the two series, publishing them, the sizes that members demand, and
 the errors of range queries.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's series on vaccine reports (Section 8): 20 rounds, sets of reactions, the list of all
 reports as the registry.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A second opinion: Anonymeter and anonypyx's intersection attack on the releases that our
 adversaries attack, beside each other.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the outside judges say of the releases in a folder, as JSON on standard output. Runs in an
 environment of its own, and imports nothing of ours.
 

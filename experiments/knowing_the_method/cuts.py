@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cuts of least width beside cuts at medians, for k = 10 alone and with l and t: groups, widths and
 seconds.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How often replaying the growth of the global guarantee's groups names a holder, on two real
 series.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far above 1/l a minimality adversary gets where cuts look at sensitive values: Mondrian and
 strict slicing, on Adult and ACS.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What cuts that tell of nobody cost: widths, groups and seconds of balanced, strict and relaxed
 cuts, and of m-invariance's first release.
 

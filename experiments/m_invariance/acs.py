@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The m-invariance paper's own series (Section 5) on the census extract ``acs2018_occsal``: Figures
 4 to 9, beside the paper's figures.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What never filling costs, and what it is for: series published with balancing = "exact" and
 "paper", and the adversary who asks why a counterfeit was needed.
 

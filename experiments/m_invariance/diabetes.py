@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real series under m-invariance: ten releases of hospital admissions (``diabetes130``), in which
 patients come back and diagnoses change.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How few counterfeits can be had where nothing is filled: the census series by counts alone, with
 several ways for newcomers to enter signatures.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What regions gain and cost: series published with new persons cut into 1 to 1,000 regions, and
 into as many as "auto" makes.
 

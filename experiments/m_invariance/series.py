@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the two experiments share: where the data is, publishing a list of tables as a series,
 attacking it, and asking it for counts.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Our mutual cover beside the authors' own program and beside the paper's algorithm, at equal
 disclosure, and what adversaries who know more make of each.
 

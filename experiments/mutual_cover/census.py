@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's own table, how a draft of it is made, and what linkage discloses of one, for the
 scripts beside this one.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures 5 to 10 of the paper, by the paper's algorithm and by ours, each beside what the paper
 says of it.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an adversary who knows the method infers from mutual cover with an l: every small table that
 could have been ours is published, and its output compared.
 

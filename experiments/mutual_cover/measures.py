@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a release loses: distances, sums of salaries by queries, and how attributes go together."""
 
 from collections.abc import Callable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The made-up patients of docs/how-to/publish.md, as CSV: 3,000 rows, none of anybody.
 
 python experiments/mutual_cover/patients.py > patients.csv

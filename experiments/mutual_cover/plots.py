@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Box plots and lines as SVG, in panels."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The authors' own program, rebuilt from what it does, so that its releases can be asked what its
 authors did not ask them.
 

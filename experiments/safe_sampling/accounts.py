@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tight accounting allows beside the paper's theorem, at the same (epsilon, delta): k, sample
 rates, crowds, and rows of the two tables.
 

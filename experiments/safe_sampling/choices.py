@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a choice is worth: the part of epsilon that pays for it, and how often a partition may
 divide.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is left of a table: a published table as cells with counts, counts of queries from it, and
 what a classifier learns from it.
 

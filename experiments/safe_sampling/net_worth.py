@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The net-worth example of Li, Qardaji and Su (section 3.1), run: what the boxes of a k-anonymous
 table say of the one rich person of a town.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Two answers from one sample, as in sections 2.2 and 2.6 of Li, Qardaji and Su: each is private,
 and both together are not. Exactly, by enumeration.
 

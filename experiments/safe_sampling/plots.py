@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lines with their spread as SVG, in panels."""
 
 import math

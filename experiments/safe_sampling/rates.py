@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a sample rate does, by theorem and by tight accounting: k, the crowd a cell needs, rows
 published, errors of counts, accuracy.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One release of a table and what it is worth, for the scripts beside this one; and the same for
 what it is compared with.
 """

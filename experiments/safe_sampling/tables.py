@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The two tables: their attributes, what a plan declares of each without looking, three schemes
 that somebody might have fixed, and which rows are held out.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows kept, errors of counts and accuracy of classifiers at the same (epsilon, delta), for fixed
 and for chosen schemes, by theorem and by tight accounting.
 

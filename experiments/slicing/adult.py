@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's table and its two cuts, and how a slice of it is made, for the scripts beside this
 one.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The attribute partitions of the paper, beside those that correlations give here.
 
 PHALANX_DATA=folder python experiments/slicing/columns.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the exact check and relaxed cuts bring: buckets, what they lose, and how many of them a
 tuple matches.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A second table for the scripts beside this one: the first encounters of each patient of
 diabetes130, where the file lies beside the paper's table.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What somebody who knows everybody's quasi-identifiers makes of one release, by the law and by
 learning.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What classifiers learn from sliced, bucketized and generalized tables (Figures 3 to 5 of the
 paper).
 

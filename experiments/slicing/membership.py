@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who is in the table: fake tuples and matching buckets (Figures 6 and 7 of the paper), and
 groupings that hide it, side by side.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What relaxed cuts with the exact check leave: how many persons have a value with more than 1/l,
 by each way to weigh the buckets that they match.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Phalanx: publish a table about people, once or again and again, so that everyone is covered by
 others to a stated, checked degree.
 """

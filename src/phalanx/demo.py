@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo: a true series of people, published three ways, attacked and verified.
 
 The data is the German health panel ``rwm5yr`` (1984-1988) as the package pydataset carries it. It

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every error that Phalanx raises on purpose; each message is one sentence: what, where, what to do.
 
 PhalanxError

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers as promises mean them: exact fractions in, exact comparisons out."""
 
 import re

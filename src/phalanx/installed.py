@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is installed under a name: our own parts, and those of other packages, which are found by
 entry point and change no file of ours.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plan: the steward's file, read once, validated whole, every path resolved against its
 folder.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one door to randomness: a ChaCha20 keystream under a fresh key from the operating system, one
 independent stream per task.
 

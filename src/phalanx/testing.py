@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether a method, a guarantee, a form or an adversary keeps its contract: what every one of ours
 passes, and one of another package should.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checking what was published: releases of ours with whatever evidence there is, or anybody's
 table.
 """

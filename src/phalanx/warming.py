@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiling every kernel before it is needed, by publishing a small made-up table with each method
 in each of its ways.
 """

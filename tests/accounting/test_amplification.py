@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What sampling does to a promise, there and back."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The beta that publishes most of a cell under a promise."""
 
 import math

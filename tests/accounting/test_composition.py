@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What releases of fresh samples cost together: never less than the truth, never more than
 addition.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decimals and floats that err on the stated side."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever is left out of a promise is found, so that the promise holds, and not a step more."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """d(k, beta, epsilon) is the paper's, and never below it."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exact delta of the mechanism: the largest hockey-stick divergence of any cell, in either
 direction.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An adversary that is given nothing, or something else than releases and evidence, says so in one
 sentence.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sets as rows of bits are sets."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an adversary that links records is judged by: the record that it would name, which for one
 with probabilities is the most probable.
 """

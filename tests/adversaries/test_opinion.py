@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The regulator's questions: every adversary is about one of them, and what was not played is no
 answer.
 """

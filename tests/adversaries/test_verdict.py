@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether what an adversary found is a breach: of whatever is promised, and of nothing else."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A folder with a plan and a table in it, and the command line called as a shell would call it."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`phalanx attack ADVERSARY`: what each asks for, what it prints, and the keys that the
 documentation promises.
 """

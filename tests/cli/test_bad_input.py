@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What people get wrong: one clear sentence, exit code not 0, nothing published, nothing changed;
 the same sentence as JSON.
 """

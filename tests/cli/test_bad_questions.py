@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What people get wrong when they ask about releases: verify, attack, series, init and demo each
 say it in one sentence, and write nothing.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """phalanx budget answers without data: the reference values, every way to ask, what releases cost,
 tables, charts, and one sentence for wrong questions.
 """

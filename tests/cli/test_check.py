@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx check``: says what would be published, and leaves nothing behind."""
 
 import json

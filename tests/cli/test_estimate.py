@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`phalanx estimate`: an answer from a folder, as text and as JSON; what cannot be asked is one
 sentence.
 """

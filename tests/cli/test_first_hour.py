@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What goes wrong in the first hour with the program, and what is said of it."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Help: of every command, at once, and without loading what only a command needs."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every command of every how-to page, as it is printed there, on small tables made up here: each of
 them does what the page says, or says why it is not tried.
 """

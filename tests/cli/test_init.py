@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`phalanx init` shows how much attributes tell of each other, and what slicing would keep
 together; never a value.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is installed works: every method publishes and its release verifies, and what needs an extra
 that is missing says so.
 

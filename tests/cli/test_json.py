@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The keys of --json are those that the documentation promises, no more and no fewer."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Restoring, backing up and changing the key on the command line; and no word of the program holds
 a password, however it was typed.
 """

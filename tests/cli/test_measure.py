@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`phalanx measure` and `phalanx draw`: from a folder, as text and as JSON."""
 
 import json

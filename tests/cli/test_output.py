@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a person reads: tables of 80 columns in which no word is split; in a pipe, a row to a
 line.
 """

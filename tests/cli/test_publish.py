@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `publish` says on a terminal: the counts that the form has, and of a perturbed release how
 many rows each adversary names rightly.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plan with a registry, on the command line."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The whole way on the command line: init, publish, publish, verify, attack, series; on the tables
 of the m-invariance paper; in either kind of ledger.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every trial there is, on each ledger, with its figures: `python -m crash` (from tests/). Ends
 with 1 where anything is wrong.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is left after a publisher was stopped, whether it is right, and whether the next publisher
 puts it right.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the crash tests share: whether anything can be traced here, and trials in a process of their
 own.
 """

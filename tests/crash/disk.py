@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a power failure leaves: a disk that holds what was flushed to it, and nothing that was not.
 
 POSIX promises no more than this: the bytes of a file once the file was flushed, the names in a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Work done in a fork, so that no library starts a thread in the process that forks publishers."""
 
 import json

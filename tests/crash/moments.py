@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publishers that are killed at random moments: `make kills`, or from tests/: python -m
 crash.moments [N] [--seed S] [--ledger sqlite|postgresql]. Ends with 1 on a fault.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where a series lives while its publishers are stopped: a folder for the releases, one for the
 ledger and its key, one for temporary files.
 

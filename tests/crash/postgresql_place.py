@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A place whose ledger is in PostgreSQL: a database that is copied back for every publisher, on a
 server whose files are searched too.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables that are published while the publisher is killed, and what of them may be where.
 
 Everybody's signature is all five illnesses, so every group has somebody with the first and somebody

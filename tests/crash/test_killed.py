@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A publisher is killed at every call that lasts: its release is whole and in the ledger, or absent
 from both, and the next publisher goes on.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The same with the ledger in PostgreSQL: the connection is cut as well, and the server's files,
 logs and rows are searched too.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publishers that are killed at random moments: one release or none, nothing left over, the mark
 and the ledger agree, and the next publish works.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The search finds what it looks for, in each form in which it could lie about; and a disk keeps
 what was flushed.
 """

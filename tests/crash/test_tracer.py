@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tracer stops a process exactly where it is told to; without that no test of a stopped
 publisher means anything.
 """

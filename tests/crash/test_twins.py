@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publishing that is broken on purpose is found out by the same trials: a test of them that could
 not fail would be no test.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A small tracer of Linux processes, without a compiler: it stops a process with all its threads at
 the n-th system call that lasts.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publishers that are stopped, one after the other: each publishes the same table on the same
 state, and is looked at afterwards.
 

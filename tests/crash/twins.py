@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publishing, broken on purpose: each of these must be found by stopping it at every call."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """phi^2 is the paper's formula on every pair, knows what tells what, and does not look at names or
 order.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Distances that somebody wrote down: read alike by whoever makes a release and by whoever attacks
 it.
 """

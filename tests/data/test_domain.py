@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Positions put the values of an ordered domain on a line."""
 
 import datetime as dt

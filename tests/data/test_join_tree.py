@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A join tree is found exactly where there is one, among all trees that can be drawn."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Encoding keeps every value, orders every domain, and follows the stated policy on missing
 values.
 """

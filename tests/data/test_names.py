@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names that Polars would expand are refused at every door, in a sentence; every other name is a
 name.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Persons become keyed hashes: the same person always the same, two persons never, the key never
 shown.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Registered persons who have no row are encoded over the same domains as the rows, and nothing
 else of the registry gets in.
 """

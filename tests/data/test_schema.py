@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every column has one role."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A set of values is one text: the same for equal sets, different for different ones, and its
 values come back out of it.
 """

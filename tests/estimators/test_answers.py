@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers: exact where everything is published, grouped as asked, honest about what is missing, and
 plain to read.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hard bounds hold, whatever is asked of whatever release; a twin that forgets what can be
 forgotten is caught.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drawn tables: in the original's columns, within what was published, without rows that cannot be;
 and Rubin's rules.
 """

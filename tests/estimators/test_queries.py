@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Queries are read as SQL and Polars mean them, and what no release can answer is refused in a
 sentence.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The experiments run from beginning to end on small made-up tables in the shape of the real ones,
 which need not be there.
 """

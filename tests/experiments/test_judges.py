@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The outside judges agree with our adversaries, where their environment is there: Anonymeter and
 anonypyx on the releases that ours attack.
 """

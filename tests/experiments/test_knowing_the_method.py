@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The experiments about whoever knows the method run from beginning to end on small made-up tables,
 and without data tell what to set.
 """

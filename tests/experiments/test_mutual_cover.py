@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The experiments of mutual cover run from beginning to end on a small made-up table in the shape
 of the real one, which need not be there.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scripts on safe sampling that need no data: two answers from one sample, and the town of the
 paper; their documents show what they print.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What safe sampling's utility is measured with, on a small made-up table in the shape of Adult,
 which need not be there.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hostile inputs at every door: `make fuzz`, or from tests/: python -m fuzz [N] [--seed S]
 [--replay DOOR NUMBER] [--twins]. Ends with 1 where a promise is broken.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Command lines: every command with options and arguments at random, and adversaries who are given
 what they do not expect.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ways to spoil bytes, texts and numbers."""
 
 import math

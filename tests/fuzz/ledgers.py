@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ledgers, keys, marks, exports and backups that a disk or a stranger changed."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans: TOML that is bent, keys that nobody knows, values of the wrong type; and tables whose
 columns are called and typed as no table should be.
 """

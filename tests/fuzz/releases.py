@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Release folders whose manifests and tables somebody changed, with the digests and the chain made
 anew, as a middleman can.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The folder that every hostile input is let into: tables, plans, releases of every form, a ledger,
 what was exported from it, and a bomb.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables: CSV, Parquet and Arrow files that are damaged, cut, swollen, or say what no table says;
 and databases that are asked strange questions.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A sample of the hostile inputs of `make fuzz`, another one each day; and defects that are planted
 are reported, as a fuzzer that finds nothing would be no test.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One hostile input: let a fork prepare it and run the command, within limits, and see whether
 every promise was kept.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Doors with a planted defect each, which must be reported."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Anatomy's l-diversity of a bucketized release, against all ways in which a bucket's values may
 belong to its tuples.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of verdicts as people read them: never better than they are, and never so short that a
 bound that holds looks broken; JSON has them exactly.
 """

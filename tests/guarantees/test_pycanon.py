@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """On tables that somebody else made, our levels are those of the PyPI package pycanon, or the test
 says who is right and why.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables with few of many possible cells, and counts whose products 64 bits do not hold, against
 fractions of Python's own integers.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a manifest states of who and what is not covered: ``verify`` says it, by itself and as JSON,
 and a release that states nothing is as before.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The documentation is kept true by reading it: links lead somewhere, examples run, every command
 has its page.
 """

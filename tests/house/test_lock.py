@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """requirements.lock is what pyproject.toml asks for: every package by one version and its hashes,
 from nowhere in particular.
 """

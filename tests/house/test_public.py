@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The public face: what `import phalanx` brings, and what it leaves alone until somebody asks for
 it.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What no linter sees: rules of this house, checked on the syntax tree of every source file.
 
 Why by hand: ruff bans imports and bare names, but not "every njit states its flags", "a Parquet
@@ -20,6 +21,7 @@ SOURCE = ROOT / "src"
 FILES = sorted((SOURCE / "phalanx").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
 MOST_LINES = 640
+SCRIPTS = ("src", "tests", "docs", "experiments", "benchmarks")
 
 
 @dataclass(frozen=True)
@@ -500,6 +502,16 @@ def cut(codes):
         for rule in RULES
         for offence in rule(File("methods/mondrian/kernels/cuts.py", good))
     ] == []
+
+
+def test_every_file_says_its_licence() -> None:
+    """A file that is copied out of here takes its licence along."""
+    licence = "# SPDX-License-Identifier: Apache-2.0\n"
+    scripts = [path for folder in SCRIPTS for path in (ROOT / folder).rglob("*.py")]
+    bare = [
+        str(path) for path in scripts if (text := path.read_text()) and licence not in text[:99]
+    ]
+    assert len(scripts) > 500 and not [path for path in bare if "/." not in path]
 
 
 def test_there_is_source_to_check() -> None:

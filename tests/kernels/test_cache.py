@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where compiled kernels lie: in a folder that nobody else writes to, or in a private one that goes
 with the process; never in an error.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Uniform integers from words: every bound exactly, the words that would make it uneven refused,
 none used twice.
 """

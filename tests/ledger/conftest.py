@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of the ledger share: a fresh ledger in each kind of database, and where its key
 is.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever a disk or a stranger made of a ledger, it is used as it was written, or refused in one
 sentence.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The key file is private, made once, never overwritten, and everything that is wrong with it is
 one sentence.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ledger gives back what was committed, refuses what does not follow, and notices every change
 by others.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A ledger that went back in time is refused, whichever entry it lost, and says what was published
 since; a mark that is behind is made good.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A series goes from one ledger to another whole, with its persons, or stays where it is; between
 every two kinds of databases.
 """

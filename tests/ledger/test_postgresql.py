@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ledger in PostgreSQL says in one sentence what went wrong, shows no password and no value,
 and leaves nothing readable on the server.
 """

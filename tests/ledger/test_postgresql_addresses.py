@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The address of a ledger in PostgreSQL: what cannot be opened is one sentence without a password,
 and the address names the key file.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The key file of a ledger in PostgreSQL is its user's own, and can be copied to a colleague."""
 
 import os

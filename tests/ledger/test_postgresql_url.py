@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is added to the url of a PostgreSQL ledger, and what is not since somebody has decided it;
 needs no server.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Several publishers at once, and publishers that are killed: the ledger holds whole releases, each
 of them once.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The key of a ledger is its own, also where one key is set for several; it can be changed, whole
 or not at all, and everybody stays recognised.
 """

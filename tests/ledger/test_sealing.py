@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is sealed holds the rows and nothing else, and opens only with its key and in its place."""
 
 from datetime import date

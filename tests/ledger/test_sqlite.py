@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The SQLite file is private, forgets what is deleted, and every failure is one sentence."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values that a plan names are in the table, or said to be expected later: a typing error must not
 leave a value unprotected.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutation testing of what must not be wrong: ``make mutants``, or ``PYTHONPATH=tests python -m
 mutants [N] [--seed S] [--only TEXT] [--tests PATH …] [--json]``.
 

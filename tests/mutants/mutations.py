@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small changes to a source file, each of which a test should notice: where they are, what they
 say, and the file with one of them made.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The changes are those that are said, and a mutant that a test notices is told from one that none
 does.
 """

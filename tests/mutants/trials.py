@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests run in forks of one warm process, each on a copy of the source; which lines each test runs,
 and whether a mutant is noticed.
 

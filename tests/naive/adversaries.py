@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The intersection adversary, one person and one group at a time."""
 
 

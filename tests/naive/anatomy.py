@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow, obvious anatomy: lists, sorted anew for every group. Shares no code with the kernel.
 
 ``values[row]`` is a row's sensitive value, ``shuffled`` the rows in random order, ``pick(bound)`` a

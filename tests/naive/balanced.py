@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow, obvious balanced cuts: lists, sorting, recursion. Shares no code with the kernel.
 
 A row is a tuple of places; a node is a list of blocks, each a list of row numbers. ``holds(part,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow, obvious correlation of two attributes: the paper's formula cell by cell, in fractions.
 Shares no code with the source.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mondrian with cuts chosen by what mutual cover will cost, slow and obvious: lists, recursion.
 Shares no code with the kernel.
 

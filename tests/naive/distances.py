@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Distances between values, slow and obvious: paths up a tree, places on a line. Shares no code
 with the makers.
 """

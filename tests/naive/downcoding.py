@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow downcoder: one group, one attribute and one record at a time, in exact fractions. Shares
 no code with the source.
 """

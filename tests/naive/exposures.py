@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow twin of the memory of exposures: a dictionary of fractions."""
 
 from fractions import Fraction

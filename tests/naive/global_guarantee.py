@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow twin of the check of the global guarantee: dictionaries, sets and fractions, nothing
 shared with the source.
 """

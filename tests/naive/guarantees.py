@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The checks once more, slowly and obviously: lists, dictionaries and fractions, nothing shared
 with the source.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Linking to the nearest row, one person and one row at a time."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The random output tables of a whole group, slow and obvious: the paper's program with a row for
 each tuple, by scipy. Shares no code with the kernels.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow posterior adversary: the law and what can be learned, one person, one group and one
 value at a time. Shares no code with the source.
 """

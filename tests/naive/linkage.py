@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Linking by a random set of attributes, one person, one record and one set at a time."""
 
 from fractions import Fraction

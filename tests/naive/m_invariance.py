@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slow, obvious twins of the m-invariance kernels: lists, dictionaries, one tuple at a time."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Grouping against membership disclosure, one row at a time; and the former one, whose cuts parted
 the values.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow, obvious Mondrian: lists, fractions, recursion. Shares no code with the kernel.
 
 A row is a tuple of codes; ``places[a][code]`` is where a code lies in [0, 1]; a principle says of a

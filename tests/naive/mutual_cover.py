@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How rows of mutual cover are drawn, by following every way it can go; whole fractions, no arrays.
 Shares no code with the makers or the checks.
 

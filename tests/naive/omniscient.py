@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows drawn from random output tables, and whose they are: every outcome, every order of changes,
 every assignment, in fractions.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random output tables, slow and obvious: fractions, lists, every basis tried. Shares no code with
 the kernels.
 

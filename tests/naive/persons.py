@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow, obvious twin of the person keys: AES-256 CBC-MAC, one identifier and one block at a
 time.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow p(t, s): the paper's formulas, one tuple, one bucket and one value at a time, in
 fractions. Shares no code with the source.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow, obvious scores of schemes that are chosen privately: lists, dictionaries, fractions.
 Shares no code with the source.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How single values are recoded, written out value by value with fractions. Shares no code with the
 source.
 """

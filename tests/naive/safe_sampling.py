@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow, obvious safe sampling and its differential privacy: all samples, all outcomes,
 fractions. Shares no code with the source.
 

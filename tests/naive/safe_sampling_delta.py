@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slow, obvious twins of the accounting: all numbers of rows up to some bound, all outputs, in
 fractions.
 """

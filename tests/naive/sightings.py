@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adversaries who follow persons through releases, the slow way: one person, one release, one group
 and one value at a time. Shares no code with the source.
 

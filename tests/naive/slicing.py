@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The slow, obvious tuple partition of slicing: lists, dictionaries, fractions. Shares no code with
 the kernels.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The worked example of Xiao & Tao (VLDB 2006): Tables 1 and 3, query A, and how little their
 reconstruction error can be.
 """

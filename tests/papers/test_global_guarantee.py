@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The worked example of Wong, Fu, Liu, Wang and Xu (ICDE 2010), as the check sees it."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The strategies of the global guarantee against the paper's theorems and figures, in fractions."""
 
 from fractions import Fraction

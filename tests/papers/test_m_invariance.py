@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The worked example of Xiao & Tao (SIGMOD 2007): Tables 1 to 3."""
 
 from dataclasses import dataclass, field

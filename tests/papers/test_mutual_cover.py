@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Li, Ma, Xi, Zhang, Xie, Shang, "MuCo": what its text says of the tables, held of ours.
 
 The tables of its example (Figures 1, 3 and 4) are pictures that the text does not repeat, so its

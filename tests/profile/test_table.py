@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A profile counts, a proposal errs on the safe side, and neither holds a value of the table."""
 
 import datetime as dt

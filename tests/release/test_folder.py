@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The release folder: what is written is read again as it was, in either format, and the bytes
 depend on the published tables alone.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Somebody else's table: groups by exact text, and the kinds of missing kept apart."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A table whose persons have sets of values, from the source to the folder and back, in every form
 in which sets come in and go out.
 """

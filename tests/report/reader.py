@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A page as its reader has it: elements, attributes, and the text."""
 
 from html.parser import HTMLParser

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of a sliced or bucketized release speaks of buckets and columns, of what is published as
 it is, and shows released figures only.
 """

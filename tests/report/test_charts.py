@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Charts show every figure, in shape and in words, and nothing else."""
 
 from itertools import pairwise

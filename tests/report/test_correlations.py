@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Correlations are those of the released tables: exact within a column, and over all ways to assign
 columns within buckets across them.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A chart of lines is a file of its own, shows every line where its points are, and says so."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of a report equal those computed row by row."""
 
 from dataclasses import dataclass

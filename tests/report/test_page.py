@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report shows released figures, rightly, and nothing else; it loads nothing and runs
 nothing.
 """

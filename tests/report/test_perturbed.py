@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of a perturbed release speaks of rows, of what was drawn and of adversaries, and shows
 no groups, no intervals and nobody's value.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Warnings are told where they hold and nowhere else; every sentence that a promise needs is
 there.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page asks the regulator's three questions, answers them by adversaries that were played, and
 says of no other that anything was found.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of a recoded release says what differential privacy promises and costs, shows how rows
 were recoded, and counts nothing that was not released.
 """

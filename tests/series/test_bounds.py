@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adversaries before a release leaves: they are told side by side, and a plan's bounds on them are
 kept, or nothing is published.
 """

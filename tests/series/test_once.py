@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The public door, as a data scientist opens it: a table in, a checked release out, and one
 sentence for what can be mistaken.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An honest restore is possible: the releases that a ledger does not know are entered from their
 folders; what cannot be remembered stops the series.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a table to a release that was checked: what is handed out, what is said, what is refused,
 and a broken method that publishes nothing.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutual cover on the way of the data: what a broken method would publish is found by the check of
 the written files, and does not leave.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Safe sampling on the way of the data: what leaves, what is remembered, what is refused, and that
 a broken method publishes nothing.
 """

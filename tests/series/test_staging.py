@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Interrupted at any point, a release is complete and in the ledger or absent from both; a
 publisher at work is left alone.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A package of somebody else, with a method, a guarantee, a form and an adversary, as text: it is
 installed in a folder, and no file of ours knows it.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A sliced and a bucketized release of each kind, issued into a folder, and what the check says of
 it.
 """

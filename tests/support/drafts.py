@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Made-up patients, and what mutual cover makes of them, for the tests of the method."""
 
 import datetime as dt

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables, releases by every method, conditions over them, and the truth by plain Python: what the
 tests of answers need.
 """

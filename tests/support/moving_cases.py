@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Series to move: what is published in them, whether two ledgers know the same of one, and its file
 with one thing wrong.
 """

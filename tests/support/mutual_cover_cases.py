@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small tables, their random output tables, and rows drawn from them by following the law, for
 tests of whatever checks mutual cover.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The least method that takes a registry, for tests of the way of the data: rows are dealt to a few
 groups, registered persons to these or none.
 """

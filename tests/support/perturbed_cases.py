@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Perturbed releases by hand, for tests of who attacks or checks them."""
 
 from dataclasses import dataclass, replace

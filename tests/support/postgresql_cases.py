@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What tests of the ledger in PostgreSQL share: rows to record, the server's owner, and users."""
 
 from collections.abc import Iterator

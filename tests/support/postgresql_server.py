@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A private PostgreSQL server for tests, from whatever server binaries the machine has; as another
 user when run as root, which it refuses.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recoded releases by hand: a table about patients, how a row of it is recoded, and the folder of
 what a sample of it shows.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables, declarations and their slow twins for the tests of schemes that are chosen privately, and
 one audit of such choices.
 """

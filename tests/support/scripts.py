@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Running an experiment as its reader does, and reading the Markdown tables that it prints."""
 
 import os

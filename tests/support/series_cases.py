@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Series of releases by hand: persons in groups, release by release, for tests of who follows
 them.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small series by hand, of groups with known members, as the releases and the mappings that checks
 and adversaries look at.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sliced releases by hand and generated ones, beside the tables that they are of."""
 
 from dataclasses import dataclass, replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Releases that a middleman bends: every form, and tools that write a folder again with digests,
 counts and chain that fit.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is left out today comes another day, no function is left out on any, and what is chosen
 keeps the limit.
 """

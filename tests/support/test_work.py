@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Work is counted alike each time, and a loop over rows is seen."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Packages of somebody else, installed in a folder: modules, and beside them the names that they
 announce.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much is tested: everything, or as much as takes so many seconds of a processor, other tests
 on other days.
 

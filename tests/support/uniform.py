@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether outcomes are equally frequent, by chi-square."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One process in which all is imported and every kernel compiled, so that its forks start at once;
 it runs nothing itself, so that it has one thread.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much a call does, counted and not timed: the same on every machine, however busy it is."""
 
 import sys

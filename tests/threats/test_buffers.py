@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Threat 8: what is handed out holds nothing behind its values: no rows beyond a slice, none under
 a null, none that a filter took out.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Threat 10 and 11: within its group nothing tells a counterfeit from a person: not its place, its
 kept values, its formatting.
 """

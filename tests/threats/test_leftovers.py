@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Threats 6 to 8, 2 and 26: what was left out is nowhere in the bytes of what is handed out, nor in
 the ledger, nor in what is printed.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Threats 4 and 5: the order of rows, group ids and columns tell nothing of the table that came
 in.
 """

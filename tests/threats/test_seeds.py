@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Threat 2: whoever tries seeds, one after the other, on what was published does not find the one
 that it was made with.
 """

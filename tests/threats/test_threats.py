@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every threat of ``threats.toml`` has tests that are there and run, or a place in the known limits
 that is there.
 """

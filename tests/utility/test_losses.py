@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Losses by hand: shares moved, contingency, telling apart, learning; all of them where they can be
 counted on fingers.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A release beside its original: every figure beside a sample of the same size, of every form, and
 none where there is none.
 """

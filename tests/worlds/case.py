@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One line of the oracle's table: a method, its parameters, a setting, the bound, and what is
 claimed.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the oracle is asked: every method with every grouping, strategy and option that a plan can
 name, on tables small enough for all worlds.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every random choice of a publication, one by one: a stand-in for the one door to randomness that
 enumerates what would be drawn.
 

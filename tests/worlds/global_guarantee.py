@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every possible world of a small series of groups, counted: who was ever linked to what (Wong et
 al., ICDE 2010, Section III).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lines about hierarchies: over quasi-identifiers, by which leaves are ordered and boxes written,
 and over sensitive values, by which they are near.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every possible world of a small published series: the reasonable surjections of Xiao & Tao's
 Definition 13, counted.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Safe sampling's own claim, asked of its whole publishing code: for all pairs of tables that
 differ in one person, and every set of outputs.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every option that a plan can name, word by word, read off the methods themselves; which of them
 the oracle asks, and why not the others.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The oracle: publish from every world, and ask what an output says about the world it came from.
 
 An adversary knows everybody's quasi-identifiers and presence, the plan, the source code, and a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publishing a world by the real code, with the memory carried on as the ledger does, and the whole
 public output in a canonical form.
 """

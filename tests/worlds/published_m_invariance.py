@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Publish an m-invariant series from every world, and see what the output says about the world.
 
 A world gives every person a sensitive value (in each release, where values change). The adversary

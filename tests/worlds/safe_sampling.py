@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tiny worlds for safe sampling: a domain of few different rows, a fixed scheme that recodes them,
 and all tables that they make.
 

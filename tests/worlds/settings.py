@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who is in which release, and all that they could have: the worlds that an adversary cannot tell
 apart before anything is published.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every arrangement of a sliced table: what an adversary who knows only the columns of every bucket
 takes for equally likely, counted.
 

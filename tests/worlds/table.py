@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The oracle's table, printed as Markdown: ``make oracle``, or ``PYTHONPATH=tests python -m
 worlds.table [--write] [METHOD …]``.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Balanced cuts against whoever knows the method: published from every world, and the chance of
 each person and value in exact fractions.
 

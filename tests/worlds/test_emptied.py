@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whose value is not published, against whoever knows how often values stand: each part of what
 keeps it within 1/l, and the same without it.
 """

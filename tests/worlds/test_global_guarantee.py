@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The global guarantee against all possible worlds of small series, in exact fractions: Lemma 4,
 and the argument about permanent values.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """m-Invariance against all possible worlds of small series, in exact fractions."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The grouping against membership disclosure, published from every world: what its buckets say
 about everybody to whoever knows how they are made, in fractions.
 """

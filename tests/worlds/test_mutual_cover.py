@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutual cover against an adversary who knows the method: every small table that could have been
 ours is published, in exact fractions.
 """

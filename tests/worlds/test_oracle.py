@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The oracle itself: what is known exactly of toy methods, what it must catch, and what its
 canonical form may leave out.
 """

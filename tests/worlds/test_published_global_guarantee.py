@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Against somebody who knows the method: series under the global guarantee published from every
 world, in exact fractions.
 

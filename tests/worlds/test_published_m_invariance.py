@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Against somebody who knows the method: m-invariant series published from every world, in exact
 fractions (worlds/published_m_invariance.py).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every method, published from every world: what who knows the method learns stays within the
 bound, or is caught where it is known not to.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The promise of safe sampling against all samples of all small tables, in exact fractions:
 (epsilon, delta) for every pair of neighbours.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Safe sampling as it runs, audited: millions of small tables and as many neighbours, and no event
 that is likelier than the promise allows.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """p(t, s) of a sliced release against all arrangements of small tables, in exact fractions."""
 
 from dataclasses import dataclass, replace

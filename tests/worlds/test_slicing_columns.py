@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random slicing against an adversary who knows the method: all ways to give the values to the
 persons are published, in one bucket, and compared.
 

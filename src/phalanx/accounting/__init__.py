@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What safe sampling costs: delta from (k, beta, epsilon) and every way back, without any data.
 
 - ``theorem``: the paper's d(k, beta, epsilon); ``tight``: the exact delta of the mechanism; both as

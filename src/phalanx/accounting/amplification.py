@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What sampling does to a promise: the paper's Theorem 1, there and back."""
 
 from decimal import Decimal

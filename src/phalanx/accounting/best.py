@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The (beta, k) that publishes most of a cell under a promise.
 
 Of a cell of c rows, each is published with probability beta P(Bin(c - 1, beta) >= k - 1), which

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The largest beta that keeps epsilon and delta with a given k.
 
 The exact delta rises with beta, so bisection finds it. The theorem's does not: with beta the count

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Binomial probabilities: floats to search with (as logarithms, so that nothing underflows),
 decimals rounded outwards to answer with.
 """

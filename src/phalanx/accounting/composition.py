@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What releases of fresh samples cost together: by plain addition, and by composing their privacy
 losses.
 

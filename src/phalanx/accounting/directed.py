@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decimal arithmetic that errs on the stated side: every bound in this folder is made of these."""
 
 import math

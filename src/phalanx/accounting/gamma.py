@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """gamma = 1 - (1 - beta) e^-epsilon of the paper, as an interval as narrow as a question needs."""
 
 from decimal import Decimal

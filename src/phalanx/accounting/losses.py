@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The privacy loss of one release, for composition: the whole privacy profile of the mechanism, in
 each direction by itself, as floats a little above it.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What safe sampling promises under given parameters, by the paper's theorem and exactly."""
 
 from dataclasses import dataclass

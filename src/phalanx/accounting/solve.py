@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever is left out of (epsilon, delta, k, beta), found so that the promise holds; every answer
 is checked with decimals rounded against us.
 """

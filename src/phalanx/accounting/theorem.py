@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The paper's own figure: d(k, beta, epsilon) of Theorem 3.9, never below the true one.
 
 ``d = max over n >= ceil(k / gamma - 1) of P(Bin(n, beta) > gamma n)``, gamma = 1 - (1 - beta)

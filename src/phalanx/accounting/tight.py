@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exact delta of the mechanism itself: the hockey-stick divergence between what it says about
 two neighbouring tables.
 

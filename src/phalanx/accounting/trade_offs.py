@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables and curves of what a promise takes: for those who choose one."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adversaries: one file each, each stating what it knows. A new adversary is one file more, and a
 word in ``phalanx attack``.
 

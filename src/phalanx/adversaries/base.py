@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an adversary is: it says what it knows, and concludes from published files what it can about
 every person.
 """

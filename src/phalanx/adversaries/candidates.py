@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Candidate sensitive sets of many persons at once: a set is a row of bits, one per sensitive value
 of the series.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What linking a release to persons discloses: how often an own record is named, and a sensitive
 value.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The three questions of the regulator, each answered by adversaries that were played (Article 29
 Working Party, Opinion 05/2014, section 2.2).
 """

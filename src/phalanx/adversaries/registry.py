@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adversaries by the name under which they are played: ours, and those of other packages."""
 
 from collections.abc import Mapping

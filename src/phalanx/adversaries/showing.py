@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an adversary found as tables of words and figures, for whoever prints them."""
 
 from collections.abc import Sequence

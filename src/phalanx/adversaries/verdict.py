@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether what an adversary found is a breach of what its releases promise, in one sentence."""
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command line: one file per command, each thin over the Python interface; heavy imports wait
 until a command runs.
 """

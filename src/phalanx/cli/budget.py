@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx budget``: what a promise of safe sampling takes and costs, before there is any data."""
 
 import math

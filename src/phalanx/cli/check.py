@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx check``: everything but publishing, and what a release would be."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx demo``: the main job on a real panel of people, three ways."""
 
 from pathlib import Path

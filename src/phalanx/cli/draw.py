@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx draw``: tables that a release leaves possible, for any package that takes a plain
 table.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx estimate``: answer a query from a release's folder alone."""
 
 from typing import Annotated

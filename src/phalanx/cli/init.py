@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx init``: look at a source and propose a plan."""
 
 import os

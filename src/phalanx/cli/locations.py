@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How releases and a ledger may be named on the command line."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx measure``: what a release lost, beside its original and a sample of the same size."""
 
 from typing import Annotated

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What commands print: JSON on standard output when asked, else text; complaints and progress on
 standard error.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx publish``: the next release of a series, by its plan."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx series``: what a ledger knows, and how it goes to another ledger."""
 
 from collections.abc import Mapping

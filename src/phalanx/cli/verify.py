@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx verify``: check releases, ours or anybody's, from their files."""
 
 from pathlib import Path

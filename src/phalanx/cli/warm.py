@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx warm``: compile the kernels now, so that nobody waits for them later."""
 
 from typing import Annotated

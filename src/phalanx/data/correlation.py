@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much attributes tell of each other: the mean-square contingency coefficient of every pair
 (Li, Li, Zhang, Molloy, "Slicing", section 4.1).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Distances between the values of an attribute that somebody wrote down, read over the attribute's
 domain.
 """

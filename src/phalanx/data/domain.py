@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ordered domain of an attribute: distinct values, their codes, and their positions on a
 line.
 """

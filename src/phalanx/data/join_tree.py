@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Columns that share attributes, as a tree: where there is one, what each column knows of its
 parent is all that it knows of the others.
 """

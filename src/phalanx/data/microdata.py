@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The microdata of one release: integer codes over ordered domains. Identifiers do not get past
 this door.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names of columns that are more than names: refused where a table, a schema or a manifest comes
 in, so that a name is a name behind the door.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Persons as keyed hashes: what stands for a person in memory and ledger, and says nothing without
 the key.
 """

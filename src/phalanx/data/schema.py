@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The roles and types of a table's columns, as the plan states them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attributes of which a person may have several values: a set is kept and published as one text,
 its values in order with a separator between.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers from a release: what an analyst has, who was handed its folder and nothing else.
 
 What is asked: ``conditions``, read from text by ``queries`` and from Polars by ``expressions``.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From the folder of a release and a query to the answer, whatever the form."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The answer to a query: hard bounds, a point estimate, and where there is an honest one, an
 interval.
 """

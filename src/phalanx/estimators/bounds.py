@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hard bounds: what holds of the table by construction of the release, whatever anybody believes.
 
 In every entry of a facet a test is true of all rows, of none, or of some; in every group the parts

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a bucketized release shows: the quasi-identifiers of every row, and the sensitive values of
 its bucket.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a query asks of a row: tests of single attributes, joined by and and or. Negations stand at
 the tests, as SQL's three values need it.
 """

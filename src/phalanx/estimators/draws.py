@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables drawn from what a release leaves possible, in the schema of the original: values, not
 intervals.
 

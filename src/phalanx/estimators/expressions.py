@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A query as a Polars expression: a condition on rows, or ``pl.len()``, a sum or a mean of a
 column, filtered by one.
 """

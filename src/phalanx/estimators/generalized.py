@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a generalized release shows: the box of every group, and beside it the sensitive and kept
 values of its rows.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What can be believed of a release beyond what it says: where in a box the values lie, and that
 facets of a group meet by chance.
 

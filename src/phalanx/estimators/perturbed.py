@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a perturbed release shows: sensitive values as they are, and quasi-identifiers of which any
 may have been another.
 """

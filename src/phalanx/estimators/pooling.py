@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Answers of several drawn tables put together (Rubin, Multiple Imputation for Nonresponse in
 Surveys, 1987, chapter 3).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The text of a query, read by sqlglot: what can be asked of a release, and the reason where
 something cannot.
 """

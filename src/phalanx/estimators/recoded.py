@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a recoded release shows: cells of a sample of the rows, those that enough others share."""
 
 from collections.abc import Mapping

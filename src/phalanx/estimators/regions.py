@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The values of one attribute in regions within which a query makes no difference: known points,
 and the gaps between them.
 

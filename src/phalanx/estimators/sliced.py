@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a sliced release shows: of every bucket, which values stand together in each of its
 columns.
 """

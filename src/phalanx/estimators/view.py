@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a release of any form shows, in one shape: groups of rows, and facets that say, each by
 itself, what the rows of a group hold.
 """

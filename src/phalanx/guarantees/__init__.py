@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What releases promise, and the checks of it from published files. A new guarantee is one file or
 room more, and an entry point.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Anatomy's l-diversity: in no bucket has a sensitive value more than 1/l of the tuples (Xiao &
 Tao, VLDB 2006, definition 2).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a guarantee is: it states a promise, and checks it from what was published. No code here
 comes from the makers of releases.
 """

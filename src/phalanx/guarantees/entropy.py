@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Is the entropy of some counts at least ln l? Decided exactly, without the huge powers of the
 textbook inequality.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """k-anonymity: every person is published among at least k."""
 
 from collections.abc import Sequence

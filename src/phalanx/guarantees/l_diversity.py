@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The l-diversities of a group: distinct, frequency, entropy and recursive (Machanavajjhala et al.,
 ICDE 2006; frequency: Xiao & Tao, VLDB 2006).
 

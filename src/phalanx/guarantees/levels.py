@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which promises a table keeps, whoever made it: its k, its l of every kind, its t."""
 
 from fractions import Fraction

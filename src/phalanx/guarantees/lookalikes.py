@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values that look alike to people and are different to a computer: each counts as a value of its
 own, and none protects the other.
 """

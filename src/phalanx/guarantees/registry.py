@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Guarantees by the name under which a manifest lists them: ours, and those of other packages."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The words in which guarantees tell their parameters to people."""
 
 from collections.abc import Sequence

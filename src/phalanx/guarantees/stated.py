@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Limits of the guarantees: those that the manifest states, which no file shows, and values that
 look alike, each of which is counted as another one.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much a guarantee promises, by its parameters: nothing at all, or less than another one of its
 name. The same words mean the same in every guarantee.
 """

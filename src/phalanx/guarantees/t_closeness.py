@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """t-closeness: what a group shows about the sensitive attribute is close to what the whole table
 shows (Li, Li & Venkatasubramanian, ICDE 2007).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The independent check of one release or of a whole series."""
 
 from collections.abc import Mapping, Sequence

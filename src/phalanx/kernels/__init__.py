@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the kernels of all methods share; the kernels themselves stand beside their methods.
 
 numba's compiler comes from here, after ``cache`` has said where compiled kernels lie. ``picking``:

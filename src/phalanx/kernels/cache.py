@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where compiled kernels lie: beside their source, else in the user's own cache, else, for one run,
 in a private temporary folder.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Uniform integers from a block of random words, without the bias of a remainder, for kernels that
 cannot say beforehand how many they need.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The private record of series: what was promised, what was published, and what must be remembered
 about persons, sealed.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the ledger says in plain: names, counts, digests, dates. Nothing here is about a person."""
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ledger's key: one file of 32 random bytes that only its owner may read, and the keys derived
 from it.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ledger: series, their releases, and the sealed memory of persons, committed one release at a
 time.
 """

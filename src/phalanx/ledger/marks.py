@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The mark: a file beside the key that says what was published from here, so that a ledger that
 went back in time is noticed.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Moving a series from one ledger to another, through a file."""
 
 import fcntl

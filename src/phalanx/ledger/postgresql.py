@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ledger in a PostgreSQL database: all that is particular to PostgreSQL."""
 
 import hashlib

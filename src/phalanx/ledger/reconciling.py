@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A ledger that knows less than was published, brought up to it: what is missing, and how it is
 entered again.
 """

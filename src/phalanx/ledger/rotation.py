@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The key of a ledger, changed: everything is sealed anew in one transaction, with the new key on
 the disk before it, and in its place after it.
 """

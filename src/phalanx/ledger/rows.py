@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows of a ledger: every entry authenticated, every segment sealed, and how many there are,
 whoever else may write into the database.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Segments: tables about persons, sealed so that the ledger's bytes say nothing and cannot be
 changed unnoticed.
 """

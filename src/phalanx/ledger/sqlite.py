@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ledger in an SQLite file: all that is particular to SQLite."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A database behind the ledger, through ADBC: statements in, rows out, every failure one
 sentence.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A series in a file, on its way to another ledger: sealed under a key of its own, written whole,
 and read back only as it was written.
 """

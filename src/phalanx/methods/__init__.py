@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Methods, one room each: the method in its paper's phases, its parts, its kernels. A new method is
 one room more, and a line in pyproject.toml.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a method is: parameters in, a draft of a release out. The registry finds methods by name,
 third parties' too.
 """

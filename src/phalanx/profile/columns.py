@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One column of a table, as counts; no values."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The plan that ``phalanx init`` proposes: commented, valid, and without a single value of the
 table.
 """

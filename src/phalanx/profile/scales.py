@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Words that have an order of their own, which is not that of the alphabet: months, weekdays,
 levels of education, degrees.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a table looks like: types, distinct counts, uniqueness and the likely role of every column.
 Counts only, never values.
 """

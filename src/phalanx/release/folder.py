@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A release as a folder of files: writing it, and reading it back without believing it."""
 
 import errno

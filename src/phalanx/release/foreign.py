@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables that somebody else published: their groups are the rows that share all quasi-identifiers,
 exactly as they are written.
 """

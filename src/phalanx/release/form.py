@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What all published forms have in common: tables to write, attributes to name, and what checks,
 adversaries and reports ask of them.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Forms by the word in the manifest: ours, and those of other packages."""
 
 from collections.abc import Mapping

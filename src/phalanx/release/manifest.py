@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The manifest of a release folder, ``release.json``: all that may be public about a release, and
 nothing else.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What adversaries found out, as the page of a release tells it: who they are, how often they name
 the right row, and whom to expect.
 

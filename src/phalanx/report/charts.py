@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Charts as inline SVG, drawn on the server: no script, nothing to load, readable by a screen
 reader, in the dark and on paper.
 """

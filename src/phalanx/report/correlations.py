@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much the attributes of a release of buckets tell of each other: the mean-square contingency
 coefficient phi^2, from published tables alone.
 """

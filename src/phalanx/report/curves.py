@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Line charts as SVG files of their own, drawn on the server: they carry their colours with them,
 load nothing, and are readable by a screen reader.
 """

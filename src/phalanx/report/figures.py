@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures of a report, computed from a published form."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The page of one release: what was promised, the check, the groups, and the series so far."""
 
 import math

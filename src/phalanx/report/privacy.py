@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a differentially private release costs, in plain words, from its manifest and what its
 series has spent.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Promises and warnings in plain words, from a manifest."""
 
 from collections.abc import Iterator, Mapping, Sequence

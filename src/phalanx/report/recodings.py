@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How each attribute of a recoded release was recoded, and what its rows show: from the manifest
 and the published table alone.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The way of the data: ``series``: read, publish, check, record, hand out.
 
 ``drafting``: from a draft to checked files; ``bounds``: what adversaries may find; ``staging``:

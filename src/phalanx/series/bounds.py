@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What adversaries find out of a release before it leaves, and whether its plan allows that."""
 
 from collections.abc import Mapping, Sequence

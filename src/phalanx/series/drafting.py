@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a draft to a release whose very files were checked; what is done with it then, its publisher
 says.
 """

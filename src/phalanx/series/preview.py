@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a release would be, as figures: nothing that could be handed out."""
 
 from collections.abc import Mapping, Sequence

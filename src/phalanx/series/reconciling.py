@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A ledger that is older than what was published, brought up to it from the release folders, as far
 as these say what must be remembered.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The public face of a release: its tables, its checks, its adversaries; in memory, or as a
 folder.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The way of the data: read, publish, check the very files, record, hand out. Whatever fails leaves
 nothing behind.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Staging folders: where a release is written and checked before it is handed out, and how an
 interruption is mended.
 

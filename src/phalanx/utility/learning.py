@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is learned from a table: how often naive Bayes, trained on it, names the sensitive value of
 other people rightly.
 """

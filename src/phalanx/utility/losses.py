@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far a table is from its original: shares of values, of pairs and of triples, how attributes
 go together, and whether the two can be told apart.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures of a release beside its original, each with what a sample of the same size has."""
 
 import html

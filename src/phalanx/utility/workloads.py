@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Workloads: counting queries drawn at random, and how far answers are from the truth."""
 
 from collections.abc import Callable, Mapping, Sequence

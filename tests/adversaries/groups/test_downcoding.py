@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The downcoding adversary: minimal boxes, wide ones, a slow twin, and what its guess is worth
 without minimality.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The extremes adversary: the town of the paper's example, possible worlds of small tables, widened
 boxes, and what has no boxes.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The learning adversary: a slow twin, what it must never look at, and that it learns what is there
 to be learned and nothing else.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Candidates and their ranks against enumeration, and areas under curves against counting pairs."""
 
 from collections import Counter

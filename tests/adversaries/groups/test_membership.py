@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The membership adversary: its figures against lists of all candidates and of all arrangements of
 small tables.
 """

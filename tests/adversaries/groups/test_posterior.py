@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The posterior adversary by the law: hand-computed releases of every form, a slow twin, and what
 the guarantee says of the same files.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The singling-out adversary: predicates on planted tables, what they are worth on tables that had
 no part in them, and releases that say less.
 """

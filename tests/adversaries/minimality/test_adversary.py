@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The minimality adversary against all worlds: every table that could have been there is published
 by the real method, and the posteriors are the same.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whose row is whose: knots, sums person by person, and beliefs, beside going through all
 assignments.
 """

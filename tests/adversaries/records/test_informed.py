@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The informed adversary: hand-computed releases, a slow twin, distances of every kind, what the
 manifest tells it, and what it refuses.
 """

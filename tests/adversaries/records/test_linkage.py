@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The linkage adversary: hand-computed releases, a slow twin for every form, drawn sets of
 attributes, and what it refuses.
 """

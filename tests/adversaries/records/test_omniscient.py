@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The omniscient adversary: hand-computed releases, a slow twin that goes through all assignments,
 both laws, calibration, and what it refuses.
 """

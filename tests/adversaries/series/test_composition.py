@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The composition adversary: two publishers who cut differently, two who cut alike, and a slow
 twin.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The adversary that asks why a counterfeit was needed: certain where places are filled as in the
 paper, and no better than 1/m where none is.
 """

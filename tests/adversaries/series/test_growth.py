@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The growth adversary on made-up series: it names the holders of groups that grew around them, and
 does no better than the bound where groups do not look.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The history adversary: everybody's probability of having ever been linked to a value, beside a
 slow twin, on series of every method.
 """

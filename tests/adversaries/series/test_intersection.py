@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The intersection adversary concludes what Lemma 1 says, for every person."""
 
 from dataclasses import dataclass

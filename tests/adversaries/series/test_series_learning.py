@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Learning over a series: planted series that teach and that do not, a slow twin, and one release
 as its own learner has it.
 """

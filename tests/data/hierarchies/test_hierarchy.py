@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hierarchies order the leaves, and each node means one set of leaves that lie together."""
 
 import polars as pl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Any kind of table comes in, and the same kind goes out."""
 
 import subprocess

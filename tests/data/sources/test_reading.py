@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one reader of files: damage, bombs, panics and want of memory end in one sentence that quotes
 nothing.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A source is read whole and true, or refused in one sentence that names file and line."""
 
 import datetime as dt

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sliced and bucketized releases that anybody changes are refused in words, whatever is changed;
 the untouched ones hold.
 """

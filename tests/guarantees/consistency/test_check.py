@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A release that contradicts itself, its files or its series is refused, with a note that names
 what is wrong.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever stands in the manifest or the tables of a release of buckets, it gets a verdict or a
 refusal in words.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recoded releases: their cells are those of the scheme and hold the rows that they count, and
 whatever is not so is found.
 """

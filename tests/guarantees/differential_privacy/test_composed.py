@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What many releases cost together: never below the exact cost of any crowds, hardly above it, and
 what the makers' own reckoning says.
 """

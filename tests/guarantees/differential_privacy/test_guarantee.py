@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The promise of safe sampling is checked from its files: good releases hold, and each way of
 breaking the promise is refused.
 """

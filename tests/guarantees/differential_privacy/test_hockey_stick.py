@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The deltas of a sampled crowd: against exact sums over all outcomes and many numbers of rows, and
 never below the true ones.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exponentials and logarithms lie between their bounds, which are so near each other that no
 promise depends on the rest.
 """

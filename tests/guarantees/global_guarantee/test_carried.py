@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a release carries on for those after it, and every way for that to be too little."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every rule of cohorts by itself (docs/explanation/cohorts.md): the series that breaks it, and
 what is said about it.
 """

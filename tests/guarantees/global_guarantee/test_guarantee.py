@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The check of the global guarantee beside its slow twin, and every way to be wrong about it:
 counts, mappings, carried memory, promises.
 """

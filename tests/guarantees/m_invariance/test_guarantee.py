@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """m-invariance over a series: the paper's worked example, broken twins, and what is said where
 nothing can be checked.
 """

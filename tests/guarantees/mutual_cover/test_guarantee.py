@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutual cover is checked exactly: every part against a slow twin or by hand, and every part has a
 release that it must reject.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables that are no evidence are refused in words, whatever is wrong with them, and never with a
 traceback.
 """

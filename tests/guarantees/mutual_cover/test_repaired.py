@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is published where rows were changed after they had been drawn, against following every way
 that it can go.
 """

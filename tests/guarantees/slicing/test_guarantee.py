@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Promises about p(t, s) of a sliced release, against the paper's formulas in fractions."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How p(t, s) is computed: exactly, and roughly where only candidates for the largest are
 sought.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is published about a person is so, and the check sees where it is not."""
 
 from collections import Counter

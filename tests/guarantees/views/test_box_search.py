@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boxes are found, and seen to meet, as by comparing all of them."""
 
 from itertools import pairwise

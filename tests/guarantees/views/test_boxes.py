@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who is in whose box, for every type of quasi-identifier."""
 
 from datetime import date

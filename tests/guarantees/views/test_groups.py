@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cells of groups, of single values and of sets of them, against counting by hand."""
 
 from collections import Counter

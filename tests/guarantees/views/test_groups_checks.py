@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """k, the l-diversities, t-closeness and m-uniqueness: by hand, at their bounds, and against slow
 twins.
 """

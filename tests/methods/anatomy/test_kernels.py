@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Anatomy's kernel does what its slow twin does, keeps the paper's properties, and draws
 uniformly.
 """

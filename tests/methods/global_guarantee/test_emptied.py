@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows that are published without a value: what is computed of them, beside all ways in which
 values can lie, in exact fractions.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernels that group under demands and count exposures, against slow twins in fractions and
 dictionaries.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The global guarantee as a method: whole series through the way of the data, with memory,
 registry, sets, cohorts, and plans that mean nothing.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernels of m-invariance do what their slow twins do."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What m-invariance does beyond the paper: returning persons, changed values, tables that are not
 eligible, least widths.
 """

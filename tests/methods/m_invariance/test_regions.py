@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where regions are cut, and what is passed on to their parts."""
 
 import numpy as np

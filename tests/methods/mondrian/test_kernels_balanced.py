@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Balanced cuts: the kernel against its slow twin, ties, threads, and the sizes that rows are dealt
 out in.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernel against its slow twin, and the median by itself."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mondrian from microdata to a draft: what is published keeps the promise, and what cannot be kept
 is refused in one sentence.
 """

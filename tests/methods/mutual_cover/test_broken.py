@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutual cover with one part broken: whatever step goes wrong on the way from groups to rows, the
 independent check of what was written refuses it.
 """

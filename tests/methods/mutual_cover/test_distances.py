@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Distances between values: along a line, up a tree, equal or not, or as given; and every way of
 asking for one that there is not.
 """

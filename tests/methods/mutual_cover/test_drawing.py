@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A million rows drawn from the tables of one group come out as often as the tables say, together
 and by attribute; what is off by a little is noticed.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The random output tables of whole groups: as cheap as any under which every tuple changes, exact
 in whole numbers; groups without any are widened.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cuts by what mutual cover will cost, against their slow twin."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The drawing kernels follow the tables exactly: every point and every number that can be drawn is
 drawn, and outcomes are counted.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernel of tables of all attributes by itself: every small world against scipy, prices that
 prove too little, and units of columns that starve.
 """

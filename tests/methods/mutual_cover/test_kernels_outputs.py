@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernels of random output tables by themselves: covers and prices, exact units and the ways to
 them.
 """

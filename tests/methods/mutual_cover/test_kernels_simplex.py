@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The steps of the simplex method against their definitions: inverses, and which basic cover
 leaves. Covers and prices stand in test_outputs.
 """

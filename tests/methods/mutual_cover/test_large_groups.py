@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups too large for all attributes at once: one attribute is solved anew, and what is promised
 holds all the same.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutual cover from microdata to a draft, and through the whole way of publishing: exact tables,
 rows that all change, refusals that say what to do.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random output tables: as cheap as any that keep delta-probability, exactly kept in whole numbers,
 and refused where nothing keeps it.
 """

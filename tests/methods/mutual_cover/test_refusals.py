@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What mutual cover refuses: parameters that no table meets, tables that cannot give what is asked,
 each in a sentence that says what to do.
 """

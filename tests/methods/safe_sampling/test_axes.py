@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How attributes are recoded depends on the plan and on the value alone, and what makes no recoding
 is refused in one sentence.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernels of safe sampling number images as a dictionary would, and count them as a Counter
 would, whatever the keys.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernels of the private partition against what they say, counted row by row."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a plan may ask of safe sampling: any set of parameters that determines a promise, and one
 sentence for any other.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one door to private choices: what OpenDP certifies is never more than epsilon, and what it
 draws has the odds that the proof speaks of.
 """

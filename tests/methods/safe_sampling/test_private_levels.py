@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Levels chosen by differential privacy: the qualities are those that are written, a row changes
 each by its weight at most, and nothing else has a part.
 """

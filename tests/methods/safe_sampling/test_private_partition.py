@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Partitions chosen by differential privacy: the scores are those that are written, a row moves
 each by what the noise covers, and boxes are what they say.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Generalized column values are shared by enough rows, and say of every row where it lies."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Columns hold what belongs together, every attribute in one of them; what cannot be is refused in
 one sentence.
 """

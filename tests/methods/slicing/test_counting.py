@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counting who must be in which bucket: what the maker does about it, and the check by code of its
 own, on made-up tables and beside all worlds.
 """

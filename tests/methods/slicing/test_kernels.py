@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The kernels of slicing against their slow twins: the local check, the exact one after every cut,
 and matching buckets.
 """

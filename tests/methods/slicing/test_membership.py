@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Grouping against membership disclosure: who is in the table stands out less than in random
 buckets or boxes, and every bucket keeps l.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slicing from microdata to a draft, and through the whole way of publishing: what is published
 keeps the promise, what cannot be kept is refused.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random output tables keep what they say in the ledger, and are found again as classes of the
 original table's rows.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bucketized form: quasi-identifiers as they are beside counts of sensitive values, read again
 as written, in orders that tell nothing.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The generalized form: intervals that hold everybody of the group, and least widths on a grid that
 no data move.
 """

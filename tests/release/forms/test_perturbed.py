@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The perturbed form: rows with the schema of the original, read again as written, in an order that
 tells nothing; what anybody changes is refused.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sliced form: what is written is read again as it was, in every layout and format, and no
 order tells who a row was.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes, links and metadata that no reader of the rows sees are refused; the untouched folder
 holds.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows in an order that chance does not give are refused, in every form; honest releases, however
 small, hold.
 """

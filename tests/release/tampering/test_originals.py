@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Beside the original table, nobody is passed over: everybody is in a group, with their value, or
 counted as suppressed; and tight means tight.
 """

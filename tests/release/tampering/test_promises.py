@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A promise of nothing never holds, and a series may not promise less than it did; each refusal
 beside the promise that holds.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A published release that anybody changes afterwards is refused, in words that name what is wrong;
 the untouched one holds.
 """

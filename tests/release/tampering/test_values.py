@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Values that look alike are pointed out, and no number of a manifest makes a checker work for
 long.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One release of groups or buckets, by whoever knows quasi-identifiers or tries its ends.
 
 ``posterior`` (``hosts``, ``learning``), ``membership`` (``matching``), ``extremes`` and

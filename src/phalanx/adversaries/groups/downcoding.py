@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The downcoding adversary: finer values than were published, because boxes are no wider than they
 must be (Cohen, USENIX Security 2022, section 3).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who can have set the ends of published boxes: an end of a tight box is the value of somebody who
 is in the group.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The adversary who reads the ends of boxes: who must be in the table, in which group, with which
 value (Li, Qardaji, Su, section 3.1).
 """

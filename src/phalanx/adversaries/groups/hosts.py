@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which groups of a release may host each person, and how probable each of them is, for whoever
 knows all quasi-identifiers.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Learning from a release which sensitive values go with which quasi-identifiers, and what that
 says of everybody (after Kifer, SIGMOD 2009).
 """

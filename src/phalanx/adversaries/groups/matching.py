@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How well somebody tells who is in a sliced table: candidate tuples ranked by the buckets that
 they match (Li, Li, Zhang, Molloy, section 5).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The membership adversary: how well somebody tells from a sliced release who is in the table (Li,
 Li, Zhang, Molloy, section 5).
 """

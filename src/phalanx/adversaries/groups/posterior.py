@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The posterior adversary: what one release makes of everybody's sensitive value for whoever knows
 all quasi-identifiers.
 """

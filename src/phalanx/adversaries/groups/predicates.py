@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Regions that a release names, and for each the predicate that most probably holds for one row and
 has a low weight.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The singling-out adversary: predicates of low weight that hold for exactly one row of the
 original table (Cohen & Nissim, PNAS 2020).
 """

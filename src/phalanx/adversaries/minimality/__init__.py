@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``adversary``: replays the cuts of a method (``replaying``, ``requirements``, ``arrangements``)
 and asks why they ended.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The minimality adversary: it replays the method's cuts, and learns from those that were not made
 (Wong, Fu, Wang, Pei, VLDB 2007).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In how many ways the values of some groups can lie with their persons such that every one of some
 cuts fails, and who then has what how often: exactly.
 """

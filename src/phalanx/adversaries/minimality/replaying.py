@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mondrian's strict cuts replayed beside the groups that were published: which cuts the method
 tried and did not make (LeFevre et al., ICDE 2006).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who published which row of a group, for whoever knows how probable each row was for each person:
 the posterior over all assignments of rows.
 

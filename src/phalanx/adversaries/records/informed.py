@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The informed adversary: it knows how rows were made, and links a person to the nearest row that
 may be the person's.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The linkage adversary: it matches records by the quasi-identifier values that it knows of a
 person (Li, Ma, Xi, Zhang, Xie, Shang, section 5.1).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many published records match each person on every set of quasi-identifiers, and how many of
 them have the person's sensitive value.
 """

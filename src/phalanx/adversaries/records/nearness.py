@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far the values of a person are from those of published rows, attribute by attribute, and
 which rows are nearest.
 """

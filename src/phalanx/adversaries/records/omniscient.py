@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The omniscient adversary: it knows who is in which group, and the random output tables that rows
 were drawn from; the worst case.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How probable it was that a tuple publishes a given row of its group, by the law under which rows
 were drawn (see :class:`OutputTables`).
 """

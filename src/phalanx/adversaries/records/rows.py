@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Persons and the rows of a release whose quasi-identifiers are single values, as codes over
 domains that hold both.
 """

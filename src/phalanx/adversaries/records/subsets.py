@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which quasi-identifiers an adversary matches by: sets of attributes, all of them or some of every
 size, and who agrees with which rows on them.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Over a series: ``intersection``, ``history``, ``series_learning``; ``sightings``: who is
 followed.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The composition adversary: two publishers, each of whom published about the same persons by
 itself (Ganta, Kasiviswanathan & Smith, KDD 2008).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The adversary who asks why a counterfeit was needed: minimality reasoning (Wong et al., VLDB
 2007) about m-invariant series.
 """

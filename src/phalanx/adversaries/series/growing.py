@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups of the global guarantee grown again from each of their members, to see around whom a
 published group can have grown.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The growth adversary: it grows the groups of the global guarantee again, from each member in
 turn, and names whom they grew around.
 """

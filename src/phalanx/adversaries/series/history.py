@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The history adversary: how likely somebody was linked to a value in at least one release (Wong,
 Fu, Liu, Wang, Xu, ICDE 2010, Lemma 4).
 """

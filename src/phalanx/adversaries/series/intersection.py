@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The intersection adversary: what several releases together leave possible (Xiao & Tao, SIGMOD
 2007, Lemma 1).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Learning from all releases of a series which values go with which quasi-identifiers, about
 persons who keep theirs (after Kifer, SIGMOD 2009).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Persons who are followed through several releases: in which they are, and how probable each
 release by itself makes every value of everybody.
 """

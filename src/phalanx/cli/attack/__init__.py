@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx attack``: what an adversary could learn. A subcommand for every adversary, a file for
 every family of them.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """``phalanx attack all``: every adversary that can be played, as answers to the regulator's three
 questions.
 """

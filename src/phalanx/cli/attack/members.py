@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adversaries who ask who is in one release."""
 
 from typing import Annotated

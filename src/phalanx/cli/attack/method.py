@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adversaries who know the method, and replay it."""
 
 from typing import Annotated

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The options that several adversaries share, each with its help."""
 
 from typing import Annotated

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adversaries of other packages, each a subcommand made of what its class says of itself."""
 
 import inspect

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Playing an adversary: the evidence it needs, the attack, and what it found as text or JSON."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adversaries of two publishers who do not know of each other."""
 
 from typing import Annotated

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adversaries who link persons to the records of one release."""
 
 from typing import Annotated

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adversaries of a whole series: what several releases tell together."""
 
 from typing import Annotated

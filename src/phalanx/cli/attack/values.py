@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adversaries of one release's values: what it makes of everybody's."""
 
 import typer

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hierarchies as a steward writes them: in the plan, in a CSV of paths, in a TOML of nested
 tables.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hierarchies: trees over an attribute's values that order the leaves left to right and name every
 interval of leaves.
 """

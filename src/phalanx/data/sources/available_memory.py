@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How much memory is left, so that a file which needs more is refused in a sentence: Polars ends
 the process where its memory runs out.
 """

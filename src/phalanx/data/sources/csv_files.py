@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """CSV as people write it: UTF-8, one header, types inferred from every row, nothing guessed
 away.
 """

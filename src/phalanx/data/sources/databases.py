@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SQL databases as sources, through ADBC: SQLite files and PostgreSQL, opened to read only."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames in, the same kind out: pandas, Polars, Arrow, and whatever speaks the Arrow PyCapsule
 interface.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sources: files and databases that hold a table about people, read whole or refused in one
 sentence.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A release says one thing in all its files: ``check``.
 
 ``files``, ``parquet_bytes``: what lies in them beside rows; ``order`` of rows; ``intervals``: types

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sliced and bucketized releases: every bucket says the same number of tuples in all its columns,
 and nothing is published twice or out of place.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Consistency: a release says one thing, in all its files, and follows on the one before it. Always
 checked.
 """

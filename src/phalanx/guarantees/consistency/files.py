@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the files of a release hold beside their rows: the two formats say the same, and nothing
 more than the rows is in them.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What published columns hold, by what the manifest declares: their types, and intervals whose ends
 and nodes fit together.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The order of published rows: one that no row has a part in, or one that chance gave.
 
 Tables of counts are in the order of what they say. All other rows stand in the order of their

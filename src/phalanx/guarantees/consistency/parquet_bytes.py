@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every byte of a Parquet file by what needs it: pages, the indexes of pages, and the footer. What
 is left over is hidden in the file.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Perturbed releases: one table of single values, which belong to the attributes; and what is true
 in it, each person's sensitive value.
 """

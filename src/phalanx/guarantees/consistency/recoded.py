@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Recoded releases: one table of cells, whose equal rows are one image; and what is true in it,
 that every image holds the rows that it counts.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a published scheme declares of one attribute, read without its makers: which cells are its
 own, and which values lie in a cell.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What many releases of a series cost together, bounded from above: privacy losses on a grid, added
 up by plain convolution.
 

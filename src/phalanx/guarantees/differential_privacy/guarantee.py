@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Differential privacy: whether any one row was in the table hardly changes what is published (Li,
 Qardaji, Su, "Sampling + safe k-anonymization").
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The delta of hiding in a sampled crowd, in whole numbers that are rounded so that the true delta
 is never above the computed one.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exponentials and logarithms of fractions, each between two fractions, by whole numbers alone."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The probability of having ever been linked to a value: from published groups and the mapping of
 persons to them, exactly.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a series carries on about everybody's exposures, checked beside the release that it follows:
 nobody is carried on as less exposed than they are.
 

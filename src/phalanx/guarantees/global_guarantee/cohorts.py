@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cohorts, as a check of files and mappings sees them: whoever once stood in a group with a
 permanent value stands with the same people for good.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The global guarantee: nobody is ever linked to a protected value with more than 1/l (Wong, Fu,
 Liu, Wang, Xu, ICDE 2010).
 """

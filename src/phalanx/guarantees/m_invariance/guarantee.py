@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """m-invariance of a series: whoever stays is published under one signature of m values (Xiao & Tao,
 SIGMOD 2007, Definition 7).
 """

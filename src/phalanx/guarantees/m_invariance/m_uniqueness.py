@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """m-uniqueness: every group holds at least m rows, all with different sensitive values (Xiao & Tao,
 SIGMOD 2007, Definition 4).
 """

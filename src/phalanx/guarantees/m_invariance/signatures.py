@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Signatures: the set of sensitive values of a group, compared exactly over all releases of a
 series.
 """

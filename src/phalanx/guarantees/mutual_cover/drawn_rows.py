@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of a perturbed release beside the tables that they were drawn from and the persons whose
 they are: whether they may have been drawn so.
 """

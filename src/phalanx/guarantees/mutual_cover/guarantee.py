@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutual cover: every published value of a quasi-identifier could stem from many tuples (Li, Ma,
 Xi, Zhang, Xie, Shang, "MuCo", section 3).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A perturbed release beside the original table: whose values it publishes, and which rows are as
 they were.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random output tables as evidence: whether they are any, and what they say of published values.
 Whole numbers throughout, nothing is rounded.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is published where rows that came out unchanged are changed afterwards, as in the paper of
 mutual cover: not what the random output tables say.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Counting: who must be in which bucket of a sliced release, for whoever knows everybody's
 quasi-identifiers.
 

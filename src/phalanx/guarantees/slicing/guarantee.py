@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a sliced release promises about p(t, s), the probability of each sensitive value of a tuple
 over all buckets that it matches.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """p(t, s): how probable a sliced release makes each sensitive value of a tuple, exactly (Li, Li,
 Zhang, Molloy, section 4.1; ours for shared attributes).
 

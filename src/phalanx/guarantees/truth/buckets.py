@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Truth of sliced and bucketized releases: every bucket says of its persons what is so, in each
 column.
 """

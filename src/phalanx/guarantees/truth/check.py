@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Truth: what was published about each person is so. An error here protects nobody and misleads
 everybody.
 """

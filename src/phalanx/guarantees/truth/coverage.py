@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whether everybody of the original table is published, or counted as suppressed, as far as that
 shows without knowing who is in which group.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Published files as the checks see them.
 
 ``groups``: the groups of any form; ``boxes``, ``box_search``: who lies in which box; ``members``:

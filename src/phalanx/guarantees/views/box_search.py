@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which box a point lies in, and whether boxes meet: space is halved until few boxes are left,
 which are compared one by one.
 """

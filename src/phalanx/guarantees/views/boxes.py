@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The public view: which groups' boxes contain a person, and which sensitive values these groups
 leave possible (Xiao & Tao, SIGMOD 2007, Lemma 1).
 """

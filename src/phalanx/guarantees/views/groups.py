@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How often each sensitive value stands in each group: the one view that all checks look through,
 of our releases and of foreign tables.
 """

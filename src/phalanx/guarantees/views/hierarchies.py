@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Hierarchies as a manifest publishes them, read back: the order of the leaves and the nodes above
 them.
 """

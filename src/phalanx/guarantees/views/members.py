@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who is in a group: its rows, its counterfeits, registered persons without a row, and the persons
 that a mapping names.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A sliced release as numbers: what each bucket holds in each column, and which buckets a tuple
 matches.
 """

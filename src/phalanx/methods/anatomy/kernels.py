@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The array work of anatomy: groups of different values, largest hash buckets first, and the
 residue (Xiao & Tao, VLDB 2006, the algorithm Anatomize).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Anatomy: quasi-identifiers as they are, and beside them what sensitive values a bucket of persons
 has (Xiao & Tao, VLDB 2006).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The global guarantee: ``method``, ``kernels``; ``rounds``: one release of it, by its ``rules``.
 
 ``ratios``, ``exposures``, ``protected``, ``cohorts``: what a round recalls and demands.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cohorts: who once stood in a group with a permanent value is published with the same people for
 good.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which rows are published without a value, so that nobody learns more of them than 1/l (``grouping
 = "balanced"``).
 

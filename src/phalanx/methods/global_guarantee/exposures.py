@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a series remembers of everybody's exposures, recalled for the rows of a table and carried
 on.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups in which every member's demand is met: cut evenly, or grown around holders (Wong et al.,
 Section 5; see the kernels for how).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The global guarantee: nobody is ever linked to a value that comes and goes (Wong, Fu, Liu, Wang,
 Xu, ICDE 2010).
 

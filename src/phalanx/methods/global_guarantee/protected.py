@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which sensitive values are protected, which rows hold them, and how a row looks without some of
 them.
 """

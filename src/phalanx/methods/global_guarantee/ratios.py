@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How large a group must be for what it holds of a value: the strategies of the global guarantee
 (Wong et al., Section 4) and a better one.
 

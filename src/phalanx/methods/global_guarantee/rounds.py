@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One release under the global guarantee in the making: recall, suppress what no group can hold,
 group, count the new exposures.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a plan asks of every release of a series under the global guarantee."""
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How surely members of a group may be linked where its cut, into parts that were not equally
 large, failed.
 

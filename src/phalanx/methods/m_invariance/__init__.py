@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """m-Invariance: ``method``; ``kernels``.
 
 ``signatures``: the sets of values among which persons are published; ``assigning``: who enters

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which new persons of m-invariance come under which signature: phases 2 and 3, region by
 region.
 """

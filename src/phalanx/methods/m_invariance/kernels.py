@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The array work of m-invariance: balancing, entering, assignment and split (Xiao & Tao, SIGMOD
 2007, Section 4).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """m-Invariance: publish a table again and again while rows come and go (Xiao & Tao, SIGMOD 2007,
 Section 4).
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Regions: parts of the quasi-identifiers in which new persons of m-invariance meet.
 
 Nothing here looks at a sensitive value. Where a region is cut follows from the quasi-identifiers of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Signatures: the sets of sensitive values under which persons were first published, recalled for
 the rows of a new table.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Groups by balanced cuts: narrow, and open to nobody who knows the method (see
 ``methods/mondrian/kernels/balanced.py``).
 """

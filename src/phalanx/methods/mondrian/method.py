@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mondrian: the microdata cut into boxes, each with at least k persons and, where asked, diverse
 and close sensitive values.
 """

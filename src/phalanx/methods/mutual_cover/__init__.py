@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutual cover: ``method``; its ``kernels``.
 
 ``outputs``: random output tables of one attribute; ``layout``, ``joint_outputs``, ``joint_highs``,

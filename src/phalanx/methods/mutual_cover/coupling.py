@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """In which order attributes are laid along the line from which those that change are drawn: the
 order after which pairs keep most of what they tell.
 """

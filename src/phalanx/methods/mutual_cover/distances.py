@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How far the values of an attribute are from one another: along a line, up a hierarchy, or as a
 matrix says.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tables of one group on all attributes by the general solver HiGHS: the oracle of the own
 solver, and its stand-in where that finds nothing.
 """

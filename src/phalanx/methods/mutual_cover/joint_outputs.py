@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The random output tables of whole groups: laid out, solved so that every tuple changes, put into
 whole numbers; groups that cannot are widened.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tables of large groups, in which all attributes at once are too many: what is missing of a change
 is put on one attribute, where it costs least.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows in groups, laid out as problems of random output tables."""
 
 from collections.abc import Sequence

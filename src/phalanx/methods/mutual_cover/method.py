@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mutual cover: rows that look like the original, whose quasi-identifiers were drawn so that tuples
 cover for each other (Li et al., MuCo).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random output tables of mutual cover: for every group and attribute, with which probability a
 tuple publishes which value, at the least cost.
 """

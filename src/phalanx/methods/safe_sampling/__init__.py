@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Safe sampling: ``method``, ``kernels``.
 
 ``axes``: how one attribute may be recoded; ``schemes``: how rows are; ``private_levels``,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How one attribute may be recoded, level by level, by what the plan declares and never by what a
 table holds.
 """

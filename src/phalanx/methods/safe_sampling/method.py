@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Safe sampling: differential privacy by hiding in a sampled crowd (Li, Qardaji, Su, "Sampling +
 safe k-anonymization").
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Partitions: schemes that divide all possible tuples into boxes, finer in one place than in
 another. Which box a tuple is in depends on the tuple alone.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one door to choices by differential privacy: OpenDP's noisy maximum over whole-number
 scores.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A level for every attribute, chosen from the table by differential privacy: the generalization
 scheme of the exponential mechanism.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A partition of all tuples into boxes, chosen from the table by differential privacy: finer where
 rows are many, one box where they are few.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Schemes: maps of single rows to the images under which they are published. A fixed scheme comes
 from the plan and never sees a table.
 

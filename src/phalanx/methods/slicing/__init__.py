@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slicing: ``method``, ``kernels``.
 
 ``columns``, ``column_boxes``: which attributes stand together, and how they are generalized;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Column generalization of slicing: within a column, values become boxes that enough rows share
 (Li, Li, Zhang, Molloy, "Slicing", section 4.2).
 """

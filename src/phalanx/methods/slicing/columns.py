@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The attribute partition of slicing: which attributes share a column (Li, Li, Zhang, Molloy,
 "Slicing", sections 4.1.2 and 4.1.3).
 """

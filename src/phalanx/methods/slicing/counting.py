@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Who must be in which bucket of a slice, for whoever knows everybody's quasi-identifiers: tuples
 for which counting gives some value more than 1/l.
 

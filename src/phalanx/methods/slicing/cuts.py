@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Buckets of slicing by Mondrian's cuts, judged by the halves alone or by all buckets that a tuple
 matches.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Buckets of slicing that are dealt out at random, and buckets that are put together until they
 keep a promise.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Grouping against membership disclosure, which the slicing paper leaves open: buckets of few
 values, each equally often, that no sensitive value has decided.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slicing: attributes that go together in columns, tuples in buckets, and each column shuffled by
 itself within every bucket (Li, Li, Zhang, Molloy).
 """

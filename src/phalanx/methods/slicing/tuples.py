@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tuples as slicing sees them: a value in each column, and the cells of the sensitive column that a
 bucket counts.
 """

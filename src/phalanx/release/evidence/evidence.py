@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What may be laid beside published files, by whoever checks or attacks them."""
 
 from collections import ChainMap

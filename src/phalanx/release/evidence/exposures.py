@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The format in which a series carries what persons have been exposed to so far; makers and
 checkers share it, and nothing that computes with it.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The random output tables behind a perturbed release: which value a tuple published with which
 probability. Private, as groups are.
 """

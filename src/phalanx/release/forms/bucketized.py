@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bucketized form: quasi-identifiers as they are, and beside them how often each sensitive
 value stands in each bucket (Xiao & Tao, VLDB 2006).
 """

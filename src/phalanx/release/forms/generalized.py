@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The generalized form: one row per tuple, the same interval for a whole group on every
 quasi-identifier.
 """

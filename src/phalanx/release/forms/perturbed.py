@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The perturbed form: the schema of the original, some quasi-identifiers replaced by others'
 values, no groups (mutual cover).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recoded form: rows of a sample as the cells that a scheme of fixed recodings puts them into,
 and no other trace of the table (safe sampling).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sliced form: attributes in columns, tuples in buckets, and each column's values permuted
 within a bucket by themselves (Li, Li, Zhang, Molloy).
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What persons have been exposed to, carried from release to release: compressed rows of pairs
 (person, value), merged in one pass.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Grouping under ratios that differ by person and value, and what it leaves of everybody's budget.
 
 Source: Wong, Fu, Liu, Wang, Xu, "Global Privacy Guarantee in Serial Data Publishing", ICDE 2010,

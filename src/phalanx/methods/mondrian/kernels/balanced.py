@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Balanced cuts: a partition whose failed cuts tell nothing about any one person.
 
 Every cut divides a node into equally large parts, at a place that quasi-identifiers and coins alone

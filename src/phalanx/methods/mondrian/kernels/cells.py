@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows in the cells of a k-d tree, and in narrow groups of a fixed size: the work that needs no
 sensitive value.
 """

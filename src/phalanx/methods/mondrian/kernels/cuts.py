@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mondrian's cuts over integer codes: in place, iterative, exact where a promise is tested.
 
 Source: LeFevre, DeWitt, Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006, section 4

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Mondrian's cuts have in common, whatever a bucket or group must keep: where to cut, and
 moving tuples to their side.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Of all cuts of a node, the one after which its groups are expected to be narrowest.
 
 A part costs its size times its width, the sum over the attributes. Parts that are cut further end

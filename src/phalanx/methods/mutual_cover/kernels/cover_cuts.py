@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Mondrian's cuts chosen by what mutual cover will cost on both sides, not by which attribute is
 widest.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drawing what is published from random output tables in whole numbers: so that every row changes,
 or as in the paper.
 

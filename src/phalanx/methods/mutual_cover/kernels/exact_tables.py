@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random output tables in whole numbers: every row sums to the denominator, and delta-probability
 holds with no tolerance.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random output tables of all attributes of a group at once, where every tuple must change on some
 attribute.
 

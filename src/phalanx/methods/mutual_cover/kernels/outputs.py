@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random output tables of least cost: one small linear program per group and attribute, solved to a
 proven optimum.
 

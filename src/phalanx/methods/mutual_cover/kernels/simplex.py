@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The steps of the simplex method over covers, which all kernels of random output tables share.
 
 A cover of a value is a column of mass 1: weights w_i of classes with sum_i c_i w_i = 1 and 0 <= w_i

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Images of rows: numbering the different ones, and counting them, so that those that occur too
 seldom are dropped whole.
 

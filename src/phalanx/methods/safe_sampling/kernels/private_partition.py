@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many rows in excess of a crowd the parts of a box would have, after every cut and in every
 child, for the private partition.
 

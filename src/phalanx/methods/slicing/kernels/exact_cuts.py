@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slicing's tuple partition with the exact check: Mondrian cuts, kept where p(t, s) stays at most
 1/l over all buckets that a tuple matches.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slicing's tuple partition with the local check: Mondrian cuts, kept where both halves keep the
 promise by themselves.
 
