@@ -21,9 +21,8 @@ from phalanx.guarantees.views.boxes import box_ends
 from phalanx.guarantees.views.groups import Groups
 from phalanx.ledger import Ledger
 from phalanx.methods.base import Memory, Method
+from phalanx.methods.global_guarantee import phases
 from phalanx.methods.global_guarantee.method import GlobalGuarantee
-from phalanx.methods.global_guarantee.rounds import Round
-from phalanx.randomness import Randomness
 from phalanx.release.folder import Release
 from phalanx.series.series import Series
 
@@ -258,9 +257,9 @@ def demanded_sizes(
     """Of every group with a protected value: its members, and the least number of members that
     would do for what they demand of what it holds.
     """
-    making = Round(method.rules, microdata, before, Randomness.secure())
+    known = phases.recall(method.rules, microdata, before)
     groups = Groups.of(release).members
-    names = {value: code for code, value in enumerate(making.held.names.to_list())}
+    names = {value: code for code, value in enumerate(known.held.names.to_list())}
     code = np.array(
         [
             names.get(value, -1)
@@ -269,12 +268,12 @@ def demanded_sizes(
         dtype=np.int64,
     )[groups.cell_value]
     ids = {int(i): place for place, i in enumerate(groups.ids.to_list())}
-    row_of = {person: row for row, person in enumerate(making.everybody.to_list())}
+    row_of = {person: row for row, person in enumerate(known.everybody.to_list())}
     members: list[list[int]] = [[] for _ in range(len(groups))]
     for person, group in mapping.iter_rows():
         if group > 0:
             members[ids[group]].append(row_of[person])
-    demands = making.demands
+    demands = phases.demands(known)
     own = [
         dict(zip(demands.value[a:b].tolist(), demands.ratio[a:b].tolist(), strict=True))
         for a, b in zip(demands.starts, demands.starts[1:], strict=False)

@@ -23,9 +23,11 @@ from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError
 from phalanx.methods.base import Memory
-from phalanx.methods.global_guarantee import rounds
+from phalanx.methods.global_guarantee import phases
+from phalanx.methods.global_guarantee.draft import draft
 from phalanx.methods.global_guarantee.emptied import Waiting
-from phalanx.methods.global_guarantee.exposures import Demands, Hosts
+from phalanx.methods.global_guarantee.exposures import Demands
+from phalanx.methods.global_guarantee.kernels.exposures import Hosts
 from phalanx.methods.global_guarantee.method import GlobalGuarantee
 from phalanx.methods.global_guarantee.uneven import hedged
 from phalanx.randomness import Randomness
@@ -139,17 +141,19 @@ class Series:
                 "sick": sick,
             }
         )
-        microdata, emptied = Microdata.encode(frame, SCHEMA, KEY), []
+        microdata = Microdata.encode(frame, SCHEMA, KEY)
         rng = EveryRandomness(choices, {"grouping": as_they_stand}, microdata.sensitive.codes)
-        making = rounds.Round(self.method.rules, microdata, memory, rng, emptied=emptied)
         try:
-            draft = making.draft()
+            table = phases.recall(self.method.rules, microdata, memory)
+            state = phases.decide(table, rng)
+            made = draft(table, state, phases.expose(table, state), rng.stream("generalize"))
         except MethodError:
             return None
-        column = (draft.suppressed_microdata or microdata).sensitive
+        emptied = np.flatnonzero(state.emptied)
+        column = (made.suppressed_microdata or microdata).sensitive
         groups = defaultdict(lambda: ([], []))
         for person, group, code in zip(
-            persons, draft.groups.tolist(), column.codes.tolist(), strict=True
+            persons, made.groups.tolist(), column.codes.tolist(), strict=True
         ):
             groups[group][0].append(person)
             groups[group][1].append(str(column.domain.values[code]))
@@ -160,10 +164,10 @@ class Series:
         hidden = frozenset(suppressed_rows) | {persons[row] for row in emptied}
         tables = {
             name: pl.concat([memory.tables[name], rows]) if name in memory.tables else rows
-            for name, rows in draft.remember.items()
+            for name, rows in made.remember.items()
         }
         return (output, hidden), Memory(
-            memory.releases + 1, memory.tables | tables, None, draft.state
+            memory.releases + 1, memory.tables | tables, None, made.state
         )
 
 
@@ -189,7 +193,7 @@ def test_a_failed_uneven_cut_counted_by_its_share_is_caught(monkeypatch):
     """The broken twin: five with two holders counted as 2/5, where some are known to hold it with
     1/2.
     """
-    monkeypatch.setattr(rounds, "hedged", lambda hosts, *_: hosts)
+    monkeypatch.setattr(phases, "hedged", lambda hosts, *_: hosts)
     series = Series(*UNEVEN)
     assert series.ever == Fraction(4, 7)
     assert series.above > 0
@@ -200,15 +204,11 @@ def test_somebody_known_to_be_emptied_counted_as_company_is_caught(monkeypatch):
     published without a value, as everybody can compute.
     """
 
-    def as_written(making, hosts, place, _):
-        return place, hedged(
-            hosts,
-            place,
-            [(demands, rows[place[rows] >= 0]) for demands, rows in making.cuts],
-            making.rules.least,
-        )
+    def as_written(table, state, hosts, place, _):
+        cuts = [(asked, rows[place[rows] >= 0]) for asked, rows in state.cuts]
+        return place, hedged(hosts, place, cuts, table.rules.least)
 
-    monkeypatch.setattr(rounds.Round, "_exposing", as_written)
+    monkeypatch.setattr(phases, "exposing", as_written)
     alone = {
         "shown": lambda *asked: asked[1],
         "coin": lambda *_: Fraction(0),

@@ -12,7 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import exposures as naive
-from phalanx.methods.global_guarantee.exposures import Demands, Hosts, Recalled, least_survival
+from naive import grown_groups as naive_groups
+from phalanx.methods.global_guarantee.exposures import (
+    Demands,
+    Statistics,
+    hosts_of,
+    least_survival,
+)
 from phalanx.methods.global_guarantee.grouping import Crowd, by_demand, cut, deal, grow, join
 from phalanx.methods.global_guarantee.kernels import groups as kernels
 from phalanx.methods.global_guarantee.kernels.exposures import left_of
@@ -65,6 +71,16 @@ def crowds(draw):
     return crowd, rows, own
 
 
+def plain(given_):
+    """The same as lists and fractions: positions, values, demands by row and value, and order."""
+    crowd, rows, own = given_
+    asked = [
+        {s: own[i].get(s, crowd.demands.base[s]) for s in range(len(crowd.demands.base))}
+        for i in range(crowd.rows)
+    ]
+    return crowd.positions.tolist(), rows, asked, crowd.order.tolist()
+
+
 def broken(crowd, rows, own, members):
     """A value of which a group of these members holds too much for one of them, or None; the
     obvious way.
@@ -115,7 +131,10 @@ def test_cut_and_joined_groups_meet_every_demand(given_):
     done = cut(crowd, some, group)
     assert done == (len(some) >= crowd.least and broken(crowd, rows, own, some) is None)
     assert (group[some] >= 0).all() == done
-    join(crowd, crowd.order[group[crowd.order] < 0], group)
+    slow = naive_groups.join(*plain(given_), group.tolist())
+    left = join(crowd, crowd.free(group), group)
+    assert group.tolist() == slow
+    assert sorted(left.tolist()) == np.flatnonzero(group < 0).tolist()
     found = groups_of(group)
     for members in found:
         assert len(members) >= crowd.least
@@ -157,7 +176,8 @@ def test_dealt_groups_have_the_least_size(given_):
     """
     crowd, _, _ = given_
     group = np.full(crowd.rows, kernels.FREE, dtype=np.int64)
-    deal(crowd, crowd.order, group)
+    left = deal(crowd, crowd.order, group)
+    assert sorted(left.tolist()) == np.flatnonzero(group < 0).tolist()
     sizes = sorted(len(members) for members in groups_of(group))
     if crowd.rows < crowd.least:
         assert sizes == []
@@ -225,9 +245,9 @@ def test_memory_is_carried_as_the_slow_twin_does(data):
         sizes = np.array([max(1, int((groups == g).sum())) + rng.integers(0, 3) for g in range(3)])
         row_of = np.repeat(np.arange(len(people)), [len(c) for c in codes])
         flat = np.array([c for row in codes for c in row], dtype=np.int32)
-        hosts = Hosts.of(groups[row_of], flat, sizes, np.zeros(3, dtype=bool), 3)
-        recalled = Recalled.of(memory, persons, names)
-        memory, least = recalled.after(persons, groups, hosts)
+        hosts = hosts_of(groups[row_of], flat, sizes, np.zeros(3, dtype=bool), 3)
+        statistics = Statistics.of(memory, persons, names)
+        memory, least = statistics.after(persons, groups, hosts)
         assert least == slow.release(persons.to_list(), groups.tolist(), codes, sizes.tolist())
         found = {}
         for i, person in enumerate(memory.persons.to_list()):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The global guarantee: ``method``, ``kernels``; ``rounds``: one release of it, by its ``rules``.
+"""The global guarantee: ``method``, ``kernels``; ``phases`` of a release, and the ``state`` that
+they hand on; ``draft``: what they come to, as it would be published.
 
-``ratios``, ``exposures``, ``protected``, ``cohorts``: what a round recalls and demands.
-``grouping``: its groups; ``uneven``: what a cut into unequal parts tells; ``emptied``: who is
-published without a value.
+``exposures``: the statistics file; ``ratios``, ``protected``: what is demanded of a group, and for
+which values; ``grouping``; ``cohorts`` of permanent values; ``uneven``: what a cut into unequal
+parts tells; ``emptied``: who is published without a value.
 """

@@ -111,9 +111,7 @@ class Waiting:
         """How likely nothing is published, at most."""
         n, m = len(self.rows), len(shown)
         ratio = self.demands.base.copy()
-        own = np.isin(
-            np.repeat(np.arange(len(self.demands.starts) - 1), np.diff(self.demands.starts)), shown
-        )
+        own = np.isin(self.demands.row_of, shown)
         np.maximum.at(ratio, self.demands.value[own], self.demands.ratio[own])
         wrong = self._beyond(m, m / ratio)[0].sum()
         if m < n:

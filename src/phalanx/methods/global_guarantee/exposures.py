@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a series remembers of everybody's exposures, recalled for the rows of a table and carried
-on.
+"""The paper's statistics file (Section 7): what a series remembers of everybody's exposures,
+recalled for the rows of a table and carried on.
 """
 
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.methods.global_guarantee.kernels import exposures as kernels
+from phalanx.methods.global_guarantee.kernels.exposures import Hosts, Pairs
 from phalanx.methods.global_guarantee.ratios import Strategy
 from phalanx.release.evidence.exposures import SCALE, Exposures
 
@@ -23,6 +24,8 @@ Bools = npt.NDArray[np.bool_]
 
 TIMES: Final = 8
 """Exposures are told apart up to so many when their chances are estimated."""
+_UNKNOWN: Final = -1
+"""The place of a person whom memory does not know."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,135 +39,117 @@ class Demands:
     value: Codes
     ratio: Floats
 
+    @property
+    def row_of(self) -> Ints:
+        """The row of every entry of ``ratio``."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def of(self, row: int, code: int) -> float:
+        """What one row demands of a group with a value."""
+        first, end = self.starts[row], self.starts[row + 1]
+        at = first + np.searchsorted(self.value[first:end], code)
+        own = at < end and self.value[at] == code
+        return float(self.ratio[at]) if own else float(self.base[code])
+
 
 @dataclass(frozen=True, eq=False)
-class Recalled:
-    """Memory beside the rows of a table: ``place`` (n,) is where memory knows the person of each
-    row, -1 for nowhere.
+class Statistics:
+    """The statistics file beside the rows of a table: ``place`` (n,) is where ``carried`` knows the
+    person of each row.
     """
 
-    memory: Exposures
+    carried: Exposures
     place: Ints
     names: pl.Series
-    """The protected values, those that memory knows first."""
+    """The protected values, those that ``carried`` knows first."""
 
     @classmethod
-    def of(cls, memory: Exposures, persons: pl.Series, names: pl.Series) -> "Recalled":
+    def of(cls, carried: Exposures, persons: pl.Series, names: pl.Series) -> "Statistics":
         """Look everybody up."""
         known = pl.DataFrame(
-            {"person": memory.persons, "place": np.arange(len(memory.persons), dtype=np.int64)}
+            {"person": carried.persons, "place": np.arange(len(carried.persons), dtype=np.int64)}
         )
         found = (
             persons.alias("person")
             .to_frame()
             .join(known, on="person", how="left", maintain_order="left")["place"]
         )
-        return cls(memory, found.fill_null(-1).to_numpy(), names)
+        return cls(carried, found.fill_null(_UNKNOWN).to_numpy(), names)
 
-    def pairs(self) -> tuple[Ints, Ints]:
-        """The pairs of the rows' persons: first place of each row (n + 1,), and where memory holds
-        each pair.
-        """
-        begins = self.memory.starts
-        counts = (
-            np.where(self.place >= 0, begins[self.place + 1] - begins[self.place], 0)
-            if len(begins) > 1
-            else np.zeros(len(self.place), dtype=np.int64)
-        )
-        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return starts, np.repeat(
-            np.where(self.place >= 0, begins[self.place], 0) - starts[:-1], counts
-        ) + np.arange(starts[-1])
+    def survival(self, row: int, code: int) -> int:
+        """What is left of one row's survival of a value, in parts of SCALE."""
+        place = self.place[row]
+        if place == _UNKNOWN:
+            return SCALE
+        first, end = self.carried.starts[place], self.carried.starts[place + 1]
+        at = first + np.searchsorted(self.carried.value[first:end], code)
+        known = at < end and self.carried.value[at] == code
+        return int(self.carried.survival[at]) if known else SCALE
 
     def demands(self, strategy: Strategy) -> Demands:
         """What the rows demand by a strategy, whatever they hold now: who holds a value must not be
         known by the groups.
         """
         fresh = float(strategy.ratio(np.ones(1), np.zeros(1, dtype=np.int64))[0])
-        starts, index = self.pairs()
-        old = self.memory
+        starts, index = self._pairs()
+        old = self.carried
         ratio = np.maximum(strategy.ratio(old.survival[index] / SCALE, old.times[index]), 1.0)
         return Demands(
             np.full(len(self.names), fresh), starts, old.value[index].astype(np.int32), ratio
         )
 
-    def after(self, persons: pl.Series, group: Ints, hosts: "Hosts") -> tuple[Exposures, int]:
-        """What to carry once every row of ``persons`` stands in ``group`` (n,), -1 for none; and
-        the least survival among the exposed.
+    def after(self, persons: pl.Series, group: Ints, hosts: Hosts) -> tuple[Exposures, int]:
+        """What to carry once every row of ``persons`` stands in ``group`` (n,), negative for none;
+        and the least survival among the exposed.
         """
         exposing = np.diff(hosts.starts) > 0
-        new = np.flatnonzero((self.place < 0) & (group >= 0) & exposing[group])
-        everybody = pl.concat(
-            [self.memory.persons.alias("person"), persons.alias("person").gather(new)]
-        )
-        known = len(self.memory.persons)
-        hosted = np.full(len(everybody), -1, dtype=np.int64)
-        there = self.place >= 0
+        new = np.flatnonzero((self.place == _UNKNOWN) & (group >= 0) & exposing[group])
+        old, known = self.carried, len(self.carried.persons)
+        everybody = pl.concat([old.persons.alias("person"), persons.alias("person").gather(new)])
+        hosted = np.full(len(everybody), kernels.NOWHERE, dtype=np.int64)
+        there = self.place != _UNKNOWN
         hosted[self.place[there]] = group[there]
         hosted[known:] = group[new]
-        old = self.memory
         starts = np.concatenate([old.starts, np.full(len(new), old.starts[-1])])
-        width = kernels.widths(starts, old.value, hosted, hosts.starts, hosts.value)
-        to = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
-        value, survival, times = (np.empty(to[-1], dtype=np.int64) for _ in range(3))
-        least = kernels.expose(
-            *(starts, old.value, old.survival, old.times, hosted),
-            *(
-                hosts.starts,
-                hosts.value,
-                hosts.count,
-                hosts.size,
-                hosts.added,
-                SCALE,
-                to,
-                value,
-                survival,
-                times,
-            ),
-        )
-        return Exposures(everybody, to, value, survival, times, self.names), int(least)
+        before = Pairs(starts, old.value, old.survival, old.times)
+        to = np.concatenate([[0], np.cumsum(kernels.widths(before, hosted, hosts))])
+        after = Pairs(to.astype(np.int64), *(np.empty(to[-1], dtype=np.int64) for _ in range(3)))
+        least = kernels.expose(before, hosted, hosts, SCALE, after)
+        return Exposures(everybody, *after, self.names), int(least)
 
-
-@dataclass(frozen=True, eq=False)
-class Hosts:
-    """Groups as they expose their members: of ``size[g]`` members ``count[j]`` hold ``value[j]``,
-    for j from ``starts[g]`` to ``starts[g + 1]``.
-    """
-
-    starts: Ints
-    value: Codes
-    count: Ints
-    size: Ints
-    added: Bools
-    """Where shares are added up instead of multiplied (see methods/global_guarantee/cohorts.py)."""
-
-    @classmethod
-    def of(cls, group: Ints, codes: Codes, size: Ints, added: Bools, values: int) -> "Hosts":
-        """Count protected ``codes`` (e,) by the ``group`` (e,) in which they stand, negative for
-        none.
+    def _pairs(self) -> tuple[Ints, Ints]:
+        """The pairs of the rows' persons: first place of each row (n + 1,), and where ``carried``
+        holds each pair.
         """
-        inside = group >= 0
-        key, count = np.unique(group[inside] * max(values, 1) + codes[inside], return_counts=True)
-        host = key // max(values, 1)
-        starts = np.searchsorted(host, np.arange(len(size) + 1)).astype(np.int64)
-        return cls(
-            starts, (key % max(values, 1)).astype(np.int32), count.astype(np.int64), size, added
-        )
-
-    def beside(self, others: "Hosts") -> "Hosts":
-        """These groups, and then the others."""
-        return Hosts(
-            np.concatenate([self.starts, self.starts[-1] + others.starts[1:]]),
-            np.concatenate([self.value, others.value]),
-            np.concatenate([self.count, others.count]),
-            np.concatenate([self.size, others.size]),
-            np.concatenate([self.added, others.added]),
-        )
+        begins, there = self.carried.starts, self.place != _UNKNOWN
+        place = np.where(there, self.place, 0)
+        first, end = begins[place], begins[np.minimum(place + 1, len(begins) - 1)]
+        counts = np.where(there, end - first, 0)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return starts, np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
 
 
-def counted(memory: Exposures) -> Ints:
+def hosts_of(group: Ints, codes: Codes, size: Ints, added: Bools, values: int) -> Hosts:
+    """Count protected ``codes`` (e,) by the ``group`` (e,) in which they stand, negative for none;
+    ``size`` and ``added`` as in :class:`Hosts`, ``values``: how many there are.
+    """
+    inside = group >= 0
+    key, count = np.unique(group[inside] * max(values, 1) + codes[inside], return_counts=True)
+    host, value = np.divmod(key, max(values, 1))
+    starts = np.searchsorted(host, np.arange(len(size) + 1)).astype(np.int64)
+    return Hosts(starts, value.astype(np.int32), count.astype(np.int64), size, added)
+
+
+def beside(some: Hosts, others: Hosts) -> Hosts:
+    """Some groups, and then others."""
+    starts = np.concatenate([some.starts, some.starts[-1] + others.starts[1:]])
+    rest = zip(some[1:], others[1:], strict=True)
+    return Hosts(starts, *(np.concatenate(pair) for pair in rest))
+
+
+def counted(carried: Exposures) -> Ints:
     """How many pairs have 0, 1, … exposures behind them, shape (TIMES + 1,)."""
-    return np.bincount(np.minimum(memory.times, TIMES), minlength=TIMES + 1).astype(np.int64)
+    return np.bincount(np.minimum(carried.times, TIMES), minlength=TIMES + 1).astype(np.int64)
 
 
 def least_survival(l: Fraction) -> int:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups in which every member's demand is met: cut evenly, or grown around holders (Wong et al.,
-Section 5; see the kernels for how).
+Section 7; see the kernels for how).
 """
 
 import os
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 from typing import Final
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from phalanx.data.microdata import Microdata
 from phalanx.methods.global_guarantee.exposures import Demands
 from phalanx.methods.global_guarantee.kernels import groups as kernels
+from phalanx.methods.global_guarantee.kernels.groups import Limits
 from phalanx.methods.global_guarantee.protected import Protected
 from phalanx.methods.global_guarantee.uneven import unit_of
 from phalanx.methods.mondrian.balanced import by_cuts, nothing_required
@@ -63,34 +65,19 @@ class Crowd:
         return len(self.positions)
 
     @property
+    def shares(self) -> Shares:
+        """What they hold and demand, for kernels."""
+        held, asked = self.held, self.demands
+        return Shares(held.starts, held.codes, asked.base, asked.starts, asked.value, asked.ratio)
+
+    def free(self, group: Ints) -> Ints:
+        """Who is in no ``group`` (n,) yet, in random order."""
+        return self.order[group[self.order] == kernels.FREE]
+
+    @property
     def seeds(self) -> Bools:
         """Who has a protected value, shape (n,)."""
         return np.diff(self.held.starts) > 0
-
-    def grown(
-        self, order: Ints, start: int, end: int, slack: float, group: Ints, wanted: Bools
-    ) -> int:
-        """Grow groups among ``order[start:end]``; see the kernel."""
-        held, asks = self.held, self.demands
-        finite = asks.base[np.isfinite(asks.base)]
-        most = max(1024, 8 * int(np.ceil(finite.max(initial=1.0))))
-        lonely: int = kernels.grow(
-            *(
-                self.positions,
-                order,
-                start,
-                end,
-                self.least,
-                held.starts,
-                held.codes,
-                asks.base,
-                asks.starts,
-                asks.value,
-                asks.ratio,
-            ),
-            *(slack, most, group, min(len(asks.base), _VALUES), wanted),
-        )
-        return lonely
 
 
 def places(*tables: Microdata) -> Floats:
@@ -106,39 +93,47 @@ def grow(crowd: Crowd, order: Ints, wanted: Bools, group: Ints) -> Ints:
     """Grow a group around every ``wanted`` row, in ever larger cells of ``order``; returns the rows
     that found no company.
 
-    ``group`` (n,) is set to the name of each row's group, a row of it, where one is found; FREE
-    rows are taken.
+    ``order``: rows that are FREE; ``group`` (n,) is set to the name of each row's group, a row of
+    it, where one is found.
     """
     n, d = len(order), crowd.positions.shape[1]
     if not wanted[order].any():
         return np.zeros(0, dtype=np.int64)
-    order = order.copy()
-    base = crowd.demands.base[np.isfinite(crowd.demands.base)]
-    need = max(crowd.least, float(base.max(initial=1.0)))
+    order, shares = order.copy(), crowd.shares
+    highest = float(shares.base[np.isfinite(shares.base)].max(initial=1.0))
+    need = max(crowd.least, highest)
     constrained = min(n, int(wanted[order].sum() * need))
     largest = min(_LARGEST_CELL, _WORK // max(1, constrained * d))
     cell = max(int(4 * need), largest, 64)
     depth = max(0, int(np.log2(n / cell))) if n > cell else 0
     bounds = (np.arange(2**depth + 1, dtype=np.int64) * n) >> depth
     _arranged(crowd.positions, order, bounds)
+    most, values = max(1024, 8 * ceil(highest)), min(len(shares.base), _VALUES)
+
+    def grown(first: int, last: int, slack: float = 1.0) -> int:
+        """Grow groups in some cells, as if they were one; how many are lonely."""
+        cells, limits = (
+            order[bounds[first] : bounds[last]],
+            Limits(crowd.least, slack, most, values),
+        )
+        lonely: int = kernels.grow(crowd.positions, cells, shares, limits, wanted, group)
+        return lonely
+
     lonely = np.zeros(2**depth, dtype=np.int64)
 
     def settle(first: int, last: int) -> None:
         for i in range(first, last):
-            lonely[i] = crowd.grown(order, int(bounds[i]), int(bounds[i + 1]), 1.0, group, wanted)
+            lonely[i] = grown(i, i + 1)
 
     _in_threads(settle, 2**depth)
-    for level in range(
-        1, depth + 1
-    ):  # who found nobody in the cell looks in the cell and its neighbour, and so on
+    for level in range(1, depth + 1):
+        # Who found nobody in the cell looks in the cell and its neighbour, and so on.
         lonely = lonely[0::2] + lonely[1::2]
         for i in np.flatnonzero(lonely).tolist():
-            lonely[i] = crowd.grown(
-                order, int(bounds[i << level]), int(bounds[(i + 1) << level]), 1.0, group, wanted
-            )
+            lonely[i] = grown(i << level, (i + 1) << level)
     for slack in _SLACKS:
         if lonely[0]:
-            lonely[0] = crowd.grown(order, 0, n, slack, group, wanted)
+            lonely[0] = grown(0, 2**depth, slack)
     left: Ints = order[wanted[order] & (group[order] == kernels.FREE)]
     return left
 
@@ -168,75 +163,47 @@ def cut(crowd: Crowd, rows: Ints, group: Ints) -> bool:
     """
     if len(rows) < crowd.least:
         return False
-    held, asks = crowd.held, crowd.demands
-    shares = Shares(held.starts, held.codes, asks.base, asks.starts, asks.value, asks.ratio)
-    found = by_cuts(
-        crowd.positions, rows, unit_of(asks, crowd.least), crowd.least, shares, nothing_required()
-    )
+    unit = unit_of(crowd.demands, crowd.least)
+    found = by_cuts(crowd.positions, rows, unit, crowd.least, crowd.shares, nothing_required())
     if found is None:
         return False
     group[rows] = found[rows]
     return True
 
 
-def join(crowd: Crowd, rows: Ints, group: Ints) -> None:
+def join(crowd: Crowd, rows: Ints, group: Ints) -> Ints:
     """Let rows into groups that may take them as they are, until nobody finds one any more;
-    ``group`` (n,) is set.
+    ``group`` (n,) is set. Returns who found none.
     """
     named = np.flatnonzero(group >= 0)
     if len(rows) == 0 or len(named) == 0:
-        return
+        return rows
     names, member_of = np.unique(group[named], return_inverse=True)
     by_group = np.argsort(member_of, kind="stable")
     members, of = named[by_group], member_of[by_group]
     starts = np.searchsorted(of, np.arange(len(names)))
-    head, following = members[starts], np.full(crowd.rows, -1, dtype=np.int64)
+    head, following = members[starts], np.full(crowd.rows, kernels.END, dtype=np.int64)
     same = of[1:] == of[:-1]
     following[members[:-1][same]] = members[1:][same]
-    box = np.ascontiguousarray(
-        np.stack(
-            [
-                f.reduceat(crowd.positions[members], starts, axis=0)
-                for f in (np.minimum, np.maximum)
-            ],
-            axis=2,
-        )
-    )
-    sizes, place, tally = (
-        np.bincount(member_of),
-        np.full(crowd.rows, -1, dtype=np.int64),
-        np.zeros(len(crowd.demands.base), dtype=np.int64),
-    )
-    held, asks = crowd.held, crowd.demands
-    left = rows
-    while len(left):
-        found = kernels.join(
-            *(
-                crowd.positions,
-                left,
-                held.starts,
-                held.codes,
-                asks.base,
-                asks.starts,
-                asks.value,
-                asks.ratio,
-            ),
-            *(head, following, sizes, box, place, tally, _ASKED),
-        )
-        left = left[place[left] < 0]
-        if not found:
-            break
-    joined = rows[place[rows] >= 0]
+    ends = [f.reduceat(crowd.positions[members], starts) for f in (np.minimum, np.maximum)]
+    box = np.ascontiguousarray(np.stack(ends, axis=2))
+    groups = kernels.Groups(head, following, np.bincount(member_of), box)
+    place, left = np.full(crowd.rows, kernels.FREE, dtype=np.int64), rows
+    while len(left) and kernels.join(crowd.positions, left, crowd.shares, groups, _ASKED, place):
+        left = left[place[left] == kernels.FREE]
+    joined = rows[place[rows] != kernels.FREE]
     group[joined] = names[place[joined]]
+    return left
 
 
-def deal(crowd: Crowd, rows: Ints, group: Ints) -> None:
-    """Deal rows without protected values out into narrow groups of the least size; fewer than that
-    stay as they are.
+def deal(crowd: Crowd, rows: Ints, group: Ints) -> Ints:
+    """Deal rows without protected values out into narrow groups of the least size; returns them
+    where they are fewer than that, who stay as they are.
     """
-    if len(rows) >= crowd.least:
-        rows = rows.copy()
-        cells.shares_out(crowd.positions, rows, 0, len(rows), crowd.least, group)
+    if len(rows) < crowd.least:
+        return rows
+    cells.shares_out(crowd.positions, rows.copy(), 0, len(rows), crowd.least, group)
+    return rows[:0]
 
 
 def _arranged(positions: Floats, order: Ints, bounds: Ints) -> None:

@@ -23,6 +23,8 @@ from phalanx.exact import Number, bounded, exact, is_list, plain
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee as Promise
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
+from phalanx.methods.global_guarantee.draft import draft
+from phalanx.methods.global_guarantee.phases import decide, expose, recall
 from phalanx.methods.global_guarantee.protected import check_named
 from phalanx.methods.global_guarantee.ratios import (
     Adaptive,
@@ -32,8 +34,7 @@ from phalanx.methods.global_guarantee.ratios import (
     again_of_horizon,
     again_of_series,
 )
-from phalanx.methods.global_guarantee.rounds import Round
-from phalanx.methods.global_guarantee.rules import Rules
+from phalanx.methods.global_guarantee.state import Rules
 from phalanx.randomness import Randomness
 
 StrategyName = Literal["adaptive", "constant-ratio", "geometric"]
@@ -285,7 +286,7 @@ class GlobalGuarantee:
 
     @property
     def rules(self) -> Rules:
-        """What a round needs of these parameters."""
+        """What the phases need of these parameters."""
         return Rules(
             bound=exact(self.l, "l"),
             least=self.least,
@@ -324,5 +325,7 @@ class GlobalGuarantee:
         check_min_width(self.min_width, microdata)
         if not memory.releases:  # later, what comes and goes may be gone
             check_named(microdata.sensitive, self._named, self.expected_later)
-        making = Round(self.rules, microdata, memory, rng)
-        return replace(making.draft(), guarantees=[self.promise(making.unprotected.to_list())])
+        table = recall(self.rules, microdata, memory)
+        state = decide(table, rng)
+        proposed = draft(table, state, expose(table, state), rng.stream("generalize"))
+        return replace(proposed, guarantees=[self.promise(table.unprotected.to_list())])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """How large a group must be for what it holds of a value: the strategies of the global guarantee
-(Wong et al., Section 4) and a better one.
+(Wong et al., Section 6) and a better one.
 
 A person's *survival* P of a value is the probability that no release so far linked them to it;
 ``r`` is a group's size over the rows with the value.
@@ -87,7 +87,7 @@ class Strategy(Protocol):
 
 @dataclass(frozen=True)
 class ConstantRatio:
-    """The same ratio for up to ``horizon`` exposures (Section 4.2); afterwards what the promise
+    """The same ratio for up to ``horizon`` exposures (Section 6.1); afterwards what the promise
     leaves.
     """
 
@@ -101,7 +101,7 @@ class ConstantRatio:
 
 @dataclass(frozen=True)
 class Geometric:
-    """``alpha`` times the least ratio (Section 4.3), so that something is always left."""
+    """``alpha`` times the least ratio (Section 6.2), so that something is always left."""
 
     l: Fraction
     alpha: float

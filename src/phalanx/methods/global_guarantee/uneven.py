@@ -18,12 +18,12 @@ can lie, and tests/worlds/test_balanced.py what the cuts say.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from phalanx.methods.global_guarantee.exposures import Demands, Hosts
+from phalanx.methods.global_guarantee.exposures import Demands
+from phalanx.methods.global_guarantee.kernels.exposures import Hosts
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -56,7 +56,7 @@ def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], leas
         ratio[here] = demands.base[hosts.value[here]]
         member = np.zeros(len(place), dtype=bool)
         member[rows] = True
-        row = np.repeat(np.arange(len(place)), np.diff(demands.starts))
+        row = demands.row_of
         own = np.flatnonzero(member[row])
         asked = place[row[own]] * v + demands.value[own]
         at = np.minimum(np.searchsorted(key, asked), max(len(key) - 1, 0))
@@ -71,8 +71,7 @@ def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], leas
     failed[of[hosts.count > most]] = True
     surely[of[hosts.count > parts[of] * most]] = True
     tells = uneven & failed & ~surely
-    return replace(
-        hosts,
+    return hosts._replace(
         count=np.where(tells[of], np.minimum(hosts.count, most), hosts.count),
         size=np.where(tells, smaller, hosts.size),
     )

@@ -6,7 +6,7 @@ Survival is a whole number of ``scale`` parts, below 2**62, and always rounded d
 ICDE 2010, Lemma 4: it is multiplied by 1 - n_s / n).
 """
 
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,34 @@ Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
+NOWHERE: Final = -1
+"""The group of a person whom no group hosts."""
+
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
+
+
+class Pairs(NamedTuple):
+    """What p persons were exposed to: compressed rows of (``value``, ascending within a person; its
+    ``survival``; ``times`` exposed), from ``starts`` (p + 1,) on.
+    """
+
+    starts: Ints
+    value: Ints
+    survival: Ints
+    times: Ints
+
+
+class Hosts(NamedTuple):
+    """Groups as they expose their members: of ``size[g]`` members ``count[j]`` hold ``value[j]``,
+    ascending, for j from ``starts[g]`` to ``starts[g + 1]``; where ``added[g]``, shares are added
+    up instead of multiplied (see ``methods/global_guarantee/cohorts.py``).
+    """
+
+    starts: Ints
+    value: Codes
+    count: Ints
+    size: Ints
+    added: Bools
 
 
 @_kernel
@@ -32,87 +59,67 @@ def left_of(survival: int, n: int, n_s: int) -> int:
 
 
 @_kernel
-def widths(starts: Ints, value: Ints, group: Ints, group_starts: Ints, group_value: Codes) -> Ints:
+def widths(before: Pairs, group: Ints, hosts: Hosts) -> Ints:
     """How many pairs each person has once the release is counted, shape (p,).
 
-    ``starts`` (p + 1,) and ``value``: the pairs before, ascending by value within a person;
-    ``group`` (p,): the group that hosts the person now, negative for none; group g holds the values
-    ``group_value[group_starts[g]:group_starts[g + 1]]``, ascending.
+    ``before``: the pairs that are carried; ``group`` (p,): the one of ``hosts`` that hosts the
+    person now, NOWHERE for none.
     """
-    found = np.empty(len(starts) - 1, np.int64)
+    found = np.empty(len(before.starts) - 1, np.int64)
     for p in range(len(found)):
-        n = starts[p + 1] - starts[p]
+        at, end = before.starts[p], before.starts[p + 1]
+        found[p] = end - at
         g = group[p]
-        if g >= 0:
-            at = starts[p]
-            for j in range(group_starts[g], group_starts[g + 1]):
-                while at < starts[p + 1] and value[at] < group_value[j]:
-                    at += 1
-                if at == starts[p + 1] or value[at] != group_value[j]:
-                    n += 1
-        found[p] = n
+        if g == NOWHERE:
+            continue
+        for j in range(hosts.starts[g], hosts.starts[g + 1]):
+            while at < end and before.value[at] < hosts.value[j]:
+                at += 1
+            if at == end or before.value[at] != hosts.value[j]:
+                found[p] += 1
     return found
 
 
 @_kernel
-def expose(
-    starts: Ints,
-    value: Ints,
-    survival: Ints,
-    times: Ints,
-    group: Ints,
-    group_starts: Ints,
-    group_value: Codes,
-    group_count: Ints,
-    group_size: Ints,
-    added: Bools,
-    scale: int,
-    new_starts: Ints,
-    new_value: Ints,
-    new_survival: Ints,
-    new_times: Ints,
-) -> int:
+def _copy(before: Pairs, at: int, after: Pairs, to: int) -> None:
+    """Carry a pair on as it is."""
+    after.value[to] = before.value[at]
+    after.survival[to] = before.survival[at]
+    after.times[to] = before.times[at]
+
+
+@_kernel
+def expose(before: Pairs, group: Ints, hosts: Hosts, scale: int, after: Pairs) -> int:
     """Count one release: every member of a group is exposed to each of its protected values;
     returns the least survival of the exposed.
 
-    ``starts``, ``value``, ``group``, ``group_starts`` and ``group_value`` as in :func:`widths`;
-    ``survival`` and ``times`` beside ``value``. Of the ``group_size[g]`` members ``group_count[j]``
-    have the value ``group_value[j]``. Survival is multiplied by the share of the others, or where
-    ``added[g]`` the share with the value is taken off it; someone new has ``scale``. ``new_starts``
-    (p + 1,) must hold the first places; ``new_value``, ``new_survival`` and ``new_times`` are
-    filled.
+    ``before``, ``group`` and ``hosts`` as in :func:`widths`. Survival is multiplied by the share of
+    the members without the value, or the share with it is taken off; someone new has ``scale``.
+    ``after``: its ``starts`` must hold the first places, the rest is filled.
     """
     least = scale
-    for p in range(len(starts) - 1):
-        at, end = starts[p], starts[p + 1]
-        to = new_starts[p]
+    for p in range(len(before.starts) - 1):
+        at, end, to = before.starts[p], before.starts[p + 1], after.starts[p]
         g = group[p]
-        if g >= 0:
-            n = group_size[g]
-            for j in range(group_starts[g], group_starts[g + 1]):
-                while at < end and value[at] < group_value[j]:
-                    new_value[to], new_survival[to], new_times[to] = (
-                        value[at],
-                        survival[at],
-                        times[at],
-                    )
-                    at += 1
-                    to += 1
-                before, often = scale, 0
-                if at < end and value[at] == group_value[j]:
-                    before, often = survival[at], times[at]
-                    at += 1
-                after = (
-                    before - (scale - left_of(scale, n, group_count[j]))
-                    if added[g]
-                    else left_of(before, n, group_count[j])
-                )
-                after = max(after, 0)
-                new_value[to], new_survival[to], new_times[to] = group_value[j], after, often + 1
-                to += 1
-                least = min(least, after)
-        while at < end:
-            new_value[to], new_survival[to], new_times[to] = value[at], survival[at], times[at]
-            at += 1
+        first, last = (0, 0) if g == NOWHERE else (hosts.starts[g], hosts.starts[g + 1])
+        for j in range(first, last):
+            value, n, n_s = hosts.value[j], hosts.size[g], hosts.count[j]
+            while at < end and before.value[at] < value:
+                _copy(before, at, after, to)
+                at, to = at + 1, to + 1
+            survival, often = scale, 0
+            if at < end and before.value[at] == value:
+                survival, often = before.survival[at], before.times[at]
+                at += 1
+            if hosts.added[g]:
+                survival -= scale - left_of(scale, n, n_s)
+            else:
+                survival = left_of(survival, n, n_s)
+            survival = max(survival, 0)
+            after.value[to], after.survival[to], after.times[to] = value, survival, often + 1
             to += 1
+            least = min(least, survival)
+        while at < end:
+            _copy(before, at, after, to)
+            at, to = at + 1, to + 1
     return least

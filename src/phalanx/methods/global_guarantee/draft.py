@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has been decided, as it would be published: the form, and what the series remembers of
+it.
+"""
+
+from collections import Counter
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.data.microdata import Microdata
+from phalanx.data.sets import SEPARATOR
+from phalanx.methods.base import Draft
+from phalanx.methods.global_guarantee import cohorts
+from phalanx.methods.global_guarantee.kernels.exposures import NOWHERE
+from phalanx.methods.global_guarantee.protected import suppress
+from phalanx.methods.global_guarantee.state import (
+    SHARES,
+    UNPROTECTED,
+    Counterfeit,
+    Exposed,
+    Reason,
+    State,
+    Table,
+)
+from phalanx.randomness import Stream
+from phalanx.release.forms.generalized import Generalized, generalize
+
+Ints = npt.NDArray[np.int64]
+
+_REASONS: Final = {
+    Reason.NO_COHORT: "no cohort can take its permanent value",
+    Reason.SPENT: "the person's budget for it is spent",
+    Reason.NO_GROUP: "no group is large enough for it",
+    Reason.SMALL_COHORT: "its cohort is too small for it",
+}
+_EMPTIED: Final = "the person's budget is spent"
+_NO_GROUP: Final = "too few rows for a group"
+_NO_ROW: Final = -1
+"""Stands for a counterfeit among the rows behind published tuples."""
+
+
+def draft(table: Table, state: State, exposed: Exposed, stream: Stream) -> Draft:
+    """The release as it would be published, if the check of its files holds."""
+    held, hidden = table.held, ~state.shown
+    emptied = np.flatnonzero(state.emptied[: table.rows])
+    taken: dict[int, set[Any]] = {}
+    for row, code in zip(held.row_of[hidden].tolist(), held.codes[hidden].tolist(), strict=True):
+        taken.setdefault(row, set()).add(held.names[code])
+    shown = suppress(table.microdata, taken, emptied)
+    form, published_id = _form(table, shown, state, exposed, stream)
+    groups = np.where(exposed.place == NOWHERE, 0, published_id[exposed.place])
+    suppressed_rows = int((exposed.place[: table.rows] == NOWHERE).sum())
+    first = {UNPROTECTED: table.unprotected.alias("value").to_frame()} if table.first else {}
+    return Draft(
+        form=form,
+        groups=groups[: table.rows],
+        remember=first | cohorts.to_remember(table, state),
+        state=exposed.carried.to_tables() | {SHARES: _shares(table, exposed, len(emptied))},
+        registered=None if table.microdata.registry is None else groups[table.rows :],
+        suppressed_microdata=shown if taken or len(emptied) else None,
+        suppressed_values=_suppressed_values(table, state, len(emptied)),
+        suppressed_rows={_NO_GROUP: suppressed_rows} if suppressed_rows else {},
+    )
+
+
+def _form(
+    table: Table, shown: Microdata, state: State, exposed: Exposed, stream: Stream
+) -> tuple[Generalized, Ints]:
+    """The published rows and counterfeits, and the id under which each group is published."""
+    place, registry, column = exposed.place, table.microdata.registry, shown.sensitive
+    rows = np.flatnonzero(place[: table.rows] != NOWHERE)
+    absent = [
+        (exposed.groups + i, counterfeit)
+        for i, cohort in enumerate(state.cohorts)
+        for counterfeit in cohort.counterfeits
+    ]
+    values = None
+    if table.rules.permanent:
+        own = column.domain.values.gather(column.codes[rows])
+        invented = [_looks_like(table, counterfeit) for _, counterfeit in absent]
+        values = pl.concat([own, pl.Series(own.name, invented, dtype=own.dtype)])
+    return generalize(
+        shown,
+        np.concatenate([rows, np.full(len(absent), _NO_ROW, dtype=np.int64)]),
+        np.concatenate([place[rows], np.array([g for g, _ in absent], dtype=np.int64)]),
+        stream,
+        values=values,
+        counterfeits=bool(table.rules.permanent),
+        min_width=table.rules.min_width,
+        registry=None if registry is None else (registry, place[table.rows :]),
+    )
+
+
+def _looks_like(table: Table, counterfeit: Counterfeit) -> Any:
+    """The sensitive value that a counterfeit shows."""
+    column, held, row = table.microdata.sensitive, table.held, counterfeit.copy
+    copied = None if row is None else column.domain.values[int(column.codes[row])]
+    hidden = {held.names[code] for code in counterfeit.without}
+    if not table.of_sets:
+        if counterfeit.carries:
+            return next(iter(counterfeit.carries))
+        return None if copied in hidden else copied
+    lasting = set(held.names.filter(pl.Series(held.permanent)).to_list())
+    beside = {value for value in str(copied or "").split(SEPARATOR) if value} - hidden - lasting
+    return SEPARATOR.join(sorted(beside | counterfeit.carries))
+
+
+def _shares(table: Table, exposed: Exposed, emptied: int) -> pl.DataFrame:
+    """The share of every protected value in all groups; where no row shows one, as it was
+    before.
+    """
+    hosts = exposed.hosts
+    if emptied == table.rows and not table.first:
+        return pl.DataFrame({"share": table.shares})
+    counts = np.bincount(hosts.value, hosts.count, len(table.held.names))
+    return pl.DataFrame({"share": counts / max(int(hosts.size.sum()), 1)})
+
+
+def _suppressed_values(table: Table, state: State, emptied: int) -> dict[str, int]:
+    """How many values are suppressed, by reason; of whoever is emptied, all are one."""
+    reasons = Counter(state.reason[~state.emptied[table.held.row_of]].tolist())
+    counts = {_EMPTIED: emptied} | {said: reasons[why] for why, said in _REASONS.items()}
+    return {why: count for why, count in counts.items() if count}

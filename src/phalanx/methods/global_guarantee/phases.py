@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One release under the global guarantee, phase by phase: recall, demands, suppress, cohorts,
+group, expose (Wong, Fu, Liu, Wang, Xu, ICDE 2010; the sections are named beside the functions).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.data.microdata import Microdata
+from phalanx.errors import MethodError, SchemaError
+from phalanx.methods.base import Memory
+from phalanx.methods.global_guarantee import cohorts
+from phalanx.methods.global_guarantee.emptied import Waiting, check_frequent
+from phalanx.methods.global_guarantee.exposures import (
+    Demands,
+    Statistics,
+    beside,
+    counted,
+    hosts_of,
+    least_survival,
+)
+from phalanx.methods.global_guarantee.grouping import (
+    Crowd,
+    by_demand,
+    cut,
+    deal,
+    grow,
+    join,
+    places,
+)
+from phalanx.methods.global_guarantee.kernels.exposures import NOWHERE, Hosts
+from phalanx.methods.global_guarantee.kernels.groups import FREE
+from phalanx.methods.global_guarantee.protected import Protected, frequent
+from phalanx.methods.global_guarantee.ratios import AtMost
+from phalanx.methods.global_guarantee.state import (
+    SHARES,
+    UNPROTECTED,
+    Cut,
+    Exposed,
+    Reason,
+    Rules,
+    State,
+    Table,
+)
+from phalanx.methods.global_guarantee.uneven import hedged
+from phalanx.randomness import Randomness
+from phalanx.release.evidence.exposures import Exposures
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_LESS: Final = (2.0, 1.25, 1.0)
+"""How many times the least ratio is asked where the table is too small for the strategy, in
+turn.
+"""
+_FILLED: Final = 0.9
+"""Whoever demands groups that one value would fill to more than this part, by its share in the last
+release, is published without a value.
+"""
+
+
+def decide(table: Table, rng: Randomness) -> State:
+    """Who is in which group, and what is not shown; MethodError where nothing is left."""
+    state, asked = State.nothing(table), demands(table)
+    if table.rules.permanent:
+        state = cohorts.publish_again(table, state)
+    state = suppress(table, asked, state)
+    state = group(table, asked, state, rng)
+    state = cohorts.complete(table, asked, state, rng.stream("counterfeits"))
+    if not state.cohorts and not (state.group[: table.rows] >= 0).any():
+        raise MethodError(
+            f"the table has {table.rows} row(s) and a group needs {table.rules.least}, so nothing"
+            " is left to publish; lower k or l, or publish when there are more rows."
+        )
+    return state
+
+
+def recall(rules: Rules, microdata: Microdata, memory: Memory) -> Table:
+    """The table beside what the series remembers: the statistics file of Section 7, and cohorts."""
+    if microdata.persons is None:
+        raise SchemaError(
+            "global-guarantee follows persons through the releases and no identifier is declared;"
+            " name the identifier column in the schema."
+        )
+    everybody, registry = microdata.persons, microdata.registry
+    if registry is not None and registry.persons is not None:
+        everybody = pl.concat([everybody, registry.persons.alias(everybody.name)])
+    carried = Exposures.of_tables(memory.state)
+    unprotected = _unprotected(rules, microdata, memory)
+    held = Protected.of(
+        microdata.sensitive,
+        carried.values,
+        only=None if isinstance(rules.protect, str | Mapping) else rules.protect,
+        never=unprotected,
+        permanent=rules.permanent,
+    ).with_strangers(len(everybody) - microdata.rows)
+    return Table(
+        rules=rules,
+        microdata=microdata,
+        everybody=everybody,
+        held=held,
+        unprotected=unprotected,
+        statistics=Statistics.of(carried, everybody, held.names),
+        memberships=cohorts.memberships(memory.tables, everybody),
+        shares=memory.state[SHARES]["share"].to_numpy() if SHARES in memory.state else np.zeros(0),
+        strategy=rules.spending(counted(carried).tolist(), memory.releases),
+        first=memory.releases == 0,
+    )
+
+
+def demands(table: Table, at_most: float | None = None) -> Demands:
+    """The ratio n / n_s that everybody demands of a group: what the strategy asks (Section 6), and
+    no more than ``at_most`` times the least that keeps the guarantee (Section 5.1, Theorem 1).
+    """
+    strategy = table.strategy
+    if at_most is not None:
+        strategy = AtMost(strategy, table.rules.bound, at_most)
+    return table.statistics.demands(strategy)
+
+
+def suppress(table: Table, asked: Demands, state: State) -> State:
+    """What no group of this table could hold (Section 6.3): in balanced groups every value of
+    whoever demands too much, holder or not; in grown groups the value of a holder who does.
+    """
+    if table.rules.balanced:
+        return replace(state, emptied=_spent(table, asked) & (state.group == FREE))
+    held, least, v = table.held, demands(table, at_most=1.0), len(table.held.names)
+    spent = (least.row_of * v + least.value)[least.ratio > len(table.everybody)]
+    entries = np.isin(held.row_of * v + held.codes, spent) & ~held.permanent[held.codes]
+    return replace(state, reason=state.refused(entries, Reason.SPENT))
+
+
+def group(table: Table, asked: Demands, state: State, rng: Randomness) -> State:
+    """Groups of everybody who is in no cohort, in which every demand is met (Section 7); what fits
+    nowhere stays FREE.
+    """
+    tables = [table.microdata]
+    if table.microdata.registry is not None:
+        tables.append(table.microdata.registry)
+    crowd = Crowd(
+        places(*tables),
+        table.held.only(state.shown),
+        asked,
+        table.rows,
+        table.rules.least,
+        rng.stream("grouping").permutation(len(table.everybody)),
+    )
+    if table.rules.balanced:
+        return _cut_evenly(table, crowd, state, rng)
+    return _grow_around_holders(table, crowd, state)
+
+
+def expose(table: Table, state: State) -> Exposed:
+    """Count everybody's exposures in groups as they are built (Section 4.2, Lemma 4), and bring the
+    statistics file up to date (Section 7). MethodError where the guarantee would not be kept.
+    """
+    place, sizes, groups = _numbered(state)
+    held = table.held
+    shows = held.only(state.shown & ~held.permanent[held.codes])
+    invented = [
+        (groups + i, code)
+        for i, cohort in enumerate(state.cohorts)
+        for counterfeit in cohort.counterfeits
+        for code in held.transient(counterfeit.copy, counterfeit.without)
+    ]
+    invented_in, invented_codes = np.array(invented, dtype=np.int64).reshape(-1, 2).T
+    hosts = hosts_of(
+        np.concatenate([place[shows.row_of], invented_in]),
+        np.concatenate([shows.codes, invented_codes.astype(np.int32)]),
+        sizes,
+        (np.arange(len(sizes)) >= groups) & table.of_sets,
+        len(held.names),
+    )
+    hosted = exposing(table, state, hosts, place, groups)
+    carried, least = table.statistics.after(table.everybody, *hosted)
+    if least < least_survival(table.rules.bound):
+        raise MethodError(
+            "the groups as built would link somebody too often, and nothing was published; please"
+            " report this."
+        )
+    return Exposed(place, groups, hosts, carried)
+
+
+def exposing(
+    table: Table, state: State, hosts: Hosts, place: Ints, groups: int
+) -> tuple[Ints, Hosts]:
+    """The group in which everybody is exposed, and how: whoever is known to be emptied hides
+    nobody, and a failed cut into unequal parts says more than c/n.
+
+    ``hosts``, ``place``, ``groups`` as in :class:`Exposed`.
+    """
+    emptied, n = np.flatnonzero(state.emptied[: table.rows]), len(hosts.size)
+    emptied = emptied[place[emptied] != NOWHERE]
+    others = hosts._replace(size=hosts.size - np.bincount(place[emptied], minlength=n))
+    cuts = [
+        Cut(asked, rows[(place[rows] != NOWHERE) & (place[rows] < groups)])
+        for asked, rows in state.cuts
+    ]
+    others = hedged(others, place, cuts, table.rules.least)
+    exposed = place.copy()
+    exposed[emptied] += n  # they are members of their groups as these are written
+    return exposed, beside(others, hosts)
+
+
+def _unprotected(rules: Rules, microdata: Microdata, memory: Memory) -> pl.Series:
+    """The values that the first release found too frequent to be protected."""
+    if UNPROTECTED in memory.tables:
+        return memory.tables[UNPROTECTED]["value"]
+    if not isinstance(rules.protect, Mapping):
+        return pl.Series("value", [], dtype=pl.String)
+    common = frequent(microdata.sensitive, rules.protect["least_frequent"])
+    lasting = pl.Series(list(rules.permanent), dtype=common.dtype)
+    return common.filter(~common.is_in(lasting.implode()))
+
+
+def _spent(table: Table, asked: Demands) -> Bools:
+    """Who demands more than the share that a value had in the last release can give, or more rows
+    than there are; shape (e,).
+    """
+    everybody, shares = len(table.everybody), np.zeros(len(asked.base))
+    shares[: len(table.shares)] = table.shares
+    ratio = np.minimum(asked.ratio, everybody + 1)
+    too_much = (ratio * shares[asked.value] > _FILLED) | (ratio > everybody)
+    spent = np.zeros(everybody, dtype=bool)
+    spent[asked.row_of[too_much]] = True
+    return spent
+
+
+def _cut_evenly(table: Table, crowd: Crowd, state: State, rng: Randomness) -> State:
+    """Balanced groups; whoever may not be shown is published without a value in other groups."""
+    if crowd.rows > crowd.real and cohorts.carriers(table, state).any():
+        # Members of a cohort are real rows: first without registered persons.
+        alone = _cut_classes(table, crowd, state, crowd.order[crowd.order < crowd.real], rng)
+        alone = cohorts.found(table, alone)
+        state = replace(alone, group=np.where(alone.group >= 0, FREE, alone.group))
+    state = _cut_classes(table, crowd, state, crowd.order, rng)
+    populated = np.isin(state.group, state.group[: crowd.real])
+    state = replace(state, group=np.where(populated | (state.group < 0), state.group, FREE))
+    state = cohorts.found(table, state)
+    entries = state.emptied[table.held.row_of]
+    return _place(crowd, replace(state, reason=state.refused(entries, Reason.SPENT)), table.held)
+
+
+def _cut_classes(table: Table, crowd: Crowd, state: State, order: Ints, rng: Randomness) -> State:
+    """Cut those of ``order`` who are free and not emptied, apart by what they demand, those who
+    demand least first; what may not be shown is emptied, too.
+
+    See ``methods/global_guarantee/emptied.py``: nothing is shown of a class and of all who demand
+    more where that would tell too much of the others.
+    """
+    waiting = order[state.group[order] == FREE]
+    check_frequent(crowd.held, waiting, table.rules.bound)
+    asked, least = crowd.demands, demands(table, at_most=1.0)
+    base = float(asked.base.max(initial=1.0))
+    highest = np.full(crowd.rows, base)
+    np.maximum.at(highest, asked.row_of, asked.ratio)
+    coins, emptied, groups = rng.stream("suppressed"), state.emptied.copy(), state.group.copy()
+    cuts: list[Cut] = []
+    for rows in reversed(by_demand(highest, waiting[~emptied[waiting]], base)):
+        rest = Waiting(waiting, crowd.held, least, table.rules.bound)
+        hardest_first = rows[np.argsort(-highest[rows], kind="stable")]
+        chosen = rest.shown(hardest_first, highest, crowd.least)
+        emptied[rows] = True
+        if not len(chosen):
+            continue
+        there = np.isin(waiting, chosen)
+        shown, others = waiting[there], waiting[~there]
+        hidden = len(coins.bernoulli(rest.coin(len(shown)), 1)) or not rest.may_be_hidden(others)
+        made = None if hidden else _cut_class(table, crowd, shown, groups)
+        if made is None:
+            emptied[waiting] = True
+            break
+        emptied[shown] = False
+        cuts.append(made)
+        waiting = others
+    return replace(state, group=groups, emptied=emptied, cuts=cuts)
+
+
+def _cut_class(table: Table, crowd: Crowd, rows: Ints, groups: Ints) -> Cut | None:
+    """Cut rows under the strategy's ratios, or where they are too many for the table, under less,
+    down to what the guarantee needs; ``groups`` is set. None where even that cannot be met.
+    """
+    for at_most in (None, *_LESS):
+        asked = crowd.demands if at_most is None else demands(table, at_most)
+        if cut(replace(crowd, demands=asked), rows, groups):
+            return Cut(asked, rows)
+    return None
+
+
+def _grow_around_holders(table: Table, crowd: Crowd, state: State) -> State:
+    """Groups grown around rows with protected values, cohorts first; what finds no company loses
+    its protected values.
+    """
+    held = table.held
+    wanted = cohorts.carriers(table, state)
+    if wanted.any():
+        groups = state.group.copy()
+        real = crowd.free(groups)
+        lonely = grow(crowd, real[real < crowd.real], wanted, groups)
+        alone = np.isin(held.row_of, lonely) & held.permanent[held.codes]
+        state = replace(state, group=groups, reason=state.refused(alone, Reason.NO_COHORT))
+        state = cohorts.found(table, state)
+        crowd = replace(crowd, held=held.only(state.shown))
+    groups = state.group.copy()
+    lonely = grow(crowd, crowd.free(groups), crowd.seeds, groups)
+    lonely = _content_with_less(table, crowd, lonely, groups)
+    alone = np.isin(held.row_of, lonely)
+    reason = state.refused(alone, Reason.NO_GROUP)
+    return _place(crowd, replace(state, group=groups, reason=reason), held)
+
+
+def _content_with_less(table: Table, crowd: Crowd, lonely: Ints, groups: Ints) -> Ints:
+    """Groups for rows that found none as large as the strategy would like: as large as there are,
+    down to what the guarantee needs; ``groups`` is set. Returns those who found none.
+    """
+    for at_most in _LESS:
+        lonely = join(crowd, lonely, groups)
+        if not len(lonely):
+            return lonely
+        crowd = replace(crowd, demands=demands(table, at_most))
+        wanted = np.zeros(crowd.rows, dtype=bool)
+        wanted[lonely] = True
+        lonely = grow(crowd, crowd.free(groups), wanted, groups)
+    return join(crowd, lonely, groups)
+
+
+def _place(crowd: Crowd, state: State, held: Protected) -> State:
+    """Groups for rows that show no protected value and are in none yet."""
+    crowd = replace(crowd, held=held.only(state.shown))
+    groups, rows = state.group.copy(), crowd.free(state.group)
+    join(crowd, deal(crowd, rows[rows < crowd.real], groups), groups)
+    return replace(state, group=groups)
+
+
+def _numbered(state: State) -> tuple[Ints, Ints, int]:
+    """The number of everybody's group, cohorts last, NOWHERE for none; the size of each, and how
+    many of them are no cohorts.
+    """
+    inside = state.group >= 0
+    names, number = np.unique(state.group[inside], return_inverse=True)
+    place = np.full(len(state.group), NOWHERE, dtype=np.int64)
+    place[inside] = number
+    for i, cohort in enumerate(state.cohorts):
+        place[cohort.rows] = len(names) + i
+    sizes = np.bincount(number, minlength=len(names)), [cohort.size for cohort in state.cohorts]
+    return place, np.concatenate(sizes).astype(np.int64), len(names)

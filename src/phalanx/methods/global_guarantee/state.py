@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the phases hand on: the table beside what the series remembers, which no phase changes, and
+what has been decided so far, of which every phase makes a new one.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.data.microdata import Microdata
+from phalanx.methods.global_guarantee.exposures import Demands, Statistics
+from phalanx.methods.global_guarantee.kernels.exposures import Hosts
+from phalanx.methods.global_guarantee.kernels.groups import FREE
+from phalanx.methods.global_guarantee.protected import Protected
+from phalanx.methods.global_guarantee.ratios import Strategy
+from phalanx.release.evidence.exposures import Exposures
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Reasons = npt.NDArray[np.int8]
+
+IN_COHORT: Final = -2
+"""Beside FREE and the names of groups: in a cohort, and so in no other group."""
+UNPROTECTED, SHARES = "unprotected", "shares"
+"""Memory tables: the values that are too frequent to be protected (value); of the last release, the
+share of every protected value in its groups (share).
+"""
+
+
+class Reason(IntEnum):
+    """Why a protected value of a row is not shown."""
+
+    SHOWN = 0
+    NO_COHORT = 1
+    SPENT = 2
+    NO_GROUP = 3
+    SMALL_COHORT = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What a plan asks of every release of a series."""
+
+    bound: Fraction
+    """The l of the guarantee."""
+    least: int
+    """The least size of any group."""
+    balanced: bool
+    """Whether the table is cut evenly; else groups grow around holders."""
+    protect: str | Sequence[Any] | Mapping[str, float]
+    """As in the plan: all values, those listed, or those that are rare at first."""
+    permanent: Sequence[Any]
+    """The protected values that stay with a person."""
+    min_width: Mapping[str, float]
+    """Per quasi-identifier the least width of a published interval."""
+    spending: Callable[[Sequence[int], int], Strategy]
+    """How budgets are spent, from the exposures that a series shows after so many releases."""
+
+
+@dataclass(frozen=True, eq=False)
+class Memberships:
+    """Who is in which cohort since an earlier release."""
+
+    members: Mapping[int, Sequence[bytes]]
+    """By the number of a cohort."""
+    carried: Mapping[bytes, frozenset[Any]]
+    """Person -> permanent values published for them."""
+    cohort: Ints
+    """The number of everybody's cohort, shape (e,); 0 for none."""
+    next_number: int
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What is known before anything is decided."""
+
+    rules: Rules
+    microdata: Microdata
+    everybody: pl.Series
+    """The person of every row, and then the registered persons, shape (e,)."""
+    held: Protected
+    """The protected values of everybody; registered persons hold none."""
+    unprotected: pl.Series
+    """The values that the first release found too frequent to be protected."""
+    statistics: Statistics
+    memberships: Memberships
+    shares: Floats
+    """The share of each protected value that was known then in the groups of the last release."""
+    strategy: Strategy
+    first: bool
+    """Whether this is the first release of its series."""
+
+    @property
+    def rows(self) -> int:
+        """How many are to be published; the rest of everybody are registered persons."""
+        return self.microdata.rows
+
+    @property
+    def of_sets(self) -> bool:
+        """Whether a row may hold several values at once."""
+        return self.microdata.sensitive.domain.type == "set"
+
+
+@dataclass(frozen=True)
+class Counterfeit:
+    """What stands in for an absent member of a cohort: their permanent values, and beside them what
+    a random row of the table holds.
+    """
+
+    carries: frozenset[Any]
+    copy: int | None = None
+    """The row whose other values it shows."""
+    without: frozenset[int] = frozenset()
+    """Protected values (by code) that it does not show."""
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """One cohort as it is published now: the rows of the members who are there, and what stands in
+    for the others.
+    """
+
+    number: int
+    size: int
+    rows: Sequence[int]
+    """Rows of the members who are published."""
+    counterfeits: Sequence[Counterfeit] = ()
+    """One for each member who is not."""
+
+
+class Cut(NamedTuple):
+    """Which rows were cut into groups, and what was demanded there."""
+
+    demands: Demands
+    rows: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What has been decided so far."""
+
+    group: Ints
+    """Everybody's group, named by one of its rows; FREE, or IN_COHORT, shape (e,)."""
+    reason: Reasons
+    """Why each entry of the table's ``held`` is not shown, a Reason."""
+    emptied: Bools
+    """Who is published without a value, whatever it is, if they have a row, shape (e,)."""
+    cuts: Sequence[Cut] = ()
+    cohorts: Sequence[Cohort] = ()
+
+    @classmethod
+    def nothing(cls, table: Table) -> "State":
+        """Nothing has been decided."""
+        everybody = len(table.everybody)
+        return cls(
+            np.full(everybody, FREE, dtype=np.int64),
+            np.full(len(table.held.codes), Reason.SHOWN, dtype=np.int8),
+            np.zeros(everybody, dtype=bool),
+        )
+
+    @property
+    def shown(self) -> Bools:
+        """Which entries of the table's ``held`` are shown."""
+        return self.reason == Reason.SHOWN
+
+    def refused(self, entries: Bools, reason: Reason) -> Reasons:
+        """``reason``, where those ``entries`` that were shown are not any more."""
+        return np.where(entries & self.shown, reason, self.reason).astype(np.int8)
+
+
+@dataclass(frozen=True, eq=False)
+class Exposed:
+    """What a release adds to the statistics file."""
+
+    place: Ints
+    """The number of everybody's group, shape (e,), cohorts last; NOWHERE for none."""
+    groups: int
+    """So many of them are no cohorts."""
+    hosts: Hosts
+    """The groups as they are written."""
+    carried: Exposures
+    """The statistics file of the next release."""
