@@ -151,7 +151,7 @@ def workload_error(
     about: str | None = None,
 ) -> float:
     """The median of |actual - estimate| / actual over random COUNT queries, whose ranges are |A|
-    theta^(1/(d+1)) values long on every attribute (Section 5.3).
+    theta^(1/(d+1)) values long on every attribute (Section 5.2).
 
     A group contributes (rows - counterfeits) * share of its box inside the query's box * share of
     its rows whose sensitive value qualifies. Boxes are measured in values of the domain. A length

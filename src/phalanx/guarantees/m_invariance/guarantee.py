@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """m-invariance of a series: whoever stays is published under one signature of m values (Xiao & Tao,
-SIGMOD 2007, Definition 7).
+SIGMOD 2007, Definition 17).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """m-uniqueness: every group holds at least m rows, all with different sensitive values (Xiao & Tao,
-SIGMOD 2007, Definition 4).
+SIGMOD 2007, Definition 17).
 """
 
 from collections.abc import Sequence

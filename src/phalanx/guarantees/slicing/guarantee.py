@@ -68,7 +68,7 @@ class SlicedDiversity:
     other columns, so that whoever knows all other columns of a tuple links no value with more than
     1/l.
 
-    Source: Li, Li, Zhang, Molloy, section 4.1. The paper's algorithm rejects p = 1/l, its
+    Source: Li, Li, Zhang, Molloy, section 3.2. The paper's algorithm rejects p = 1/l, its
     definition and example allow it: so do we. The paper looks at the tuples of the table alone; so
     do we where it is given, and at all that may be in it where it is not.
     """
@@ -226,7 +226,7 @@ class SlicedRecursive:
     PlanError where c is not above 0 or l is no whole number from 1.
 
     Recursive (c, l)-diversity of Machanavajjhala et al., asked of p(t, s) as Li, Li, Zhang, Molloy
-    (section 4.1) say it may be.
+    (section 3.2) say it may be.
     """
 
     name: ClassVar[str] = "recursive (c,l)-diverse slicing"
@@ -306,7 +306,7 @@ class SlicedCloseness:
     attribute is at most t; PlanError where t is not in [0, 1].
 
     t-closeness of Li, Li, Venkatasubramanian, asked of p(t, s) as Li, Li, Zhang, Molloy (section
-    4.1) say it may be. ``equal``: all values are 1 apart; ``ordered``: by their places in order,
+    3.2) say it may be. ``equal``: all values are 1 apart; ``ordered``: by their places in order,
     scaled to 1.
     """
 

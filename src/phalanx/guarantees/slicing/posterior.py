@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """p(t, s): how probable a sliced release makes each sensitive value of a tuple, exactly (Li, Li,
-Zhang, Molloy, section 4.1; ours for shared attributes).
+Zhang, Molloy, section 3.2; ours for shared attributes).
 
 Matching buckets are weighed in two ways. By *shares* f(t, B), as the paper has it, every bucket is
 as likely as any other to be t's before anything is known of it. By *rows*, |B| f(t, B), every

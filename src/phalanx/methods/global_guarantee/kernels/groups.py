@@ -2,8 +2,8 @@
 """Grouping under ratios that differ by person and value.
 
 Source: Wong, Fu, Liu, Wang, Xu, "Global Privacy Guarantee in Serial Data Publishing", ICDE 2010,
-Section 7: any grouping algorithm with the check that n / n_s is at least what each member demands,
-for every protected value s of the group.
+Sections 5 and 7: any grouping algorithm with the check that n / n_s is at least what each member
+demands, for every protected value s of the group.
 
 How we differ from the paper: a group is grown around the row that demands most, by the row that
 makes the box grow least; it stops at the size that is demanded, so that groups are no larger than
