@@ -140,6 +140,33 @@ def test_a_tuple_matches_its_own_bucket_alone_under_strict_cuts():
         )
 
 
+@pytest.mark.parametrize(
+    ("parameters", "check"),
+    [
+        ({}, "exact"),
+        ({"cuts": "relaxed"}, "exact"),
+        ({"generalize_columns_k": 5}, "exact"),
+        ({"cuts": "relaxed", "check": "local"}, "local"),
+        ({"cuts": "relaxed", "diversity": "distinct"}, "local"),
+        ({"cuts": "relaxed", "diversity": "recursive", "c": 2}, "local"),
+        ({"cuts": "relaxed", "t": "1/2"}, "local"),
+        ({"sensitive_column_size": 1}, "local"),
+        ({"cuts": "relaxed", "columns": [["age", "sex"], ["sex", "illness"]]}, "local"),
+        ({"grouping": "random", "bucket_size": 10}, "local"),
+        ({"grouping": "membership", "bucket_size": 10}, "local"),
+    ],
+)
+def test_the_manifest_says_which_check_was_made(parameters, check):
+    """``exact`` only where a cut may be judged by all buckets; where buckets keep the promise by
+    themselves, nobody is told more. What it says makes the same again.
+    """
+    slicing = Slicing(l=2, **parameters)
+    said = {key: value for key, value in slicing.parameters().items() if key != "name"}
+    assert said["check"] == check
+    assert Slicing(**said).parameters() == slicing.parameters()
+    assert check == "exact" or "counted" not in [g.name[-7:] for g in slicing.guarantees]
+
+
 def test_the_exact_check_earns_its_keep_with_relaxed_cuts():
     """It makes more buckets than the local one, as a bucket may lean on the others that its tuples
     match.

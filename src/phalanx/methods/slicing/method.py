@@ -104,11 +104,13 @@ class Slicing:
     None: as many as the clusters have.
     """
     generalize_columns_k: int | None = None
-    """Every column value occurs at least so often in the table; None: values are published as they
-    are.
+    """The quasi-identifiers of each column become intervals that at least so many rows share; a
+    sensitive value beside them may still be rare. None: values are published as they are.
     """
     check: Check = "exact"
-    """Whether a cut is judged over all matching buckets, or by the two halves alone."""
+    """Whether a cut is judged over all matching buckets, or by the two halves alone; the manifest
+    says ``local`` where ``exact`` would allow no more.
+    """
     cuts: Cuts | None = None
     """``strict``: equal values stay together; ``relaxed``: those at the median may fall on either
     side, so that a tuple may match several buckets; both tell of values to who knows the method.
@@ -256,26 +258,27 @@ class Slicing:
         return promised
 
     @property
-    def _counts(self) -> bool:
-        """Whether a bucket may lean on others, so that it is counted who must be in which; of
-        tables of which nobody is suppressed, since else nobody can tell.
+    def _leans(self) -> bool:
+        """Whether a bucket may lean on others that its tuples match: not where values are exact and
+        cuts strict, since a tuple then matches its own bucket alone.
         """
-        several = self.cuts == "relaxed" or (
-            self.generalize_columns_k is not None and self.grouping == "mondrian"
-        )
-        return (
-            self.check == "exact"
-            and several
-            and self.diversity == "frequency"
-            and self.t is None
-            and self.not_eligible == "refuse"
-        )
+        several = self.cuts == "relaxed" or self.generalize_columns_k is not None
+        return self._used_check == "exact" and several
+
+    @property
+    def _counts(self) -> bool:
+        """Whether it is counted who must be in which bucket: of tables of which nobody is
+        suppressed, since else nobody can tell.
+        """
+        return self._leans and self.not_eligible == "refuse"
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         self._check_schema(microdata)
         columns = self.partition(microdata)
-        repeated = sum(map(len, columns)) > len(set().union(*columns))
-        if repeated and self.generalize_columns_k is not None:
+        if (
+            sum(map(len, columns)) > len(set().union(*columns))
+            and self.generalize_columns_k is not None
+        ):
             raise PlanError(
                 "[method] generalize_columns_k cannot be kept where an attribute stands in two"
                 " columns, whose intervals would cross; leave it out."
@@ -289,7 +292,7 @@ class Slicing:
         shown = microdata if len(kept) == microdata.rows else microdata.take(kept)
         coded = Coded.of(shown, columns, boxes)
         self._check_eligible(shown, coded, columns)
-        buckets = self._buckets(shown, coded, columns, rng, repeated=repeated)
+        buckets = self._buckets(shown, coded, columns, rng)
         form, published = slice_into(
             shown, columns, buckets, rng.stream("slices"), boxes=boxes, compact=self.compact
         )
@@ -341,7 +344,7 @@ class Slicing:
             said["not_eligible"] = self.not_eligible
         said |= {
             "diversity": self.diversity,
-            "check": self.check,
+            "check": self._used_check,
             **({"cuts": self._used_cuts} if self.grouping == "mondrian" else {}),
             "grouping": self.grouping,
         }
@@ -486,22 +489,17 @@ class Slicing:
         )
         return balanced_partition(like, microdata.quasi, microdata.sensitive, stream, of=secret)
 
-    def _needs_all_buckets(self, coded: Coded, *, repeated: bool) -> bool:
-        """Whether judging a cut by all buckets could allow more than judging it by its halves.
-
-        Not where values are exact and cuts strict, since a tuple then matches its own bucket alone.
-        Promises other than a largest share, and columns that share attributes (``repeated``), are
-        judged by the halves, which is enough for them and asks for more.
+    @property
+    def _used_check(self) -> Check:
+        """``exact`` where it may allow more than ``local``: for l as a share, by cuts that look at
+        it, where columns share no attribute. Else buckets are asked to keep it by themselves, which
+        is enough.
         """
-        several = self.cuts == "relaxed" or self.generalize_columns_k is not None
-        return (
-            self.check == "exact"
-            and several
-            and self.diversity == "frequency"
-            and self.t is None
-            and coded.sensitive is not None
-            and not repeated
-        )
+        named = () if isinstance(self.columns, int) else self.columns
+        shared = sum(map(len, named)) > len(set().union(*named))
+        looking = self.grouping == "mondrian" and self._used_cuts != "balanced"
+        by_share = self.diversity == "frequency" and self.t is None
+        return "exact" if self.check == "exact" and looking and by_share and not shared else "local"
 
     @property
     def _of_bucket(self) -> Mondrian:
@@ -522,8 +520,6 @@ class Slicing:
         coded: Coded,
         columns: Columns,
         rng: Randomness,
-        *,
-        repeated: bool,
     ) -> npt.NDArray[np.int64]:
         """The bucket of every row, 0 .. g-1, shape (n,); NotEligible where the table as one bucket
         does not keep the promise.
@@ -542,13 +538,12 @@ class Slicing:
         if self._used_cuts == "balanced" and self.grouping == "mondrian":
             return self._balanced(microdata, columns, stream)
         if self.grouping == "mondrian":
-            over_all = self._needs_all_buckets(coded, repeated=repeated)
             return by_cuts(
                 local,
                 microdata,
                 coded,
                 stream if self.cuts == "relaxed" else None,
-                over_all_buckets=over_all,
+                over_all_buckets=self._leans and coded.sensitive is not None,
             )
         size = self.bucket_size or 1
         if self.grouping == "random":
