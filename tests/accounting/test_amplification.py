@@ -61,6 +61,9 @@ def test_the_paper_says_so():
         (lambda: amplified(1, 1e-5, 0), "beta must be above 0"),
         (lambda: amplified(1, 1e-5, 0.5, 0.4), "at most beta_before = 0.4"),
         (lambda: amplified(1, "none", 0.5), "delta must be a number"),
+        (lambda: amplified(1, "-0.1", 0.5), "delta must be at least 0"),
+        (lambda: amplified(1, 1, 0.5), "below 1"),
+        (lambda: before_sampling(1, "-0.1", 0.5), "delta must be at least 0"),
         (lambda: before_sampling(1, 0.2, 0.1), "beta must be above delta"),
     ],
 )

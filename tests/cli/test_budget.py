@@ -161,6 +161,16 @@ def test_amplification_goes_both_ways(ask) -> None:
     assert ask("--epsilon", "1", "--amplify", "0.1")["delta"] == 0
 
 
+def test_a_delta_of_beta_or_more_is_no_question_on_a_sample(ask, call) -> None:
+    """A method with delta = 0.2 keeps 0.02 on a tenth; what may have 0.2 on a tenth is any method,
+    of which nothing is said.
+    """
+    found = ask("--epsilon", "1", "--delta", "0.2", "--amplify", "0.1")
+    assert (found["sampled"]["delta"], found["alone"]) == (0.02, None)
+    done = call("budget", "--epsilon", "1", "--delta", "0.2", "--amplify", "0.1")
+    assert "On a sample any method keeps a delta of beta or more." in done.out
+
+
 def test_the_table_has_28_promises(ask, call) -> None:
     """Every pair once, with its largest beta and the k by both accountings; as text, a line for
     each epsilon.
@@ -341,6 +351,14 @@ WRONG = {
     "cell alone": (["--epsilon", "1", "--cell", "9"], "give both"),
     "amplify without epsilon": (["--amplify", "0.1"], "--amplify needs the epsilon"),
     "amplify and k": (["--amplify", "0.1", "--epsilon", "1", "--k", "3"], "leave --k out"),
+    "amplify and a delta below 0": (
+        ["--amplify", "0.1", "--epsilon", "1", "--delta=-0.1"],
+        "delta must be at least 0 and below 1",
+    ),
+    "amplify and a delta of 1": (
+        ["--amplify", "0.1", "--epsilon", "1", "--delta", "1"],
+        "delta must be at least 0 and below 1",
+    ),
     "amplify 2": (["--amplify", "2", "--epsilon", "1"], "beta must be above 0"),
     "table and delta": (["--table", "--delta", "1e-6"], "leave --delta out"),
     "table and plot": (["--table", "--plot", "x.svg"], "leave --plot out"),

@@ -34,7 +34,7 @@ def amplified(
     """
     ratio = _ratio(beta, beta_before)
     grown = _scaled(_epsilon(epsilon), ratio)
-    return float_above(grown[1]), float_kept(exact(delta, "delta") * ratio)
+    return float_above(grown[1]), float_kept(_delta(delta) * ratio)
 
 
 def before_sampling(epsilon: Number, delta: Number, beta: Number) -> tuple[float, float]:
@@ -45,7 +45,7 @@ def before_sampling(epsilon: Number, delta: Number, beta: Number) -> tuple[float
     (0.7186731924870721, 1e-05)
     """
     ratio = 1 / _ratio(beta, 1)
-    before = exact(delta, "delta") * ratio
+    before = _delta(delta) * ratio
     if before >= 1:
         raise PlanError(
             f"beta must be above delta, and is {beta} against {delta}: take a larger beta or a"
@@ -68,6 +68,13 @@ def _epsilon(epsilon: Number) -> Fraction:
     number = exact(epsilon, "epsilon")
     if number <= 0:
         raise PlanError(f"epsilon must be above 0, and is {epsilon}.")
+    return number
+
+
+def _delta(delta: Number) -> Fraction:
+    number = exact(delta, "delta")
+    if not 0 <= number < 1:
+        raise PlanError(f"delta must be at least 0 and below 1, and is {delta}.")
     return number
 
 

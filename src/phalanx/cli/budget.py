@@ -335,24 +335,29 @@ def _amplified(epsilon: str | None, delta: str, beta: str, *, json: bool) -> Non
         raise PlanError(
             "--amplify needs the epsilon of a method; give --epsilon, and --delta where it has one."
         )
-    sampled, alone = amplified(epsilon, delta, beta), before_sampling(epsilon, delta, beta)
+    sampled = amplified(epsilon, delta, beta)
     own, ratio = (exact(epsilon, "epsilon"), exact(delta, "delta")), exact(beta, "beta")
+    alone = before_sampling(epsilon, delta, beta) if own[1] < ratio else None
     if json:
         pairs = {
-            name: {"epsilon": pair[0], "delta": pair[1]}
+            name: None if pair is None else {"epsilon": pair[0], "delta": pair[1]}
             for name, pair in (("sampled", sampled), ("alone", alone))
         }
         show_json({"epsilon": float(own[0]), "delta": float(own[1]), "beta": float(ratio), **pairs})
         return
+    rows = [[at_most(own[0]), at_most(own[1]), at_most(sampled[0]), at_most(own[1] * ratio)]]
+    if alone is not None:
+        rows.append(
+            [at_least(alone[0]), at_least(own[1] / ratio), at_most(own[0]), at_most(own[1])]
+        )
     show_table(
         f"Any method, on a sample with beta = {beta}",
         ["epsilon alone", "delta alone", "epsilon on the sample", "delta on the sample"],
-        [
-            [at_most(own[0]), at_most(own[1]), at_most(sampled[0]), at_most(own[1] * ratio)],
-            [at_least(alone[0]), at_least(own[1] / ratio), at_most(own[0]), at_most(own[1])],
-        ],
+        rows,
         right=range(4),
     )
+    if alone is None:
+        show_text("On a sample any method keeps a delta of beta or more.")
 
 
 def _table(beta: str | None, epsilon_scheme: str, *, json: bool) -> None:
