@@ -22,7 +22,7 @@ PYTHONS  ?= $(shell for version in 3.11 3.12 3.13 3.14; do \
 	for python in python$$version $(HOME)/.pyenv/versions/$$version*/bin/python; do $$python -c "" 2>/dev/null && echo $$python && break; done; done; true)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test thorough quick seconds check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments judges oracle docs-reference clean
+.PHONY: help demo test thorough quick seconds check format core lowest pythons pythons-found lock audit fuzz kills mutants bench experiments judges oracle docs clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 18
@@ -103,8 +103,8 @@ judges: $(VENV)/.locked  ## our adversaries beside Anonymeter and anonypyx, in a
 oracle: $(VENV)/.locked  ## publish from every world: what who knows the method learns, as a table (ORACLE='--write METHOD': into its page)
 	@PYTHONPATH=tests $(BIN)/python -m worlds.table $(ORACLE)
 
-docs-reference: $(VENV)/.locked  ## docs/reference/ from the docstrings
-	@$(BIN)/python docs/reference.py
+docs: $(VENV)/.locked  ## the documentation as a site, into build/site; a warning is an error
+	@$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees -c docs . build/site
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) $(VENV)-core $(VENV)-lowest $(VENV)-pythons experiments/judges/.venv-judges build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/reference/ from the docstrings of the public names; `--check` says whether it is up
-to date.
+"""The pages of docs/reference/, from the docstrings of the public names; the site is made with them.
 
 Reads the source and not the running objects, so that every Python version writes the same pages.
 """
@@ -8,7 +7,6 @@ Reads the source and not the running objects, so that every Python version write
 import ast
 import inspect
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -158,30 +156,14 @@ def prose(text: str) -> str:
     return "\n".join(out) + ("\n```" if example else "")
 
 
-def main() -> int:
-    """Write the pages and remove stale ones, or with `--check` only compare."""
+def write() -> None:
+    """Write the pages and the schemas, and remove what is stale."""
     written = pages()
-    present = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.*")}
-    if "--check" in sys.argv[1:]:
-        stale = sorted(
-            name
-            for name in written.keys() | present.keys()
-            if written.get(name) != present.get(name)
-        )
-        if stale:
-            print(
-                f"docs/reference is not up to date ({', '.join(stale)}); run: make docs-reference",
-                file=sys.stderr,
-            )
-        return len(stale) > 0
     PAGES.mkdir(exist_ok=True)
-    for name in present.keys() - written.keys():
-        (PAGES / name).unlink()
+    for path in PAGES.glob("*.*"):
+        if path.name not in written:
+            path.unlink()
     for name, text in written.items():
-        (PAGES / name).write_text(text, encoding="utf-8")
-    print(f"docs/reference: {len(written)} pages")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        path = PAGES / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
