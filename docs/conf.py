@@ -26,7 +26,7 @@ release = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf
 
 extensions = ["myst_parser"]
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/**/*.md", "experiments/**/README.md"]
+include_patterns = ["*.md", "docs/*.md", "docs/*/*.md", "experiments/*/README.md"]
 exclude_patterns = [".*", "build", "dist", "src", "tests", "benchmarks"]
 myst_heading_anchors = 6
 highlight_language = "text"
@@ -35,7 +35,6 @@ html_theme = "furo"
 html_title = "Phalanx"
 html_copy_source = False
 html_show_copyright = False
-html_static_path = ["pictures"]
 
 # The side bar: what a reader looks for, in this order; a `*` stands for all pages of a folder.
 BAR = {
@@ -56,11 +55,10 @@ def with_bar(_: Sphinx, page: str, source: list[str]) -> None:
         source[0] += toctree(["*"])
 
 
-def toctree(pages: list[str], caption: str = "") -> str:
+def toctree(pages: list[str], caption: str | None = None) -> str:
     """A list of pages that is shown in the side bar and not in the text."""
-    return "\n".join(
-        ["", "```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```", ""]
-    )
+    said = [] if caption is None else [f":caption: {caption}"]
+    return "\n".join(["", "```{toctree}", ":hidden:", ":glob:", *said, "", *pages, "```", ""])
 
 
 def with_front_page(app: Sphinx, failed: Exception | None) -> None:

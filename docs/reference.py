@@ -25,7 +25,7 @@ def pages() -> dict[str, str]:
     index = [
         "# Reference",
         "",
-        "Written by `make docs-reference` from the docstrings; change those, not these pages.",
+        "Written by `make docs` from the docstrings; change those, not these pages.",
         "",
     ]
     index += [f"- [`phalanx.{name}`]({name}.md): {summary(name)}" for name in names]

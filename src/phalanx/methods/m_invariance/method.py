@@ -9,7 +9,8 @@ docs/explanation/m-invariance.md). It looks back one release (Lemma 4); with ``r
 whoever returns under the signature first published for them. It takes a tuple whose value changed
 for a new tuple; we ask the steward. It assumes that the new tuples are m-eligible; we refuse, or
 suppress the fewest that restore it. It assigns new tuples from everywhere; we assign them region
-by region (``assigning.py``). Of equally good splits we take the most even one.
+by region (``assigning.py``). Of equally good splits we take the most even one. It asks for
+intervals of a least width (section 4.1); here none has one unless ``min_width`` says so.
 """
 
 import os
