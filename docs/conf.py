@@ -35,6 +35,8 @@ html_theme = "furo"
 html_title = "Phalanx"
 html_copy_source = False
 html_show_copyright = False
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
 
 # The side bar: what a reader looks for, in this order; a `*` stands for all pages of a folder.
 BAR = {

@@ -390,7 +390,7 @@ OLD_WORDS = {
     r"\.said\(\)": "manifest_fields()",
     r"\bstands? for nobody\b": "a counterfeit",
 }
-"""What one thing was called before it had one word, and the word (docs/index.md)."""
+"""What one thing was called before it had one word, and the word (docs/explanation/glossary.md)."""
 
 
 def one_word_for_one_thing(file: File) -> Iterator[str]:
