@@ -83,7 +83,7 @@ def results(made):
             ["changed value", "not eligible"],
         ),
         (GlobalGuarantee(l=2), True, ["spent budget", "no group"]),
-        (GlobalGuarantee(l=2, permanent=["hiv"]), False, ["spent budget", "no group"]),
+        (GlobalGuarantee(l=2, permanent=["hiv"]), True, ["spent budget", "no group"]),
         (GlobalGuarantee(l=2, grouping="bottom-up"), False, ["no group"]),
         (MutualCover(delta="1/2"), False, []),
         (SafeSampling(epsilon=1, delta="1/100"), True, []),
@@ -149,9 +149,14 @@ def test_whether_it_came_to_it_is_not_said(tmp_path):
 
 
 ALONE = {
-    "balanced": ({"permanent": ["hiv"]}, people(["hiv", "none", "none"])),
+    "balanced": (
+        {"permanent": ["hiv"], "k": 20},
+        people(["hiv"] + ["none"] * 19),
+        people(["hiv"] + ["none"] * 20),
+    ),
     "bottom-up": (
         {"strategy": "constant-ratio", "horizon": 1, "grouping": "bottom-up"},
+        people(["hiv", "none"]),
         pl.concat(
             [people(["none"]), people(["hiv", "none"]).with_columns(who=pl.col("who") + " new")]
         ),
@@ -164,11 +169,12 @@ def test_rows_that_no_group_takes_are_stated(tmp_path, grouping):
     """A row may be alone beside a cohort, or its budget spent for the value of all groups: the
     manifest names that reason, else the missing row is refused.
     """
-    settings, again = ALONE[grouping]
+    settings, before, again = ALONE[grouping]
     method = GlobalGuarantee(l=2, protect=["hiv"], **settings)
-    first, second = publish(tmp_path, method, people(["hiv", "none"]), again)
-    assert second.suppressed_rows == {"too few rows for a group": 1} and second.manifest.rows == 2
-    tables = [people(["hiv", "none"]), again]
+    first, second = publish(tmp_path, method, before, again)
+    assert second.suppressed_rows == {"too few rows for a group": 1}
+    assert second.manifest.rows == before.height
+    tables = [before, again]
     assert verify([first.path, second.path], originals=tables, identifier="who").holds
     fields = json.loads((second.path / NAME).read_text()) | {"may_suppress": ["spent budget"]}
     (second.path / NAME).write_text(json.dumps(fields, indent=1, ensure_ascii=False) + "\n")

@@ -83,14 +83,14 @@ def test_a_value_taken_out_of_a_set_leaves_no_trace():
 
 
 def test_values_that_stay_are_named_or_not_covered():
-    """Without permanent values, one that stays is not covered; with them, the promise rests on
-    counterfeits that look real.
+    """Without permanent values, one that stays is not covered; with them, the promise is
+    about what was so when a cohort was founded.
     """
     assert (
         "chronic disease, is not covered" in dict(warnings(manifest(GlobalGuarantee(l=2))))[PASSING]
     )
     assert (
-        "tell one from a real row"
+        "cohort was founded"
         in dict(warnings(manifest(GlobalGuarantee(l=2, permanent=["hiv"]))))[PASSING]
     )
 

@@ -32,16 +32,11 @@ from phalanx.methods.global_guarantee.method import GlobalGuarantee
 from phalanx.methods.global_guarantee.uneven import hedged
 from phalanx.randomness import Randomness
 from worlds.choices import EveryRandomness, as_they_stand, enumerated
-from worlds.oracle import ask
-from worlds.settings import Setting, any_series
 
 AGES = (1, 2, 4, 7, 11, 16, 22, 29, 37)
 HALF = Fraction(1, 2)
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "explanation"
-PAGE, COHORT_PAGE = (
-    " ".join((PAGES / f"{name}.md").read_text(encoding="utf-8").split())
-    for name in ("global-guarantee", "cohorts")
-)
+PAGE = " ".join((PAGES / "global-guarantee.md").read_text(encoding="utf-8").split())
 RARE = {"hiv": Fraction(1, 4), "none": Fraction(3, 4)}
 KEY, SCHEMA = PersonKey(bytes(32)), Schema(identifier="who", quasi=["age"], sensitive="sick")
 
@@ -299,74 +294,6 @@ def test_a_class_that_is_emptied_because_it_holds_too_much_is_told_about():
     assert series.told > 0
 
 
-def carriers(n, present):
-    """Everybody is a carrier from the first of two releases, from the second, or never."""
-    states = list(product((0, 1, 2), repeat=n))
-    return Setting(
-        present,
-        tuple(
-            tuple(
-                tuple("hiv" if state[AGES.index(p)] <= release else "none" for p in persons)
-                for release, persons in enumerate(present)
-            )
-            for state in states
-        ),
-        lasting=False,
-    )
-
-
-COHORTS = GlobalGuarantee(l=2, protect=["hiv"], permanent=["hiv"], expected_later=["hiv"])
-
-
-def test_members_of_a_cohort_are_carriers_with_their_share():
-    """Everybody who is a carrier is one from the beginning, and all stay: nobody is above one
-    half.
-    """
-    answer = ask(
-        COHORTS,
-        any_series(("hiv", "none"), AGES[:5], AGES[:5]),
-        HALF,
-        how="repeated",
-        runs=1,
-        only=("hiv",),
-    )
-    assert 0 < answer.worst.largest <= HALF
-
-
-@pytest.mark.slow
-def test_carriers_who_come_later_are_seen_as_the_page_says():
-    """Cohorts do not hold where somebody becomes a carrier whose companions are known not to have
-    been one.
-    """
-    found, more = (
-        exactly(carriers(5, (AGES[:5], AGES[:5]))),
-        exactly(carriers(6, (AGES[:5], AGES[1:6]))),
-    )
-    assert found.largest == 1
-    assert f"in {percent(found.above)} of the series that are not refused" in COHORT_PAGE
-    assert f"in {percent(found.certain)} somebody is certain" in COHORT_PAGE
-    assert f"one comes it is in {percent(more.above)}" in COHORT_PAGE
-    assert (
-        f"{percent(found.refused)} of the series are refused in the first case, and"
-        f" {percent(more.refused)} in the second" in COHORT_PAGE
-    )
-
-
-def exactly(setting):
-    """What the uniform prior says, through every random choice; members are in the order of their
-    ages, of which no two are equal.
-    """
-    answer = ask(
-        COHORTS, setting, HALF, how="enumerated", folds={"grouping": as_they_stand}, only=("hiv",)
-    )
-    assert (answer.kind, answer.findings[0].prior) == ("exact", "uniform")
-    return answer.findings[0]
-
-
-def percent(share):
-    return f"{float(share):.0%}".replace("%", " %")
-
-
 def lies(sizes, counts):
     """Every way in which values of these ``counts`` may lie in parts of these ``sizes``, and in how
     many ways it does.
@@ -413,7 +340,6 @@ def hedge(n, counts, ratios):
         np.arange(v, dtype=np.int32),
         np.array(counts),
         np.array([n]),
-        np.zeros(1, dtype=bool),
     )
     none = np.zeros(0, dtype=np.int32)
     base = np.array([float(x) for x in ratios])

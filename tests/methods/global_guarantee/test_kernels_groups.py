@@ -245,7 +245,7 @@ def test_memory_is_carried_as_the_slow_twin_does(data):
         sizes = np.array([max(1, int((groups == g).sum())) + rng.integers(0, 3) for g in range(3)])
         row_of = np.repeat(np.arange(len(people)), [len(c) for c in codes])
         flat = np.array([c for row in codes for c in row], dtype=np.int32)
-        hosts = hosts_of(groups[row_of], flat, sizes, np.zeros(3, dtype=bool), 3)
+        hosts = hosts_of(groups[row_of], flat, sizes, 3)
         statistics = Statistics.of(memory, persons, names)
         memory, least = statistics.after(persons, groups, hosts)
         assert least == slow.release(persons.to_list(), groups.tolist(), codes, sizes.tolist())

@@ -118,9 +118,8 @@ class GlobalGuarantee:
                 ),
             )
         lasting = (
-            "Values that stay are named as permanent, and counterfeits stand for absent members of"
-            " their groups: the promise does not hold against somebody who can tell one from a real"
-            " row."
+            "Values that stay are named as permanent: covered is what was so when a person's cohort"
+            " was founded; what comes later is not published."
             if self.permanent
             else (
                 "No value is named as permanent: one that stays with a person, such as a chronic"

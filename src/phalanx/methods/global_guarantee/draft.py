@@ -4,6 +4,8 @@ it.
 """
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +21,6 @@ from phalanx.methods.global_guarantee.protected import suppress
 from phalanx.methods.global_guarantee.state import (
     SHARES,
     UNPROTECTED,
-    Counterfeit,
     Exposed,
     Reason,
     State,
@@ -34,9 +35,10 @@ _REASONS: Final = {
     Reason.NO_COHORT: "no cohort can take its permanent value",
     Reason.SPENT: "the person's budget for it is spent",
     Reason.NO_GROUP: "no group is large enough for it",
-    Reason.SMALL_COHORT: "its cohort is too small for it",
+    Reason.IN_COHORT: "its cohort shows what it was founded with",
 }
 _EMPTIED: Final = "the person's budget is spent"
+_HIDDEN: Final = "too few persons have the same past"
 _NO_GROUP: Final = "too few rows for a group"
 _NO_ROW: Final = -1
 """Stands for a counterfeit among the rows behind published tuples."""
@@ -49,6 +51,10 @@ def draft(table: Table, state: State, exposed: Exposed, stream: Stream) -> Draft
     taken: dict[int, set[Any]] = {}
     for row, code in zip(held.row_of[hidden].tolist(), held.codes[hidden].tolist(), strict=True):
         taken.setdefault(row, set()).add(held.names[code])
+    for row, carries in _in_cohorts(state):
+        if carries and table.of_sets:
+            own = table.microdata.sensitive
+            taken[row] = set(str(own.domain.values[int(own.codes[row])]).split(SEPARATOR)) - carries
     shown = suppress(table.microdata, taken, emptied)
     form, published_id = _form(table, shown, state, exposed, stream)
     groups = np.where(exposed.place == NOWHERE, 0, published_id[exposed.place])
@@ -61,7 +67,7 @@ def draft(table: Table, state: State, exposed: Exposed, stream: Stream) -> Draft
         state=exposed.carried.to_tables() | {SHARES: _shares(table, exposed, len(emptied))},
         registered=None if table.microdata.registry is None else groups[table.rows :],
         suppressed_microdata=shown if taken or len(emptied) else None,
-        suppressed_values=_suppressed_values(table, state, len(emptied)),
+        suppressed_values=_suppressed_values(table, state),
         suppressed_rows={_NO_GROUP: suppressed_rows} if suppressed_rows else {},
     )
 
@@ -73,14 +79,14 @@ def _form(
     place, registry, column = exposed.place, table.microdata.registry, shown.sensitive
     rows = np.flatnonzero(place[: table.rows] != NOWHERE)
     absent = [
-        (exposed.groups + i, counterfeit)
+        (exposed.groups + i, carries)
         for i, cohort in enumerate(state.cohorts)
-        for counterfeit in cohort.counterfeits
+        for carries in cohort.counterfeits
     ]
     values = None
     if table.rules.permanent:
         own = column.domain.values.gather(column.codes[rows])
-        invented = [_looks_like(table, counterfeit) for _, counterfeit in absent]
+        invented = [_looks_like(table, carries) for _, carries in absent]
         values = pl.concat([own, pl.Series(own.name, invented, dtype=own.dtype)])
     return generalize(
         shown,
@@ -94,18 +100,16 @@ def _form(
     )
 
 
-def _looks_like(table: Table, counterfeit: Counterfeit) -> Any:
-    """The sensitive value that a counterfeit shows."""
-    column, held, row = table.microdata.sensitive, table.held, counterfeit.copy
-    copied = None if row is None else column.domain.values[int(column.codes[row])]
-    hidden = {held.names[code] for code in counterfeit.without}
-    if not table.of_sets:
-        if counterfeit.carries:
-            return next(iter(counterfeit.carries))
-        return None if copied in hidden else copied
-    lasting = set(held.names.filter(pl.Series(held.permanent)).to_list())
-    beside = {value for value in str(copied or "").split(SEPARATOR) if value} - hidden - lasting
-    return SEPARATOR.join(sorted(beside | counterfeit.carries))
+def _looks_like(table: Table, carries: frozenset[Any]) -> Any:
+    """The sensitive value that a counterfeit shows: its permanent ones, and nothing else."""
+    if table.of_sets:
+        return SEPARATOR.join(sorted(carries))
+    return next(iter(carries), None)
+
+
+def _in_cohorts(state: State) -> Iterator[tuple[int, frozenset[Any]]]:
+    """The row of every member of a cohort who is there, and the permanent values it shows."""
+    return chain.from_iterable(cohort.carries.items() for cohort in state.cohorts)
 
 
 def _shares(table: Table, exposed: Exposed, emptied: int) -> pl.DataFrame:
@@ -119,8 +123,15 @@ def _shares(table: Table, exposed: Exposed, emptied: int) -> pl.DataFrame:
     return pl.DataFrame({"share": counts / max(int(hosts.size.sum()), 1)})
 
 
-def _suppressed_values(table: Table, state: State, emptied: int) -> dict[str, int]:
+def _suppressed_values(table: Table, state: State) -> dict[str, int]:
     """How many values are suppressed, by reason; of whoever is emptied, all are one."""
+    emptied = state.emptied[: table.rows]
+    silent = np.zeros(len(emptied), dtype=bool)
+    silent[[row for row, _ in _in_cohorts(state)]] = True
+    hidden = state.hidden[: table.rows]
     reasons = Counter(state.reason[~state.emptied[table.held.row_of]].tolist())
-    counts = {_EMPTIED: emptied} | {said: reasons[why] for why, said in _REASONS.items()}
+    counts = {why: reasons[reason] for reason, why in _REASONS.items()}
+    counts[_EMPTIED] = int((emptied & ~silent & ~hidden).sum())
+    counts[_HIDDEN] = int(hidden.sum())
+    counts[_REASONS[Reason.IN_COHORT]] += int((emptied & silent).sum())
     return {why: count for why, count in counts.items() if count}

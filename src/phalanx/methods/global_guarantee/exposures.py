@@ -44,13 +44,6 @@ class Demands:
         """The row of every entry of ``ratio``."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
-    def of(self, row: int, code: int) -> float:
-        """What one row demands of a group with a value."""
-        first, end = self.starts[row], self.starts[row + 1]
-        at = first + np.searchsorted(self.value[first:end], code)
-        own = at < end and self.value[at] == code
-        return float(self.ratio[at]) if own else float(self.base[code])
-
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
@@ -75,16 +68,6 @@ class Statistics:
             .join(known, on="person", how="left", maintain_order="left")["place"]
         )
         return cls(carried, found.fill_null(_UNKNOWN).to_numpy(), names)
-
-    def survival(self, row: int, code: int) -> int:
-        """What is left of one row's survival of a value, in parts of SCALE."""
-        place = self.place[row]
-        if place == _UNKNOWN:
-            return SCALE
-        first, end = self.carried.starts[place], self.carried.starts[place + 1]
-        at = first + np.searchsorted(self.carried.value[first:end], code)
-        known = at < end and self.carried.value[at] == code
-        return int(self.carried.survival[at]) if known else SCALE
 
     def demands(self, strategy: Strategy) -> Demands:
         """What the rows demand by a strategy, whatever they hold now: who holds a value must not be
@@ -129,22 +112,23 @@ class Statistics:
         return starts, np.repeat(first - starts[:-1], counts) + np.arange(starts[-1])
 
 
-def hosts_of(group: Ints, codes: Codes, size: Ints, added: Bools, values: int) -> Hosts:
+def hosts_of(group: Ints, codes: Codes, size: Ints, values: int) -> Hosts:
     """Count protected ``codes`` (e,) by the ``group`` (e,) in which they stand, negative for none;
-    ``size`` and ``added`` as in :class:`Hosts`, ``values``: how many there are.
+    ``size`` as in :class:`Hosts`, ``values``: how many there are.
     """
     inside = group >= 0
     key, count = np.unique(group[inside] * max(values, 1) + codes[inside], return_counts=True)
     host, value = np.divmod(key, max(values, 1))
     starts = np.searchsorted(host, np.arange(len(size) + 1)).astype(np.int64)
-    return Hosts(starts, value.astype(np.int32), count.astype(np.int64), size, added)
+    return Hosts(starts, value.astype(np.int32), count.astype(np.int64), size)
 
 
 def beside(some: Hosts, others: Hosts) -> Hosts:
     """Some groups, and then others."""
     starts = np.concatenate([some.starts, some.starts[-1] + others.starts[1:]])
-    rest = zip(some[1:], others[1:], strict=True)
-    return Hosts(starts, *(np.concatenate(pair) for pair in rest))
+    value = np.concatenate([some.value, others.value])
+    count = np.concatenate([some.count, others.count])
+    return Hosts(starts, value, count, np.concatenate([some.size, others.size]))
 
 
 def counted(carried: Exposures) -> Ints:

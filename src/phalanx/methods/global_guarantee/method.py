@@ -215,10 +215,8 @@ class GlobalGuarantee:
 
     @property
     def holds_if_method_known(self) -> bool:
-        """Balanced groups follow from quasi-identifiers and earlier releases; cohorts suppress by
-        what their members hold.
-        """
-        return self.grouping == "balanced" and not self.permanent
+        """Balanced groups and cohorts follow from quasi-identifiers and earlier releases."""
+        return self.grouping == "balanced"
 
     @property
     def may_suppress(self) -> Sequence[str]:

@@ -5,6 +5,8 @@ group, expose (Wong, Fu, Liu, Wang, Xu, ICDE 2010; the sections are named beside
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
+from math import ceil
 from typing import Final
 
 import numpy as np
@@ -58,6 +60,8 @@ _LESS: Final = (2.0, 1.25, 1.0)
 """How many times the least ratio is asked where the table is too small for the strategy, in
 turn.
 """
+_FEWEST: Final = 10
+"""So many times l persons with the same past are enough for a cohort."""
 _FILLED: Final = 0.9
 """Whoever demands groups that one value would fill to more than this part, by its share in the last
 release, is published without a value.
@@ -71,7 +75,6 @@ def decide(table: Table, rng: Randomness) -> State:
         state = cohorts.publish_again(table, state)
     state = suppress(table, asked, state)
     state = group(table, asked, state, rng)
-    state = cohorts.complete(table, asked, state, rng.stream("counterfeits"))
     if not state.cohorts and not (state.group[: table.rows] >= 0).any():
         raise MethodError(
             f"the table has {table.rows} row(s) and a group needs {table.rules.least}, so nothing"
@@ -109,7 +112,7 @@ def recall(rules: Rules, microdata: Microdata, memory: Memory) -> Table:
         memberships=cohorts.memberships(memory.tables, everybody),
         shares=memory.state[SHARES]["share"].to_numpy() if SHARES in memory.state else np.zeros(0),
         strategy=rules.spending(counted(carried).tolist(), memory.releases),
-        first=memory.releases == 0,
+        releases=memory.releases,
     )
 
 
@@ -128,7 +131,8 @@ def suppress(table: Table, asked: Demands, state: State) -> State:
     whoever demands too much, holder or not; in grown groups the value of a holder who does.
     """
     if table.rules.balanced:
-        return replace(state, emptied=_spent(table, asked) & (state.group == FREE))
+        spent = _spent(table, asked) & (state.group == FREE)
+        return replace(state, emptied=state.emptied | spent)
     held, least, v = table.held, demands(table, at_most=1.0), len(table.held.names)
     spent = (least.row_of * v + least.value)[least.ratio > len(table.everybody)]
     entries = np.isin(held.row_of * v + held.codes, spent) & ~held.permanent[held.codes]
@@ -162,20 +166,7 @@ def expose(table: Table, state: State) -> Exposed:
     place, sizes, groups = _numbered(state)
     held = table.held
     shows = held.only(state.shown & ~held.permanent[held.codes])
-    invented = [
-        (groups + i, code)
-        for i, cohort in enumerate(state.cohorts)
-        for counterfeit in cohort.counterfeits
-        for code in held.transient(counterfeit.copy, counterfeit.without)
-    ]
-    invented_in, invented_codes = np.array(invented, dtype=np.int64).reshape(-1, 2).T
-    hosts = hosts_of(
-        np.concatenate([place[shows.row_of], invented_in]),
-        np.concatenate([shows.codes, invented_codes.astype(np.int32)]),
-        sizes,
-        (np.arange(len(sizes)) >= groups) & table.of_sets,
-        len(held.names),
-    )
+    hosts = hosts_of(place[shows.row_of], shows.codes, sizes, len(held.names))
     hosted = exposing(table, state, hosts, place, groups)
     carried, least = table.statistics.after(table.everybody, *hosted)
     if least < least_survival(table.rules.bound):
@@ -233,17 +224,45 @@ def _spent(table: Table, asked: Demands) -> Bools:
 
 def _cut_evenly(table: Table, crowd: Crowd, state: State, rng: Randomness) -> State:
     """Balanced groups; whoever may not be shown is published without a value in other groups."""
-    if crowd.rows > crowd.real and cohorts.carriers(table, state).any():
-        # Members of a cohort are real rows: first without registered persons.
-        alone = _cut_classes(table, crowd, state, crowd.order[crowd.order < crowd.real], rng)
-        alone = cohorts.found(table, alone)
-        state = replace(alone, group=np.where(alone.group >= 0, FREE, alone.group))
+    if table.rules.permanent:
+        state = _cut_cohorts(table, crowd, state)
+        crowd = replace(crowd, held=table.held.only(state.shown))
     state = _cut_classes(table, crowd, state, crowd.order, rng)
     populated = np.isin(state.group, state.group[: crowd.real])
     state = replace(state, group=np.where(populated | (state.group < 0), state.group, FREE))
-    state = cohorts.found(table, state)
     entries = state.emptied[table.held.row_of]
     return _place(crowd, replace(state, reason=state.refused(entries, Reason.SPENT)), table.held)
+
+
+def _cut_cohorts(table: Table, crowd: Crowd, state: State) -> State:
+    """Cohorts around permanent values that come new, cut from people with the same past, by
+    permanent values alone; nothing is shown of those of whom too few have the same.
+
+    Sets aside whom nobody can be exchanged with: a newcomer among persons who are known not to
+    have been carriers would be known to be one.
+    """
+    held, bound = table.held, table.rules.bound
+    fewest = max(_FEWEST * bound, Fraction(crowd.least))
+    lasting = replace(crowd, held=held.only(state.shown & held.permanent[held.codes]))
+    free = crowd.free(state.group)
+    free = free[free < crowd.real]
+    past, hidden = table.memberships.past[free], state.hidden.copy()
+    for number in np.unique(past).tolist():
+        rows = free[past == number]
+        if len(rows) < fewest:
+            hidden[rows] = True
+            continue
+        check_frequent(lasting.held, rows, bound)
+        groups = state.group.copy()
+        _cut_class(table, lasting, rows, groups)
+        state = cohorts.found(table, replace(state, group=groups))
+        state = replace(state, group=np.where(state.group >= 0, FREE, state.group))
+    if len(free) and hidden[free].all() and not state.cohorts:
+        raise MethodError(
+            f"permanent values need {ceil(fewest)} persons of whom the same was published so far,"
+            " and fewer are here; publish when there are more, or lower l."
+        )
+    return replace(state, hidden=hidden, emptied=state.emptied | hidden)
 
 
 def _cut_classes(table: Table, crowd: Crowd, state: State, order: Ints, rng: Randomness) -> State:

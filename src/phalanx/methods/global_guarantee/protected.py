@@ -3,7 +3,7 @@
 them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,11 +92,6 @@ class Protected:
         per_row = np.bincount(self.row_of[shown], minlength=len(self.starts) - 1)
         starts = np.concatenate([[0], np.cumsum(per_row)]).astype(np.int64)
         return replace(self, starts=starts, codes=self.codes[shown])
-
-    def transient(self, row: int | None, without: Collection[int]) -> list[int]:
-        """The codes of what a row holds, if there is one, but permanent values and some others."""
-        codes = [] if row is None else self.codes[self.starts[row] : self.starts[row + 1]].tolist()
-        return [code for code in codes if not self.permanent[code] and code not in without]
 
     def with_strangers(self, n: int) -> "Protected":
         """The same with ``n`` more rows that hold nothing."""

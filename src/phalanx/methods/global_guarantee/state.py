@@ -41,7 +41,7 @@ class Reason(IntEnum):
     NO_COHORT = 1
     SPENT = 2
     NO_GROUP = 3
-    SMALL_COHORT = 4
+    IN_COHORT = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +74,10 @@ class Memberships:
     """Person -> permanent values published for them."""
     cohort: Ints
     """The number of everybody's cohort, shape (e,); 0 for none."""
+    past: Ints
+    """What was published of everybody so far, shape (e,): two persons have the same number if it
+    was the same of both in every release.
+    """
     next_number: int
 
 
@@ -94,8 +98,13 @@ class Table:
     shares: Floats
     """The share of each protected value that was known then in the groups of the last release."""
     strategy: Strategy
-    first: bool
-    """Whether this is the first release of its series."""
+    releases: int
+    """How many were published before."""
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the first release of its series."""
+        return self.releases == 0
 
     @property
     def rows(self) -> int:
@@ -109,30 +118,28 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Counterfeit:
-    """What stands in for an absent member of a cohort: their permanent values, and beside them what
-    a random row of the table holds.
-    """
-
-    carries: frozenset[Any]
-    copy: int | None = None
-    """The row whose other values it shows."""
-    without: frozenset[int] = frozenset()
-    """Protected values (by code) that it does not show."""
-
-
-@dataclass(frozen=True)
 class Cohort:
     """One cohort as it is published now: the rows of the members who are there, and what stands in
     for the others.
     """
 
     number: int
-    size: int
-    rows: Sequence[int]
-    """Rows of the members who are published."""
-    counterfeits: Sequence[Counterfeit] = ()
-    """One for each member who is not."""
+    carries: Mapping[int, frozenset[Any]]
+    """The permanent values with which the cohort was founded, of each row of a member; nothing else
+    is shown of them.
+    """
+    counterfeits: Sequence[frozenset[Any]] = ()
+    """The same of each member who is absent."""
+
+    @property
+    def size(self) -> int:
+        """How many members it has."""
+        return len(self.carries) + len(self.counterfeits)
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows of the members who are there."""
+        return list(self.carries)
 
 
 class Cut(NamedTuple):
@@ -152,6 +159,8 @@ class State:
     """Why each entry of the table's ``held`` is not shown, a Reason."""
     emptied: Bools
     """Who is published without a value, whatever it is, if they have a row, shape (e,)."""
+    hidden: Bools
+    """Who of these because too few have the same past, shape (e,)."""
     cuts: Sequence[Cut] = ()
     cohorts: Sequence[Cohort] = ()
 
@@ -162,6 +171,7 @@ class State:
         return cls(
             np.full(everybody, FREE, dtype=np.int64),
             np.full(len(table.held.codes), Reason.SHOWN, dtype=np.int8),
+            np.zeros(everybody, dtype=bool),
             np.zeros(everybody, dtype=bool),
         )
 

@@ -15,7 +15,6 @@ from phalanx.kernels import njit
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 
 NOWHERE: Final = -1
 """The group of a person whom no group hosts."""
@@ -36,15 +35,13 @@ class Pairs(NamedTuple):
 
 class Hosts(NamedTuple):
     """Groups as they expose their members: of ``size[g]`` members ``count[j]`` hold ``value[j]``,
-    ascending, for j from ``starts[g]`` to ``starts[g + 1]``; where ``added[g]``, shares are added
-    up instead of multiplied (see ``methods/global_guarantee/cohorts.py``).
+    ascending, for j from ``starts[g]`` to ``starts[g + 1]``.
     """
 
     starts: Ints
     value: Codes
     count: Ints
     size: Ints
-    added: Bools
 
 
 @_kernel
@@ -94,7 +91,7 @@ def expose(before: Pairs, group: Ints, hosts: Hosts, scale: int, after: Pairs) -
     returns the least survival of the exposed.
 
     ``before``, ``group`` and ``hosts`` as in :func:`widths`. Survival is multiplied by the share of
-    the members without the value, or the share with it is taken off; someone new has ``scale``.
+    the members without the value; someone new has ``scale``.
     ``after``: its ``starts`` must hold the first places, the rest is filled.
     """
     least = scale
@@ -111,11 +108,7 @@ def expose(before: Pairs, group: Ints, hosts: Hosts, scale: int, after: Pairs) -
             if at < end and before.value[at] == value:
                 survival, often = before.survival[at], before.times[at]
                 at += 1
-            if hosts.added[g]:
-                survival -= scale - left_of(scale, n, n_s)
-            else:
-                survival = left_of(survival, n, n_s)
-            survival = max(survival, 0)
+            survival = max(left_of(survival, n, n_s), 0)
             after.value[to], after.survival[to], after.times[to] = value, survival, often + 1
             to += 1
             least = min(least, survival)
