@@ -37,7 +37,8 @@ def canonical(sets: pl.Series) -> pl.Series:
         [[0], np.cumsum(np.bincount(held["index"].to_numpy(), minlength=len(sets)))]
     )
     lists = pa.LargeListArray.from_arrays(
-        pa.array(offsets, pa.int64()), held["value"].to_arrow().cast(pa.large_string())
+        pl.Series(offsets, dtype=pl.Int64).to_arrow(),
+        held["value"].to_arrow().cast(pa.large_string()),
     )
     texts = pl.Series(sets.name, lists, dtype=pl.List(pl.String)).list.join(SEPARATOR)
     return texts.set(sets.is_null(), None) if sets.null_count() else texts

@@ -19,7 +19,6 @@ from phalanx.ledger.entries import Reconciliation, ReleaseEntry, SeriesEntry, Se
 from phalanx.ledger.keys import Keyring
 from phalanx.ledger.marks import Marked, unmarked
 from phalanx.ledger.moving import backup, export_series, gone, import_series
-from phalanx.ledger.postgresql import Postgresql
 from phalanx.ledger.reconciling import Standing, reconcile, reconciliations, standing
 from phalanx.ledger.rotation import open_keys, rotate
 from phalanx.ledger.rows import CHECK, MOVED, Entries, Head, Rows, canonical, fits, named
@@ -411,6 +410,8 @@ def _store(url: str, *, create: bool) -> Store:
     if colon and scheme == "sqlite":
         return Sqlite.open(url, create=create)
     if scheme in ("postgresql", "postgres"):
+        from phalanx.ledger.postgresql import Postgresql
+
         return Postgresql.open(url)
     raise LedgerError(
         "a ledger url starts with sqlite:/// or postgresql://, and this one does not; write"

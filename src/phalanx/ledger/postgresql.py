@@ -47,7 +47,8 @@ class Postgresql(Store):
     begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
     def __init__(self, connection: dbapi.Connection, address: "Address") -> None:
-        super().__init__(connection, address.shown(), address.key_file())
+        super().__init__(address.shown(), address.key_file())
+        self._connection = connection
         self._schema = address.schema
 
     @classmethod
@@ -79,6 +80,16 @@ class Postgresql(Store):
             connection.close()
             raise
         return store
+
+    def rows(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """What PostgreSQL answers; through the DB-API, so that Ctrl-C ends a wait for a lock."""
+        with self._connection.cursor() as cursor:
+            cursor.execute(statement, parameters or None)
+            return cursor.fetchall()
+
+    def close(self) -> None:
+        """Close the connection; an open transaction is rolled back."""
+        self._connection.close()
 
     def tables(self) -> set[str]:
         """The names of the tables that exist in the schema of the ledger."""

@@ -18,6 +18,7 @@ from phalanx.randomness import Randomness
 
 _NONCE: Final = 12
 _PERSON: Final = 16
+_MAPPING: Final = ("person", "group")
 LARGEST: Final = 900_000_000  # below what SQLite (10^9) and PostgreSQL (2^30) take as one value
 
 
@@ -93,9 +94,7 @@ def pack_groups(groups: pl.DataFrame) -> bytes:
     persons = pa.FixedSizeBinaryArray.from_buffers(
         pa.binary(_PERSON), len(order), [None, pa.py_buffer(words[order].tobytes())]
     )
-    return _to_bytes(
-        pa.table({"person": persons, "group": pa.array(groups["group"].to_numpy()[order])})
-    )
+    return _to_bytes(pa.table([persons, groups["group"].gather(order).to_arrow()], _MAPPING))
 
 
 def unpack_groups(content: bytes) -> pl.DataFrame:

@@ -3,10 +3,12 @@
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-import adbc_driver_sqlite.dbapi
-from adbc_driver_manager import dbapi
+import adbc_driver_sqlite
+import polars as pl
+import pyarrow as pa
+from adbc_driver_manager import AdbcConnection, AdbcStatement, Error
 
 from phalanx.errors import LedgerError
 from phalanx.ledger.store import Store
@@ -35,6 +37,11 @@ class Sqlite(Store):
     begin = "BEGIN IMMEDIATE"
     begin_reading = "BEGIN"
 
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path), path.with_name(path.name + ".key"))
+        self._database = adbc_driver_sqlite.connect(str(path))
+        self._connection = AdbcConnection(self._database)
+
     @classmethod
     def open(cls, url: str, *, create: bool) -> "Sqlite":
         """Open, or create with mode 0600 whatever the umask; LedgerError where the file cannot be
@@ -48,10 +55,9 @@ class Sqlite(Store):
         path = Path(os.path.realpath(name))  # one key file, by whatever link the ledger is opened
         _make(path, create=create)
         try:
-            connection = adbc_driver_sqlite.dbapi.connect(str(path), autocommit=True)
-        except dbapi.Error as error:
+            store = cls(path)
+        except Error as error:
             raise LedgerError(_sentence(str(path), str(error))) from None
-        store = cls(connection, str(path), path.with_name(path.name + ".key"))
         try:
             store.run(f"PRAGMA busy_timeout = {int(busy_milliseconds)}")
             for setting in (
@@ -68,11 +74,28 @@ class Sqlite(Store):
             raise
         return store
 
+    def rows(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """What SQLite answers; not through the driver's DB-API, which loads pandas where it is."""
+        with AdbcStatement(self._connection) as prepared:
+            prepared.set_sql_query(statement)
+            if parameters:
+                prepared.prepare()
+                columns = [pl.Series(str(place), [p]) for place, p in enumerate(parameters)]
+                prepared.bind_stream(pl.DataFrame(columns))
+            stream, _ = prepared.execute_query()
+            table = pa.RecordBatchReader.from_stream(stream).read_all()
+            return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+    def close(self) -> None:
+        """Close the connection; an open transaction is rolled back."""
+        self._connection.close()
+        self._database.close()
+
     def tables(self) -> set[str]:
         """The names of the tables that exist."""
         return {name for (name,) in self.run("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
-    def explain(self, error: dbapi.Error, statement: str) -> str:
+    def explain(self, error: Error, statement: str) -> str:
         """One sentence for a failure, told apart by SQLite's own words."""
         if statement == "COMMIT" and "disk I/O error" in str(
             error

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from adbc_driver_manager import dbapi
+from adbc_driver_manager import Error
 
 from phalanx.errors import LedgerError
 
@@ -32,8 +32,7 @@ class Store:
     begin_reading: ClassVar[str]
     """Begins a transaction in which every statement sees the same state."""
 
-    def __init__(self, connection: dbapi.Connection, where: str, key_file: Path) -> None:
-        self._connection = connection
+    def __init__(self, where: str, key_file: Path) -> None:
         self.where = where
         """The database as error messages name it; never with a password."""
         self.key_file = key_file
@@ -42,7 +41,7 @@ class Store:
         """The names of the tables that exist."""
         raise NotImplementedError
 
-    def explain(self, error: dbapi.Error, statement: str) -> str:
+    def explain(self, error: Error, statement: str) -> str:
         """One sentence for a failure of the driver, whose own words may quote statements and
         values.
         """
@@ -65,13 +64,19 @@ class Store:
         publisher's death ends its commits.
         """
 
+    def rows(self, statement: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """What the driver answers to one statement, once it is done."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close the connection; an open transaction is rolled back."""
+        raise NotImplementedError
+
     def run(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Run one statement to its end, so that no lock outlives it; LedgerError where it fails."""
         try:
-            with self._connection.cursor() as cursor:
-                cursor.execute(statement, parameters or None)
-                return cursor.fetchall()
-        except dbapi.Error as error:
+            return self.rows(statement, parameters)
+        except Error as error:
             raise LedgerError(self.explain(error, statement)) from None
         except (
             ValueError,
@@ -109,10 +114,6 @@ class Store:
             with suppress(LedgerError):  # a failed COMMIT may have rolled back already
                 self.run("ROLLBACK")
             raise
-
-    def close(self) -> None:
-        """Close the connection; an open transaction is rolled back."""
-        self._connection.close()
 
 
 def table_definitions(store: Store) -> Sequence[str]:
