@@ -345,7 +345,7 @@ def hedge(n, counts, ratios):
     base = np.array([float(x) for x in ratios])
     asks = Demands(base, np.zeros(n + 1, dtype=np.int64), none, np.zeros(0))
     found = hedged(hosts, np.zeros(n, dtype=np.int64), [(asks, rows)], 2)
-    return [Fraction(int(c), int(found.size[0])) for c in found.count]
+    return [Fraction(int(c), int(found.size[0])) for c in found.held]
 
 
 def cuts():

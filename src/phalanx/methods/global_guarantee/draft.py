@@ -119,7 +119,7 @@ def _shares(table: Table, exposed: Exposed, emptied: int) -> pl.DataFrame:
     hosts = exposed.hosts
     if emptied == table.rows and not table.first:
         return pl.DataFrame({"share": table.shares})
-    counts = np.bincount(hosts.value, hosts.count, len(table.held.names))
+    counts = np.bincount(hosts.value, hosts.held, len(table.held.names))
     return pl.DataFrame({"share": counts / max(int(hosts.size.sum()), 1)})
 
 

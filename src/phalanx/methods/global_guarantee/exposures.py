@@ -127,8 +127,8 @@ def beside(some: Hosts, others: Hosts) -> Hosts:
     """Some groups, and then others."""
     starts = np.concatenate([some.starts, some.starts[-1] + others.starts[1:]])
     value = np.concatenate([some.value, others.value])
-    count = np.concatenate([some.count, others.count])
-    return Hosts(starts, value, count, np.concatenate([some.size, others.size]))
+    held = np.concatenate([some.held, others.held])
+    return Hosts(starts, value, held, np.concatenate([some.size, others.size]))
 
 
 def counted(carried: Exposures) -> Ints:

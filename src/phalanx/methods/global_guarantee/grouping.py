@@ -72,7 +72,8 @@ class Crowd:
 
     def free(self, group: Ints) -> Ints:
         """Who is in no ``group`` (n,) yet, in random order."""
-        return self.order[group[self.order] == kernels.FREE]
+        free: Ints = self.order[group[self.order] == kernels.FREE]
+        return free
 
     @property
     def seeds(self) -> Bools:
@@ -99,9 +100,9 @@ def grow(crowd: Crowd, order: Ints, wanted: Bools, group: Ints) -> Ints:
     n, d = len(order), crowd.positions.shape[1]
     if not wanted[order].any():
         return np.zeros(0, dtype=np.int64)
-    order, shares = order.copy(), crowd.shares
+    order, shares, least = order.copy(), crowd.shares, crowd.least
     highest = float(shares.base[np.isfinite(shares.base)].max(initial=1.0))
-    need = max(crowd.least, highest)
+    need = max(least, highest)
     constrained = min(n, int(wanted[order].sum() * need))
     largest = min(_LARGEST_CELL, _WORK // max(1, constrained * d))
     cell = max(int(4 * need), largest, 64)
@@ -112,12 +113,8 @@ def grow(crowd: Crowd, order: Ints, wanted: Bools, group: Ints) -> Ints:
 
     def grown(first: int, last: int, slack: float = 1.0) -> int:
         """Grow groups in some cells, as if they were one; how many are lonely."""
-        cells, limits = (
-            order[bounds[first] : bounds[last]],
-            Limits(crowd.least, slack, most, values),
-        )
-        lonely: int = kernels.grow(crowd.positions, cells, shares, limits, wanted, group)
-        return lonely
+        rows, limits = order[bounds[first] : bounds[last]], Limits(least, slack, most, values)
+        return int(kernels.grow(crowd.positions, rows, shares, limits, wanted, group))
 
     lonely = np.zeros(2**depth, dtype=np.int64)
 

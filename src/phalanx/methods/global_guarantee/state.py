@@ -178,7 +178,8 @@ class State:
     @property
     def shown(self) -> Bools:
         """Which entries of the table's ``held`` are shown."""
-        return self.reason == Reason.SHOWN
+        shown: Bools = self.reason == Reason.SHOWN
+        return shown
 
     def refused(self, entries: Bools, reason: Reason) -> Reasons:
         """``reason``, where those ``entries`` that were shown are not any more."""

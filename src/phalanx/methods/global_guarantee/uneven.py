@@ -68,10 +68,10 @@ def hedged(hosts: Hosts, place: Ints, cuts: Sequence[tuple[Demands, Ints]], leas
     most = np.floor(smaller[of] / ratio).astype(np.int64)
     most += (most + 1) * ratio <= smaller[of]  # as the cut compares, whatever a division rounds to
     failed, surely = np.zeros(len(unit), dtype=bool), np.zeros(len(unit), dtype=bool)
-    failed[of[hosts.count > most]] = True
-    surely[of[hosts.count > parts[of] * most]] = True
+    failed[of[hosts.held > most]] = True
+    surely[of[hosts.held > parts[of] * most]] = True
     tells = uneven & failed & ~surely
     return hosts._replace(
-        count=np.where(tells[of], np.minimum(hosts.count, most), hosts.count),
+        held=np.where(tells[of], np.minimum(hosts.held, most), hosts.held),
         size=np.where(tells, smaller, hosts.size),
     )

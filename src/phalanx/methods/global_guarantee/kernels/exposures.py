@@ -34,13 +34,13 @@ class Pairs(NamedTuple):
 
 
 class Hosts(NamedTuple):
-    """Groups as they expose their members: of ``size[g]`` members ``count[j]`` hold ``value[j]``,
+    """Groups as they expose their members: of ``size[g]`` members ``held[j]`` hold ``value[j]``,
     ascending, for j from ``starts[g]`` to ``starts[g + 1]``.
     """
 
     starts: Ints
     value: Codes
-    count: Ints
+    held: Ints
     size: Ints
 
 
@@ -100,7 +100,7 @@ def expose(before: Pairs, group: Ints, hosts: Hosts, scale: int, after: Pairs) -
         g = group[p]
         first, last = (0, 0) if g == NOWHERE else (hosts.starts[g], hosts.starts[g + 1])
         for j in range(first, last):
-            value, n, n_s = hosts.value[j], hosts.size[g], hosts.count[j]
+            value, n, n_s = hosts.value[j], hosts.size[g], hosts.held[j]
             while at < end and before.value[at] < value:
                 _copy(before, at, after, to)
                 at, to = at + 1, to + 1

@@ -177,7 +177,7 @@ def grow(
         seed = seed_rows[turn[t]]
         if group[seed] != FREE:
             continue
-        if -needs[turn[t]] > here:  # also where nothing will ever do
+        if -needs[turn[t]] > min(here, limits.most + 1):  # also where nothing will ever do
             lonely += 1
             continue
         kept = 0
