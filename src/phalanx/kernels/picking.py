@@ -3,12 +3,8 @@
 cannot say beforehand how many they need.
 """
 
-import numpy as np
-import numpy.typing as npt
-
+from phalanx.arrays import Ints
 from phalanx.kernels import njit
-
-Ints = npt.NDArray[np.int64]
 
 SPARE = 64
 """Draws beyond one per integer; one below 2^31 is refused with a chance below 2^-32, one below 2^41

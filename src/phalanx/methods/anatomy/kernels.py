@@ -9,12 +9,10 @@ where they fall into the next; no sorting and no heap.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Ints
 from phalanx.kernels import njit
 from phalanx.kernels.picking import pick
-
-Ints = npt.NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True, fastmath=False)

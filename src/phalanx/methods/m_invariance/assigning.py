@@ -8,13 +8,11 @@ from statistics import NormalDist
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Ints
 from phalanx.methods.m_invariance import kernels
 from phalanx.methods.m_invariance.regions import WHOLE, Regions
 from phalanx.methods.m_invariance.signatures import Opened, Signatures
-
-Ints = npt.NDArray[np.int64]
 
 _COUNTERFEITS: Final = 0.04
 """The share of counterfeits, when half of the first persons have left, that ``"auto"`` aims at."""

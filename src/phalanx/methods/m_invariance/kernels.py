@@ -7,12 +7,9 @@ belong to signature b, one per value.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.kernels import njit
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True, fastmath=False)
@@ -207,7 +204,7 @@ def sorted_lists(entries: Ints, codes: Ints, n_entries: int, n_codes: int) -> In
 def split(
     orders: Ints,
     positions: Floats,
-    real: npt.NDArray[np.bool_],
+    real: Bools,
     starts: Ints,
     sizes: Ints,
     lengths: Ints,

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools, Floats, Ints
 from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.methods.base import Memory
 
-Ints = npt.NDArray[np.int64]
 Cut = tuple[str, float | None, list[str | None]]
 
 WHOLE: Final = 1
@@ -111,9 +110,7 @@ class Regions:
             self.added += [(region, name, None, value) for value in values]
 
 
-def _second(
-    domain: Domain, below: float | None, values: Sequence[str | None]
-) -> npt.NDArray[np.bool_]:
+def _second(domain: Domain, below: float | None, values: Sequence[str | None]) -> Bools:
     """Whether each code lies in the second part."""
     if below is not None:
         return np.asarray(domain.positions >= below)
@@ -121,7 +118,7 @@ def _second(
     return np.array([value not in first for value in domain.values.cast(pl.String).to_list()])
 
 
-def _spread(counts: Ints, positions: npt.NDArray[np.float64]) -> float:
+def _spread(counts: Ints, positions: Floats) -> float:
     """Rows times the standard deviation of their positions."""
     n = int(counts.sum())
     if n == 0:

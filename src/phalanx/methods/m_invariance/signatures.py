@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Bools, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.methods.base import Memory
-
-Ints = npt.NDArray[np.int64]
 
 _SIGNATURES: Final = "signatures"
 """Memory table (entry, signature, value): one row per value of a signature; entries are numbered
@@ -49,7 +47,7 @@ class Signatures:
     """(n,) the signature of each row; -1 for a new tuple."""
     entry_of_row: Ints
     """(n,) the entry of each row; -1 for a new tuple."""
-    changed: npt.NDArray[np.bool_]
+    changed: Bools
     """(n,) whether the person is known with another value only."""
     known: int
     """How many of the signatures memory held before."""

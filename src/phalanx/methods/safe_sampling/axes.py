@@ -13,15 +13,13 @@ from fractions import Fraction
 from typing import Any, ClassVar, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Codes
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Tree
 from phalanx.data.schema import Type
 from phalanx.errors import PlanError, SchemaError, did_you_mean
-
-Codes = npt.NDArray[np.int32]
 
 MOST_CELLS: Final = 1_000_000
 """A grid has no more cells than this."""

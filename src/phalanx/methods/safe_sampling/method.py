@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from phalanx.accounting import Accounting, Promise, solve
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, PlanError, did_you_mean, require_extra
@@ -27,7 +27,6 @@ from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme, Scheme
 from phalanx.randomness import Randomness
 from phalanx.release.forms.recoded import Recoded, recode
 
-Ints = npt.NDArray[np.int64]
 Choice = Literal["levels", "partition"]
 
 _SPENT: Final = "spent"

@@ -9,16 +9,14 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Codes, Ints
 from phalanx.data.microdata import Column, Microdata
 from phalanx.errors import SchemaError
-from phalanx.methods.safe_sampling.axes import Axis, Cells, Codes, Grid
+from phalanx.methods.safe_sampling.axes import Axis, Cells, Grid
 from phalanx.methods.safe_sampling.schemes import number_images, published_attributes
 from phalanx.release.manifest import PublishedAttribute
-
-Ints = npt.NDArray[np.int64]
 
 
 class Span(NamedTuple):

@@ -9,12 +9,8 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
-
+from phalanx.arrays import Ints
 from phalanx.errors import PlanError
-
-Ints = npt.NDArray[np.int64]
 
 UNIT: Final = 2**16
 """All that one attribute says, in units of a score: scores are whole numbers, so that no rounding

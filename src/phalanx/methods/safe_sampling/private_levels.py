@@ -17,16 +17,14 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Codes, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
-from phalanx.methods.safe_sampling.axes import Axis, Cells, Codes
+from phalanx.methods.safe_sampling.axes import Axis, Cells
 from phalanx.methods.safe_sampling.kernels import images as kernel
 from phalanx.methods.safe_sampling.private_choice import UNIT, PrivateChoice
 from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme
-
-Ints = npt.NDArray[np.int64]
 
 MOST_NODES: Final = 20_000
 """So many combinations of levels are weighed against each other, at most."""

@@ -17,8 +17,8 @@ from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Ints
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
@@ -41,8 +41,6 @@ from phalanx.methods.safe_sampling.partitions import (
 )
 from phalanx.methods.safe_sampling.private_choice import UNIT, PrivateChoice
 from phalanx.methods.safe_sampling.schemes import Axes
-
-Ints = npt.NDArray[np.int64]
 
 MOST_EDGES: Final = 1_000
 """A cut is considered at every inner edge of a span; where these are more, at so many, evenly

@@ -13,17 +13,15 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Codes, Ints
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, SchemaError, did_you_mean
 from phalanx.methods.safe_sampling.axes import Axis, Cells, axis_of
 from phalanx.methods.safe_sampling.kernels import images as kernel
 from phalanx.release.manifest import PublishedAttribute
-
-Ints = npt.NDArray[np.int64]
 
 
 class Scheme(Protocol):
@@ -155,7 +153,7 @@ def published_attributes(axes: Sequence[Axis], microdata: Microdata) -> list[Pub
 
 
 def number_images(
-    codes: Sequence[npt.NDArray[np.int32]], cells: Sequence[Cells], rows: Ints
+    codes: Sequence[Codes], cells: Sequence[Cells], rows: Ints
 ) -> tuple[Ints, pl.DataFrame]:
     """Number the different combinations of cells among the given rows, shape (s,), and write each
     of them out, a row each.

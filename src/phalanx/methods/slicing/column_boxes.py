@@ -6,8 +6,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError
 from phalanx.exact import whole
@@ -49,7 +49,7 @@ def _boxes(microdata: Microdata, names: Sequence[str], k: int) -> Boxes:
     )
     order = np.argsort(of_row, kind="stable")
     begins = np.flatnonzero(np.diff(of_row[order], prepend=-1))
-    ends: dict[str, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
+    ends: dict[str, tuple[Ints, Ints]] = {}
     for name in names:
         codes = microdata.columns[name].codes[order].astype(np.int64)
         ends[name] = np.minimum.reduceat(codes, begins), np.maximum.reduceat(codes, begins)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Floats
 from phalanx.data.join_tree import join_tree
 from phalanx.errors import PlanError, did_you_mean
 
@@ -20,7 +20,7 @@ _MOST_SWAPS: Final = 1000
 
 def partition(
     names: Sequence[str],
-    matrix: npt.NDArray[np.float64],
+    matrix: Floats,
     *,
     columns: int,
     sensitive: str | None = None,
@@ -166,7 +166,7 @@ def check_partition(columns: Any, names: Sequence[str], sensitive: str | None = 
     return _in_order(columns, names, sensitive)
 
 
-def _clusters(matrix: npt.NDArray[np.float64], columns: int) -> list[list[int]]:
+def _clusters(matrix: Floats, columns: int) -> list[list[int]]:
     """The places of the attributes of every cluster, none empty."""
     if columns == 0:
         return []

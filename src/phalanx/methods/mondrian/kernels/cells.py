@@ -6,12 +6,9 @@ sensitive value.
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Floats, Ints
 from phalanx.kernels import njit
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 

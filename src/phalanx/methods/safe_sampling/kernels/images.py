@@ -7,12 +7,9 @@ each tuple, and tuples whose image occurs fewer than k times are taken out.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Codes, Ints
 from phalanx.kernels import njit
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 

@@ -8,12 +8,9 @@ them and added up.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Codes, Ints
 from phalanx.kernels import njit
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
 
 
 @njit(cache=True, nogil=True, fastmath=False)
