@@ -33,13 +33,36 @@ def balancing(buckets, left, m):
     return filled, invented
 
 
-def entering(signatures, members, left, m):
+def fewest_sets(counts, values, m):
+    """The fewest sets of ``values``, from 1, that leave an m-eligible rest; None where no number
+    does.
+    """
+    for sets in range(1, max(counts.values()) + 1):
+        rest = Counter({v: n - sets * (v in values) for v, n in counts.items()})
+        if m * max(rest.values()) <= sum(rest.values()):
+            return sets
+    return None
+
+
+def entering(signatures, members, left, m, parts=0):
     """Let one whole set enter at a time, the largest signature first; ``signatures``: lists of
     values; ``left``: Counter, changed in place.
+
+    With ``parts``, each takes the fewest sets after which no value has more than 1/(m parts) of the
+    rest, and then none takes more; where no number does, it takes none beyond the count of a value
+    that is not its own.
     """
     sets = [0] * len(signatures)
     for i in sorted(range(len(signatures)), key=lambda i: (-members[i], i)):
-        while all(left[v] > 0 for v in signatures[i]):
+        most = max(left.values(), default=0)
+        if parts:
+            if eligible(left, m * parts):
+                break
+            others = max((n for v, n in left.items() if v not in signatures[i]), default=0)
+            beyond = max(max(left[v] for v in signatures[i]) - others, 0)
+            fewest = fewest_sets(left, signatures[i], m * parts)
+            most = beyond if fewest is None else fewest
+        while sets[i] < most and all(left[v] > 0 for v in signatures[i]):
             trial = Counter(left)
             trial.subtract(signatures[i])
             if not eligible(+trial, m):
@@ -49,11 +72,15 @@ def entering(signatures, members, left, m):
     return sets
 
 
-def assignment(counts, m):
-    """Figure 3, with alpha found by trying. Returns [(alpha, values most frequent first)]."""
+def assignment(counts, m, parts=0):
+    """Figure 3, with alpha found by trying. Returns [(alpha, values most frequent first)].
+
+    With ``parts``, it stops where no value has more than 1/(m parts) of the rest, and takes no more
+    to get there than it must.
+    """
     counts = Counter({v: n for v, n in counts.items() if n})
     moves = []
-    while sum(counts.values()):
+    while sum(counts.values()) and not (parts and eligible(counts, m * parts)):
         ranked = sorted(counts, key=lambda v: (-counts[v], v))
         n = [counts[v] for v in ranked] + [0]
         gamma = sum(n)
@@ -67,6 +94,8 @@ def assignment(counts, m):
             if fits:
                 break
         alpha = max(fits)
+        fewest = fewest_sets(counts, ranked[:beta], m * parts) if parts else None
+        alpha = alpha if fewest is None else min(alpha, fewest)
         moves.append((alpha, ranked[:beta]))
         for value in ranked[:beta]:
             counts[value] -= alpha

@@ -46,6 +46,15 @@ def test_holding_back_is_smallest(numbers, m):
     assert kept == best
 
 
+def assigned(numbers, m, parts):
+    """The kernel's moves, as the twin has them."""
+    alphas, betas, chosen = kernels.assignment(np.array(numbers, dtype=np.int64), m, parts)
+    ends = np.cumsum(betas)
+    return [
+        (int(a), chosen[e - b : e].tolist()) for a, b, e in zip(alphas, betas, ends, strict=True)
+    ]
+
+
 @given(counts, ms)
 @settings(deadline=None)  # the first call compiles
 def test_assignment_is_figure_3(numbers, m):
@@ -54,19 +63,44 @@ def test_assignment_is_figure_3(numbers, m):
     """
     numbers = made_eligible(numbers, m)
 
-    alphas, betas, chosen = kernels.assignment(np.array(numbers, dtype=np.int64), m, 0)
+    moves = assigned(numbers, m, 0)
 
-    ends = np.cumsum(betas)
-    moves = [
-        (int(a), chosen[e - b : e].tolist()) for a, b, e in zip(alphas, betas, ends, strict=True)
-    ]
     assert moves == naive.assignment(dict(enumerate(numbers)), m)
     assert sum(a * len(values) for a, values in moves) == sum(numbers)
     assert all(len(set(values)) >= m for _, values in moves)
 
 
+@given(st.lists(st.integers(0, 40), min_size=2, max_size=12), ms, st.integers(1, 4))
+@settings(deadline=None, max_examples=300)
+def test_assignment_for_parts_stops_where_the_rest_can_be_divided(numbers, m, parts):
+    """The same moves as the twin; of the rest no value has more than 1/(m parts), so that each part
+    is m-eligible whatever lies in it; and the last move was needed.
+    """
+    numbers = made_eligible(numbers, m)
+
+    moves = assigned(numbers, m, parts)
+
+    assert moves == naive.assignment(dict(enumerate(numbers)), m, parts)
+    rests = [Counter(dict(enumerate(numbers)))]
+    for alpha, values in moves:
+        rests.append(rests[-1] - Counter(dict.fromkeys(values, alpha)))
+    assert naive.eligible(rests[-1], m * parts)
+    assert all(naive.eligible(rest, m) for rest in rests)
+    assert not any(naive.eligible(rest, m * parts) for rest in rests[:-1])
+
+
+def test_assignment_for_parts_leaves_rows_that_all_parts_share():
+    """Of 30, 20 and four times 10 rows, two parts need the most frequent value below 1/4: one move
+    of the fewest sets; a twin that does not ask for parts assigns everybody and is told apart.
+    """
+    numbers = [30, 20, 10, 10, 10, 10]
+    moves = assigned(numbers, 2, 2)
+    assert sum(alpha * len(values) for alpha, values in moves) < sum(numbers)
+    assert moves != naive.assignment(dict(enumerate(numbers)), 2)
+
+
 @st.composite
-def buckets_and_new(draw):
+def buckets_and_new(draw, most=9):
     m = draw(ms)
     domain = draw(st.integers(m, 6))
     buckets = draw(
@@ -76,7 +110,7 @@ def buckets_and_new(draw):
         )
     )
     owned = [{v: draw(st.integers(0, 4)) for v in sorted(b)} for b in buckets]
-    left = made_eligible(draw(st.lists(st.integers(0, 9), min_size=domain, max_size=domain)), m)
+    left = made_eligible(draw(st.lists(st.integers(0, most), min_size=domain, max_size=domain)), m)
     return m, [o for o in owned if max(o.values())], left
 
 
@@ -124,6 +158,43 @@ def test_entering_takes_one_set_at_a_time(case):
     assert sets.tolist() == naive.entering([list(b) for b in buckets], members.tolist(), rest, m)
     assert left.tolist() == [rest[v] for v in range(len(numbers))]
     assert naive.eligible(Counter(dict(enumerate(left.tolist()))), m)
+
+
+@given(buckets_and_new(most=30), st.integers(1, 4))
+@settings(deadline=None, max_examples=300)
+def test_entering_for_parts_takes_no_more_than_it_must(case, parts):
+    """The same sets as the twin; S_minus stays m-eligible, and nobody enters where the rest can be
+    divided already.
+    """
+    m, buckets, numbers = case
+    left = np.array(numbers, dtype=np.int64)
+    offsets = np.cumsum([0, *(len(b) for b in buckets)]).astype(np.int64)
+    values = np.array([v for b in buckets for v in b], dtype=np.int64)
+    members = np.array([max(b.values()) for b in buckets], dtype=np.int64)
+
+    sets = kernels.entering(offsets, values, members, left, m, parts)
+
+    rest = Counter(dict(enumerate(numbers)))
+    divisible = naive.eligible(rest, m * parts)
+    assert sets.tolist() == naive.entering(
+        [list(b) for b in buckets], members.tolist(), rest, m, parts
+    )
+    assert left.tolist() == [rest[v] for v in range(len(numbers))]
+    assert naive.eligible(Counter(dict(enumerate(left.tolist()))), m)
+    assert not (divisible and sets.any())
+
+
+def test_entering_for_parts_is_told_apart_from_entering_for_one():
+    """Where all could enter, only as many do as bring the most frequent value to 1/4 of the rest; a
+    twin that does not ask for parts lets more enter.
+    """
+    left, signature = np.array([30, 20, 10, 10, 10, 10], dtype=np.int64), [0, 1]
+    ends, members = np.array([0, 2]), np.array([5])
+    sets = kernels.entering(ends, np.array(signature), members, left, 2, 2)
+    rest = Counter(dict(enumerate([30, 20, 10, 10, 10, 10])))
+    assert naive.entering([signature], [5], Counter(rest), 2, 2) == sets.tolist()
+    assert naive.entering([signature], [5], rest, 2) != sets.tolist()
+    assert 4 * left.max() <= left.sum()
 
 
 @st.composite
