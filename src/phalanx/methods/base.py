@@ -4,17 +4,18 @@ third parties' too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from importlib.metadata import EntryPoint
-from typing import Any, ClassVar, Final, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Final, Literal, Protocol, get_args, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from phalanx.arrays import Ints
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError, did_you_mean
+from phalanx.exact import plain
 from phalanx.guarantees.base import Guarantee
 from phalanx.installed import Installed
 from phalanx.randomness import Randomness
@@ -44,7 +45,7 @@ class Draft:
     """
 
     form: Form
-    groups: npt.NDArray[np.int64]
+    groups: Ints
     """The published group id of every microdata row, shape (n,); 0 for a row that is suppressed. Of
     a perturbed form the number of its row, from 1.
     """
@@ -54,7 +55,7 @@ class Draft:
     """Tables that replace those of the same purpose that the release before carried; memory keeps
     the newest only.
     """
-    registered: npt.NDArray[np.int64] | None = None
+    registered: Ints | None = None
     """The published group id of every row of the microdata's registry, shape (r,), 0 for one in no
     group; None where there is no registry.
     """
@@ -190,6 +191,29 @@ def strengthened(method: Method, rows: int) -> Iterator[Method]:
             return
         yield wider
         method = wider
+
+
+def parameters_of(method: Any, **instead: Any) -> dict[str, Any]:
+    """The name and the fields of a method, as the manifest shows them: exact numbers, without what
+    is None or empty. ``instead``: what is shown in place of a field.
+    """
+    shown: dict[str, Any] = {"name": method.name}
+    for parameter in fields(method):
+        value = instead.get(parameter.name, getattr(method, parameter.name))
+        if isinstance(value, Mapping):
+            value = dict(value)
+        elif value is not None and Fraction in get_args(parameter.type):  # a Number
+            value = plain(value)
+        if value is not None and value != {}:
+            shown[parameter.name] = value
+    return shown
+
+
+def check_word(parameter: str, word: object, allowed: Sequence[str]) -> None:
+    """PlanError where a parameter is none of the words that are ``allowed``."""
+    if word not in allowed:
+        known = did_you_mean(str(word), allowed) or f"; use one of {', '.join(allowed)}."
+        raise PlanError(f"[method] {parameter} = {word!r} is not known{known}")
 
 
 def check_widths(widths: object) -> None:

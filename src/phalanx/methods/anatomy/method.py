@@ -9,21 +9,19 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Column, Microdata
 from phalanx.errors import NotEligible, SchemaError, lower_to
-from phalanx.exact import Number, bounded, exact, plain
+from phalanx.exact import Number, bounded, exact
 from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Guarantee
 from phalanx.kernels.picking import SPARE
 from phalanx.methods.anatomy import kernels as kernel
-from phalanx.methods.base import Draft, Memory
+from phalanx.methods.base import Draft, Memory, parameters_of
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.forms.bucketized import bucketize
 from phalanx.release.forms.generalized import by_group
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +77,7 @@ class Anatomy:
         return Draft(form=form, groups=published[buckets])
 
     def parameters(self) -> dict[str, Any]:
-        return {"name": self.name, "l": plain(self.l)}
+        return parameters_of(self)
 
 
 def bucketization(

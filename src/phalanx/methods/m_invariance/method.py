@@ -13,30 +13,28 @@ by region (``assigning.py``). Of equally good splits we take the most even one. 
 intervals of a least width (section 4.1); here none has one unless ``min_width`` says so.
 """
 
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Ints
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.m_invariance.guarantee import MInvariance as MInvarianceGuarantee
-from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
+from phalanx.methods.base import Draft, Memory, check_min_width, check_widths, parameters_of
 from phalanx.methods.m_invariance import kernels
 from phalanx.methods.m_invariance.assigning import Assigning, automatic, count, take
 from phalanx.methods.m_invariance.regions import Regions
 from phalanx.methods.m_invariance.signatures import Signatures
+from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Randomness
 from phalanx.release.forms.generalized import generalize
 
-Ints = npt.NDArray[np.int64]
 Balancing = Literal["exact", "paper"]
 Changed = Literal["refuse", "suppress", "new-record"]
 NotEligiblePolicy = Literal["refuse", "suppress"]
@@ -148,16 +146,7 @@ class MInvariance:
         ]
 
     def parameters(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "m": self.m,
-            "balancing": self.balancing,
-            "regions": self.regions,
-            "remember": self.remember,
-            "changed": self.changed,
-            "not_eligible": self.not_eligible,
-            "min_width": dict(self.min_width),
-        }
+        return parameters_of(self)
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         """Division, balancing (by default: entering in whole sets), assignment, split; MethodError
@@ -366,20 +355,16 @@ def _split(entries: Ints, source: Ints, signatures: Signatures, microdata: Micro
     sizes, lengths = sizes[live], lengths[live]
     starts = np.concatenate([[0], np.cumsum(sizes * lengths)])
     work = np.cumsum(sizes * lengths * np.log2(lengths + 1))
-    parts = min(os.cpu_count() or 1, 8, len(live))
+    parts = min(threads(), 8, len(live))
     cuts = [
         0,
         *(int(np.searchsorted(work, work[-1] * (i + 1) / parts)) for i in range(parts - 1)),
         len(live),
     ]
-    with ThreadPoolExecutor(
-        parts
-    ) as pool:  # the kernel holds no lock, and no two parts touch the same slot
-        for done in [
-            pool.submit(kernels.split, orders, positions, real, starts, sizes, lengths, a, b)
-            for a, b in pairwise(cuts)
-        ]:
-            done.result()
+    on_all(
+        lambda ends: kernels.split(orders, positions, real, starts, sizes, lengths, *ends),
+        pairwise(cuts),
+    )
     first_group = np.concatenate([[0], np.cumsum(lengths)])[:-1]
     slots = np.arange(len(source))
     bucket = np.repeat(np.arange(len(live)), sizes * lengths)
