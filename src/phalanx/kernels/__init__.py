@@ -2,7 +2,7 @@
 """What the kernels of all methods share; the kernels themselves stand beside their methods.
 
 numba's compiler comes from here, after ``cache`` has said where compiled kernels lie. ``picking``:
-uniform integers.
+uniform integers; ``rule``: what a group must keep.
 """
 
 from numba import njit as njit

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naive import balanced as naive
+from phalanx.kernels.rule import FREQUENCY, Asked, of_size
 from phalanx.methods.mondrian.balanced import (
-    Requirement,
     Shares,
     by_cuts,
     by_even_cuts,
@@ -23,7 +23,6 @@ from phalanx.methods.mondrian.balanced import (
     sizes,
 )
 from phalanx.methods.mondrian.kernels import balanced as kernel
-from phalanx.methods.mondrian.kernels import cuts as mondrian
 from phalanx.randomness import Randomness
 
 Sets = list[list[int]]
@@ -44,20 +43,18 @@ def shares_of(held: Sets, base: list[float], over: list[dict[int, float]]) -> Sh
     return Shares(starts, codes, np.array(base, dtype=np.float64), over_starts, value, ratio)
 
 
-def frequency(values: list[int], l: Fraction) -> Requirement:
+def frequency(values: list[int], l: Fraction) -> Asked:
     """No value in more than 1/l of a group."""
-    rule = np.ones(mondrian.RULE_LENGTH, dtype=np.int64)
-    rule[mondrian.DISTANCE] = mondrian.NONE
-    rule[mondrian.DIVERSITY], rule[mondrian.L_NUM], rule[mondrian.L_DEN] = (
-        mondrian.FREQUENCY,
-        l.numerator,
-        l.denominator,
-    )
     totals = np.bincount(values).astype(np.int64)
-    nodes = np.arange(len(totals), dtype=np.int32)[None, :]
-    return Requirement(
-        np.array(values, dtype=np.int32), rule, 0.0, totals, nodes, totals[None, :].copy()
+    rule = of_size(1)._replace(
+        diversity=FREQUENCY,
+        l_num=l.numerator,
+        l_den=l.denominator,
+        totals=totals,
+        nodes=np.arange(len(totals), dtype=np.int32)[None, :],
+        node_totals=totals[None, :].copy(),
     )
+    return Asked(np.array(values, dtype=np.int32), rule)
 
 
 def keeps_frequency(values: list[int], l: Fraction) -> naive.Holds:

@@ -16,9 +16,12 @@ from naive import mondrian as naive
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.data.microdata import Column
+from phalanx.kernels.rule import of_size
 from phalanx.methods.mondrian.kernels import cuts as kernel
 from phalanx.methods.mondrian.kernels import cutting
-from phalanx.methods.mondrian.method import Mondrian, partition
+from phalanx.methods.mondrian.kernels.cutting import STRICT
+from phalanx.methods.mondrian.kernels.narrow_cuts import LOOKED_AT
+from phalanx.methods.mondrian.method import Mondrian, groups_of, partition, table_of
 from support.work import lines, uncompiled
 
 ILLNESSES = Tree.of_mapping(
@@ -279,23 +282,9 @@ def test_threads_do_not_change_the_groups() -> None:
     ]
     method = Mondrian(k=7)
     together = partition(method, columns, None)
-    stacked = np.stack([c.codes for c in columns])
-    rows, begins = np.arange(n, dtype=np.int32), np.zeros(n, dtype=np.bool_)
-    positions, offsets = (
-        np.concatenate([c.domain.normalised for c in columns]),
-        np.cumsum([0, 80, 2, 1000]),
-    )
-    rule = np.ones(kernel.RULE_LENGTH, dtype=np.int64)
-    rule[[kernel.DIVERSITY, kernel.DISTANCE, kernel.RELAXED]], rule[kernel.K] = 0, 7
-    rule[kernel.CUT_AT] = kernel.LEAST_WIDTH
-    nothing = (
-        np.empty(0, dtype=np.int64),
-        np.empty((1, 0), dtype=np.int32),
-        np.empty((1, 0), dtype=np.int64),
-    )
-    kernel.cut(stacked, rows, positions, offsets, rule, 0.0, *nothing, 0, n, 0, begins)
-    alone = np.empty(n, dtype=np.int64)
-    alone[rows] = np.cumsum(begins) - 1
+    table = table_of(columns, [])
+    kernel.cut(STRICT, LOOKED_AT, table, of_size(7), 0, n, 0)
+    alone = groups_of(table)
     pairs = len(set(zip(together.tolist(), alone.tolist(), strict=True)))
     assert pairs == together.max() + 1 == alone.max() + 1
     assert np.bincount(together).min() >= 7
@@ -311,7 +300,7 @@ def test_equal_rows_are_one_group_at_once(monkeypatch: pytest.MonkeyPatch) -> No
 
     def work(rows: int) -> int:
         column = Column(np.zeros(rows, dtype=np.int32), Domain("numeric", pl.Series([5])))
-        return lines(lambda: partition(Mondrian(k=2), [column] * 6, None, cutter=kernel.cut))
+        return lines(lambda: partition(Mondrian(k=2), [column] * 6, None))
 
     assert 100 * 6 < work(200) - work(100) < 100 * 6 * 10
     assert work(300) - work(200) == work(200) - work(100)

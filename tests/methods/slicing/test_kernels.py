@@ -6,7 +6,7 @@ and matching buckets.
 import inspect
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,12 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naive import mondrian, slicing
-from phalanx.methods.mondrian.kernels import cuts as kernel
-from phalanx.methods.slicing.kernels import exact_cuts
-from phalanx.methods.slicing.kernels.exact_cuts import cut_exact
-from phalanx.methods.slicing.kernels.local_cuts import cut_local, keeps
-
-NOT_ABOUT_CLOSENESS = np.empty(0, np.int64), np.empty((1, 0), np.int32), np.empty((1, 0), np.int64)
+from phalanx.kernels import rule as kernel
+from phalanx.kernels.rule import Rule
+from phalanx.methods.mondrian.kernels import cutting
+from phalanx.methods.mondrian.kernels.cutting import RELAXED, STRICT
+from phalanx.methods.slicing.kernels import diversity_check, tuple_partition
+from phalanx.methods.slicing.kernels.diversity_check import Tuples
+from phalanx.methods.slicing.kernels.halves import Cells, keeps
 
 
 @dataclass(frozen=True)
@@ -33,31 +34,27 @@ class Table:
     values: list[tuple[int, ...]]
     sensitive: list[int]
 
-    def arrays(self) -> tuple[Any, ...]:
-        """Attributes, positions and offsets as the kernels take them."""
+    def arrays(self, below: Any) -> cutting.Table:
+        """As the kernels take it, with more lines of codes ``below`` the attributes."""
         offsets = np.cumsum([0, *map(len, self.places)]).astype(np.int64)
-        return (
-            np.array(self.rows, np.int32).T,
-            np.concatenate([np.array(p, np.float64) for p in self.places]),
-            offsets,
-        )
+        positions = np.concatenate([np.array(p, np.float64) for p in self.places])
+        codes = np.concatenate([np.array(self.rows, np.int32).T, np.stack(list(below))])
+        rows = np.arange(len(self.rows), dtype=np.int32)
+        begins = np.zeros(len(self.rows), np.bool_)
+        return cutting.Table(np.ascontiguousarray(codes), rows, positions, offsets, begins)
 
-    def cells(self) -> tuple[Any, ...]:
+    def cells(self) -> Cells:
         """Each row's cell, and what cells stand for, in order."""
         pairs = [(value[-1], s) for value, s in zip(self.values, self.sensitive, strict=True)]
         return about(pairs, qs=max(q for q, _ in pairs) + 1)
 
 
-def about(pairs: list[tuple[int, int]], qs: int) -> tuple[Any, ...]:
+def about(pairs: list[tuple[int, int]], qs: int) -> Cells:
     distinct = sorted(set(pairs))
     first = [sum(q < wanted for q, _ in distinct) for wanted in range(qs + 1)]
     of_row = np.array([distinct.index(pair) for pair in pairs], np.int32)
-    return (
-        of_row,
-        np.array([q for q, _ in distinct], np.int32),
-        np.array([s for _, s in distinct], np.int32),
-        np.array(first, np.int64),
-    )
+    q, s = (np.array([pair[i] for pair in distinct], np.int32) for i in range(2))
+    return Cells(of_row, q, s, np.array(first, np.int64))
 
 
 def numbered(items: list[Any]) -> list[int]:
@@ -105,27 +102,20 @@ def generated(seed: int, n: int = 24) -> Table:
     )
 
 
+class Asked(NamedTuple):
+    """What kernels are asked to keep, and how to cut."""
+
+    rule: Rule
+    how: int
+
+
 def rule(
-    n: int, *, l: Fraction = Fraction(1), least: int = 1, relaxed: bool = False, **more: int
-) -> Any:
-    found = np.ones(kernel.RULE_LENGTH, np.int64)
-    found[[kernel.DIVERSITY, kernel.DISTANCE]] = kernel.FREQUENCY, kernel.NONE
-    (
-        found[kernel.K],
-        found[kernel.L_NUM],
-        found[kernel.L_DEN],
-        found[kernel.ROWS],
-        found[kernel.RELAXED],
-    ) = (
-        least,
-        l.numerator,
-        l.denominator,
-        n,
-        relaxed,
-    )
-    for constant, value in more.items():
-        found[getattr(kernel, constant)] = value
-    return found
+    n: int, *, l: Fraction = Fraction(1), least: int = 1, relaxed: bool = False, **more: Any
+) -> Asked:
+    """``l`` as a largest share, and ``more`` of the rule's fields."""
+    of_rows = kernel.of_size(least)._replace(rows=n, diversity=kernel.FREQUENCY)
+    of_l = of_rows._replace(l_num=l.numerator, l_den=l.denominator)
+    return Asked(of_l._replace(**more), RELAXED if relaxed else STRICT)
 
 
 ABOVE_BY_ROWS = (186, 335, 371)
@@ -142,50 +132,30 @@ def sets(buckets: list[list[int]]) -> set[frozenset[int]]:
     return {frozenset(bucket) for bucket in buckets}
 
 
-def local(
-    table: Table,
-    asked: Any,
-    log_l: float = 0.0,
-    closeness: Any = NOT_ABOUT_CLOSENESS,
-    checks: Any = None,
-) -> list[list[int]]:
-    """The kernel's buckets; ``checks``: lines of cells and what they stand for, where it is not the
-    sensitive value that is protected.
+def local(table: Table, asked: Asked, checks: Any = None) -> list[list[int]]:
+    """The kernel's buckets; ``checks``: lines of cells, where it is not the sensitive value that is
+    protected.
     """
-    codes, positions, offsets = table.arrays()
-    of_row, *cells = table.cells() if checks is None else checks
-    codes = np.ascontiguousarray(np.concatenate([codes, of_row.reshape(-1, len(table.rows))]))
-    rows, begins = np.arange(len(table.rows), dtype=np.int32), np.zeros(len(table.rows), np.bool_)
-    cut_local(codes, rows, positions, offsets, *cells, asked, log_l, *closeness, begins)
-    return buckets_of(rows, begins)
+    cells = table.cells() if checks is None else checks
+    rows = table.arrays(cells.of_row.reshape(-1, len(table.rows)))
+    nobody = Tuples(np.empty((0, 0), np.int32), np.empty(0, np.bool_))
+    tuple_partition.tuple_partition(rows, cells, asked.rule, asked.how, nobody, -1)
+    return buckets_of(rows.rows, rows.begins)
 
 
 def exact(
-    table: Table, asked: Any, limit: int = -1, cut: Any = cut_exact, in_each: Any = ()
+    table: Table, asked: Asked, limit: int = -1, cut: Any = None, in_each: Any = ()
 ) -> tuple[list[list[int]], dict[Any, float]]:
     """The kernel's buckets, and its weight of every tuple (as its values) and matching bucket (as
     its rows).
     """
-    codes, positions, offsets = table.arrays()
-    of_row, *cells = table.cells()
-    columns = np.array(table.values, np.int32).T
+    cells, columns = table.cells(), np.array(table.values, np.int32).T
     tuples = sorted(set(table.values))
-    rows, begins = np.arange(len(table.rows), dtype=np.int32), np.zeros(len(table.rows), np.bool_)
-    codes = np.ascontiguousarray(np.concatenate([codes, columns[:-1], of_row[None, :]]))
-    widths = columns.max(axis=1).astype(np.int64) + 1
-    whose, where, weights = cut(
-        codes,
-        rows,
-        positions,
-        offsets,
-        np.array(tuples, np.int32).T.copy(),
-        widths,
-        *cells,
-        np.array([t in in_each for t in tuples]),
-        asked,
-        limit,
-        begins,
-    )
+    of_table = table.arrays([*columns[:-1], cells.of_row])
+    values = Tuples(np.array(tuples, np.int32).T.copy(), np.array([t in in_each for t in tuples]))
+    cut = cut or tuple_partition.tuple_partition
+    whose, where, weights = cut(of_table, cells, asked.rule, asked.how, values, limit)
+    rows, begins = of_table.rows, of_table.begins
     buckets = buckets_of(rows, begins)
     at = dict(zip(np.flatnonzero(begins).tolist(), buckets, strict=True))
     pairs = [
@@ -204,7 +174,7 @@ def eligible(table: Table, l: Fraction) -> bool:
     )
 
 
-def compare(table: Table, l: Fraction, least: int, relaxed: bool, cut: Any = cut_exact) -> int:
+def compare(table: Table, l: Fraction, least: int, relaxed: bool, cut: Any = None) -> int:
     """After every cut: buckets, matching buckets, their weights and p(t, s) are those computed from
     scratch; returns the number of cuts.
     """
@@ -309,46 +279,40 @@ def test_the_local_check_makes_the_buckets_of_the_twin(
         )
 
 
+HALF = {"t_num": 1, "t_den": 2}
 RULES: list[Any] = [
-    ("distinct", {"DIVERSITY": kernel.DISTINCT, "L_NUM": 2}, 0.0, mondrian.distinct(Fraction(2))),
+    ("distinct", {"diversity": kernel.DISTINCT, "l_num": 2}, mondrian.distinct(Fraction(2))),
     (
         "entropy",
-        {"DIVERSITY": kernel.ENTROPY, "L_NUM": 3, "L_DEN": 2},
-        float(np.log(1.5)),
+        {"diversity": kernel.ENTROPY, "l_num": 3, "l_den": 2, "log_l": float(np.log(1.5))},
         mondrian.entropy(Fraction(3, 2)),
     ),
     (
         "recursive",
-        {"DIVERSITY": kernel.RECURSIVE, "L_NUM": 2, "C_NUM": 5, "C_DEN": 2},
-        0.0,
+        {"diversity": kernel.RECURSIVE, "l_num": 2, "c_num": 5, "c_den": 2},
         mondrian.recursive(Fraction(5, 2), 2),
     ),
-    ("close", {"DISTANCE": kernel.TREE, "T_NUM": 1, "T_DEN": 2}, 0.0, "equal"),
-    ("close in order", {"DISTANCE": kernel.ORDERED, "T_NUM": 2, "T_DEN": 5}, 0.0, "ordered"),
-    (
-        "diverse and close",
-        {"L_NUM": 3, "L_DEN": 2, "DISTANCE": kernel.TREE, "T_NUM": 1, "T_DEN": 2},
-        0.0,
-        "both",
-    ),
+    ("close", {"distance": kernel.TREE, **HALF}, "equal"),
+    ("close in order", {"distance": kernel.ORDERED, "t_num": 2, "t_den": 5}, "ordered"),
+    ("diverse and close", {"l_num": 3, "l_den": 2, "distance": kernel.TREE, **HALF}, "both"),
 ]
 
 
 @pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
 @pytest.mark.parametrize(
-    ("more", "log_l", "meaning"), [pytest.param(*case[1:], id=case[0]) for case in RULES]
+    ("more", "meaning"), [pytest.param(*case[1:], id=case[0]) for case in RULES]
 )
 @given(tables(most=40, values=3), st.integers(1, 4))
 @settings(max_examples=60, deadline=None)
 def test_the_local_check_knows_every_rule(
-    more: Any, log_l: float, meaning: Any, relaxed: bool, table: Table, least: int
+    more: Any, meaning: Any, relaxed: bool, table: Table, least: int
 ) -> None:
     """Distinct, entropy and recursive diversity and closeness to the table hold beside each q, as
     the twin says; and for the table as one bucket.
     """
     sensitive = numbered(table.sensitive)
     table = Table(table.rows, table.places, table.values, sensitive)
-    t = Fraction(more.get("T_NUM", 1), more.get("T_DEN", 1))
+    t = Fraction(more.get("t_num", 1), more.get("t_den", 1))
     distance = "equal" if meaning == "both" else meaning
     principle = meaning
     if isinstance(meaning, str):
@@ -358,17 +322,18 @@ def test_the_local_check_knows_every_rule(
             return diverse and mondrian.apart(group, sensitive, distance) <= t
 
     totals = np.bincount(sensitive).astype(np.int64)
-    closeness = totals, np.arange(len(totals), dtype=np.int32)[None, :], totals[None, :].copy()
-    asked = rule(len(table.rows), least=least, relaxed=relaxed, **more)
-    of_row, *cells = table.cells()
+    nodes = np.arange(len(totals), dtype=np.int32)[None, :]
+    of_table = {"totals": totals, "nodes": nodes, "node_totals": totals[None, :].copy()}
+    asked = rule(len(table.rows), least=least, relaxed=relaxed, **more, **of_table)
+    cells = table.cells()
     pairs: Any = [(value[-1], s) for value, s in zip(table.values, sensitive, strict=True)]
-    whole = bool(keeps(of_row, *cells, asked, log_l, *closeness))
+    whole = bool(keeps(cells.of_row[None, :], cells, asked.rule))
     assert whole == slicing.locally(principle)(pairs)
     if whole:
         expected = mondrian.groups_of(
             table.rows, table.places, pairs, slicing.locally(principle, least), relaxed=relaxed
         )
-        assert sets(local(table, asked, log_l, closeness)) == sets(expected)
+        assert sets(local(table, asked)) == sets(expected)
 
 
 @pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])
@@ -390,14 +355,12 @@ def test_every_column_alike(relaxed: bool, table: Table, l: Fraction, least: int
         about([(j, value[j]) for value in table.values], len(table.values[0]))
         for j in range(len(table.values[0]))
     ]
-    starts = np.cumsum([0, *(len(line[1]) for line in lines)])
-    of_row = np.stack(
-        [line[0] + start for line, start in zip(lines, starts[:-1], strict=True)]
-    ).astype(np.int32)
-    checks = (
-        of_row,
-        np.concatenate([line[1] for line in lines]),
-        np.concatenate([line[2] for line in lines]),
+    starts = np.cumsum([0, *(len(line.q) for line in lines)])
+    of_row = [line.of_row + start for line, start in zip(lines, starts[:-1], strict=True)]
+    checks = Cells(
+        np.concatenate(of_row).astype(np.int32),
+        np.concatenate([line.q for line in lines]),
+        np.concatenate([line.s for line in lines]),
         starts.astype(np.int64),
     )
     values: Any = table.values
@@ -496,64 +459,66 @@ def test_weighing_by_shares_alone_is_told_apart() -> None:
 
 
 def broken(right: str, wrong: str) -> Any:
-    """The exact kernel with one part of its source changed, in plain Python."""
-    source = inspect.getsource(cut_exact.py_func)
+    """The kernel with one part of the diversity-check's source changed, in plain Python."""
+    source = inspect.getsource(diversity_check)
     assert source.count(right) == 1
-    room = dict(vars(exact_cuts), _kernel=_as_it_is)
-    exec(compile(source.replace(right, wrong), "broken", "exec"), room)  # noqa: S102 - our own source
-    return room["cut_exact"]
+    check = plain(source.replace(right, wrong), {})
+    names = ("diversity_check", "forget_bad", "one_bucket", "replace")
+    return plain(inspect.getsource(tuple_partition), {name: check[name] for name in names})[
+        "tuple_partition"
+    ]
 
 
-def _as_it_is(function: Any) -> Any:
-    return function
+def plain(source: str, instead: dict[str, Any]) -> dict[str, Any]:
+    """What a module of that source has, uncompiled, with some of its names changed."""
+    room: dict[str, Any] = {"__name__": "broken"}
+    exec(compile(source.replace("@_kernel\n", ""), "broken", "exec"), room)  # noqa: S102 - ours
+    room.update(instead)
+    return room
 
 
 BROKEN: list[tuple[str, str, str]] = [
-    ("forgets other buckets", "other = list_of[t]", "other = -1"),
+    ("forgets other buckets", "other = lists.first[t]", "other = -1"),
     ("counts the cut bucket, too", "if other != e:", "if True:"),
-    ("forgets that other buckets are bad", "left_bads = bads[t] - is_bad[e]", "left_bads = 0"),
-    ("never tells that a bucket is good again", "bads[t] -= is_bad[e]", "pass"),
-    ("forgets to count bad halves", "bads[t] += bad[h, q]", "pass"),
-    (
-        "looks at half of the halves",
-        "for h in range(2):\n                            if not (matched0",
-        "for h in range(1):\n                            if not (matched0",
-    ),
+    ("forgets that other buckets are bad", "bads = lists.bads[t] - lists.bad[e]", "bads = 0"),
+    ("never tells that a bucket is good again", "lists.bads[t] -= lists.bad[e]", "pass"),
+    ("forgets to count bad halves", "lists.bads[t] += bad", "pass"),
+    ("looks at half of the halves", "range(2):  # p(t, B)", "range(1):  # p(t, B)"),
     (
         "weighs other buckets alike",
-        "w = weight[other] * cell_counts[k]",
-        "w = cell_counts[k]",
+        "weight = lists.weight[other] * buckets.counts[k]",
+        "weight = buckets.counts[k]",
     ),
-    ("keeps tuples that match no longer", "matched = matched and times > 0", "pass"),
+    ("keeps tuples that match no longer", "if times == 0:", "if False:"),
     (
         "loses a bucket of a tuple's list",
-        "list_of[t] = next_there[e]",
-        "list_of[t] = next_there[next_there[e]]",
+        "lists.first[t] = lists.next_there[e]",
+        "lists.first[t] = lists.next_there[lists.next_there[e]]",
     ),
-    ("leaves sums behind", "by_shares[cell_s[cell]], by_rows[cell_s[cell]] = 0.0, 0.0", "pass"),
+    ("leaves sums behind", "by_shares[s[cell]], by_rows[s[cell]] = 0.0, 0.0", "pass"),
     (
         "asks the first tuple only",
-        "e = next_here[e]\n                if allowed",
-        "e = -1\n                if allowed",
-    ),
-    ("leaves bad marks behind", "bad[h, cell_q[cell]] = False", "pass"),
-    ("forgets what a bucket holds", "held[b], sizes[b] = number_of", "held[b], sizes[b] = 0"),
-    (
-        "asks too little by shares",
-        "l_num * by_shares[s] > l_den * shares",
-        "l_num * by_shares[s] > 2 * l_den * shares",
+        "e = lists.next_here[e]\n    return True",
+        "e = -1\n    return True",
     ),
     (
-        "asks too little by rows",
-        "l_num * by_rows[s] > l_den * numbers",
-        "l_num * by_rows[s] > 2 * l_den * numbers",
+        "leaves bad marks behind",
+        "buckets.bad[half, cells.q[halves.met[half, i]]] = False",
+        "pass",
     ),
+    (
+        "forgets what a bucket holds",
+        "buckets.held[b], buckets.rows[b] = number",
+        "buckets.held[b], buckets.rows[b] = 0",
+    ),
+    ("asks too little by shares", "> most_shares", "> 2 * most_shares"),
+    ("asks too little by rows", "> most_rows", "> 2 * most_rows"),
     (
         "forgets how large buckets are",
-        "held[b], sizes[b] = number_of, left if h == 0 else size - left",
-        "held[b], sizes[b] = number_of, 1",
+        "buckets.rows[b] = number, halves.rows[half]",
+        "buckets.rows[b] = number, 1",
     ),
-    ("uses an entry twice", "free = next_here[free]", "pass"),
+    ("uses an entry twice", "lists.ends[FREE] = lists.next_here[entry]", "pass"),
 ]
 
 
@@ -569,7 +534,7 @@ def test_a_broken_kernel_is_caught(right: str, wrong: str) -> None:
 
 def test_the_kernel_in_plain_python_is_not_caught() -> None:
     """It is the change that is caught, and not the lack of compilation."""
-    assert not found_out(broken("other = list_of[t]", "other = list_of[t] "))
+    assert not found_out(broken("other = lists.first[t]", "other = lists.first[t] "))
 
 
 def found_out(cut: Any) -> bool:
@@ -610,8 +575,8 @@ def test_the_table_as_one_bucket(pairs: list[tuple[int, int]], l: Fraction, kept
     """One row, one value, the bound itself and just above it, and one q among several that
     fails.
     """
-    of_row, *cells = about(pairs, max(q for q, _ in pairs) + 1)
-    assert bool(keeps(of_row, *cells, rule(len(pairs), l=l), 0.0, *NOT_ABOUT_CLOSENESS)) is kept
+    cells = about(pairs, max(q for q, _ in pairs) + 1)
+    assert bool(keeps(cells.of_row[None, :], cells, rule(len(pairs), l=l).rule)) is kept
 
 
 @pytest.mark.parametrize("relaxed", [False, True], ids=["strict", "relaxed"])

@@ -4,20 +4,16 @@
 """
 
 import math
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Floats, Ints
+from phalanx.kernels.rule import Asked, of_size
 from phalanx.methods.mondrian.kernels import balanced as kernel
-from phalanx.methods.mondrian.kernels.balanced import Requirement, Shares
+from phalanx.methods.mondrian.kernels.balanced import Shares
+from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Stream
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 _ALONE: Final = 50_000
 """Below this many rows threads cost more than they save."""
@@ -33,14 +29,13 @@ def nothing_shared(n: int) -> Shares:
     return Shares(none, codes, floats, none, codes, floats)
 
 
-def nothing_required() -> Requirement:
+def nothing_required() -> Asked:
     """Nothing to keep but the least size."""
-    ints, codes = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-    return Requirement(codes, ints, 0.0, ints, codes[None, :], ints[None, :])
+    return Asked(np.empty(0, dtype=np.int32), of_size(1))
 
 
 def by_cuts(
-    positions: Floats, order: Ints, unit: int, least: int, shares: Shares, asked: Requirement
+    positions: Floats, order: Ints, unit: int, least: int, shares: Shares, asked: Asked
 ) -> Ints | None:
     """The group of every row, named by one of its rows, shape (n,), -1 for rows that are not in
     ``order``; None where all rows together may not be a group.
@@ -57,7 +52,7 @@ def by_cuts(
     return group
 
 
-def by_even_cuts(positions: Floats, stream: Stream, least: int, asked: Requirement) -> Ints | None:
+def by_even_cuts(positions: Floats, stream: Stream, least: int, asked: Asked) -> Ints | None:
     """As :func:`by_cuts` for all rows, where no cut is ever odd: the chance of each member of a
     group is exactly the share of the group, whatever is asked.
 
@@ -108,9 +103,7 @@ def sizes(n: int, least: int, smallest: int, d: int) -> list[tuple[int, int]]:
     return dealt
 
 
-def _deal(
-    order: Ints, d: int, least: int, shares: Shares, asked: Requirement
-) -> list[tuple[int, Ints]]:
+def _deal(order: Ints, d: int, least: int, shares: Shares, asked: Asked) -> list[tuple[int, Ints]]:
     """Parts of the rows, each with the size of its groups, that may all be groups; with larger and
     larger parts where small ones fail.
     """
@@ -134,7 +127,7 @@ def _cut(
     unit: int,
     least: int,
     shares: Shares,
-    asked: Requirement,
+    asked: Asked,
     group: Ints,
 ) -> None:
     """Cut the rows of ``order``, which is reordered, by all threads."""
@@ -144,13 +137,7 @@ def _cut(
         return left
 
     root = np.array([[0, len(order), 1]], dtype=np.int64)
-    threads = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    if len(order) < _ALONE or threads == 1:
+    if len(order) < _ALONE or threads() == 1:
         cut(root, 0)
         return
-    left = cut(root, len(order) // _GRAIN)
-    with ThreadPoolExecutor(threads) as pool:
-        for waiting in [pool.submit(cut, left[i : i + 1], 0) for i in range(len(left))]:
-            waiting.result()
+    on_all(lambda node: cut(node[None, :], 0), cut(root, len(order) // _GRAIN))

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from phalanx.methods.slicing.tuples import Coded, Floats, Ints, numbered
+from phalanx.arrays import Bools, Floats, Ints
+from phalanx.methods.slicing.tuples import Coded, numbered
 
 _ROUNDS: Final = 100
 _NEAR: Final = 1e-6
@@ -22,9 +22,7 @@ _MARGIN: Final = 0.01
 """So much of the bound is left for what scaling has not settled, and for how the check rounds."""
 
 
-def above(
-    coded: Coded, bucket: Ints, tuple_of: Ints, bucket_of: Ints, l: float
-) -> npt.NDArray[np.bool_]:
+def above(coded: Coded, bucket: Ints, tuple_of: Ints, bucket_of: Ints, l: float) -> Bools:
     """Which of the different tuples, as ``coded.distinct`` has them, match a bucket above 1/l and
     are themselves above it, or nearly, by counting; shape (t,).
 

@@ -5,18 +5,20 @@ matches.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Codes, Ints
 from phalanx.data.microdata import Microdata
-from phalanx.methods.mondrian.kernels.cuts import L_DEN, L_NUM
-from phalanx.methods.mondrian.method import Mondrian, rule_of
+from phalanx.kernels.rule import Rule
+from phalanx.methods.mondrian.kernels.cutting import RELAXED, STRICT, Table
+from phalanx.methods.mondrian.method import groups_of, table_of
+from phalanx.methods.requirement import Requirement
 from phalanx.methods.slicing.counting import above
-from phalanx.methods.slicing.kernels.exact_cuts import cut_exact
-from phalanx.methods.slicing.kernels.local_cuts import cut_local, keeps
-from phalanx.methods.slicing.tuples import Cells, Coded, Codes, Floats, Ints, numbered
+from phalanx.methods.slicing.kernels.diversity_check import Tuples
+from phalanx.methods.slicing.kernels.halves import Cells, keeps
+from phalanx.methods.slicing.kernels.tuple_partition import tuple_partition
+from phalanx.methods.slicing.tuples import Coded, cells_of, numbered
 from phalanx.randomness import Stream
 
 
@@ -27,14 +29,12 @@ class Local:
     lines: Codes
     """Shape (m, n): the cells of every row, one for each value that is protected."""
     cells: Cells
-    rule: Ints
-    about: tuple[Any, ...]
-    """What the kernels take."""
+    rule: Rule
 
     @classmethod
     def of(
         cls,
-        requirement: Mondrian,
+        requirement: Requirement,
         microdata: Microdata,
         coded: Coded,
         columns: Sequence[Sequence[str]],
@@ -43,26 +43,16 @@ class Local:
         attribute is sensitive.
         """
         secret = microdata.schema.sensitive
-        rule, log_l, totals, nodes, node_totals, values = rule_of(
-            requirement,
-            microdata.rows,
-            microdata.quasi[0] if secret is None else microdata.columns[secret],
-        )
-        lines, cells = (
-            _every_column(microdata, coded, columns)
-            if secret is None
-            else _of_sensitive(coded, values)
-        )
-        return cls(
-            lines,
-            cells,
-            rule,
-            (cells.q, cells.s, cells.first, rule, log_l, totals, nodes, node_totals),
-        )
+        if secret is None:
+            rule = requirement.on(microdata.rows, microdata.quasi[0]).rule
+            return cls(*_every_column(microdata, coded, columns), rule)
+        asked = requirement.on(microdata.rows, microdata.columns[secret])
+        cells = cells_of(coded.values[-1], asked.sensitive)
+        return cls(cells.of_row[None, :], cells, asked.rule)
 
     def keeps(self, rows: Ints) -> bool:
         """Whether these rows, as one bucket, keep it."""
-        return bool(keeps(self.lines[:, rows].ravel(), *self.about))
+        return bool(keeps(np.take(self.lines, rows, axis=1), self.cells, self.rule))
 
 
 def by_cuts(
@@ -77,77 +67,41 @@ def by_cuts(
 
     ``over_all_buckets``: whether a cut is judged by p(t, s), else by its halves alone. Relaxed cuts
     deal equal values out in the order in which they stand, so tuples are shuffled by ``stream``
-    first.
+    first; without one, cuts are strict.
     """
-    n, quasi = microdata.rows, microdata.quasi
-    order = np.arange(n) if stream is None else stream.permutation(n)
-    below = np.concatenate([coded.values[:-1], local.lines]) if over_all_buckets else local.lines
-    codes = np.ascontiguousarray(
-        np.concatenate([[column.codes for column in quasi], below])[:, order], dtype=np.int32
+    table = table_of(
+        microdata.quasi, [*(coded.values[:-1] if over_all_buckets else []), *local.lines]
     )
-    positions = np.concatenate([column.domain.normalised for column in quasi])
-    offsets = np.cumsum([0, *(len(column.domain) for column in quasi)], dtype=np.int64)
+    how = STRICT if stream is None else RELAXED
+    if stream is not None:
+        order = stream.permutation(microdata.rows)
+        table = table._replace(
+            codes=np.take(table.codes, order, axis=1), rows=order.astype(np.int32)
+        )
     if over_all_buckets:
-        return _over_all(local, coded, codes, order, positions, offsets)
-    rows, begins = order.astype(np.int32), np.zeros(n, dtype=np.bool_)
-    cut_local(codes, rows, positions, offsets, *local.about, begins)
-    return _numbers(rows, begins)
+        return _over_all(local, coded, table, how)
+    nobody = Tuples(np.empty((0, 0), dtype=np.int32), np.empty(0, dtype=np.bool_))
+    tuple_partition(table, local.cells, local.rule, how, nobody, -1)
+    return groups_of(table)
 
 
-def _over_all(
-    local: Local, coded: Coded, codes: Codes, order: Ints, positions: Floats, offsets: Ints
-) -> Ints:
+def _over_all(local: Local, coded: Coded, table: Table, how: int) -> Ints:
     """Buckets cut by p(t, s); tuples that counting gives a value with more than 1/l are asked to
     keep it in each bucket, and all is cut anew, until there are none.
     """
-    tuples, cells = np.ascontiguousarray(coded.distinct), local.cells
-    widths, l = coded.values.max(axis=1).astype(np.int64) + 1, local.rule[L_NUM] / local.rule[L_DEN]
-    in_each = np.zeros(tuples.shape[1], dtype=np.bool_)
+    l = local.rule.l_num / local.rule.l_den
+    distinct = np.ascontiguousarray(coded.distinct)
+    tuples = Tuples(distinct, np.zeros(distinct.shape[1], dtype=np.bool_))
     while True:
-        again, rows, begins = (
-            codes.copy(),
-            order.astype(np.int32),
-            np.zeros(len(order), dtype=np.bool_),
+        again = table._replace(
+            codes=table.codes.copy(), rows=table.rows.copy(), begins=table.begins.copy()
         )
-        tuple_of, starts, _ = cut_exact(
-            again,
-            rows,
-            positions,
-            offsets,
-            tuples,
-            widths,
-            cells.q,
-            cells.s,
-            cells.first,
-            in_each,
-            local.rule,
-            -1,
-            begins,
-        )
-        buckets = _numbers(rows, begins)
-        found = above(
-            coded, buckets, tuple_of.astype(np.int64), (np.cumsum(begins) - 1)[starts], float(l)
-        )
-        if not found.any():
+        tuple_of, starts, _ = tuple_partition(again, local.cells, local.rule, how, tuples, -1)
+        buckets, of_place = groups_of(again), np.cumsum(again.begins) - 1
+        bad = above(coded, buckets, tuple_of.astype(np.int64), of_place[starts], l)
+        if not bad.any():
             return buckets
-        in_each |= found
-
-
-def _numbers(rows: Codes, begins: npt.NDArray[np.bool_]) -> Ints:
-    """The bucket of every row, 0 .. g-1, of ``rows`` in the order of buckets, each of which begins
-    somewhere.
-    """
-    buckets = np.empty(len(rows), dtype=np.int64)
-    buckets[rows] = np.cumsum(begins) - 1
-    return buckets
-
-
-def _of_sensitive(coded: Coded, values: npt.NDArray[np.int32]) -> tuple[Codes, Cells]:
-    """One cell a row: the sensitive value, numbered as the rule does, among those with the row's
-    quasi-identifiers beside it.
-    """
-    cells = Cells.of(coded.values[-1], values)
-    return cells.of_row[None, :], cells
+        tuples.in_each[bad] = True
 
 
 def _every_column(
@@ -161,7 +115,7 @@ def _every_column(
         elsewhere = {name for j, other in enumerate(columns) if j != i for name in other}
         shared = [microdata.columns[name].codes for name in column if name in elsewhere]
         found.append(
-            Cells.of(
+            cells_of(
                 numbered(shared) if shared else np.zeros(coded.rows, dtype=np.int32),
                 coded.values[i],
             )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from phalanx.methods.slicing.tuples import Ints
+from phalanx.arrays import Ints
 from phalanx.randomness import Stream
 
 

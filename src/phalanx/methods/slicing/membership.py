@@ -28,16 +28,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Bools, Floats, Integers, Ints
 from phalanx.methods.m_invariance.method import largest_eligible
-from phalanx.methods.slicing.tuples import Cells, Coded
+from phalanx.methods.slicing.kernels.halves import Cells
+from phalanx.methods.slicing.tuples import Coded, cells_of
 from phalanx.randomness import Stream
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
-Integers = npt.NDArray[np.integer]
 
 
 def group(coded: Coded, attributes: Integers, *, bucket_size: int, l: int, stream: Stream) -> Ints:
@@ -126,7 +122,7 @@ def eligible(q: Integers, sensitive: Integers, l: int | Fraction, stream: Stream
     """Which rows may stay so that no value has more than 1/l of the rows with its q, as many as
     possible, shape (n,); who is suppressed is drawn by lot.
     """
-    cells = Cells.of(q.astype(np.int32), sensitive.astype(np.int32))
+    cells = cells_of(q.astype(np.int32), sensitive.astype(np.int32))
     counts = np.bincount(cells.of_row)
     cap = np.zeros(len(counts), dtype=np.int64)
     for start, end in zip(cells.first[:-1].tolist(), cells.first[1:].tolist(), strict=True):

@@ -6,15 +6,16 @@ itself within every bucket (Li, Li, Zhang, Molloy).
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Ints
 from phalanx.data.correlation import BINS, phi2
 from phalanx.data.microdata import Microdata
-from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, did_you_mean, lower_to
-from phalanx.exact import Number, bounded, exact, is_list, plain, whole
+from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError, lower_to
+from phalanx.exact import Number, bounded, exact, is_list, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.slicing.counting import SlicedCounting
 from phalanx.guarantees.slicing.guarantee import (
@@ -23,8 +24,9 @@ from phalanx.guarantees.slicing.guarantee import (
     SlicedDiversity,
     SlicedRecursive,
 )
-from phalanx.methods.base import Draft, Memory
-from phalanx.methods.mondrian.method import Mondrian, balanced_partition
+from phalanx.methods.base import Draft, Memory, check_word, parameters_of
+from phalanx.methods.mondrian.method import balanced_partition
+from phalanx.methods.requirement import Requirement
 from phalanx.methods.slicing.column_boxes import column_boxes
 from phalanx.methods.slicing.columns import check_partition, check_sizes, partition
 from phalanx.methods.slicing.cuts import Local, by_cuts
@@ -78,7 +80,7 @@ class Slicing:
     grouping against membership disclosure, which the paper leaves open.
 
     >>> Slicing(l=5, columns=2).parameters()  # doctest: +NORMALIZE_WHITESPACE
-    {'name': 'slicing', 'l': 5, 'columns': 2, 'diversity': 'frequency', 'check': 'exact',
+    {'name': 'slicing', 'l': 5, 'diversity': 'frequency', 'columns': 2, 'check': 'exact',
      'cuts': 'strict', 'grouping': 'mondrian'}
     """
 
@@ -146,12 +148,8 @@ class Slicing:
 
     def __post_init__(self) -> None:
         for parameter, allowed in _WORDS.items():
-            word = getattr(self, parameter)
-            if word not in allowed and (parameter != "cuts" or word is not None):
-                raise PlanError(
-                    f"[method] {parameter} = {word!r} is not"
-                    f" known{did_you_mean(str(word), allowed) or '; use one of ' + ', '.join(allowed) + '.'}"
-                )
+            if parameter != "cuts" or self.cuts is not None:
+                check_word(parameter, getattr(self, parameter), allowed)
         if not isinstance(self.compact, bool):
             raise PlanError(f"[method] compact is {self.compact!r} and must be true or false.")
         self._check_columns()
@@ -211,22 +209,22 @@ class Slicing:
                 "[method] not_eligible = 'suppress' is for l as a share, without t and"
                 " generalize_columns_k; leave one of them out."
             )
-        if bounded(self.l, "[method] l", 1).denominator != 1 and self.diversity != "frequency":
-            raise PlanError(
-                f"[method] l = {self.l} is not a whole number, and diversity = {self.diversity!r}"
-                " counts values; round it up."
-            )
-        if (self.c is None) == (self.diversity == "recursive"):
-            raise PlanError(
-                "[method] c belongs to diversity = 'recursive', which needs both c and l; give both"
-                " or neither."
-            )
-        if self.c is not None and bounded(self.c, "[method] c", 0) == 0:
+        bounded(self.l, "[method] l", 1)
+        if self.diversity == "recursive" and self.c is not None and exact(self.c, "c") == 0:
             raise PlanError("[method] c = 0 is met by no table; give a number above 0.")
-        if self.t is not None:
-            bounded(self.t, "[method] t", 0, 1)
-        elif self.distance != "equal":
-            raise PlanError(f"[method] distance = {self.distance!r} needs t; add it.")
+        self.requirement  # noqa: B018 - validates
+
+    @cached_property
+    def requirement(self) -> Requirement:
+        """What a bucket must keep by itself."""
+        return Requirement(
+            k=self.bucket_size or 1,
+            l=self.l,
+            diversity=self.diversity,
+            c=self.c,
+            t=self.t,
+            distance=self.distance,
+        )
 
     @property
     def holds_if_method_known(self) -> bool:
@@ -327,34 +325,17 @@ class Slicing:
         )
 
     def parameters(self) -> dict[str, Any]:
-        columns = (
-            self.columns
-            if isinstance(self.columns, int)
-            else [list(column) for column in self.columns]
+        named = None if isinstance(self.columns, int) else [list(column) for column in self.columns]
+        return parameters_of(
+            self,
+            columns=self.columns if named is None else named,
+            check=self._used_check,
+            cuts=self._used_cuts if self.grouping == "mondrian" else None,
+            not_eligible=None if self.not_eligible == "refuse" else self.not_eligible,
+            bins=None if self.bins == BINS else self.bins,
+            distance=None if self.t is None else self.distance,
+            compact=self.compact or None,
         )
-        said: dict[str, Any] = {
-            "name": self.name,
-            "l": plain(exact(self.l, "l")),
-            "columns": columns,
-        }
-        for parameter in ("sensitive_column_size", "generalize_columns_k", "bucket_size"):
-            if getattr(self, parameter) is not None:
-                said[parameter] = getattr(self, parameter)
-        if self.not_eligible != "refuse":
-            said["not_eligible"] = self.not_eligible
-        said |= {
-            "diversity": self.diversity,
-            "check": self._used_check,
-            **({"cuts": self._used_cuts} if self.grouping == "mondrian" else {}),
-            "grouping": self.grouping,
-        }
-        if self.c is not None:
-            said["c"] = plain(exact(self.c, "c"))
-        if self.t is not None:
-            said |= {"t": plain(exact(self.t, "t")), "distance": self.distance}
-        if self.bins != BINS:
-            said["bins"] = self.bins if isinstance(self.bins, int) else dict(self.bins)
-        return said | ({"compact": True} if self.compact else {})
 
     def _check_schema(self, microdata: Microdata) -> None:
         schema = microdata.schema
@@ -441,9 +422,7 @@ class Slicing:
             " generalize_columns_k."
         )
 
-    def _kept(
-        self, microdata: Microdata, columns: Columns, rng: Randomness
-    ) -> npt.NDArray[np.int64]:
+    def _kept(self, microdata: Microdata, columns: Columns, rng: Randomness) -> Ints:
         """The rows to publish: all, or as many as leave the table l-eligible, drawn by lot."""
         if self.not_eligible == "refuse":
             return np.arange(microdata.rows)
@@ -467,9 +446,7 @@ class Slicing:
     def _used_cuts(self) -> Cuts:
         return self.cuts or ("balanced" if self.sensitive_column_size == 1 else "strict")
 
-    def _balanced(
-        self, microdata: Microdata, columns: Columns, stream: Stream
-    ) -> npt.NDArray[np.int64]:
+    def _balanced(self, microdata: Microdata, columns: Columns, stream: Stream) -> Ints:
         """The bucket of every row by balanced cuts; PlanError where the sensitive attribute shares
         its column, as rows could then not be exchanged.
         """
@@ -479,15 +456,9 @@ class Slicing:
                 "[method] cuts = 'balanced' asks for a sensitive attribute that stands alone in its"
                 " column; set sensitive_column_size = 1, or name the columns."
             )
-        like = Mondrian(
-            k=self.bucket_size or 1,
-            l=self.l,
-            diversity=self.diversity,
-            c=self.c,
-            t=self.t,
-            distance=self.distance,
+        return balanced_partition(
+            self.requirement, microdata.quasi, microdata.sensitive, stream, of=secret
         )
-        return balanced_partition(like, microdata.quasi, microdata.sensitive, stream, of=secret)
 
     @property
     def _used_check(self) -> Check:
@@ -501,30 +472,17 @@ class Slicing:
         by_share = self.diversity == "frequency" and self.t is None
         return "exact" if self.check == "exact" and looking and by_share and not shared else "local"
 
-    @property
-    def _of_bucket(self) -> Mondrian:
-        """What a bucket must keep by itself."""
-        return Mondrian(
-            k=self.bucket_size or 1,
-            l=self.l,
-            diversity=self.diversity,
-            c=self.c,
-            t=self.t,
-            distance=self.distance,
-            cuts=self.cuts,
-        )
-
     def _buckets(
         self,
         microdata: Microdata,
         coded: Coded,
         columns: Columns,
         rng: Randomness,
-    ) -> npt.NDArray[np.int64]:
+    ) -> Ints:
         """The bucket of every row, 0 .. g-1, shape (n,); NotEligible where the table as one bucket
         does not keep the promise.
         """
-        local, stream = Local.of(self._of_bucket, microdata, coded, columns), rng.stream("deal")
+        local, stream = Local.of(self.requirement, microdata, coded, columns), rng.stream("deal")
         if not local.keeps(np.arange(coded.rows)):
             asked = (
                 f"l = {self.l}"

@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Codes, Integers
 from phalanx.data.microdata import Microdata
+from phalanx.methods.slicing.kernels.halves import Cells
 from phalanx.release.forms.sliced import Boxes
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +47,11 @@ class Coded:
         return int(self.values.shape[1])
 
     @cached_property
-    def cells(self) -> "Cells":
+    def cells(self) -> Cells:
         """The pairs of a sensitive value and the quasi-identifiers beside it, of every row."""
         if self.sensitive is None:
             raise ValueError("cells are about a sensitive attribute")
-        return Cells.of(self.values[-1], self.sensitive)
+        return cells_of(self.values[-1], self.sensitive)
 
     @cached_property
     def distinct(self) -> Codes:
@@ -65,30 +62,16 @@ class Coded:
         return self.values[:, first]
 
 
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """Pairs (q, s) that occur, numbered in the order of q and then s."""
-
-    of_row: Codes
-    """Shape (n,)."""
-    q: Codes
-    """Shape (cells,)."""
-    s: Codes
-    """Shape (cells,)."""
-    first: Ints
-    """Where the cells of each q begin, and the end, shape (qs + 1,)."""
-
-    @classmethod
-    def of(cls, q: Codes, s: Codes) -> "Cells":
-        """Number the pairs of rows."""
-        values = int(s.max()) + 1
-        pairs, of_row = np.unique(q.astype(np.int64) * values + s, return_inverse=True)
-        of_pair = (pairs // values).astype(np.int32)
-        first = np.searchsorted(of_pair, np.arange(int(q.max()) + 2)).astype(np.int64)
-        return cls(of_row.astype(np.int32), of_pair, (pairs % values).astype(np.int32), first)
+def cells_of(q: Codes, s: Codes) -> Cells:
+    """Number the pairs of rows; ``q`` and ``s`` have shape (n,)."""
+    values = int(s.max()) + 1
+    pairs, of_row = np.unique(q.astype(np.int64) * values + s, return_inverse=True)
+    of_pair = (pairs // values).astype(np.int32)
+    first = np.searchsorted(of_pair, np.arange(int(q.max()) + 2)).astype(np.int64)
+    return Cells(of_row.astype(np.int32), of_pair, (pairs % values).astype(np.int32), first)
 
 
-def numbered(codes: Sequence[npt.NDArray[np.integer]]) -> Codes:
+def numbered(codes: Sequence[Integers]) -> Codes:
     """The number of every row's combination of codes, 0 .. v-1 in their order, shape (n,)."""
     combined = codes[0].astype(np.int64)
     for more in codes[1:]:

@@ -16,8 +16,8 @@ name persons, so ``methods/mondrian/balanced.py`` deals rows out so that no cut 
 
 Throughout, ``positions`` (n, d) are the rows' places in [0, 1]; ``order[start:end]`` are the rows
 of a node or part; ``size`` is a number of rows; ``shares`` and ``asked`` are what a group must
-keep, a :class:`Shares` and a :class:`Requirement`; ``ratio`` (v,) is what the node demands by
-value; ``scratch`` is room.
+keep, a :class:`Shares` and an ``Asked``; ``ratio`` (v,) is what the node demands by
+value; ``room`` is scratch.
 
 Source: our own, against Wong, Fu, Wang, Pei, "Minimality attack in privacy preserving data
 publishing", VLDB 2007. Proof and figures: docs/explanation/who-knows-the-method.md; enumeration:
@@ -27,22 +27,11 @@ tests/worlds/.
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Codes, Floats, Ints
 from phalanx.kernels import njit
+from phalanx.kernels.rule import FREQUENCY, Asked, Scratch, close, diverse, is_about, scratch_of
 from phalanx.methods.mondrian.kernels.cells import select
-from phalanx.methods.mondrian.kernels.cuts import (
-    DISTANCE,
-    DIVERSITY,
-    FREQUENCY,
-    NONE,
-    close,
-    diverse,
-)
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 LOOKED_AT: Final = 2**16
 """In nodes of at most so many rows every attribute is tried, and the one that narrows most is cut;
@@ -69,28 +58,24 @@ class Shares(NamedTuple):
     over_ratio: Floats
 
 
-class Requirement(NamedTuple):
-    """What a group must keep of one sensitive value a row: the arguments of ``mondrian.cut``;
-    ``rule`` is of length 0 where there is nothing to keep.
-    """
-
-    sensitive: Codes
-    rule: Ints
-    log_l: float
-    totals: Ints
-    nodes: Codes
-    node_totals: Ints
-
-
-class Scratch(NamedTuple):
-    """Counts (all zero between two uses) and places to write, as many as there are values."""
+class Counts(NamedTuple):
+    """Room to judge a group: counts (all zero between two uses) and the like, by value."""
 
     counts: Ints
     ratio: Floats
     values: Codes
-    zeros: Ints
-    reached: Codes
-    frequencies: Ints
+    scratch: Scratch
+
+
+class Room(NamedTuple):
+    """Room to choose attributes; of the node's length, or of d attributes."""
+
+    by: Ints
+    """Shape (d,): the attributes to cut by, in turn."""
+    tried: Ints
+    moved: Ints
+    low: Floats
+    high: Floats
 
 
 @_kernel
@@ -209,18 +194,14 @@ def choose(
     end: int,
     blocks: int,
     parts: int,
-    by: Ints,
-    tried: Ints,
-    moved: Ints,
-    low: Floats,
-    high: Floats,
+    room: Room,
 ) -> None:
-    """Set ``by`` (d,) to the attributes to cut by next: of a small node first the one whose parts
+    """Set ``room.by`` to the attributes to cut by next: of a small node first the one whose parts
     are narrowest together, of a large one the widest.
 
-    No sensitive value is looked at. ``tried`` and ``moved`` are scratch of the node's length;
-    ``low`` and ``high`` (d,) too.
+    No sensitive value is looked at.
     """
+    by, tried, low, high = room.by, room.tried, room.low, room.high
     d, size = positions.shape[1], end - start
     extent(positions, order, start, end, low, high)
     spread = high - low
@@ -231,7 +212,7 @@ def choose(
                 continue
             tried[:size] = order[start:end]
             from_widest(spread, q, by)
-            divide(positions, by, tried, 0, size, blocks, parts, moved)
+            divide(positions, by, tried, 0, size, blocks, parts, room.moved)
             total = 0.0
             for x in range(parts):
                 total += extent(
@@ -273,12 +254,12 @@ def forget_ratios(order: Ints, start: int, end: int, shares: Shares, ratio: Floa
 
 @_kernel
 def holds_shares(
-    order: Ints, start: int, end: int, size: int, shares: Shares, scratch: Scratch
+    order: Ints, start: int, end: int, size: int, shares: Shares, room: Counts
 ) -> bool:
     """Whether ``order[start:end]`` hold no more than a group of ``size`` rows may under the ratios
-    in ``scratch``.
+    in ``room``.
     """
-    counts, kept = scratch.counts, True
+    counts, kept = room.counts, True
     for i in range(start, end):
         for j in range(shares.starts[order[i]], shares.starts[order[i] + 1]):
             counts[shares.codes[j]] += 1
@@ -286,88 +267,58 @@ def holds_shares(
         for j in range(shares.starts[order[i]], shares.starts[order[i] + 1]):
             v = shares.codes[j]
             if counts[v] > 0:
-                kept = kept and counts[v] * scratch.ratio[v] <= size
+                kept = kept and counts[v] * room.ratio[v] <= size
                 counts[v] = 0
     return bool(kept)
 
 
 @_kernel
-def holds_requirement(
-    order: Ints, start: int, end: int, size: int, asked: Requirement, scratch: Scratch
-) -> bool:
-    """Whether ``order[start:end]`` may be a group under a requirement; the largest share is that of
-    a group of ``size`` rows.
+def holds_rule(order: Ints, start: int, end: int, size: int, asked: Asked, room: Counts) -> bool:
+    """Whether ``order[start:end]`` may be a group under a rule; the largest share is that of a
+    group of ``size`` rows.
     """
-    counts, distinct = scratch.counts, 0
+    rule, counts, values, distinct = asked.rule, room.counts, room.values, 0
     for i in range(start, end):
         v = asked.sensitive[order[i]]
         if counts[v] == 0:
-            scratch.values[distinct] = v
+            values[distinct] = v
             distinct += 1
         counts[v] += 1
-    of = size if asked.rule[DIVERSITY] == FREQUENCY else end - start
-    kept = close(
-        counts,
-        scratch.values,
-        distinct,
-        end - start,
-        asked.rule,
-        asked.totals,
-        asked.nodes,
-        asked.node_totals,
-        scratch.zeros,
-        scratch.reached,
-    ) and diverse(
-        counts, scratch.values, distinct, of, asked.rule, asked.log_l, scratch.frequencies
+    of = size if rule.diversity == FREQUENCY else end - start
+    kept = close(counts, values, distinct, end - start, rule, room.scratch) and diverse(
+        counts, values, distinct, of, rule, room.scratch
     )
     for i in range(distinct):
-        counts[scratch.values[i]] = 0
+        counts[values[i]] = 0
     return bool(kept)
 
 
 @_kernel
-def _scratch(shares: Shares, asked: Requirement) -> Scratch:
+def _counts(shares: Shares, asked: Asked) -> Counts:
     """Room for counts, at least one value's."""
-    v = max(len(shares.base), len(asked.totals), 1)
-    return Scratch(
-        np.zeros(v, np.int64),
-        shares.base.copy(),
-        np.empty(v, np.int32),
-        np.zeros(v, np.int64),
-        np.empty(v, np.int32),
-        np.empty(v, np.int64),
-    )
+    v = max(len(shares.base), len(asked.rule.totals), 1)
+    return Counts(np.zeros(v, np.int64), shares.base.copy(), np.empty(v, np.int32), scratch_of(v))
 
 
 @_kernel
 def _holds(
-    order: Ints,
-    start: int,
-    end: int,
-    size: int,
-    shares: Shares,
-    asked: Requirement,
-    scratch: Scratch,
+    order: Ints, start: int, end: int, size: int, shares: Shares, asked: Asked, room: Counts
 ) -> bool:
     """Whether ``order[start:end]`` keep what a group of ``size`` rows must, under the ratios in
-    ``scratch`` and the requirement.
+    ``room`` and the rule.
     """
-    kept = holds_shares(order, start, end, size, shares, scratch)
-    if (
-        kept
-        and len(asked.rule) > 0
-        and (asked.rule[DIVERSITY] != NONE or asked.rule[DISTANCE] != NONE)
-    ):
-        kept = holds_requirement(order, start, end, size, asked, scratch)
+    kept = holds_shares(order, start, end, size, shares, room)
+    if kept and is_about(asked.rule):
+        kept = holds_rule(order, start, end, size, asked, room)
     return bool(kept)
 
 
 @_kernel
-def may_be_group(order: Ints, shares: Shares, asked: Requirement) -> bool:
+def may_be_group(order: Ints, shares: Shares, asked: Asked) -> bool:
     """Whether all rows of ``order`` may be one group; the arguments are those of :func:`cut`."""
-    scratch = _scratch(shares, asked)
-    node_ratios(order, 0, len(order), shares, scratch.ratio)
-    return bool(_holds(order, 0, len(order), len(order), shares, asked, scratch))
+    room = _counts(shares, asked)
+    node_ratios(order, 0, len(order), shares, room.ratio)
+    return bool(_holds(order, 0, len(order), len(order), shares, asked, room))
 
 
 @_kernel
@@ -378,7 +329,7 @@ def cut(
     unit: int,
     least: int,
     shares: Shares,
-    asked: Requirement,
+    asked: Asked,
     grain: int,
     group: Ints,
 ) -> Ints:
@@ -393,10 +344,14 @@ def cut(
     longest = 0
     for i in range(len(todo)):
         longest = max(longest, todo[i, 1] - todo[i, 0])
-    scratch = _scratch(shares, asked)
-    moved, tried = np.empty(longest, np.int64), np.empty(min(longest, LOOKED_AT), np.int64)
-    low, high = np.empty(positions.shape[1], np.float64), np.empty(positions.shape[1], np.float64)
-    by = np.empty(positions.shape[1], np.int64)
+    counts, d = _counts(shares, asked), positions.shape[1]
+    room = Room(
+        np.empty(d, np.int64),
+        np.empty(min(longest, LOOKED_AT), np.int64),
+        np.empty(longest, np.int64),
+        np.empty(d, np.float64),
+        np.empty(d, np.float64),
+    )
     stack = np.empty((len(todo) + 3 * 64, 3), np.int64)
     stack[: len(todo)] = todo
     waiting, left_over = len(todo), 0
@@ -409,12 +364,12 @@ def cut(
             pending[left_over] = stack[waiting]
             left_over += 1
             continue
-        node_ratios(order, start, end, shares, scratch.ratio)
+        node_ratios(order, start, end, shares, counts.ratio)
         made = False
         parts = ways(size, blocks, unit)
         while not made and parts > 0 and size // parts >= least:
-            choose(positions, order, start, end, blocks, parts, by, tried, moved, low, high)
-            divide(positions, by, order, start, end, blocks, parts, moved)
+            choose(positions, order, start, end, blocks, parts, room)
+            divide(positions, room.by, order, start, end, blocks, parts, room.moved)
             made = True
             for x in range(parts):
                 made = made and _holds(
@@ -424,14 +379,14 @@ def cut(
                     size // parts,
                     shares,
                     asked,
-                    scratch,
+                    counts,
                 )
             if not made:
                 if size % parts != 0:
                     break
                 blocks *= parts
                 parts = ways(size, blocks, unit)
-        forget_ratios(order, start, end, shares, scratch.ratio)
+        forget_ratios(order, start, end, shares, counts.ratio)
         if made:
             for x in range(parts):
                 stack[waiting, 0], stack[waiting, 1] = (

@@ -1,65 +1,161 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Mondrian's cuts have in common, whatever a bucket or group must keep: where to cut, and
-moving tuples to their side.
+"""What Mondrian's cuts have in common, whatever a bucket or group must keep: the nodes that wait,
+where to cut the next one at its medians, and moving rows to their side.
 
-Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4. Codes, rows and attributes are those of
-``mondrian.cut``: ``codes`` (d, n) and ``rows`` (n,) are reordered together, ``start`` and ``end``
-bound a node, ``attribute`` is the one that is cut, up to and with the code ``last`` and the first
-``dealt`` tuples of the next code.
+    while True:
+        start, stop = next_node(table, nodes, least)
+        if stop == 0:
+            break
+        ...try cuts, as next_median offers them...
+            make(table, nodes, start, stop, cut)
+
+Throughout, ``table`` are the rows to cut, and ``nodes`` those that wait; the node that is cut has
+the rows ``start .. stop-1``, of which a group has ``least`` or more.
+
+Source: LeFevre, DeWitt, Ramakrishnan, ICDE 2006, section 4.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Bools, Codes, Floats, Ints
 from phalanx.kernels import njit
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 
 WAITING = 64
 """The smaller part is cut first, so that as many nodes at most wait."""
+_WAITING, LEFT_OVER, _ATTRIBUTE, _WAY, _MEDIAN, _BELOW, _AT_MOST = range(7)
+"""Places of ``Nodes.state``: how many wait, and how many are put by; the last five are of the median that is tried."""
+STRICT, RELAXED, EITHER = range(3)
+"""How rows with one code are cut: they stay together; they may fall on both sides; at a median the
+former is tried before the latter.
+"""
+_AFTER, _BEFORE, _THROUGH = range(3)
+"""Ways to cut at a median: behind all rows that have it, before them, or so that both parts are
+equally large, whatever rows have it.
+"""
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
 
 
-@_kernel
-def measure(
-    codes: Codes,
-    start: int,
-    stop: int,
-    positions: Floats,
-    offsets: Ints,
-    low: Ints,
-    high: Ints,
-    width: Floats,
-) -> None:
-    """A node's ends on every attribute, ``low`` and ``high`` (d,), and its normalised ``width``
-    there, -1 where all its tuples agree.
+class Table(NamedTuple):
+    """Rows to cut by d attributes; n rows, which are reordered so that groups stand together."""
 
-    ``codes``: of the tuples ``start .. stop-1``; ``positions``: each code's place in [0, 1],
-    attribute ``a`` from ``offsets[a]`` on.
+    codes: Codes
+    """Shape (d or more, n): codes of the attributes, and below them what else a row brings."""
+    rows: Codes
+    """Shape (n,): their numbers."""
+    positions: Floats
+    """Each code's place in [0, 1], attribute ``a`` from ``offsets[a]`` on."""
+    offsets: Ints
+    """Shape (d + 1,)."""
+    begins: Bools
+    """Shape (n,): set at each group's first place."""
+
+
+class Nodes(NamedTuple):
+    """Nodes that wait to be cut, and room for the one that is."""
+
+    relaxed: bool
+    """Whether rows with one code may fall on both sides."""
+    first_way: int
+    grain: int
+    """Nodes of at most so many rows are put by, into ``pending``."""
+    stack: Ints
+    pending: Ints
+    state: Ints
+    low: Ints
+    """Shape (d,): the node's least code on each attribute."""
+    high: Ints
+    width: Floats
+    """Shape (d,): its width in places; -1 where all its rows agree, or no cut is left to try."""
+    histogram: Codes
+    buffers: Codes
+
+
+class Cut(NamedTuple):
+    """Left go the rows whose code is at most ``last``, and the first ``dealt`` of the next code."""
+
+    attribute: int
+    """-1: there is none."""
+    last: int
+    left: int
+    """How many go left in all."""
+    dealt: int
+
+
+@_kernel
+def nodes_of(table: Table, first: int, end: int, how: int, least: int, grain: int) -> Nodes:
+    """The rows ``first .. end-1`` as one node that waits, to be cut as ``how`` says; ``grain``: see
+    :class:`Nodes`.
     """
-    for a in range(len(low)):
-        lo = codes[a, start]
+    d, n = len(table.offsets) - 1, end - first
+    domain = 64
+    for a in range(d):
+        domain = max(domain, table.offsets[a + 1] - table.offsets[a] + 1)
+    stack = np.empty((2 * WAITING, 2), np.int64)
+    stack[0, 0], stack[0, 1] = first, end
+    state = np.zeros(7, np.int64)
+    state[_WAITING] = 1
+    return Nodes(
+        how != STRICT,
+        _THROUGH if how == RELAXED else _AFTER,
+        grain,
+        stack,
+        np.empty((n // max(1, least) + 1 if grain > 0 else 0, 2), np.int64),
+        state,
+        np.empty(d, np.int64),
+        np.empty(d, np.int64),
+        np.empty(d, np.float64),
+        np.empty(min(domain, 2 * n + 64), np.int32),
+        np.empty((2, n + 1), np.int32),
+    )
+
+
+@_kernel
+def next_node(table: Table, nodes: Nodes, least: int) -> tuple[int, int]:
+    """The ends of the next node that has rows for two groups of ``least``, measured; (0, 0) where
+    none is left. Smaller ones are groups.
+    """
+    state = nodes.state
+    while state[_WAITING] > 0:
+        state[_WAITING] -= 1
+        start, stop = nodes.stack[state[_WAITING], 0], nodes.stack[state[_WAITING], 1]
+        if stop - start <= nodes.grain:
+            nodes.pending[state[LEFT_OVER], 0] = start
+            nodes.pending[state[LEFT_OVER], 1] = stop
+            state[LEFT_OVER] += 1
+            continue
+        table.begins[start] = True
+        if stop - start >= 2 * least:
+            _measure(table, nodes, start, stop)
+            state[_WAY] = nodes.first_way
+            return start, stop
+    return 0, 0
+
+
+@_kernel
+def _measure(table: Table, nodes: Nodes, start: int, stop: int) -> None:
+    """Set a node's ends on every attribute, ``low`` and ``high``, and its ``width`` there."""
+    for a in range(len(nodes.low)):
+        lo = table.codes[a, start]
         hi = lo
-        for v in codes[a, start:stop]:
+        for v in table.codes[a, start:stop]:
             lo = min(lo, v)
             hi = max(hi, v)
-        low[a], high[a] = lo, hi
-        width[a] = positions[offsets[a] + hi] - positions[offsets[a] + lo] if hi > lo else -1.0
+        nodes.low[a], nodes.high[a] = lo, hi
+        at, positions = table.offsets[a], table.positions
+        nodes.width[a] = positions[at + hi] - positions[at + lo] if hi > lo else -1.0
 
 
 @_kernel
-def widest(width: Floats) -> int:
+def _widest(width: Floats) -> int:
     """The attribute with the greatest width, the first of equals."""
-    found = 0
+    best = 0
     for a in range(1, len(width)):
-        if width[a] > width[found]:
-            found = a
-    return found
+        if width[a] > width[best]:
+            best = a
+    return best
 
 
 @_kernel
@@ -95,26 +191,44 @@ def median(column: Codes, low: int, high: int, histogram: Codes) -> tuple[int, i
 
 
 @_kernel
-def _divide(
-    codes: Codes,
-    rows: Codes,
-    attribute: int,
-    start: int,
-    middle: int,
-    end: int,
-    last: int,
-    wrong: Codes,
-) -> None:
-    """Strict cut: exchange the tuples that stand on the wrong side of ``middle``."""
-    column = codes[attribute]
+def next_median(table: Table, nodes: Nodes, start: int, stop: int) -> Cut:
+    """The next cut of a node to be tried: by the widest attribute, in all ways, then by the next
+    widest.
+    """
+    state, size = nodes.state, stop - start
+    way = state[_WAY]
+    if way == nodes.first_way:
+        a = _widest(nodes.width)
+        if nodes.width[a] < 0:
+            return Cut(-1, 0, 0, 0)
+        nodes.width[a] = -1.0
+        state[_ATTRIBUTE] = a
+        column = table.codes[a, start:stop]
+        found = median(column, nodes.low[a], nodes.high[a], nodes.histogram)
+        state[_MEDIAN], state[_BELOW], state[_AT_MOST] = found
+    last_way = _THROUGH if nodes.relaxed else _BEFORE
+    state[_WAY] = way + 1 if way < last_way else nodes.first_way
+    attribute, code, below = state[_ATTRIBUTE], state[_MEDIAN], state[_BELOW]
+    if way == _AFTER:
+        return Cut(attribute, code, state[_AT_MOST], 0)
+    if way == _BEFORE:
+        return Cut(attribute, code - 1, below, 0)
+    return Cut(attribute, code - 1, size // 2, size // 2 - below)
+
+
+@_kernel
+def _divide(table: Table, start: int, stop: int, cut: Cut, wrong: Codes) -> None:
+    """Strict cut: exchange the rows that stand on the wrong side."""
+    codes, rows, middle = table.codes, table.rows, start + cut.left
+    column = codes[cut.attribute]
     n = 0
     for p in range(start, middle):
         wrong[0, n] = p
-        n += column[p] > last
+        n += column[p] > cut.last
     n = 0
-    for p in range(middle, end):
+    for p in range(middle, stop):
         wrong[1, n] = p
-        n += column[p] <= last
+        n += column[p] <= cut.last
     for c in range(len(codes)):
         column = codes[c]
         for i in range(n):
@@ -153,93 +267,36 @@ def sort(column: Codes, low: int, high: int, histogram: Codes, order: Codes) -> 
 
 
 @_kernel
-def _sort_all(
-    codes: Codes,
-    rows: Codes,
-    attribute: int,
-    start: int,
-    end: int,
-    histogram: Codes,
-    buffers: Codes,
-) -> None:
-    """Relaxed cut: sort the tuples by the attribute. Equal ones keep their order, which is that of
+def _sort_all(table: Table, nodes: Nodes, start: int, stop: int, attribute: int) -> None:
+    """Relaxed cut: sort the rows by the attribute. Equal ones keep their order, which is that of
     earlier cuts, so that parts are narrow on these too.
     """
-    n = end - start
-    order, moved = buffers[0, :n], buffers[1, :n]
-    sort(
-        codes[attribute, start:end],
-        codes[attribute, start:end].min(),
-        codes[attribute, start:end].max(),
-        histogram,
-        order,
-    )
+    n, codes, rows = stop - start, table.codes, table.rows
+    order, moved = nodes.buffers[0, :n], nodes.buffers[1, :n]
+    low, high = nodes.low[attribute], nodes.high[attribute]
+    sort(codes[attribute, start:stop], low, high, nodes.histogram, order)
     for c in range(len(codes)):
-        column = codes[c, start:end]
+        column = codes[c, start:stop]
         for i in range(n):
             moved[i] = column[order[i]]
         column[:] = moved
     for i in range(n):
         moved[i] = rows[start + order[i]]
-    rows[start:end] = moved
+    rows[start:stop] = moved
 
 
 @_kernel
-def ways(relaxed: int) -> int:
-    """How many cuts an attribute offers: one where ``relaxed``, else after the median and before
-    it.
+def make(table: Table, nodes: Nodes, start: int, stop: int, cut: Cut) -> None:
+    """Move the rows of a node to their sides of a ``cut``, and let both wait, the smaller one on
+    top.
     """
-    return 1 if relaxed else 2
-
-
-@_kernel
-def way(
-    relaxed: int, attempt: int, median: int, below: int, at_most: int, size: int
-) -> tuple[int, int, int]:
-    """A cut: the last code that goes left, how many tuples do, and how many of these have the next
-    code.
-
-    ``relaxed``: tuples with the median may fall on either side, so that both are equally large;
-    else ``attempt`` 0 cuts after the median and 1 before it. ``below`` and ``at_most``: how many of
-    the ``size`` tuples are below the ``median``, and at most it.
-    """
-    if relaxed:
-        return median - 1, size // 2, size // 2 - below
-    if attempt == 0:
-        return median, at_most, 0
-    return median - 1, below, 0
-
-
-@_kernel
-def move(
-    codes: Codes,
-    rows: Codes,
-    attribute: int,
-    start: int,
-    middle: int,
-    end: int,
-    last: int,
-    relaxed: int,
-    histogram: Codes,
-    buffers: Codes,
-) -> None:
-    """Move the tuples of a node to their sides of ``middle``; ``relaxed`` cuts sort them.
-    ``histogram`` and ``buffers`` (2, node) are scratch.
-    """
-    if relaxed:
-        _sort_all(codes, rows, attribute, start, end, histogram, buffers)
+    middle = start + cut.left
+    if nodes.relaxed:
+        _sort_all(table, nodes, start, stop, cut.attribute)
     else:
-        _divide(codes, rows, attribute, start, middle, end, last, buffers)
-
-
-@_kernel
-def put(stack: Ints, waiting: int, start: int, middle: int, end: int) -> int:
-    """Put both parts of a node, parted at ``middle``, on the ``stack`` (nodes, 2) above the
-    ``waiting`` ones, the smaller one on top; how many wait then.
-    """
-    small_first = middle - start < end - middle
-    stack[waiting, 0] = middle if small_first else start
-    stack[waiting, 1] = end if small_first else middle
-    stack[waiting + 1, 0] = start if small_first else middle
-    stack[waiting + 1, 1] = middle if small_first else end
-    return waiting + 2
+        _divide(table, start, stop, cut, nodes.buffers)
+    stack, at = nodes.stack, nodes.state[_WAITING]
+    small_first = middle - start < stop - middle
+    stack[at, 0], stack[at, 1] = (middle, stop) if small_first else (start, middle)
+    stack[at + 1, 0], stack[at + 1, 1] = (start, middle) if small_first else (middle, stop)
+    nodes.state[_WAITING] += 2

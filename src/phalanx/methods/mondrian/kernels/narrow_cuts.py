@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from phalanx.arrays import Codes, Floats, Ints
 from phalanx.kernels import njit
-from phalanx.methods.mondrian.kernels.cutting import Codes, Floats, Ints, sort
+from phalanx.methods.mondrian.kernels.cutting import Cut, Nodes, Table, sort
 
 LOOKED_AT: Final = 256
 """All cuts of a node that has room for so many groups are compared. Larger ones are cut at medians,
@@ -98,25 +99,13 @@ def _widen(
 
 
 @_kernel
-def compare(
-    codes: Codes,
-    start: int,
-    stop: int,
-    positions: Floats,
-    offsets: Ints,
-    low: Ints,
-    high: Ints,
-    least: int,
-    relaxed: int,
-    histogram: Codes,
-    at: Room,
-) -> None:
-    """Set ``at.cost``, ``at.last``, ``at.size`` and ``at.dealt`` to each attribute's best cut.
-
-    ``low`` and ``high`` (d,): the ends of the node ``start .. stop-1``; both parts have at least
-    ``least`` rows; where ``relaxed``, rows with one code may fall on both sides. ``histogram`` is
-    scratch. ``codes``, ``positions`` and ``offsets`` are those of ``mondrian.cut``.
+def compare(table: Table, nodes: Nodes, start: int, stop: int, least: int, at: Room) -> None:
+    """Set ``at.cost``, ``at.last``, ``at.size`` and ``at.dealt`` to each attribute's best cut of
+    the node ``start .. stop-1`` of a ``table`` into parts of at least ``least`` rows; ``nodes`` has
+    its ends.
     """
+    codes, positions, offsets = table.codes, table.positions, table.offsets
+    low, high = nodes.low, nodes.high
     d, n = len(offsets) - 1, stop - start
     order, left, right = at.order[:n], at.left[:n], at.right[:n]
     for a in range(d):
@@ -124,7 +113,7 @@ def compare(
         if low[a] == high[a]:
             continue
         column = codes[a, start:stop]
-        sort(column, low[a], high[a], histogram, order)
+        sort(column, low[a], high[a], nodes.histogram, order)
         left[:], right[:] = 0.0, 0.0
         for b in range(d):
             if low[b] < high[b]:
@@ -132,7 +121,7 @@ def compare(
                 _widen(codes[b, start:stop], order, low[b], high[b], place, left, right)
         best = 0
         for i in range(least, n - least + 1):
-            if relaxed or column[order[i - 1]] < column[order[i]]:
+            if nodes.relaxed or column[order[i - 1]] < column[order[i]]:
                 cost = left[i - 1] * at.weight[i] + right[i - 1] * at.weight[n - i]
                 if cost < at.cost[a]:
                     at.cost[a], best = cost, i
@@ -147,10 +136,10 @@ def compare(
 
 
 @_kernel
-def cheapest(cost: Floats) -> int:
-    """The attribute of the least ``cost`` (d,), the first of equals."""
-    found = 0
-    for a in range(1, len(cost)):
-        if cost[a] < cost[found]:
-            found = a
-    return found
+def next_narrow(at: Room) -> Cut:
+    """The cut of ``at`` that costs least, by the first of equal attributes; it is not tried again."""
+    a = int(np.argmin(at.cost))
+    if at.cost[a] == np.inf:
+        return Cut(-1, 0, 0, 0)
+    at.cost[a] = np.inf
+    return Cut(a, at.last[a], at.size[a], at.dealt[a])

@@ -12,34 +12,37 @@ Every function here releases the lock, so that disjoint parts of the table are c
 threads at once.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from phalanx.arrays import Bools, Codes, Floats, Ints
 from phalanx.kernels import njit
-from phalanx.methods.mondrian.kernels.cuts import (
-    DISTANCE,
-    DIVERSITY,
-    NONE,
-    K,
-    count_here,
-    sides_keep,
-)
+from phalanx.kernels.rule import Rule
+from phalanx.methods.mondrian.kernels.cuts import count_here, forget_here, sides_keep, sides_of
 from phalanx.methods.mondrian.kernels.cutting import (
-    WAITING,
-    Codes,
-    Floats,
-    Ints,
-    measure,
-    median,
-    move,
-    put,
-    way,
-    ways,
+    LEFT_OVER,
+    STRICT,
+    Cut,
+    Nodes,
+    Table,
+    make,
+    next_median,
+    next_node,
+    nodes_of,
 )
 
 _kernel: Any = njit(cache=True, nogil=True, fastmath=False, boundscheck=False, error_model="numpy")
+
+
+class Room(NamedTuple):
+    """Room to put the rows of a node in order, on both sides of a cut."""
+
+    side: Bools
+    """Whether each row of the node is on the left."""
+    histogram: Codes
+    """Two rows; zero, and left so."""
+    ordered: Codes
 
 
 @_kernel
@@ -54,9 +57,7 @@ def covering(ordered: Codes, places: Floats, window: int) -> float:
 
 
 @_kernel
-def in_order(
-    column: Codes, side: npt.NDArray[np.bool_], histogram: Codes, domain: int, ordered: Codes
-) -> int:
+def in_order(column: Codes, side: Bools, histogram: Codes, domain: int, ordered: Codes) -> int:
     """Write the codes of the ``column`` on the left ``side``, and behind them those on the right,
     each in order, into ``ordered``; how many are left.
 
@@ -90,127 +91,51 @@ def in_order(
 
 
 @_kernel
-def _costs(
-    codes: Codes,
-    start: int,
-    stop: int,
-    side: npt.NDArray[np.bool_],
-    positions: Floats,
-    offsets: Ints,
-    window: int,
-    histogram: Codes,
-    ordered: Codes,
-) -> float:
-    """What both sides of a node will cost together, over all attributes."""
+def _costs(table: Table, start: int, stop: int, cut: Cut, window: int, room: Room) -> float:
+    """What both sides of a cut will cost together, over all attributes."""
+    codes, offsets, size = table.codes, table.offsets, stop - start
+    for p in range(size):
+        room.side[p] = codes[cut.attribute, start + p] <= cut.last
     total = 0.0
     for b in range(len(offsets) - 1):
-        places = positions[offsets[b] : offsets[b + 1]]
-        left = in_order(codes[b, start:stop], side, histogram, len(places), ordered)
-        total += covering(ordered[:left], places, window) + covering(
-            ordered[left : stop - start], places, window
+        places = table.positions[offsets[b] : offsets[b + 1]]
+        column = codes[b, start:stop]
+        left = in_order(column, room.side, room.histogram, len(places), room.ordered)
+        total += covering(room.ordered[:left], places, window) + covering(
+            room.ordered[left:size], places, window
         )
     return total
 
 
 @_kernel
-def cut(
-    window: int,
-    codes: Codes,
-    rows: Codes,
-    positions: Floats,
-    offsets: Ints,
-    rule: Ints,
-    log_l: float,
-    totals: Ints,
-    nodes: Codes,
-    node_totals: Ints,
-    first: int,
-    end: int,
-    grain: int,
-    begins: npt.NDArray[np.bool_],
-) -> Ints:
-    """Cut the tuples ``first .. end-1`` into groups, in place; at least ``window`` tuples cover for
-    a published value.
+def cut(window: int, table: Table, rule: Rule, first: int, end: int, grain: int) -> Ints:
+    """Cut the rows ``first .. end-1`` into groups, in place; at least ``window`` rows cover for a
+    published value.
 
-    ``codes``, ``rows``, ``positions``, ``offsets``, ``rule``, ``log_l``, ``totals``, ``nodes``,
-    ``node_totals``, ``grain`` and ``begins`` are those of ``mondrian.cut``; cuts are strict.
+    ``table``, ``rule`` and ``grain`` are those of ``mondrian.cut``; cuts are strict.
     """
-    d = len(offsets) - 1
-    about = rule[DIVERSITY] != NONE or rule[DISTANCE] != NONE
-    m = len(totals)
-    domain = 64
-    for a in range(d):
-        domain = max(domain, offsets[a + 1] - offsets[a])
-    histogram = np.empty(min(domain, 2 * (end - first) + 64), np.int32)
-    tallies = np.zeros((2, min(domain, 4 * (end - first)) + 1), np.int32)
-    ordered, side = np.empty(end - first, np.int32), np.empty(end - first, np.bool_)
-    buffers = np.empty((2, end - first + 1), np.int32)
-    low, high, width = np.empty(d, np.int64), np.empty(d, np.int64), np.empty(d, np.float64)
-    here, counts, scratch = np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros(m, np.int64)
-    values, reached, frequencies = (
-        np.empty(m, np.int32),
-        np.empty(m, np.int32),
-        np.empty(m, np.int64),
-    )
-    stack = np.empty((2 * WAITING, 2), np.int64)
-    stack[0, 0], stack[0, 1] = first, end
-    waiting = 1
-    pending = np.empty(((end - first) // max(1, rule[K]) + 1 if grain > 0 else 0, 2), np.int64)
-    left_over = 0
-    while waiting > 0:
-        waiting -= 1
-        start, stop = stack[waiting, 0], stack[waiting, 1]
-        size = stop - start
-        if size <= grain:
-            pending[left_over, 0], pending[left_over, 1] = start, stop
-            left_over += 1
-            continue
-        begins[start] = True
-        if size < 2 * rule[K]:
-            continue
-        measure(codes, start, stop, positions, offsets, low, high, width)
-        distinct = 0
-        if about:
-            distinct = count_here(codes[d, start:stop], here, values)
-        best, cut_at, cut_last, cut_left = np.inf, -1, 0, 0
-        for a in range(d):
-            if width[a] < 0:
+    sides, n = sides_of(rule), end - first
+    nodes: Nodes = nodes_of(table, first, end, STRICT, rule.k, grain)
+    counted = min(int(np.diff(table.offsets).max()), 4 * n) + 1
+    room = Room(np.empty(n, np.bool_), np.zeros((2, counted), np.int32), np.empty(n, np.int32))
+    while True:
+        start, stop = next_node(table, nodes, rule.k)
+        if stop == 0:
+            break
+        distinct = count_here(table, start, stop, rule, sides)
+        least, chosen, judged = np.inf, Cut(-1, 0, 0, 0), -1
+        while True:
+            tried = next_median(table, nodes, start, stop)
+            a = tried.attribute
+            if a < 0:
+                break
+            if a == judged or not sides_keep(table, start, stop, tried, rule, sides, distinct):
                 continue
-            median_code, below, at_most = median(codes[a, start:stop], low[a], high[a], histogram)
-            for attempt in range(ways(0)):
-                last, left, _ = way(0, attempt, median_code, below, at_most, size)
-                if sides_keep(
-                    codes[a, start:stop],
-                    codes[-1, start:stop],
-                    last,
-                    left,
-                    0,
-                    rule,
-                    log_l,
-                    totals,
-                    nodes,
-                    node_totals,
-                    here,
-                    values,
-                    distinct,
-                    counts,
-                    scratch,
-                    reached,
-                    frequencies,
-                ):
-                    for p in range(size):
-                        side[p] = codes[a, start + p] <= last
-                    cost = _costs(
-                        codes, start, stop, side, positions, offsets, window, tallies, ordered
-                    )
-                    if cost < best:
-                        best, cut_at, cut_last, cut_left = cost, a, last, left
-                    break
-        for i in range(distinct):
-            here[values[i]] = 0
-        if cut_at >= 0:
-            move(
-                codes, rows, cut_at, start, start + cut_left, stop, cut_last, 0, histogram, buffers
-            )
-            waiting = put(stack, waiting, start, start + cut_left, stop)
-    return pending[:left_over]
+            judged = a  # of each attribute the first cut that keeps the rule
+            cost = _costs(table, start, stop, tried, window, room)
+            if cost < least or (cost == least and a < chosen.attribute):
+                least, chosen = cost, tried
+        forget_here(sides, distinct)
+        if chosen.attribute >= 0:
+            make(table, nodes, start, stop, chosen)
+    return nodes.pending[: nodes.state[LEFT_OVER]]

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tuple partition with the diversity check: ``local_cuts``, by the halves alone; ``exact_cuts``, by
-all buckets that a tuple matches.
+"""``tuple_partition``: Figure 1 of the paper; ``diversity_check``: Figure 2, over all buckets that a
+tuple matches; ``halves``: by the halves of a bucket alone.
 """
