@@ -18,7 +18,7 @@ from fractions import Fraction
 from beside import Seconds, timed
 
 from phalanx.accounting import Accounting, Promise, solve, together
-from phalanx.accounting import gamma as thresholds
+from phalanx.accounting.binomials import rest_between
 
 EPSILONS = ("0.01", "0.1", "0.5", "1", "1.5", "2", "3")
 DELTAS = ("1e-3", "1e-5", "1e-6", "1e-8")
@@ -46,7 +46,7 @@ def main() -> None:
     seconds: Seconds = defaultdict(list)
     tables: dict[str, list[list[int]]] = {}
     for _ in range(asked.rounds):
-        thresholds.rest_between.cache_clear()
+        rest_between.cache_clear()
         for accounting in ("theorem", "tight"):
             with timed(seconds, f"28 pairs, {accounting}"):
                 tables[accounting] = table(accounting)

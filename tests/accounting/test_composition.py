@@ -15,7 +15,7 @@ import pytest
 
 from naive.safe_sampling_delta import together as naive_together
 from phalanx.accounting import solve, tight_delta, together
-from phalanx.accounting.losses import added, removed, span
+from phalanx.accounting.composition import added, removed, span
 from phalanx.accounting.tight import added_between, removed_between
 from phalanx.errors import PlanError
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever is left out of a promise is found, so that the promise holds, and not a step more."""
 
+import math
 from fractions import Fraction
 from itertools import pairwise
 
@@ -10,15 +11,13 @@ from hypothesis import strategies as st
 
 from phalanx.accounting import (
     default_beta,
-    k_by_beta,
     largest_beta,
     least_epsilon,
     solve,
     theorem_delta,
     tight_delta,
-    trade_offs,
 )
-from phalanx.accounting.promise import surely_keeps, theorem_covers
+from phalanx.accounting.promise import nearest_beta, surely_keeps, theorem_covers
 from phalanx.accounting.solve import smallest_k
 from phalanx.errors import PlanError
 from support.work import lines
@@ -38,6 +37,11 @@ THEOREM = [
 ]
 
 
+def table(accounting="theorem"):
+    """The k of 28 promises, a row for each epsilon."""
+    return [[solve(epsilon=e, delta=d, accounting=accounting).k for d in DELTAS] for e in EPSILONS]
+
+
 def certified(accounting, k, beta, epsilon, delta):
     """Whether k keeps delta and k - 1 does not, by the figures that are shown."""
     figure = FIGURE[accounting]
@@ -46,7 +50,7 @@ def certified(accounting, k, beta, epsilon, delta):
 
 def test_the_table():
     """The k of 28 promises is the paper's, and each is the smallest."""
-    found = trade_offs(EPSILONS, DELTAS)
+    found = table()
     assert found == THEOREM
     for epsilon, line in zip(EPSILONS, found, strict=True):
         beta = default_beta(Fraction(epsilon))
@@ -61,7 +65,7 @@ def test_the_table_is_little_work(accounting):
     """All 28 promises together are less than a million lines: a search halves, and does not go from
     k to k + 1 to k + 2.
     """
-    assert lines(lambda: trade_offs(EPSILONS, DELTAS, accounting)) < 10**6
+    assert lines(lambda: table(accounting)) < 10**6
 
 
 def test_one_too_many_is_caught():
@@ -74,7 +78,7 @@ def test_one_too_many_is_caught():
 
 def test_tight_accounting_needs_no_more():
     """Its k is nowhere larger than the theorem's, and certified; most are clearly smaller."""
-    found = trade_offs(EPSILONS, DELTAS, "tight")
+    found = table("tight")
     assert found[:3] == [[4, 17, 26, 45], [9, 26, 35, 56], [16, 35, 46, 68]]
     for epsilon, line, others in zip(EPSILONS, found, THEOREM, strict=True):
         beta = default_beta(Fraction(epsilon))
@@ -87,7 +91,38 @@ def test_tight_accounting_needs_no_more():
 
 def test_k_by_beta():
     """The reference values at (2, 1e-6)."""
-    assert [k for _, k in k_by_beta(2, 1e-6, [0.75, 0.5, 0.25, 0.1])] == [66, 24, 12, 7]
+    found = [solve(epsilon=2, delta=1e-6, beta=beta).k for beta in (0.75, 0.5, 0.25, 0.1)]
+    assert found == [66, 24, 12, 7]
+
+
+def test_beta_is_rounded_where_it_costs_least():
+    """At epsilon = ln 3 a beta of 15 decimals lies on the wrong side of a jump of the theorem's d:
+    the float next to 1 - e^-epsilon needs less. It is no more than the theorem allows, and
+    elsewhere beta has 15 decimals.
+    """
+    epsilon, limit = Fraction(repr(math.log(3))), Fraction("1e-6")
+    cut = default_beta(epsilon)
+    assert smallest_k("theorem", cut, epsilon, limit) == 81
+    found = solve(epsilon=math.log(3), delta="1e-6")
+    assert (found.k, float(found.beta)) == (77, 0.6666666666666667)
+    assert theorem_covers(found.beta, epsilon) and cut < found.beta
+    assert certified("theorem", 77, found.beta, epsilon, 1e-6)
+    assert Fraction(repr(float(found.beta))) == found.beta
+    assert solve(epsilon=math.log(3), delta="1e-6", k=77).beta == found.beta
+    assert solve(epsilon=math.log(3), delta="1e-6", accounting="tight").beta == cut
+    assert all(solve(epsilon=e, delta="1e-6").beta == default_beta(Fraction(e)) for e in EPSILONS)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.one_of(st.floats(1e-9, 60), st.integers(2, 2000).map(math.log)))
+def test_the_nearest_beta_is_allowed(epsilon):
+    """It is the float next to 1 - e^-epsilon from below, and never less than the default."""
+    own = Fraction(repr(epsilon))
+    beta = nearest_beta(own)
+    assert default_beta(own) <= beta < 1 and theorem_covers(beta, own)
+    assert Fraction(repr(float(beta))) == beta
+    above = math.nextafter(float(beta), 1)
+    assert above == 1 or not theorem_covers(Fraction(repr(above)), own)
 
 
 @settings(max_examples=40, deadline=None)

@@ -4,17 +4,15 @@
 - ``theorem``: the paper's d(k, beta, epsilon); ``tight``: the exact delta of the mechanism; both as
   two decimals with the true value between them.
 - ``promise``: what is promised, and the figures of both accountings, rounded up; ``solve``:
-  whatever is left out of it; ``beta_search``: the largest beta.
-- ``best``: the (beta, k) that publishes most of a cell; ``trade_offs``: tables and curves.
-- ``composition``: what releases cost together, by the privacy losses of one (``losses``).
-- ``amplification``: what sampling does to a promise, there and back.
-- Below them: ``gamma``, the paper's threshold as an interval; ``binomials``: probabilities;
-  ``directed``: decimals that err on the stated side.
+  whatever is left out of it; ``best``: the (beta, k) that publishes most of a cell.
+- ``composition``: what releases cost together; ``amplification``: what sampling does to a promise,
+  there and back.
+- Below them: ``binomials``: probabilities and the paper's threshold gamma; ``directed``: decimals
+  that err on the stated side.
 """
 
 from phalanx.accounting.amplification import amplified, before_sampling
 from phalanx.accounting.best import best_beta
-from phalanx.accounting.beta_search import largest_beta
 from phalanx.accounting.composition import Together, together
 from phalanx.accounting.promise import (
     Accounting,
@@ -24,8 +22,7 @@ from phalanx.accounting.promise import (
     theorem_delta,
     tight_delta,
 )
-from phalanx.accounting.solve import solve
-from phalanx.accounting.trade_offs import k_by_beta, trade_offs
+from phalanx.accounting.solve import largest_beta, solve
 
 __all__ = [
     "Accounting",
@@ -35,12 +32,10 @@ __all__ = [
     "before_sampling",
     "best_beta",
     "default_beta",
-    "k_by_beta",
     "largest_beta",
     "least_epsilon",
     "solve",
     "theorem_delta",
     "tight_delta",
     "together",
-    "trade_offs",
 ]

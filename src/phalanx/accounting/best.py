@@ -12,11 +12,10 @@ two neighbours are then solved for in full.
 import math
 from fractions import Fraction
 
-from phalanx.accounting.beta_search import largest_beta
 from phalanx.accounting.binomials import log_tail
 from phalanx.accounting.directed import float_kept, log_of
 from phalanx.accounting.promise import Accounting, Promise, default_beta, log_delta, promised
-from phalanx.accounting.solve import smallest_k
+from phalanx.accounting.solve import largest_beta, smallest_k
 from phalanx.errors import PlanError
 from phalanx.exact import Number, bounded, exact, whole
 

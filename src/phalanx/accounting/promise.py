@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What safe sampling promises under given parameters, by the paper's theorem and exactly."""
 
+import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from types import ModuleType
 from typing import Any, Literal
@@ -11,6 +13,7 @@ from phalanx.accounting.directed import (
     downwards,
     exponential,
     float_above,
+    float_below,
     float_kept,
     log_of,
     logarithm,
@@ -31,6 +34,7 @@ EPSILON_PLACES = 12
 """Decimals of an epsilon that is solved for."""
 
 _BY_NAME: dict[str, ModuleType] = {"theorem": theorem, "tight": tight}
+_BELOW_ONE = math.nextafter(1.0, 0.0)
 _CLEAR = (
     1e-6  # logarithms further apart than this are compared as floats; the answer itself never is
 )
@@ -83,11 +87,7 @@ def theorem_delta(k: int, beta: Fraction, epsilon: Fraction) -> float:
     2.0723118158797455e-05
     """
     _sensible(k, beta, epsilon)
-    if not theorem_covers(beta, epsilon):
-        raise PlanError(
-            f"the theorem needs epsilon of at least -ln(1 - beta): for {_said(epsilon)} take a beta"
-            f" of at most {_largest(epsilon)}, or tight accounting."
-        )
+    refuse_uncovered(beta, epsilon)
     return float_above(theorem.delta_between(k, beta, epsilon)[1])
 
 
@@ -114,6 +114,15 @@ def theorem_covers(beta: Fraction, epsilon: Fraction) -> bool:
         digits *= 2
 
 
+def refuse_uncovered(beta: Fraction, epsilon: Fraction) -> None:
+    """PlanError where the theorem says nothing of this beta."""
+    if not theorem_covers(beta, epsilon):
+        raise PlanError(
+            f"beta = {_said(beta)} is more than the theorem allows at epsilon = {_said(epsilon)}:"
+            f' take a beta of at most {_said(default_beta(epsilon))}, or accounting = "tight".'
+        )
+
+
 def default_beta(epsilon: Fraction) -> Fraction:
     """The largest beta that the theorem allows, 1 - e^-epsilon, rounded down to 15 decimals.
 
@@ -122,16 +131,28 @@ def default_beta(epsilon: Fraction) -> Fraction:
     """
     beta = Fraction(0)
     if epsilon > 0:
-        beta = min(
-            rounded_down(upwards(60).subtract(1, exponential(-epsilon, 80)[1]), PLACES),
-            1 - Fraction(1, 10**PLACES),
-        )
+        beta = min(rounded_down(_most(epsilon), PLACES), 1 - Fraction(1, 10**PLACES))
     if beta <= 0:
         raise PlanError(
             "epsilon must be above 0 (and above 1e-15, of which beta has 15 decimals), and is"
             f" {_said(epsilon)}."
         )
     return beta
+
+
+def nearest_beta(epsilon: Fraction) -> Fraction:
+    """The same rounded down to the decimals of a float, of which it may have more: between two
+    betas of 15 decimals the theorem's d may jump.
+
+    >>> float(nearest_beta(Fraction(1)))
+    0.6321205588285576
+    """
+    return max(default_beta(epsilon), Fraction(repr(min(float_below(_most(epsilon)), _BELOW_ONE))))
+
+
+def _most(epsilon: Fraction) -> Decimal:
+    """1 - e^-epsilon, at most, to some sixty digits."""
+    return downwards(60).subtract(1, exponential(-epsilon, 80)[1])
 
 
 def least_epsilon(beta: Fraction) -> Fraction:
@@ -179,14 +200,10 @@ def promised(
     """The promise of these parameters, with both accountings' figures; ``epsilon`` is the sample's
     own.
     """
-    by_theorem = theorem_delta(k, beta, epsilon) if theorem_covers(beta, epsilon) else None
+    covered = theorem_covers(beta, epsilon)
+    by_theorem = theorem_delta(k, beta, epsilon) if accounting == "theorem" or covered else None
     exactly = tight_delta(k, beta, epsilon)
-    own = exactly if accounting == "tight" else by_theorem
-    if own is None:
-        raise PlanError(
-            f"beta = {_said(beta)} is more than the theorem allows at epsilon = {_said(epsilon)}:"
-            f' take a beta of at most {_largest(epsilon)}, or accounting = "tight".'
-        )
+    own = exactly if by_theorem is None or accounting == "tight" else by_theorem
     shown = own if delta is None else delta
     if not 0 < Fraction(repr(shown)) < beta:
         raise PlanError(
@@ -210,7 +227,3 @@ def _sensible(k: int, beta: Fraction, epsilon: Fraction) -> None:
 def _said(number: Fraction) -> str:
     """A number as an error shows it."""
     return repr(float(number))
-
-
-def _largest(epsilon: Fraction) -> str:
-    return _said(default_beta(epsilon))

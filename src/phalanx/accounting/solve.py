@@ -1,27 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whatever is left out of (epsilon, delta, k, beta), found so that the promise holds; every answer
 is checked with decimals rounded against us.
+
+Both accountings' delta falls with k and with epsilon. The exact one rises with beta. The theorem's
+does not: with beta the count that is bad for a given number of rows moves, and d falls a little at
+every move.
 """
 
 from collections.abc import Callable
 from fractions import Fraction
 
-from phalanx.accounting.beta_search import largest_beta
+from phalanx.accounting import theorem
 from phalanx.accounting.binomials import too_extreme
 from phalanx.accounting.directed import float_kept
 from phalanx.accounting.promise import (
     EPSILON_PLACES,
+    PLACES,
     Accounting,
     Promise,
     default_beta,
     keeps,
     least_epsilon,
+    nearest_beta,
     promised,
+    refuse_uncovered,
     surely_keeps,
-    theorem_covers,
 )
 from phalanx.errors import PlanError
-from phalanx.exact import Number, exact
+from phalanx.exact import Number, bounded, exact, plain, whole
+
+_UNDETERMINED = "does not determine the promise: give delta or k as well."
+_SCALE: int = 10**PLACES
+_EPSILONS: int = 10**EPSILON_PLACES
 
 
 def solve(
@@ -41,7 +51,8 @@ def solve(
 
     - beta: the largest the theorem allows, ``default_beta``; but where epsilon, delta and k are all
       given, the largest that keeps delta (``largest_beta``).
-    - k: the smallest that keeps delta; k - 1 does not.
+    - k: the smallest that keeps delta; k - 1 does not. Where beta is missing too and its last
+      decimal costs a k, beta has as many decimals as a float.
     - delta: what the accounting says.
     - epsilon: the smallest, to 12 decimals, that keeps delta with that k and beta; with only one of
       k and delta, -ln(1 - beta), the smallest the theorem allows; with delta and k alone, -ln(1 -
@@ -50,28 +61,76 @@ def solve(
     >>> solve(epsilon=1, delta="1e-6").k, solve(epsilon=1, delta="1e-6", accounting="tight").k
     (74, 58)
     """
-    given = _Given(epsilon, delta, k, beta, accounting, epsilon_scheme)
-    if given.epsilon is None:
-        return given.without_epsilon()
-    if given.beta is None:
-        return given.without_beta(given.epsilon)
-    return given.with_both(given.epsilon, given.beta)
+    if accounting not in {"theorem", "tight"}:
+        raise PlanError(f'accounting must be "theorem" or "tight", and is {accounting!r}.')
+    scheme = bounded(epsilon_scheme, "epsilon_scheme", 0)
+    own = None if epsilon is None else _of_the_sample(epsilon, scheme)
+    limit = None if delta is None else _probability(delta, "delta")
+    ratio = None if beta is None else _probability(beta, "beta")
+    if k is not None:
+        whole(k, "k")
+
+    if own is None:
+        own, ratio = _epsilon_and_beta(accounting, ratio, k, limit)
+    elif ratio is not None and k is not None and limit is not None:
+        _refuse_untrue(accounting, k, ratio, own, limit)
+    if ratio is None:
+        ratio, k = _beta_and_k(accounting, k, own, limit)
+    if k is None:
+        if limit is None:
+            raise PlanError(f"epsilon and beta {_UNDETERMINED}")
+        k = smallest_k(accounting, ratio, own, limit)
+    return promised(accounting, k, ratio, own, scheme, None if limit is None else float_kept(limit))
+
+
+def _epsilon_and_beta(
+    accounting: Accounting, beta: Fraction | None, k: int | None, delta: Fraction | None
+) -> tuple[Fraction, Fraction]:
+    """What epsilon is where it is not given, and the beta that goes with it."""
+    if beta is None and k is not None and delta is not None:
+        epsilon = widest_epsilon(accounting, k, delta)
+        return epsilon, default_beta(epsilon)
+    if beta is None or (k is None and delta is None):
+        raise PlanError(
+            "this does not determine the promise: give two of epsilon, delta, k and beta (epsilon"
+            " and beta with one more)."
+        )
+    if k is None or delta is None:
+        return least_epsilon(beta), beta
+    return smallest_epsilon(accounting, k, beta, delta), beta
+
+
+def _beta_and_k(
+    accounting: Accounting, k: int | None, epsilon: Fraction, delta: Fraction | None
+) -> tuple[Fraction, int]:
+    """What beta is where it is not given, and the k that goes with it.
+
+    Where the last decimal of the default beta crosses a jump of the theorem's d, the float next to
+    1 - e^-epsilon needs a smaller k.
+    """
+    if delta is None:
+        if k is None:
+            raise PlanError(f"epsilon alone {_UNDETERMINED}")
+        return default_beta(epsilon), k
+    if k is not None:
+        return largest_beta(accounting, k, epsilon, delta), k
+    beta, near = default_beta(epsilon), nearest_beta(epsilon)
+    k = smallest_k(accounting, beta, epsilon, delta)
+    if accounting == "theorem" and k > 1 and keeps(accounting, k - 1, near, epsilon, delta):
+        return near, smallest_k(accounting, near, epsilon, delta)
+    return beta, k
 
 
 def smallest_k(accounting: Accounting, beta: Fraction, epsilon: Fraction, delta: Fraction) -> int:
-    """The smallest k that keeps delta: both accountings fall with k."""
+    """The smallest k that keeps delta."""
+    _refuse_senseless(accounting, beta, epsilon, delta)
     high = 1
     while not keeps(accounting, high, beta, epsilon, delta):
         high *= 2
         if high > 2**60:
             raise too_extreme("a k above 2**60")
     low = high // 2  # keeps nothing, or is 0
-    while high - low > 1:
-        middle = (low + high) // 2
-        if keeps(accounting, middle, beta, epsilon, delta):
-            high = middle
-        else:
-            low = middle
+    high = _first(lambda k: keeps(accounting, k, beta, epsilon, delta), low, high)
     while not surely_keeps(accounting, high, beta, epsilon, delta):
         high += 1
     while high > 1 and surely_keeps(accounting, high - 1, beta, epsilon, delta):
@@ -80,36 +139,119 @@ def smallest_k(accounting: Accounting, beta: Fraction, epsilon: Fraction, delta:
 
 
 def smallest_epsilon(accounting: Accounting, k: int, beta: Fraction, delta: Fraction) -> Fraction:
-    """The smallest epsilon, to 12 decimals, that keeps delta: both accountings fall with epsilon;
-    for the theorem at least -ln(1 - beta).
+    """The smallest epsilon, to 12 decimals, that keeps delta; for the theorem at least -ln(1 -
+    beta).
     """
-    scale: int = 10**EPSILON_PLACES
-    if delta < beta**k if k < 10_000 else False:
+    if k < 10_000 and delta < beta**k:
         raise PlanError(
             f"no epsilon keeps delta = {float(delta):g}: it is never below beta**k ="
             f" {float(beta**k):g}; take a larger k or a smaller beta."
         )
-    least = int(least_epsilon(beta) * scale) if accounting == "theorem" else 1
+    least = int(least_epsilon(beta) * _EPSILONS) if accounting == "theorem" else 1
 
     def enough(steps: int) -> bool:
-        return keeps(accounting, k, beta, Fraction(steps, scale), delta)
+        return keeps(accounting, k, beta, Fraction(steps, _EPSILONS), delta)
 
-    def surely(steps: int) -> bool:
-        return surely_keeps(accounting, k, beta, Fraction(steps, scale), delta)
-
-    steps = first(enough, least, max(2 * least, scale), 10_000 * scale)
+    steps = _first_up_to(enough, least, max(2 * least, _EPSILONS), 10_000 * _EPSILONS)
     if steps is None:
         raise PlanError(
             f"no epsilon below 10000 keeps delta = {float(delta):g} with k = {k} and beta ="
             f" {float(beta)}: take a larger k or a smaller beta."
         )
-    while not surely(steps):
+    while not surely_keeps(accounting, k, beta, Fraction(steps, _EPSILONS), delta):
         steps += 1
-    return Fraction(steps, scale)
+    return Fraction(steps, _EPSILONS)
 
 
-def first(holds: Callable[[int], bool], low: int, guess: int, end: int) -> int | None:
-    """The smallest whole number from ``low`` up to ``end`` at which ``holds``, which holds from
+def widest_epsilon(accounting: Accounting, k: int, delta: Fraction) -> Fraction:
+    """The epsilon up to which k keeps delta with the theorem's largest beta: with it, both the
+    sample and delta grow.
+    """
+
+    def lost(steps: int) -> bool:
+        epsilon = Fraction(steps, _EPSILONS)
+        return not keeps(accounting, k, default_beta(epsilon), epsilon, delta)
+
+    least = 1000  # 1e-9: below it beta has too few of its 15 decimals to mean anything
+    steps = _first_up_to(lost, least, _EPSILONS, 30 * _EPSILONS)
+    if steps == least:
+        raise PlanError(
+            f"k = {k} keeps delta = {float(delta):g} for no epsilon with beta = 1 - e^-epsilon:"
+            " take a larger k, or give epsilon or beta."
+        )
+    epsilon = Fraction(30 * _EPSILONS if steps is None else steps - 1, _EPSILONS)
+    while not surely_keeps(accounting, k, default_beta(epsilon), epsilon, delta):
+        epsilon -= Fraction(1, _EPSILONS)
+    return epsilon
+
+
+def largest_beta(accounting: Accounting, k: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest beta of 15 decimals with which k keeps (epsilon, delta); for the theorem at most
+    1 - e^-epsilon, or the float next to it where 15 decimals are too few.
+
+    >>> exact, theorem = (largest_beta(way, 40, Fraction(1), Fraction("1e-6")) for way in ("tight", "theorem"))
+    >>> exact > theorem
+    True
+    """
+    if accounting == "tight":
+        steps = (
+            _first(
+                lambda n: not keeps(accounting, k, Fraction(n, _SCALE), epsilon, delta), 0, _SCALE
+            )
+            - 1
+        )
+    else:
+        steps = _largest_by_theorem(k, epsilon, delta)
+        if steps < int(default_beta(epsilon) * _SCALE) and surely_keeps(
+            accounting, k, nearest_beta(epsilon), epsilon, delta
+        ):
+            return nearest_beta(epsilon)
+    while steps > 0 and not surely_keeps(accounting, k, Fraction(steps, _SCALE), epsilon, delta):
+        steps -= 1
+    if Fraction(steps, _SCALE) <= delta:
+        raise PlanError(
+            f"no beta above delta keeps epsilon = {float(epsilon)} and delta = {float(delta):g}"
+            f" with k = {k}: take a larger k."
+        )
+    return Fraction(steps, _SCALE)
+
+
+def _largest_by_theorem(k: int, epsilon: Fraction, delta: Fraction) -> int:
+    """In units of the last decimal; comes down from the largest beta that the theorem allows.
+
+    It never passes over a beta that keeps delta: where P(Bin(n_m(b), b) >= m) > delta, the smaller
+    beta' at which P(Bin(n_m(b), beta') >= m) = delta is a next place to look, as in between n_m is
+    no smaller, and the probability no smaller either.
+    """
+    steps = int(default_beta(epsilon) * _SCALE)
+    while steps > 0 and (broken := theorem.broken_at(k, Fraction(steps, _SCALE), epsilon, delta)):
+        n, m = broken
+        steps = (
+            _first(
+                lambda s, n=n, m=m: not theorem.tail_keeps(n, m, Fraction(s, _SCALE), delta),
+                0,
+                steps,
+            )
+            - 1
+        )
+    return steps
+
+
+def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The smallest whole number above ``low`` at which ``holds``, which does from there on, and at
+    ``high``.
+    """
+    while high - low > 1:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _first_up_to(holds: Callable[[int], bool], low: int, guess: int, end: int) -> int | None:
+    """The smallest whole number from ``low`` up to ``end`` at which ``holds``, which does from
     there on; None where there is none.
     """
     if holds(low):
@@ -119,152 +261,51 @@ def first(holds: Callable[[int], bool], low: int, guess: int, end: int) -> int |
         if guess >= end:
             return None
         guess = min(2 * guess, end)
-    while guess - low > 1:
-        middle = (low + guess) // 2
-        if holds(middle):
-            guess = middle
-        else:
-            low = middle
-    return guess
+    return _first(holds, low, guess)
 
 
-class _Given:
-    """What was asked, read exactly; ``epsilon`` is the sample's own from here on."""
+def _of_the_sample(epsilon: Number, scheme: Fraction) -> Fraction:
+    """What is left of epsilon for the sample itself."""
+    own = exact(epsilon, "epsilon") - scheme
+    if own <= 0:
+        what = f"above epsilon_scheme = {plain(scheme)}, a part of it" if scheme else "above 0"
+        raise PlanError(f"epsilon must be {what}, and is {epsilon}.")
+    return own
 
-    def __init__(
-        self,
-        epsilon: Number | None,
-        delta: Number | None,
-        k: int | None,
-        beta: Number | None,
-        accounting: Accounting,
-        epsilon_scheme: Number,
-    ) -> None:
-        if accounting not in {"theorem", "tight"}:
-            raise PlanError(f'accounting must be "theorem" or "tight", and is {accounting!r}.')
-        self.accounting = accounting
-        self.scheme = exact(epsilon_scheme, "epsilon_scheme")
-        if self.scheme < 0:
-            raise PlanError(f"epsilon_scheme must be at least 0, and is {epsilon_scheme}.")
-        self.epsilon = None if epsilon is None else exact(epsilon, "epsilon") - self.scheme
-        if self.epsilon is not None and self.epsilon <= 0:
-            what = (
-                f"above epsilon_scheme = {epsilon_scheme}, which is a part of it"
-                if self.scheme
-                else "above 0"
-            )
-            raise PlanError(f"epsilon must be {what}, and is {epsilon}.")
-        self.delta = None if delta is None else exact(delta, "delta")
-        if self.delta is not None and not 0 < self.delta < 1:
-            raise PlanError(f"delta must be above 0 and below 1, and is {delta}.")
-        if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 1):
-            raise PlanError(f"k must be a whole number of at least 1, and is {k!r}.")
-        self.k = k
-        self.beta = None if beta is None else exact(beta, "beta")
-        if self.beta is not None and not 0 < self.beta < 1:
-            raise PlanError(f"beta must be above 0 and below 1, and is {beta}.")
 
-    def without_epsilon(self) -> Promise:
-        if self.beta is not None:
-            if self.k is not None and self.delta is not None:
-                return self.promise(
-                    self.k,
-                    self.beta,
-                    smallest_epsilon(self.accounting, self.k, self.beta, self.delta),
-                )
-            if self.k is not None or self.delta is not None:
-                return self.with_both(least_epsilon(self.beta), self.beta)
-        if self.k is None or self.delta is None:
-            raise PlanError(
-                "this does not determine the promise: give two of epsilon, delta, k and beta"
-                " (epsilon and beta with one more)."
-            )
-        epsilon = self.widest_epsilon(self.k, self.delta)
-        return self.promise(self.k, default_beta(epsilon), epsilon)
+def _probability(number: Number, what: str) -> Fraction:
+    found = exact(number, what)
+    if not 0 < found < 1:
+        raise PlanError(f"{what} must be above 0 and below 1, and is {number}.")
+    return found
 
-    def widest_epsilon(self, k: int, delta: Fraction) -> Fraction:
-        """The epsilon up to which k keeps delta with the theorem's largest beta: with it, both the
-        sample and delta grow.
-        """
-        scale: int = 10**EPSILON_PLACES
 
-        def lost(steps: int) -> bool:
-            epsilon = Fraction(steps, scale)
-            return not keeps(self.accounting, k, default_beta(epsilon), epsilon, delta)
-
-        steps = first(
-            lost, 1000, scale, 30 * scale
-        )  # 1e-9: below it beta has too few of its 15 decimals to mean anything
-        if steps == 1000:
-            raise PlanError(
-                f"k = {k} keeps delta = {float(delta):g} for no epsilon with beta = 1 - e^-epsilon:"
-                " take a larger k, or give epsilon or beta."
-            )
-        epsilon = Fraction(30 * scale if steps is None else steps - 1, scale)
-        while not surely_keeps(self.accounting, k, default_beta(epsilon), epsilon, delta):
-            epsilon -= Fraction(1, scale)
-        return epsilon
-
-    def without_beta(self, epsilon: Fraction) -> Promise:
-        if self.delta is None and self.k is None:
-            raise PlanError(
-                "epsilon alone does not determine the promise: give delta or k as well."
-            )
-        if self.delta is None or self.k is None:
-            return self.with_both(epsilon, default_beta(epsilon))
-        return self.promise(
-            self.k, largest_beta(self.accounting, self.k, epsilon, self.delta), epsilon
+def _refuse_senseless(
+    accounting: Accounting, beta: Fraction, epsilon: Fraction, delta: Fraction
+) -> None:
+    """A sample has to be likelier than the promise is to fail, and known to the accounting."""
+    if accounting == "theorem":
+        refuse_uncovered(beta, epsilon)
+    if beta <= delta:
+        raise PlanError(
+            f"beta must be above delta, and is {float(beta):g} against {float(delta):g}: take a"
+            " larger beta or a smaller delta."
         )
 
-    def with_both(self, epsilon: Fraction, beta: Fraction) -> Promise:
-        if self.accounting == "theorem" and not theorem_covers(beta, epsilon):
-            raise PlanError(
-                f"beta = {float(beta)} is more than the theorem allows at epsilon ="
-                f" {float(epsilon)}: take a beta of at most {float(default_beta(epsilon))}, or"
-                ' accounting = "tight".'
-            )
-        if self.k is None:
-            if self.delta is None:
-                raise PlanError(
-                    "epsilon and beta do not determine the promise: give delta or k as well."
-                )
-            self.above(beta, self.delta)
-            return self.promise(
-                smallest_k(self.accounting, beta, epsilon, self.delta), beta, epsilon
-            )
-        if self.delta is not None:
-            self.held(self.k, beta, epsilon, self.delta)
-        return self.promise(self.k, beta, epsilon)
 
-    def held(self, k: int, beta: Fraction, epsilon: Fraction, delta: Fraction) -> None:
-        """What is given in full has to be true."""
-        self.above(beta, delta)
-        if not surely_keeps(self.accounting, k, beta, epsilon, delta):
-            has = promised(self.accounting, k, beta, epsilon, self.scheme, None).delta
-            try:
-                enough = f"k = {smallest_k(self.accounting, beta, epsilon, delta)}"
-            except PlanError:  # too large to be found in some seconds
-                enough = "a much larger k"
-            raise PlanError(
-                f"k = {k} and beta = {float(beta)} at epsilon = {float(epsilon)} give a delta of"
-                f" {has:g}, more than {float(delta):g}: take {enough}, or leave beta out to have it"
-                " found."
-            )
-
-    def above(self, beta: Fraction, delta: Fraction) -> None:
-        """A sample has to be likelier than the promise is to fail."""
-        if beta <= delta:
-            raise PlanError(
-                f"beta must be above delta, and is {float(beta):g} against {float(delta):g}: take a"
-                " larger beta or a smaller delta."
-            )
-
-    def promise(self, k: int, beta: Fraction, epsilon: Fraction) -> Promise:
-        return promised(
-            self.accounting,
-            k,
-            beta,
-            epsilon,
-            self.scheme,
-            None if self.delta is None else float_kept(self.delta),
-        )
+def _refuse_untrue(
+    accounting: Accounting, k: int, beta: Fraction, epsilon: Fraction, delta: Fraction
+) -> None:
+    """What is given in full has to be true."""
+    _refuse_senseless(accounting, beta, epsilon, delta)
+    if surely_keeps(accounting, k, beta, epsilon, delta):
+        return
+    has = promised(accounting, k, beta, epsilon, Fraction(0), None).delta
+    try:
+        enough = f"k = {smallest_k(accounting, beta, epsilon, delta)}"
+    except PlanError:  # too large to be found in some seconds
+        enough = "a much larger k"
+    raise PlanError(
+        f"k = {k} and beta = {float(beta)} at epsilon = {float(epsilon)} give a delta of {has:g},"
+        f" more than {float(delta):g}: take {enough}, or leave beta out to have it found."
+    )

@@ -23,9 +23,8 @@ from decimal import Decimal
 from fractions import Fraction
 from operator import itemgetter
 
-from phalanx.accounting.binomials import log_tail, tail_between
+from phalanx.accounting.binomials import Gamma, log_tail, tail_between
 from phalanx.accounting.directed import downwards, log_of, quotient
-from phalanx.accounting.gamma import Gamma
 
 
 def log_delta(k: int, beta: Fraction, epsilon: Fraction) -> float:

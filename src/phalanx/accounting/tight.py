@@ -33,9 +33,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from phalanx.accounting.binomials import LONGEST, log_pmf, pmf, too_extreme
+from phalanx.accounting.binomials import LONGEST, Gamma, log_pmf, pmf, rest_between, too_extreme
 from phalanx.accounting.directed import downwards, quotient, upwards
-from phalanx.accounting.gamma import Gamma, rest_between
 
 _ENOUGH = Decimal("1e-25")
 

@@ -449,7 +449,7 @@ def _curve(epsilon: str, delta: str, accounting: "Accounting", epsilon_scheme: s
     """The k at betas up to the largest that the theorem allows, and by tight accounting somewhat
     further.
     """
-    from phalanx.accounting import default_beta, k_by_beta
+    from phalanx.accounting import default_beta, solve
     from phalanx.exact import exact
     from phalanx.report.curves import Curve
 
@@ -461,5 +461,8 @@ def _curve(epsilon: str, delta: str, accounting: "Accounting", epsilon_scheme: s
         for i in range(1, math.floor(_POINTS * end / most) + 1)
         if (beta := most * i / _POINTS) > exact(delta, "delta")
     ]
-    points = [(float(beta), k) for beta, k in k_by_beta(own, delta, betas, accounting)]
+    points = [
+        (float(beta), solve(epsilon=own, delta=delta, beta=beta, accounting=accounting).k)
+        for beta in betas
+    ]
     return Curve(colour=f"delta {delta}", stroke=accounting, points=points)
