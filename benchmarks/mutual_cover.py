@@ -5,7 +5,7 @@ same file, sorts it by the QI and writes it as Parquet.
     python benchmarks/mutual_cover.py [--rounds 3] [--only census|million]
 
 ``census``: the paper's table, 40,152 rows, seven quasi-identifiers, groups of at least 10, with the
-defaults, the paper's own way, and other deltas. ``million``: 1,000,000 rows resampled from it with
+defaults and other deltas. ``million``: 1,000,000 rows resampled from it with
 jitter: age and hours a few years and hours up or down, 3 % of education replaced by the next class.
 
 The table is that of PHALANX_DATA where it names the data folder, else made up with like
@@ -51,7 +51,6 @@ WAYS: dict[str, dict[str, Any]] = {
     "delta = 1/6": DEFAULTS,
     "delta = 1/6, with the report": DEFAULTS | {"report": True},
     "delta = 1/6, tables kept": DEFAULTS | {"keep_tables": True},
-    "delta = 1/6, the paper's way": DEFAULTS | {"grouping": "mondrian", "unchanged": "paper"},
     "delta = 1/10": DEFAULTS | {"delta": "1/10"},
     "delta = 1/40": DEFAULTS | {"delta": "1/40"},
 }

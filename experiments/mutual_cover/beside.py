@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import papers_way
 import theirs
 from census import (
     P_MATCH,
@@ -28,6 +29,7 @@ from census import (
     Cover,
     Floats,
     Ints,
+    PaperCover,
     attacked,
     disclosures,
     microdata,
@@ -41,20 +43,18 @@ from measures import alone, apart, changed, cost, errors_of_rows, queries, toget
 from plots import Curves, curves
 
 from phalanx.adversaries.records.informed import Informed
-from phalanx.adversaries.records.omniscient import Omniscient
-from phalanx.methods.mutual_cover.joint_outputs import Tables
-from phalanx.methods.mutual_cover.kernels import drawing
 from phalanx.methods.mutual_cover.method import draw, drawn_codes
+from phalanx.methods.mutual_cover.output_tables import Tables
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.form import Form
 
 L, THEIRS = 10, 6
-PAPER: dict[str, Any] = {"grouping": "mondrian", "unchanged": "paper"}
+PAPER: dict[str, Any] = {"of": PaperCover, "grouping": "mondrian"}
 MOST = (4, 5, 6, 7, 8, 10, 12, 15, 20, 30)
 """1/delta of our frontier."""
 OF_PAPER, OF_AFTERWARDS = (5, 6, 7, 8, 10), (4, 5, 6, 7, 8, 10, 12, 15)
-AFTERWARDS: dict[str, Any] = {"unchanged": "paper"}
+AFTERWARDS: dict[str, Any] = {"of": PaperCover}
 OTHERS: dict[str, dict[str, Any]] = {
     "ours, 1/6, the paper's groups": {"delta": "1/6", "grouping": "mondrian"},
     "ours, 1/6, two values changed": {"delta": "1/6", "changes": 2},
@@ -170,7 +170,9 @@ class Beside:
                 omniscient = (
                     None
                     if outputs is None
-                    else attacked(Omniscient(sample=self.sample), form, own, outputs, said)
+                    else attacked(
+                        papers_way.Omniscient(sample=self.sample), form, own, outputs, said
+                    )
                 )
         phi, tv = np.mean(moved, axis=0).tolist()
         means = float(np.mean(costs)), float(np.mean(changes))
@@ -185,7 +187,7 @@ class Beside:
         )
 
     def ours(self, **parameters: Any) -> Found:
-        method = Cover(**({"l": L} | parameters))
+        method = parameters.pop("of", Cover)(**({"l": L} | parameters))
         drafts = (publish(method, seed) for seed in range(1, self.runs + 1))
         return self.found(
             ((rows_of(d), d.form, d.groups, d.outputs) for d in drafts), method.parameters()
@@ -445,7 +447,7 @@ class Beside:
         self._pairs(ways["coupled, the order that the method chooses (5 runs)"][0])
 
     def _pairs(self, ours: Ints) -> None:
-        paper = rows_of(publish(Cover(delta=f"1/{THEIRS}", l=L, **PAPER), 1))
+        paper = rows_of(publish(PaperCover(delta=f"1/{THEIRS}", l=L, grouping="mondrian"), 1))
         of = [together_before()[0], *(together(r)[0] for r in (ours, paper, self.their_rows))]
         pairs = list(combinations(QUASI, 2))
         rows = [
@@ -477,15 +479,11 @@ class Beside:
         ).astype(np.int64)
 
     def _coupled(self, tables: Tables, order: Ints, seed: int) -> Ints:
-        return self._values(tables, draw(tables, order, None, 1, Randomness.seeded(seed)))
+        return self._values(tables, draw(tables, order, Randomness.seeded(seed)))
 
     def _apart(self, tables: Tables, seed: int) -> Ints:
         numbers = np.random.default_rng([4, seed]).integers(0, tables.denominator, tables.own.shape)
-        drawn, problems = np.empty_like(tables.own), tables.problems
-        drawing.apart(
-            tables.own, tables.table, problems.starts, problems.cells, tables.units, numbers, drawn
-        )
-        return self._values(tables, drawn)
+        return self._values(tables, papers_way.apart(tables, numbers))
 
     def plot(self) -> None:
         if self.plots is None:

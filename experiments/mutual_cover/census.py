@@ -15,18 +15,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from papers_way import PapersWay
 
 from phalanx.adversaries import Attack
 from phalanx.adversaries.records.linkage import Linkage
+from phalanx.data.distances import Distance
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.exact import Number, exact, plain
 from phalanx.methods.base import Draft, Memory, Method
 from phalanx.methods.mondrian.method import Diversity, partition
-from phalanx.methods.mutual_cover.distances import Distance
-from phalanx.methods.mutual_cover.joint_outputs import Maker, Tables
 from phalanx.methods.mutual_cover.kernels import cover_cuts
 from phalanx.methods.mutual_cover.method import MutualCover
+from phalanx.methods.mutual_cover.output_tables import Maker, Tables
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.outputs import OutputTables
@@ -107,6 +108,10 @@ class Cover(Diverse):
 
     def _maker(self, microdata: Microdata, distances: list[Distance]) -> Any:
         return _Solved(str(self.parameters()), super()._maker(microdata, distances))
+
+
+class PaperCover(Cover, PapersWay):
+    """The same by the paper's Algorithms 1 and 2."""
 
 
 def solved(method: Cover) -> Tables:

@@ -21,11 +21,11 @@ for the mean salary of its bucket.
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-from census import P_MATCH, Cover, Floats, disclosures, publish, rows_of, show
+from census import P_MATCH, Cover, Floats, PaperCover, disclosures, publish, rows_of, show
 from measures import (
     cost,
     errors_of_buckets,
@@ -45,7 +45,7 @@ from phalanx.release.forms.generalized import Generalized
 DELTAS = ("1/5", "1/6", "1/7", "1/8", "1/10")
 DIVERSE = (8, 10, 12, 15, 18)
 LARGER = (10, 12, 15, 18, 20)
-WAYS = {"the paper's way": {"grouping": "mondrian", "unchanged": "paper"}, "ours": {}}
+WAYS = {"the paper's way": partial(PaperCover, grouping="mondrian"), "ours": Cover}
 IDENTITY, ATTRIBUTE = 0, 1
 
 
@@ -103,7 +103,7 @@ class Figures:
     def _cover(self, way: str, delta: str, l: int) -> Runs:
         disclosed, loss, costs, errors = [], [], [], []
         for seed in range(1, self.runs + 1):
-            draft = publish(Cover(delta=delta, l=l, **WAYS[way]), seed)
+            draft = publish(WAYS[way](delta=delta, l=l), seed)
             rows = rows_of(draft)
             disclosed.append(disclosures(draft.form, draft.groups))
             loss.append(loss_of_rows(rows))

@@ -13,7 +13,7 @@ TOWNS = ["Ardal", "Fjell", "Hamra", "Brenn", "Corvo", "Dunmar", "Elster", "Gorsk
 ILLNESSES = ["flu", "cold", "asthma", "diabetes", "gout", "ulcer", "migraine", "angina"]
 
 
-def main() -> None:
+def patients() -> pl.DataFrame:
     n, rng = 3000, np.random.default_rng(1)
     age = rng.integers(18, 90, n)
     older = np.minimum(age // 30, 3)
@@ -26,7 +26,11 @@ def main() -> None:
             ILLNESSES[(a + x) % 8] for a, x in zip(older, rng.integers(0, 6, n), strict=True)
         ],
     }
-    pl.DataFrame(table).write_csv(sys.stdout)
+    return pl.DataFrame(table)
+
+
+def main() -> None:
+    patients().write_csv(sys.stdout)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,6 @@ WAYS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
     "mutual-cover": [
         {"delta": 0.5},
         {"delta": 0.5, "grouping": "mondrian", "changes": 2},
-        {"delta": 0.5, "unchanged": "paper", "keep_tables": True},
         {"delta": 0.4, "k": 4, "changes": 2},
     ],
     "safe-sampling": [

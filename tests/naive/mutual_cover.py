@@ -8,54 +8,12 @@ attribute.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations, product
 
 Outcome = tuple[int, ...]
 Tables = Sequence[Sequence[Sequence[int]]]
-
-
-def by_paper(
-    tables: Tables, whole: int, own: Outcome, weights: Sequence[int], changes: int
-) -> Counter[Outcome]:
-    """With which probability each row comes out: every attribute by itself, and a row that came out
-    unchanged is changed afterwards.
-    """
-    found: Counter[Outcome] = Counter()
-    for outcome in product(*(range(len(table)) for table in tables)):
-        probability = Fraction(1)
-        for a, j in enumerate(outcome):
-            probability *= Fraction(tables[a][own[a]][j], whole)
-        if outcome != own:
-            found[outcome] += probability
-            continue
-        for again, how_likely in _changed(tables, own, weights, changes, own, frozenset()):
-            found[again] += probability * how_likely
-    return Counter({outcome: probability for outcome, probability in found.items() if probability})
-
-
-def _changed(
-    tables: Tables,
-    own: Outcome,
-    weights: Sequence[int],
-    changes: int,
-    now: Outcome,
-    done: frozenset[int],
-) -> Iterator[tuple[Outcome, Fraction]]:
-    """What becomes of a row of which the attributes in ``done`` were changed already."""
-    may = [a for a in range(len(own)) if a not in done and len(tables[a]) > 1 and weights[a] > 0]
-    if not may or len(done) == changes:
-        yield now, Fraction(1)
-        return
-    for a in may:
-        for j in range(len(tables[a])):
-            if j != own[a]:
-                step = Fraction(weights[a], sum(weights[b] for b in may)) / (len(tables[a]) - 1)
-                for then, how_likely in _changed(
-                    tables, own, weights, changes, (*now[:a], j, *now[a + 1 :]), done | {a}
-                ):
-                    yield then, step * how_likely
 
 
 def coupled(tables: Tables, whole: int, own: Outcome, order: Sequence[int]) -> Counter[Outcome]:

@@ -16,8 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import outputs as naive
+from phalanx.data.distances import Line
 from phalanx.errors import MethodError
-from phalanx.methods.mutual_cover.outputs import Problems, denominator_of, rounded, solve
+from phalanx.methods.mutual_cover.output_tables import denominator_for, rounded
+from phalanx.methods.mutual_cover.problems import Problems
+from phalanx.methods.mutual_cover.program import solve
 
 HELEN = (0.7129, 0.2871)
 
@@ -25,9 +28,12 @@ HELEN = (0.7129, 0.2871)
 def table(ages: list[int], delta: Fraction) -> tuple[list[int], list[list[int]], int]:
     """Counts, units and denominator of a group's random output table on age."""
     values, counts = np.unique(ages, return_counts=True)
-    problem = Problems.along(values.astype(float), counts, np.array([0, len(values)]))
-    units = rounded(problem, solve(problem, delta).probabilities, delta)
-    return counts.tolist(), units.reshape(len(values), -1).tolist(), denominator_of(problem, delta)
+    k = len(values)
+    line = Line(values.astype(float))
+    problem = Problems.on(line, np.arange(k), counts, np.array([0, k]))
+    whole = denominator_for(len(ages), delta)
+    units = rounded(problem, solve(problem, delta).probabilities, delta, whole)
+    return counts.tolist(), units.reshape(k, -1).tolist(), whole
 
 
 def share(counts: list[int], units: list[list[int]]) -> Fraction:
@@ -109,7 +115,8 @@ def test_a_smaller_delta_costs_more(ages):
     longer distances.
     """
     values, counts = np.unique(ages, return_counts=True)
-    problem = Problems.along(values.astype(float), counts, np.array([0, len(values)]))
+    k = len(values)
+    problem = Problems.on(Line(values.astype(float)), np.arange(k), counts, np.array([0, k]))
     costs = [
         solve(problem, delta).cost[0]
         for delta in (Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(1, 6))

@@ -7,7 +7,6 @@ import pytest
 
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee
 from phalanx.guarantees.m_invariance.guarantee import MInvariance
-from phalanx.guarantees.mutual_cover.guarantee import MutualCover
 from phalanx.release.manifest import Manifest, PublishedAttribute
 from phalanx.report.promises import in_words, settings, warnings
 
@@ -124,20 +123,6 @@ def test_what_buckets_do_not_hide_is_told(form, headline, sentence):
     assert list(told) == ["One release at a time", headline]
     assert sentence in told[headline]
     assert warnings(manifest()) == []
-
-
-def test_rows_that_were_changed_afterwards_are_warned_of():
-    """The paper's way to treat rows that came out unchanged is told to be outside of the promise;
-    the coupling is not.
-    """
-    told = [
-        dict(warnings(manifest(MutualCover(delta="1/6", unchanged=way), form="perturbed")))
-        for way in ("paper", "coupled")
-    ]
-    assert ["What is published is not what the tables say" in headlines for headlines in told] == [
-        True,
-        False,
-    ]
 
 
 def test_lists_of_lists_can_be_told_apart():

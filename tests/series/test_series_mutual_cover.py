@@ -33,14 +33,14 @@ def table(n: int = 80) -> pl.DataFrame:
     )
 
 
-def series_in(to: Path, *, persons: bool = True, unchanged: str = "coupled") -> Series:
+def series_in(to: Path, *, persons: bool = True) -> Series:
     schema = Schema(
         identifier="who" if persons else None,
         quasi=["age", "sex"],
         sensitive="ill",
         drop=[] if persons else ["who"],
     )
-    method = MutualCover(delta="1/4", unchanged=unchanged, keep_tables=True)  # type: ignore[arg-type]
+    method = MutualCover(delta="1/4", keep_tables=True)
     return Series(
         "s",
         schema=schema,
@@ -158,15 +158,12 @@ def test_a_broken_method_publishes_nothing(
     assert series_in(tmp_path, persons=persons).publish(table()).number == 1
 
 
-@pytest.mark.parametrize("unchanged", ["coupled", "paper"])
 @pytest.mark.parametrize("persons", [True, False])
-def test_everything_is_checked_when_it_is_published(
-    tmp_path: Path, persons: bool, unchanged: str
-) -> None:
+def test_everything_is_checked_when_it_is_published(tmp_path: Path, persons: bool) -> None:
     """With all that the method knows at hand, no part is left unchecked, whether persons are
     declared or not.
     """
-    made = series_in(tmp_path, persons=persons, unchanged=unchanged).publish(table())
+    made = series_in(tmp_path, persons=persons).publish(table())
     assert all(v.holds for v in made.checks)
     assert [v.name for v in made.checks if v.note.startswith("not checked")] == []
     assert {v.name.split(": ")[-1] for v in made.checks} >= {

@@ -39,7 +39,6 @@ class World:
     """``tables[g][a]``: units of group g on attribute a."""
     classes: list[tuple[int, ...]]
     """Of every row, in its group."""
-    weights: list[list[int]] | None
     whole: int
     changes: int
     order: tuple[int, ...]
@@ -61,23 +60,17 @@ class World:
     def outcomes(self, row: int) -> Counter[tuple[int, ...]]:
         """With which probability each row comes out, by every way that it can go."""
         tables, own = self.tables[self.group[row]], self.classes[row]
-        if self.weights is None:
-            return naive.coupled(tables, self.whole, own, self.order)
-        return naive.by_paper(tables, self.whole, own, self.weights[self.group[row]], self.changes)
+        return naive.coupled(tables, self.whole, own, self.order)
 
-    def share(self, *, published: bool) -> Fraction:
-        """The largest share of one tuple in a value: of what is ``published``, or by the tables."""
+    @property
+    def share(self) -> Fraction:
+        """The largest share of one tuple in a value, by the tables."""
         found = Fraction(0)
         for g, tables in enumerate(self.tables):
             rows = [i for i, at in enumerate(self.group) if at == g]
             for a, table in enumerate(tables):
-                if published:
-                    given = [naive.marginal(self.outcomes(i), a, len(table)) for i in rows]
-                else:
-                    given = [
-                        [Fraction(units, self.whole) for units in table[self.classes[i][a]]]
-                        for i in rows
-                    ]
+                units = [table[self.classes[i][a]] for i in rows]
+                given = [[Fraction(n, self.whole) for n in row] for row in units]
                 found = max(found, naive.largest_share(given))
         return found
 
@@ -121,8 +114,7 @@ class World:
             ),
             denominator=self.whole,
             changes=self.changes,
-            order=self.order if self.weights is None else (),
-            weights=None if self.weights is None else np.array(self.weights, dtype=np.int64),
+            order=self.order,
         )
         return Published(released(form), microdata, rows, outputs)
 
@@ -191,11 +183,11 @@ def _values(world: World, g: int) -> list[list[int]]:
     ]
 
 
-def generated(seed: int, *, paper: bool = False, changes: int = 1, whole: int = 12) -> World:
+def generated(seed: int, *, changes: int = 1, whole: int = 12) -> World:
     """One to three groups of two to five people with two or three attributes; tables at random,
     with many cells of 0.
     """
-    rng = np.random.default_rng([seed, paper, changes, whole])
+    rng = np.random.default_rng([seed, False, changes, whole])
     names = NAMES[: max(changes, int(rng.integers(2, 4)))]
     sizes = rng.integers(2, 6, int(rng.integers(1, 4)))
     group = np.repeat(np.arange(len(sizes)), sizes)
@@ -229,9 +221,8 @@ def generated(seed: int, *, paper: bool = False, changes: int = 1, whole: int = 
         ):
             classes[i] = tuple(row)
         tables.append([[_row(rng, len(distinct), whole) for _ in distinct] for distinct, _ in own])
-    weights = [[int(rng.integers(0, 5)) for _ in names] for _ in sizes] if paper else None
     order = tuple(rng.permutation(len(names)).tolist())
-    world = World(frame, group.tolist(), tables, classes, weights, whole, changes, order, [])
+    world = World(frame, group.tolist(), tables, classes, whole, changes, order, [])
     drawn = []
     for i in range(n):
         found = world.outcomes(i)

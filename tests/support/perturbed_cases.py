@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from naive.omniscient import outcomes, repaired_outcomes
+from naive.omniscient import outcomes
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
@@ -73,7 +73,6 @@ class Drawing:
     """(group, attribute) -> units, k lists of k."""
     denominator: int
     order: tuple = ()
-    weights: list | None = None
     changes: int = 1
 
     def own(self, microdata):
@@ -90,9 +89,7 @@ class Drawing:
     def law(self, own, group):
         """Classes shown -> probability, of a tuple with these classes in a group."""
         tables = [self.tables[group, a] for a in range(len(own))]
-        if self.weights is None:
-            return outcomes(own, tables, self.denominator, self.order)
-        return repaired_outcomes(own, tables, self.denominator, self.weights[group], self.changes)
+        return outcomes(own, tables, self.denominator, self.order)
 
     def draw(self, microdata, rng):
         """What everybody shows, as classes, by the law."""
@@ -137,11 +134,10 @@ class Drawing:
             denominator=self.denominator,
             changes=self.changes,
             order=self.order,
-            weights=None if self.weights is None else np.asarray(self.weights, dtype=np.int64),
         )
 
 
-def random_drawing(microdata, group, rng, *, repaired=False, denominator=12, changes=1):
+def random_drawing(microdata, group, rng, denominator=12):
     """Tables with cells of 0 among them, in whole parts of the denominator."""
     codes, group = codes_of(microdata), np.asarray(group)
     d, tables = codes.shape[1], {}
@@ -151,9 +147,7 @@ def random_drawing(microdata, group, rng, *, repaired=False, denominator=12, cha
             tables[g, a] = [
                 rng.multinomial(denominator, _shares(rng, k)).tolist() for _ in range(k)
             ]
-    weights = rng.integers(0, 4, (int(group.max()) + 1, d)).tolist() if repaired else None
-    order = () if repaired else tuple(rng.permutation(d).tolist())
-    return Drawing(group.tolist(), tables, denominator, order, weights, changes)
+    return Drawing(group.tolist(), tables, denominator, tuple(rng.permutation(d).tolist()))
 
 
 def _shares(rng, k):

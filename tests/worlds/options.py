@@ -9,11 +9,11 @@ from fractions import Fraction
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from phalanx.data.distances import WORDS
 from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
 from phalanx.data.schema import Schema
 from phalanx.methods.base import registered
 from phalanx.methods.mutual_cover import method as mutual_cover
-from phalanx.methods.mutual_cover.distances import WORDS
 from worlds import neighbours
 from worlds.cases import CASES
 

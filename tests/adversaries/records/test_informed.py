@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from naive import informed as naive
 from phalanx.adversaries import Informed
 from phalanx.adversaries.groups.posterior import wilson
-from phalanx.adversaries.records import informed, nearness
-from phalanx.adversaries.records.nearness import distance_of
+from phalanx.adversaries.records import informed
+from phalanx.data.distances import distance_of
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
 from phalanx.data.microdata import Microdata
@@ -138,12 +138,13 @@ def test_a_wrong_nearness_is_seen(monkeypatch, broken):
         )
         release, evidence = published(rows, shown)
         monkeypatch.setattr(
-            informed, "distance_of", lambda name, domain, _: distance_of(name, domain, "equal")
+            informed,
+            "distance_of",
+            lambda where, name, domain, _: distance_of(where, name, domain, "equal"),
         )
     else:
-        monkeypatch.setattr(
-            informed, "nearest", lambda blocks, who, _: nearness.nearest(blocks, who, 0)
-        )
+        real = informed.nearest
+        monkeypatch.setattr(informed, "nearest", lambda blocks, who, _: real(blocks, who, 0))
     with pytest.raises(AssertionError):
         agrees(Informed().attack([release], evidence), rows, shown, 1)
 
@@ -202,9 +203,7 @@ def said(release, **method):
 
 
 def test_the_manifest_tells_how_many_changed():
-    """Without ``changes`` it takes the manifest's, and 1 where rows were changed only if they had
-    come out unchanged.
-    """
+    """Without ``changes`` it takes the manifest's, and 1 where that says nothing."""
     microdata = people(
         [(0, "x", "m", "s"), (1, "y", "m", "t"), (2, "x", "m", "s"), (9, "y", "n", "t")]
     )
@@ -214,19 +213,9 @@ def test_the_manifest_tells_how_many_changed():
     )
 
     assert two != one
-    assert (
-        Informed().attack([said(release, unchanged="coupled", changes=2)], evidence).to_json()
-        == two
-    )
-    assert (
-        Informed().attack([said(release, unchanged="paper", changes=2)], evidence).to_json() == one
-    )
-    assert (
-        Informed(changes=1)
-        .attack([said(release, unchanged="coupled", changes=2)], evidence)
-        .to_json()
-        == one
-    )
+    assert Informed().attack([said(release, changes=2)], evidence).to_json() == two
+    assert Informed().attack([said(release)], evidence).to_json() == one
+    assert Informed(changes=1).attack([said(release, changes=2)], evidence).to_json() == one
 
 
 def test_the_manifest_tells_distances():
@@ -286,22 +275,22 @@ def test_distances(domain, asked, expected):
     """From the first value of a domain to all: differences over the width, levels over the height,
     0 or 1, or as given.
     """
-    assert distance_of("a", domain, asked).to_all(np.array([0]))[0].tolist() == pytest.approx(
-        expected
-    )
+    distance = distance_of("distances", "a", domain, asked)
+    found = distance.between(np.zeros(len(domain), np.int64), np.arange(len(domain)))
+    assert found.tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"b": "l1"}, "asks for l1 of 'b', which is categorical"),
-        ({"b": "hierarchy"}, "asks for hierarchy of 'b', which has none"),
+        ({"b": "l1"}, "asks for l1 on 'b', which is categorical"),
+        ({"b": "hierarchy"}, "asks for the hierarchy of 'b', which has none"),
         ({"b": "equals"}, "distances of 'b' is 'equals'; did you mean 'equal'"),
         ({"b": 3}, "use l1, hierarchy, equal, or a matrix"),
         ({"q": "l1"}, "distances names 'q', which is no quasi-identifier"),
         ({"b": {"x": {}}}, "a matrix without a distance of 0 or more for some two of its 2 values"),
-        ({"b": {"x": {"y": -1}}}, "a matrix without a distance of 0 or more"),
-        ({"b": {"x": 3}}, "a matrix without a distance of 0 or more"),
+        ({"b": {"x": {"y": -1}}}, "has a distance that is no number of 0 or more"),
+        ({"b": {"x": 3}}, "neither a word nor a matrix"),
     ],
     ids=str,
 )
@@ -347,7 +336,7 @@ def test_parts_say_what_the_whole_says(monkeypatch):
     microdata = people([(i % 9, "xy"[i % 2], "mn"[i // 7 % 2], "stu"[i % 3]) for i in range(50)])
     release, evidence = perturbed(microdata, codes_of(microdata)[np.arange(50) ^ 1])
     whole = Informed().attack([release], evidence)
-    monkeypatch.setattr(nearness, "_AT_ONCE", 1)
+    monkeypatch.setattr(informed, "_AT_ONCE", 1)
 
     assert Informed().attack([release], evidence).to_json() == whole.to_json()
 
@@ -365,7 +354,7 @@ def test_blocks_leave_nothing_out(monkeypatch, block, few):
         Domain("categorical", pl.Series(["u", "v"])),
     ]
     distances = [
-        distance_of(str(a), domain, {"u": {"v": 0}} if a == 3 else None)
+        distance_of("distances", str(a), domain, {"u": {"v": 0}} if a == 3 else None)
         for a, domain in enumerate(domains)
     ]
     rows, persons = (
@@ -373,11 +362,13 @@ def test_blocks_leave_nothing_out(monkeypatch, block, few):
         for least in (-1, 0)
     )
     changes = 2
-    monkeypatch.setattr(nearness, "_BLOCK", block)
-    monkeypatch.setattr(nearness, "_FEW", few)
-    blocks = nearness.Blocks.of(rows, distances)
+    monkeypatch.setattr(informed, "_BLOCK", block)
+    monkeypatch.setattr(informed, "_FEW", few)
+    blocks = informed.Blocks.of(rows, distances)
     away = sum(
-        np.append(d.to_all(persons[:, a]), np.ones((200, 1)), axis=1)[:, rows[:, a]]
+        np.append(d.between(persons[:, a, None], np.arange(len(d))), np.ones((200, 1)), axis=1)[
+            :, rows[:, a]
+        ]
         for a, d in enumerate(distances)
     )
     away[(persons[:, None] != rows).sum(axis=2) < changes] = np.inf
@@ -391,7 +382,7 @@ def test_blocks_leave_nothing_out(monkeypatch, block, few):
         ]
         - 1e-12
     ).all()
-    for i, found in enumerate(nearness.nearest(blocks, persons, changes)):
+    for i, found in enumerate(informed.nearest(blocks, persons, changes)):
         assert sorted(found.tolist()) == np.flatnonzero(away[i] <= away[i].min() + 1e-12).tolist()
 
 
@@ -476,7 +467,7 @@ def test_what_is_missing_is_named():
     with pytest.raises(PlanError, match="changes = 4 and the release has 3 quasi-identifiers"):
         Informed(changes=4).attack([release], evidence)
     with pytest.raises(PlanError, match="the manifest's number of changes must be a whole number"):
-        Informed().attack([said(release, unchanged="coupled", changes="many")], evidence)
+        Informed().attack([said(release, changes="many")], evidence)
     with pytest.raises(ReleaseError, match="one release at a time, and 2 are given"):
         Informed().attack([release, release], evidence)
     with pytest.raises(ReleaseError, match="release 1 has no original table"):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from naive import linkage as naive
 from phalanx.adversaries import Linkage
-from phalanx.adversaries.records import linking, subsets
+from phalanx.adversaries.records import linking
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, ReleaseError
@@ -151,7 +151,7 @@ def test_a_wrong_law_is_seen(kind, monkeypatch):
 
     agrees(Linkage(p_match="1/2").attack([release], evidence), *rest, "1/2")
     monkeypatch.setattr(
-        "phalanx.adversaries.records.linkage.weights", lambda d, _: subsets.weights(d, 1.0)
+        "phalanx.adversaries.records.linkage.weights", lambda d, _: linking.weights(d, 1.0)
     )
     with pytest.raises(AssertionError):
         agrees(Linkage(p_match="1/2").attack([release], evidence), *rest, "1/2")
@@ -229,8 +229,7 @@ def test_sets_that_are_drawn(kind, monkeypatch):
         release, evidence = of_form(form), Evidence(microdata={1: microdata})
     drawn = Linkage(p_match="1/2", subsets=500).attack([release], evidence)
     one = drawn.at(1)
-    for module in (subsets, linking):
-        monkeypatch.setattr(module, "ALL_OF", 12)
+    monkeypatch.setattr(linking, "ALL_OF", 12)
     exact = Linkage(p_match="1/2").attack([release], evidence)
 
     assert "were drawn, and the intervals include that" in drawn.note
@@ -247,7 +246,7 @@ def test_sets_of_attributes():
     for.
     """
     stream = Randomness.seeded(0).stream("sets")
-    few, many = subsets.Subsets.of(3, 1, stream), subsets.Subsets.of(12, 130, stream)
+    few, many = linking.Subsets.of(3, 1, stream), linking.Subsets.of(12, 130, stream)
 
     assert sorted(few.bits.tolist()) == list(range(8))
     assert not few.sampled.any()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The omniscient adversary: hand-computed releases, a slow twin that goes through all assignments,
-both laws, calibration, and what it refuses.
+calibration, and what it refuses.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ import pytest
 from naive import omniscient as naive
 from phalanx.adversaries import Omniscient
 from phalanx.adversaries.groups.posterior import wilson
-from phalanx.adversaries.records import assignments, omniscient, outcomes
+from phalanx.adversaries.records import assignments, omniscient
 from phalanx.data.microdata import Microdata
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, ReleaseError
@@ -25,7 +25,7 @@ from phalanx.release.forms.generalized import generalize
 from support.perturbed_cases import Drawing, codes_of, of_form, people, perturbed, random_drawing
 
 
-def world(seed, *, repaired):
+def world(seed):
     """Up to 8 persons in up to 3 groups, tables of their own, and a release drawn from them:
     microdata, drawing, what everybody shows.
     """
@@ -42,8 +42,7 @@ def world(seed, *, repaired):
         for _ in range(n)
     ]
     microdata = people(rows)
-    changes = int(rng.integers(1, 4)) if repaired else 1
-    drawing = random_drawing(microdata, group, rng, repaired=repaired, changes=changes)
+    drawing = random_drawing(microdata, group, rng)
     return rows, microdata, drawing, drawing.draw(microdata, rng)
 
 
@@ -99,13 +98,12 @@ def first(chances, right):
     return Fraction(right in most, len(most))
 
 
-@pytest.mark.parametrize("repaired", [False, True], ids=["together", "repaired"])
 @pytest.mark.parametrize("seed", range(60))
-def test_everybody_has_the_twins_probabilities(seed, repaired):
+def test_everybody_has_the_twins_probabilities(seed):
     """Everybody's probabilities, and all figures, are those of going through all assignments of
-    rows in fractions, by both laws.
+    rows in fractions.
     """
-    rows, microdata, drawing, shown = world(seed, repaired=repaired)
+    rows, microdata, drawing, shown = world(seed)
     release, evidence = drawing.publish(microdata, shown)
     agrees(
         Omniscient().attack([release], evidence),
@@ -114,14 +112,13 @@ def test_everybody_has_the_twins_probabilities(seed, repaired):
     )
 
 
-@pytest.mark.parametrize("repaired", [False, True], ids=["together", "repaired"])
-def test_a_wrong_law_is_seen(monkeypatch, repaired):
+def test_a_wrong_law_is_seen(monkeypatch):
     """The comparison with the twin refuses an adversary that forgets in which order attributes were
-    drawn together, or the weights of changes afterwards.
+    drawn together.
     """
 
     def caught(seed):
-        rows, microdata, drawing, shown = world(seed, repaired=repaired)
+        rows, microdata, drawing, shown = world(seed)
         release, evidence = drawing.publish(microdata, shown)
         try:
             agrees(
@@ -134,14 +131,11 @@ def test_a_wrong_law_is_seen(monkeypatch, repaired):
         return False
 
     assert not any(map(caught, range(20)))
-    right, chosen = outcomes.changed_together, outcomes._chosen
+    right = omniscient.changed_together
     monkeypatch.setattr(
-        outcomes,
+        omniscient,
         "changed_together",
         lambda leave, outputs: right(leave, replace(outputs, order=tuple(range(3)))),
-    )
-    monkeypatch.setattr(
-        outcomes, "_chosen", lambda weights, held: chosen(np.minimum(weights, 1), held)
     )
     assert sum(map(caught, range(20))) > 3
 
@@ -218,14 +212,14 @@ def test_it_is_as_right_as_it_says():
     microdata = people(
         [(int(rng.integers(4)), "xyz"[i % 3], "mn"[i % 2], "st"[i % 2]) for i in range(8)]
     )
-    for repaired in (False, True):
-        drawing = random_drawing(microdata, [0] * 8, rng, repaired=repaired)
+    for _ in range(2):
+        drawing = random_drawing(microdata, [0] * 8, rng)
         gap = []
         for _ in range(200):
             release, evidence = drawing.publish(
                 microdata, drawing.draw(microdata, rng), int(rng.integers(1 << 30))
             )
-            believed = omniscient._posterior(outcomes.Outcomes(rows_of(release, evidence)))
+            believed = omniscient._posterior(omniscient.Outcomes(rows_of(release, evidence)))
             p, own = believed.probability, believed.pairs.person == believed.pairs.row
             gap.append(p[own].sum() - (p**2).sum())
         assert abs(np.mean(gap)) < 5 * np.std(gap) / np.sqrt(len(gap))
@@ -245,7 +239,7 @@ def test_sets_that_change_together(whole):
     share = rng.integers(0, 13, (50, 4))
     leave = share * (whole // 12)
     small, large = (Drawing([0], {}, w, (2, 0, 3, 1)) for w in (12, whole))
-    found = outcomes.changed_together(leave, large)
+    found = omniscient.changed_together(leave, large)
     for sets, chances, tuple_ in zip(*found, share.tolist(), strict=True):
         tables = [[[12 - q, q], [0, 12]] for q in tuple_]
         expected = Counter()
@@ -261,7 +255,7 @@ def test_sets_that_change_together(whole):
 
 def test_parts_say_what_the_whole_says(monkeypatch):
     """Pairs that are gone through a few at a time give the same."""
-    _, microdata, drawing, shown = world(3, repaired=False)
+    _, microdata, drawing, shown = world(3)
     release, evidence = drawing.publish(microdata, shown)
     whole = Omniscient().attack([release], evidence)
     monkeypatch.setattr(omniscient, "_AT_ONCE", 1)

@@ -111,7 +111,7 @@ def test_delta_probability_is_that_of_the_tables(seed):
     and at no smaller one, and Corollary 3.2 follows.
     """
     world = generated(seed)
-    made, share = world.publish(), world.share(published=False)
+    made, share = world.publish(), world.share
     exactly = made.verdicts(MutualCover(delta=share))
     assert exactly["random output tables"].holds, exactly["random output tables"].note
     assert (exactly["delta-probability"].worst, exactly["delta-probability"].holds) == (share, True)
@@ -315,8 +315,6 @@ def test_rows_that_differ_too_little(seed):
     for changes in (1, 2):
         found = made.verdicts(MutualCover(delta="1/2", changes=changes))["changed rows"]
         assert (found.worst, found.bound, found.holds) == (fewest, changes, fewest >= changes)
-    paper = made.verdicts(MutualCover(delta="1/2", changes=2, unchanged="paper"))["changed rows"]
-    assert (paper.bound, paper.holds) == (1, fewest >= 1)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -374,14 +372,13 @@ def test_rows_without_a_sensitive_attribute_may_be_anybodys():
     )
 
 
-@pytest.mark.parametrize("paper", [False, True])
 @pytest.mark.parametrize("changes", [1, 2])
 @pytest.mark.parametrize("seed", range(12))
-def test_rows_that_may_have_been_drawn(seed, changes, paper):
+def test_rows_that_may_have_been_drawn(seed, changes):
     """Of everybody's conceivable rows just those are accepted that come out in some way that the
     drawing can go.
     """
-    world = generated(seed, paper=paper, changes=changes)
+    world = generated(seed, changes=changes)
     made = world.publish()
     drawn = DrawnRows.of(made.outputs, made.microdata, made.form, made.rows)
     assert drawn.shown.tolist() == [list(row) for row in world.drawn] and drawn.impossible() == 0
@@ -447,13 +444,12 @@ def test_tables_of_other_people():
 
 def test_what_the_manifest_says_is_read_back():
     """Parameters are shown as they are compared, fractions as text."""
-    promise = MutualCover(delta=0.3, changes=2, unchanged="paper")
+    promise = MutualCover(delta=0.3, changes=2)
     assert from_parameters(promise.parameters()) == promise
     assert promise.parameters() == {
         "name": "mutual cover",
         "delta": "3/10",
         "changes": 2,
-        "unchanged": "paper",
     }
     assert (
         MutualCover(delta=1).tuples,
@@ -466,7 +462,7 @@ def test_what_the_manifest_says_is_read_back():
     "said",
     [
         {"delta": 0}, {"delta": "-1/2"}, {"delta": "3/2"}, {"delta": "many"}, {"delta": float("nan")}, {"delta": None}, {"delta": True},
-        {"changes": 0}, {"changes": 1.0}, {"changes": True}, {"unchanged": "never"}, {"unchanged": None},
+        {"changes": 0}, {"changes": 1.0}, {"changes": True},
     ],
 )  # fmt: skip
 def test_parameters_that_cannot_be(said):

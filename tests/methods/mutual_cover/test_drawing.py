@@ -15,12 +15,11 @@ import pytest
 from scipy.stats import chi2
 
 from naive import mutual_cover as naive
-from phalanx.methods.mutual_cover import joint_outputs
-from phalanx.methods.mutual_cover.distances import Line
-from phalanx.methods.mutual_cover.joint_outputs import Maker, Tables
+from phalanx.data.distances import Line
+from phalanx.methods.mutual_cover import output_tables
 from phalanx.methods.mutual_cover.kernels import drawing as kernel
 from phalanx.methods.mutual_cover.method import draw
-from phalanx.methods.mutual_cover.outputs import part
+from phalanx.methods.mutual_cover.output_tables import Maker, Tables
 from phalanx.randomness import Randomness
 
 SURE = 1e-6
@@ -29,23 +28,19 @@ GROUP = [(0, 0, 0), (1, 2, 0), (2, 1, 1), (3, 3, 1), (4, 0, 2), (6, 1, 2), (7, 4
 """Eight tuples of one group, each of which is drawn 125,000 times."""
 
 
-def tables_of(
-    monkeypatch: pytest.MonkeyPatch, *, coupled: bool, denominator: int | None = None
-) -> Tables:
+def tables_of(monkeypatch: pytest.MonkeyPatch, denominator: int | None = None) -> Tables:
     """The tables of the group, with as many rows of each tuple as make a million."""
     if denominator is not None:
-        monkeypatch.setattr(joint_outputs, "denominator_for", lambda _tuples, _delta: denominator)
+        monkeypatch.setattr(output_tables, "denominator_for", lambda _tuples, _delta: denominator)
     columns = [np.array(column, dtype=np.int32) for column in zip(*GROUP, strict=True)]
     sizes = [int(column.max()) + 1 for column in columns]
     lines = [Line(np.arange(float(size))) for size in sizes]
     maker = Maker(
         columns=columns,
-        sizes=sizes,
         places=[line.line for line in lines],
         distances=lines,
         delta=Fraction(3, 10),
         changes=1,
-        coupled=coupled,
     )
     tables = maker.tables(np.zeros(len(GROUP), np.int64))
     times = ROWS // len(GROUP)
@@ -54,7 +49,7 @@ def tables_of(
 
 def units(tables: Tables) -> list[list[list[int]]]:
     """The one group's tables, by attribute."""
-    return [part(tables.problems, tables.units, int(t)).tolist() for t in tables.of[0]]
+    return [tables.problems.part(tables.units, int(t)).tolist() for t in tables.of[0]]
 
 
 def improbable(seen: Counter[object], law: dict[object, Fraction], comparisons: int) -> bool:
@@ -93,19 +88,14 @@ def off_by_attribute(tables: Tables, drawn: np.ndarray) -> int:
     return found
 
 
-def off_together(
-    tables: Tables, drawn: np.ndarray, order: list[int], weights: np.ndarray | None
-) -> int:
+def off_together(tables: Tables, drawn: np.ndarray, order: list[int]) -> int:
     """How many tuples come out improbably, as whole rows, by following every way that drawing can
     go.
     """
     times, found = ROWS // len(GROUP), 0
     for t in range(len(GROUP)):
         own = tuple(tables.own[t * times].tolist())
-        if weights is None:
-            law = naive.coupled(units(tables), tables.denominator, own, order)
-        else:
-            law = naive.by_paper(units(tables), tables.denominator, own, weights[0].tolist(), 1)
+        law = naive.coupled(units(tables), tables.denominator, own, order)
         rows, seen = np.unique(
             drawn[t * times : (t + 1) * times] @ [100, 10, 1], return_counts=True
         )
@@ -123,8 +113,8 @@ def test_attributes_come_out_as_the_tables_say(monkeypatch):
     """Drawn together with the finest units, each attribute of each tuple has its table's
     probabilities, and everybody changes somewhere.
     """
-    tables = tables_of(monkeypatch, coupled=True)
-    drawn = draw(tables, np.array([2, 0, 1]), None, 1, Randomness.seeded(11))
+    tables = tables_of(monkeypatch)
+    drawn = draw(tables, np.array([2, 0, 1]), Randomness.seeded(11))
     assert off_by_attribute(tables, drawn) == 0
     assert (drawn != tables.own).any(axis=1).all()
     assert 1 < (drawn != tables.own).sum(axis=1).mean() < 3
@@ -134,44 +124,30 @@ def test_rows_come_out_as_systematic_sampling_says(monkeypatch):
     """Drawn together, whole rows have the probabilities of the coupling, which is the definition
     followed point by point.
     """
-    tables = tables_of(monkeypatch, coupled=True, denominator=2520)
-    drawn = draw(tables, np.array([2, 0, 1]), None, 1, Randomness.seeded(12))
-    assert off_together(tables, drawn, [2, 0, 1], None) == 0
+    tables = tables_of(monkeypatch, denominator=2520)
+    drawn = draw(tables, np.array([2, 0, 1]), Randomness.seeded(12))
+    assert off_together(tables, drawn, [2, 0, 1]) == 0
     assert off_by_attribute(tables, drawn) == 0
-
-
-WEIGHTS = np.array([[3, 2, 1]])
-
-
-def test_rows_come_out_as_in_the_paper(monkeypatch):
-    """Drawn by the paper's way, whole rows have the probabilities of independent attributes with
-    Algorithm 2 after them; the tables' are not what is published.
-    """
-    tables = tables_of(monkeypatch, coupled=False)
-    drawn = draw(tables, np.arange(3), WEIGHTS, 1, Randomness.seeded(13))
-    assert off_together(tables, drawn, [], WEIGHTS) == 0
-    assert (drawn != tables.own).any(axis=1).all()
-    assert off_by_attribute(tables, drawn) > 0
 
 
 def test_tables_that_are_off_by_a_little_are_noticed(monkeypatch):
     """Power: rows drawn from tables in which one cell in a hundredth less are rejected by attribute
     and as whole rows.
     """
-    tables = tables_of(monkeypatch, coupled=True, denominator=2520)
+    tables = tables_of(monkeypatch, denominator=2520)
     moved = tables.units.copy()
     row = moved[: len(units(tables)[0])]
     most, least = int(row.argmax()), int(row.argmin())
     row[most] -= tables.denominator // 100
     row[least] += tables.denominator // 100
-    drawn = draw(replace(tables, units=moved), np.array([2, 0, 1]), None, 1, Randomness.seeded(14))
+    drawn = draw(replace(tables, units=moved), np.array([2, 0, 1]), Randomness.seeded(14))
     assert off_by_attribute(tables, drawn) > 0
-    assert off_together(tables, drawn, [2, 0, 1], None) > 0
+    assert off_together(tables, drawn, [2, 0, 1]) > 0
 
 
 def test_points_that_are_not_uniform_are_noticed(monkeypatch):
     """Power: points that reach only 99 % of the line are rejected."""
-    tables = tables_of(monkeypatch, coupled=True)
+    tables = tables_of(monkeypatch)
     real = kernel.coupled
 
     def short(*arguments):
@@ -179,57 +155,40 @@ def test_points_that_are_not_uniform_are_noticed(monkeypatch):
         return real(*arguments[:7], (point * 0.99).astype(np.int64), *arguments[8:])
 
     monkeypatch.setattr(kernel, "coupled", short)
-    assert (
-        off_by_attribute(tables, draw(tables, np.array([2, 0, 1]), None, 1, Randomness.seeded(15)))
-        > 0
-    )
+    assert off_by_attribute(tables, draw(tables, np.array([2, 0, 1]), Randomness.seeded(15))) > 0
 
 
 def test_values_that_are_not_uniform_are_noticed(monkeypatch):
     """Power: values drawn from words that are too short, so that remainders are uneven, are
-    rejected, in both ways of drawing.
+    rejected.
     """
-    real = {name: getattr(kernel, name) for name in ("coupled", "change_unchanged")}
+    real = kernel.coupled
 
-    def short(name, kinds):
-        def draws_few(*arguments):
-            *before, words, drawn = arguments
-            return real[name](*before, words % kinds, drawn)
+    def draws_few(*arguments):
+        *before, words, drawn = arguments
+        return real(*before, words % 2520, drawn)
 
-        return draws_few
-
-    monkeypatch.setattr(kernel, "change_unchanged", short("change_unchanged", 7))
-    monkeypatch.setattr(kernel, "coupled", short("coupled", 2520))
-    tables = tables_of(monkeypatch, coupled=False)
-    assert (
-        off_together(
-            tables, draw(tables, np.arange(3), WEIGHTS, 1, Randomness.seeded(16)), [], WEIGHTS
-        )
-        > 0
-    )
-    tables = tables_of(monkeypatch, coupled=True, denominator=2520)
-    assert (
-        off_by_attribute(tables, draw(tables, np.array([2, 0, 1]), None, 1, Randomness.seeded(17)))
-        > 0
-    )
+    monkeypatch.setattr(kernel, "coupled", draws_few)
+    tables = tables_of(monkeypatch, denominator=2520)
+    drawn = draw(tables, np.array([2, 0, 1]), Randomness.seeded(17))
+    assert off_by_attribute(tables, drawn) > 0
 
 
 def test_independent_attributes_are_noticed(monkeypatch):
     """Power: rows whose attributes are drawn apart have the tables' probabilities, and are rejected
     as whole rows where two attributes are left to chance.
     """
-    tables = tables_of(monkeypatch, coupled=True, denominator=2520)
+    tables = tables_of(monkeypatch, denominator=2520)
     numbers = (
         Randomness.seeded(18).stream("test").integers(tables.denominator, ROWS * 3).reshape(ROWS, 3)
     )
     drawn = np.empty_like(tables.own)
-    problems = tables.problems
-    kernel.apart(
-        tables.own, tables.table, problems.starts, problems.cells, tables.units, numbers, drawn
-    )
+    for a, table in enumerate(units(tables)):
+        ends = np.cumsum(table, axis=1)[tables.own[:, a]]
+        drawn[:, a] = (ends <= numbers[:, a, None]).sum(axis=1)
     assert off_by_attribute(tables, drawn) == 0
     by_chance = sum(
         sum(0 < units(tables)[a][i][i] < 2520 for a, i in enumerate(own)) > 1
         for own in tables.own[:: ROWS // len(GROUP)].tolist()
     )
-    assert off_together(tables, drawn, [2, 0, 1], None) == by_chance > 0
+    assert off_together(tables, drawn, [2, 0, 1]) == by_chance > 0

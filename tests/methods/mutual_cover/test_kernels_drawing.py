@@ -40,7 +40,7 @@ def tuples(
 
 
 def arrays(tables: list[Table], own: tuple[int, ...], rows: int) -> tuple[np.ndarray, ...]:
-    """The arguments that all drawing kernels share, for that many times the same tuple: own, table,
+    """The first arguments of the kernel, for that many times the same tuple: own, table,
     starts, cells, units.
     """
     sizes = [len(table) for table in tables]
@@ -185,73 +185,6 @@ def test_independent_points_would_leave_rows_unchanged():
         drawn, _ = drawer(tables, own, 12, [0, 1], np.arange(12), np.zeros(24, np.int64))
         assert (drawn != 0).sum(axis=0).tolist() == [6, 6]
         assert (drawn != 0).sum(axis=1).min() == fewest
-
-
-@given(tuples(6, attributes=3, values=3))
-@settings(deadline=None, max_examples=60)
-def test_attributes_apart_come_out_as_their_tables_say(case):
-    """Over all numbers of all attributes, each row comes out just as often as the product of its
-    units says.
-    """
-    (tables, own), whole = case, 6
-    numbers = np.array(list(product(range(whole), repeat=len(own))))
-    drawn = np.full_like(numbers, -1)
-    first, *rest = arrays(tables, own, len(numbers))
-    kernel.apart(first, *rest, numbers, drawn)
-    found = Counter(map(tuple, drawn.tolist()))
-    assert found == {
-        row: n
-        for row in product(*(range(len(table)) for table in tables))
-        if (n := math.prod(tables[a][own[a]][j] for a, j in enumerate(row)))
-    }
-
-
-@given(
-    st.lists(st.tuples(st.integers(1, 3), st.integers(0, 2)), min_size=1, max_size=2),
-    st.integers(1, 2),
-    st.data(),
-)
-@settings(deadline=None, max_examples=80)
-def test_unchanged_rows_are_changed_as_in_the_paper(sizes, changes, data):
-    """Over all remainders of all draws, what an unchanged row becomes is what the paper's Algorithm
-    2 makes of it: attributes by weight, others all alike.
-    """
-    tables = [[[12 if i == j else 0 for j in range(k)] for i in range(k)] for k, _ in sizes]
-    weights = [weight if k > 1 else 0 for k, weight in sizes]
-    own = tuple(data.draw(st.integers(0, k - 1)) for k, _ in sizes)
-    may = [a for a in range(len(own)) if weights[a]]
-    times = 2 * min(changes, len(may))
-    ways = np.array(list(product(range(12), repeat=times)), dtype=np.int64).reshape(
-        12**times, times
-    )
-    first, table, starts, *_ = arrays(tables, own, len(ways))
-    drawn = first.copy()
-    used = kernel.change_unchanged(
-        first,
-        table,
-        starts,
-        np.tile(np.array(weights), (len(ways), 1)),
-        changes,
-        ways.ravel(),
-        drawn,
-    )
-    assert used == ways.size
-    found = {row: Fraction(n, len(ways)) for row, n in Counter(map(tuple, drawn.tolist())).items()}
-    assert found == naive.by_paper(tables, 12, own, weights, changes)
-
-
-def test_rows_that_changed_are_left_alone():
-    """A row that differs anywhere is not changed again, however many changes are asked, and needs
-    no draws.
-    """
-    first, table, starts, *_ = arrays([[[6, 6], [6, 6]]] * 3, (0, 0, 0), 3)
-    drawn = np.array([[0, 1, 0], [0, 0, 0], [1, 1, 1]])
-    used = kernel.change_unchanged(
-        first, table, starts, np.ones((3, 3), np.int64), 2, np.arange(4), drawn
-    )
-    assert used == 4
-    assert drawn[[0, 2]].tolist() == [[0, 1, 0], [1, 1, 1]]
-    assert (drawn[1] != 0).sum() == 2
 
 
 def test_too_few_draws_are_an_error():

@@ -10,12 +10,11 @@ import polars as pl
 import pytest
 
 from phalanx import MutualCover, Schema, Series
-from phalanx.methods.mutual_cover import joint_outputs
-from phalanx.methods.mutual_cover.distances import Line
-from phalanx.methods.mutual_cover.joint_outputs import units_of
-from phalanx.methods.mutual_cover.large_groups import change_by_turns
-from phalanx.methods.mutual_cover.layout import Layout
-from phalanx.methods.mutual_cover.outputs import denominator_for, solve
+from phalanx.data.distances import Line
+from phalanx.methods.mutual_cover import program
+from phalanx.methods.mutual_cover.output_tables import denominator_for, units_of
+from phalanx.methods.mutual_cover.problems import Layout
+from phalanx.methods.mutual_cover.program import change_by_turns, solve
 from support.thoroughly import examples
 
 
@@ -24,7 +23,6 @@ def laid_out(rng, rows, values):
     columns = [rng.integers(0, size, rows).astype(np.int32) for size in values]
     return Layout.of(
         columns,
-        values,
         [Line(np.arange(size, dtype=float)) for size in values],
         np.zeros(rows, np.int64),
     )
@@ -47,9 +45,9 @@ def test_what_is_missing_is_put_on_one_attribute(monkeypatch, changes):
         layout = laid_out(rng, int(rng.integers(12, 60)), [4, 7, 11])
         delta = Fraction(1, int(rng.integers(2, 6)))
         denominator = denominator_for(60, delta)
-        monkeypatch.setattr(joint_outputs, "LARGE", 10**9)
+        monkeypatch.setattr(program, "LARGE", 10**9)
         _, best, _, hopeless = units_of(layout, delta, changes, denominator)
-        monkeypatch.setattr(joint_outputs, "LARGE", 0)
+        monkeypatch.setattr(program, "LARGE", 0)
         units, cost, _, bad = units_of(layout, delta, changes, denominator)
         if bad[0]:
             continue
@@ -90,12 +88,12 @@ def test_one_attribute_that_cannot_gives_way_to_another():
     same = np.zeros(20, np.int32)
     line = [Line(np.arange(4, dtype=float)), Line(np.arange(4, dtype=float))]
     layout = Layout.of(
-        [same, np.repeat(np.arange(2), 10).astype(np.int32)], [4, 4], line, np.zeros(20, np.int64)
+        [same, np.repeat(np.arange(2), 10).astype(np.int32)], line, np.zeros(20, np.int64)
     )
     table = alone(layout, Fraction(1, 5))
     assert change_by_turns(layout, Fraction(1, 5), 1, 0, table) == pytest.approx(20 / 3)
     assert table.tolist() == pytest.approx([1, 0, 1, 1, 0])
-    alike = Layout.of([same, same], [4, 4], line, np.zeros(20, np.int64))
+    alike = Layout.of([same, same], line, np.zeros(20, np.int64))
     assert change_by_turns(alike, Fraction(1, 5), 1, 0, alone(alike, Fraction(1, 5))) == np.inf
 
 

@@ -52,16 +52,14 @@ def slowly(draft, microdata, method):
             counts = [int((codes[rows, a] == value).sum()) for value in values[a]]
             assert alone.keeps(counts, table, delta, outputs.denominator)
             assert alone.fewest_feeders(counts, table) >= alone.promised_feeders(delta)
-        if method.unchanged == "coupled":
-            assert max(naive.stays(own, tables)) <= (d - method.changes) * outputs.denominator
+        assert max(naive.stays(own, tables)) <= (d - method.changes) * outputs.denominator
         for r, classes in zip(rows, own, strict=True):
             texts = [
                 microdata.columns[name].domain.values.gather(values[a]).to_list()
                 for a, name in enumerate(names)
             ]
             drawn = [texts[a].index(shown[name][r]) for a, name in enumerate(names)]
-            if method.unchanged == "coupled":
-                assert all(tables[a][classes[a]][drawn[a]] > 0 for a in range(d))
+            assert all(tables[a][classes[a]][drawn[a]] > 0 for a in range(d))
             fewest = min(fewest, sum(i != j for i, j in zip(classes, drawn, strict=True)))
     return fewest
 
@@ -78,10 +76,8 @@ WAYS = [
     {"delta": "1/4"},
     {"delta": "1/6"},
     {"delta": "1/6", "grouping": "mondrian"},
-    {"delta": "1/6", "unchanged": "paper", "grouping": "mondrian"},
     {"delta": "0.23", "changes": 2},
     {"delta": "1/3", "changes": 3},
-    {"delta": "1/3", "changes": 2, "unchanged": "paper"},
     {"delta": 1},
     {"delta": "1/200"},
     {"delta": "1/5", "k": 30},
@@ -97,59 +93,12 @@ def test_what_is_published_keeps_every_promise_exactly(parameters):
     """
     microdata, method = encoded(), MutualCover(**parameters)
     draft = publish(microdata, **parameters)
-    least = method.changes if method.unchanged == "coupled" else 1
-    assert slowly(draft, microdata, method) >= least
+    assert slowly(draft, microdata, method) >= method.changes
     found = verdicts(draft, microdata, method)
     assert all(v.holds and not v.note.startswith("not checked") for v in found.values()), found
     sizes = np.bincount(draft.outputs.group)
     assert sizes.min() >= max(method.k, 1 / Fraction(str(method.delta)))
     assert parameters["delta"] == "1/200" or len(sizes) > 1
-
-
-def test_both_ways_of_unchanged_rows():
-    """By the tables themselves no row comes out as it was, and nothing is altered afterwards; the
-    paper's way alters rows, and its weights are kept.
-    """
-    microdata = encoded()
-    coupled, paper = (
-        publish(microdata, delta="1/3", unchanged=way) for way in ("coupled", "paper")
-    )
-    assert coupled.outputs.weights is None and sorted(coupled.outputs.order) == [0, 1, 2, 3]
-    assert paper.outputs.order == () and paper.outputs.weights.shape == paper.outputs.of.shape
-    stay = [
-        sum(
-            outputs.table(int(t)).tolist()[i][i]
-            for t, i in zip(outputs.of[g], classes, strict=True)
-        )
-        > 3 * outputs.denominator
-        for outputs in [paper.outputs]
-        for classes, g in zip(
-            outputs.classes(microdata, paper.groups).own.tolist(),
-            outputs.group[paper.groups - 1].tolist(),
-            strict=True,
-        )
-    ]
-    assert any(stay)  # by the paper's tables some would stay with certainty, or nearly
-
-
-def test_weights_are_the_papers():
-    """The greatest distance in the group over that in the table, in parts of 2^20; 0 where the
-    group has one value, and no less than 1 elsewhere.
-    """
-    microdata = encoded()
-    outputs = publish(microdata, delta="1/3", unchanged="paper").outputs
-    assert outputs.weights.min() == 0 or (np.diff(outputs.starts)[outputs.of] > 1).all()
-    age = microdata.columns["age"]
-    codes = np.empty(microdata.rows, np.int64)
-    draft = publish(microdata, delta="1/3", unchanged="paper")
-    codes[draft.groups - 1] = age.codes
-    for g in range(len(outputs.of)):
-        places = age.domain.normalised[codes[outputs.group == g]]
-        share = places.max() - places.min()
-        assert outputs.weights[g, 0] == (round(2**20 * share) if share else 0)
-        assert outputs.weights[g, 1] == (
-            2**20 if len(outputs.table(int(outputs.of[g, 1]))) == 2 else 0
-        )
 
 
 @pytest.mark.parametrize("delta", ["1/6", 0.1667, Fraction(1, 6), "0.1667", "2/12", 1 / 6], ids=str)
@@ -200,7 +149,6 @@ def test_groups_that_cannot_change_are_widened():
     for parameters in (
         {"delta": "1/4"},
         {"delta": "1/4", "changes": 2},
-        {"delta": "1/4", "unchanged": "paper"},
     ):
         draft = publish(microdata, **parameters)
         least = parameters.get("changes", 1)
@@ -308,20 +256,15 @@ def test_tables_are_kept_where_that_is_asked():
         1,
         draft.outputs.order,
     )
-    paper = publish(microdata, delta="1/4", keep_tables=True, unchanged="paper")
-    assert (
-        OutputTables.of_frames(paper.remember, 1).weights.tolist() == paper.outputs.weights.tolist()
-    )
 
 
-@pytest.mark.parametrize("unchanged", ["coupled", "paper"])
-def test_nothing_of_anybody_is_kept(unchanged):
+def test_nothing_of_anybody_is_kept():
     """The frames for the ledger hold counts, units and numbers of tables; no value of the original,
     and nobody's key.
     """
     frame = patients().with_columns(age=pl.int_range(pl.len()) % 40 + 7_654_321)
     microdata = encoded(frame)
-    kept = publish(microdata, delta="1/4", keep_tables=True, unchanged=unchanged).remember
+    kept = publish(microdata, delta="1/4", keep_tables=True).remember
     numbers, texts = set(), set()
     for table in kept.values():
         for column in table:
@@ -351,14 +294,13 @@ def test_what_the_manifest_shows():
         },
     )
     assert method.parameters() == {
-        "name": "mutual-cover", "delta": "1/4", "k": 7, "grouping": "cost", "unchanged": "coupled", "changes": 1,
+        "name": "mutual-cover", "delta": "1/4", "k": 7, "grouping": "cost", "changes": 1,
         "distances": {"age": "l1", "sex": "matrix"},
     }  # fmt: skip
     assert MutualCover(delta=1).parameters() == {
         "name": "mutual-cover",
         "delta": 1,
         "grouping": "cost",
-        "unchanged": "coupled",
         "changes": 1,
     }
 
@@ -416,7 +358,6 @@ def asked(draw):
             st.sampled_from([1, "1/2", "1/3", "2/7", 0.3, "1/10", f"1/{n}", "0.333", "1/50"])
         ),
         "changes": draw(st.integers(1, 3)),
-        "unchanged": draw(st.sampled_from(["coupled", "paper"])),
         "grouping": draw(st.sampled_from(["cost", "mondrian"])),
         "keep_tables": draw(st.booleans()),
     }

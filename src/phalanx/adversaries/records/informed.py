@@ -3,8 +3,9 @@
 may be the person's.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -21,9 +22,8 @@ from phalanx.adversaries.disclosure import (
     published_table,
     shares,
 )
-from phalanx.adversaries.records.nearness import WORDS, Blocks, Distance, distance_of, nearest
-from phalanx.adversaries.records.rows import Records
-from phalanx.adversaries.records.subsets import renumbered
+from phalanx.adversaries.records.rows import Records, renumbered
+from phalanx.data.distances import WORDS, Distance, Line, check_asked, distance_of
 from phalanx.errors import PlanError, ReleaseError, did_you_mean
 from phalanx.exact import Ints, whole
 from phalanx.release.evidence.evidence import Evidence
@@ -31,6 +31,14 @@ from phalanx.release.folder import Release
 from phalanx.release.forms.perturbed import Perturbed
 from phalanx.release.manifest import Manifest
 
+_BLOCK: Final = 256
+"""So many rows are compared with a person rather than put into two blocks."""
+_FEW: Final = 64
+"""For domains of up to so many values blocks know which of them they hold."""
+_AT_ONCE: Final = 1 << 18
+"""Pairs of a person and a block that are held at once."""
+_ROUNDING: Final = 1e-9
+"""More than rounding costs a distance: below this, two are equal."""
 _MOST_PAIRS: Final = 1 << 27
 """So many pairs of a person and a row are compared; where there are more, persons are drawn."""
 _DRAWN: Final = 2000
@@ -43,13 +51,13 @@ class Informed:
     person to the nearest rows of a perturbed release.
 
     It knows that values were changed, and passes over the rows that differ from the person in fewer
-    than ``changes`` quasi-identifiers: None for what the manifest says (1 where rows were changed
-    only if they had come out unchanged). Nearness is the sum over quasi-identifiers of
-    ``distances``: ``l1`` (difference over the width of the domain), ``hierarchy`` (the level on
-    which two values meet, over the height), ``equal`` (0 or 1) or a matrix by values; where none is
-    given what the manifest says, else l1 for numbers and dates, and the hierarchy where there is
-    one. Of several nearest rows each is as likely. Identity disclosure is how often it so picks the
-    person's own row, attribute disclosure how often one with the person's value.
+    than ``changes`` quasi-identifiers: None for what the manifest says. Nearness is the sum over
+    quasi-identifiers of ``distances``: ``l1`` (difference over the width of the domain),
+    ``hierarchy`` (the level on which two values meet, over the height), ``equal`` (0 or 1) or a
+    matrix by values; where none is given what the manifest says, else l1 for numbers and dates, and
+    the hierarchy where there is one. Of several nearest rows each is as likely. Identity disclosure
+    is how often it so picks the person's own row, attribute disclosure how often one with the
+    person's value.
 
     Attacks everybody where there are few pairs of a person and a row, else ``sample`` persons
     (2,000 where None), and says so; with ``sample``, so many. Needs ``evidence.microdata`` and who
@@ -74,11 +82,7 @@ class Informed:
             whole(self.sample, "sample")
         if self.changes is not None:
             whole(self.changes, "changes")
-        if not isinstance(self.distances, Mapping):
-            raise PlanError(
-                f"distances = {self.distances!r} must be a table with a distance for each"
-                " quasi-identifier."
-            )
+        check_asked("distances", self.distances)
 
     @property
     def name(self) -> str:
@@ -108,8 +112,9 @@ class Informed:
         microdata, own = published_table(release, evidence, self.name)
         records = Records.of(form, microdata)
         names = [a.name for a in form.attribute("quasi")]
+        asked_distances = self._asked(release.manifest, names)
         distances = [
-            distance_of(name, domain, self._asked(release.manifest, names).get(name))
+            distance_of("distances", name, domain, asked_distances.get(name))
             for name, domain in zip(names, records.domains, strict=True)
         ]
         everybody = np.flatnonzero(own >= 0)
@@ -173,16 +178,9 @@ class Informed:
 
     def _at_least(self, manifest: Manifest, d: int) -> int:
         """On how many quasi-identifiers each row differs from its person, at least."""
-        said = (
-            manifest.method.get("changes", 1)
-            if manifest.method.get("unchanged") == "coupled"
-            else 1
-        )
-        changes = (
-            whole(said, "the manifest's number of changes")
-            if self.changes is None
-            else self.changes
-        )
+        changes = self.changes
+        if changes is None:
+            changes = whole(manifest.method.get("changes", 1), "the manifest's number of changes")
         if changes > d:
             raise PlanError(
                 f"changes = {changes} and the release has {d} quasi-identifiers; lower it."
@@ -231,3 +229,171 @@ def _different(rows: Ints) -> tuple[Ints, Ints]:
         number = renumbered(number * (int(codes.max(initial=0)) + 1) + codes)
     _, first = np.unique(number, return_index=True)
     return first, number
+
+
+# ---- which rows are nearest
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Rows in blocks of those that lie together, so that a person need not be compared with all of
+    them.
+    """
+
+    distances: Sequence[Distance]
+    codes: Ints
+    """The rows' codes block by block, shape (n, d)."""
+    row: Ints
+    """Which row each of these is, shape (n,)."""
+    starts: Ints
+    """Where blocks begin, and the end, shape (b + 1,)."""
+
+    @classmethod
+    def of(cls, rows: Ints, distances: Sequence[Distance]) -> "Blocks":
+        """Halve the rows on the attribute on which they lie farthest apart, while a half is larger
+        than a block need be.
+        """
+        parts, ends, waiting = [np.zeros(0, dtype=np.int64)], [0], [np.arange(len(rows))]
+        while waiting:
+            some = waiting.pop()
+            widths = [] if len(some) <= _BLOCK else _widths(rows[some], distances)
+            if max(widths, default=-1) < 0:
+                parts.append(some)
+                ends.append(ends[-1] + len(some))
+                continue
+            codes = rows[some, int(np.argmax(widths))]
+            cut = np.partition(codes, len(some) // 2)[len(some) // 2]
+            left = codes < (cut if cut > codes.min() else cut + 1)
+            waiting += [some[~left], some[left]]
+        row = np.concatenate(parts)
+        return cls(distances, rows[row], row, np.array(ends))
+
+    @cached_property
+    def _bounds(self) -> list[Floats | tuple[Floats, Floats]]:
+        """By attribute what is the nearest in each block: for every code, or the first and the last
+        place; nothing is nearer than 0.
+        """
+        found: list[Floats | tuple[Floats, Floats]] = []
+        for a, distance in enumerate(self.distances):
+            codes = self.codes[:, a]
+            low, high = (
+                each.reduceat(codes, self.starts[:-1]) for each in (np.minimum, np.maximum)
+            )
+            if isinstance(distance, Line):
+                known = low >= 0
+                found.append(
+                    (
+                        np.where(known, distance.line[np.maximum(low, 0)], -np.inf),
+                        np.where(known, distance.line[high], np.inf),
+                    )
+                )
+            else:
+                everything = np.arange(len(distance))
+                held = np.zeros((len(self.starts) - 1, len(everything) + 1), dtype=bool)
+                held[np.repeat(np.arange(len(held)), np.diff(self.starts)), codes] = (
+                    True  # -1 is the last
+                )
+                few = len(everything) <= _FEW
+                away = (
+                    [
+                        np.where(held, each, np.inf).min(axis=1)
+                        for each in _away(distance, everything)
+                    ]
+                    if few
+                    else [np.zeros(len(held))]
+                )
+                found.append(np.stack(away))
+        return found
+
+    def at_least(self, persons: Ints) -> Floats:
+        """How far each block is from each of some persons, at least, shape (c, b); ``persons`` (c,
+        d) are codes.
+        """
+        total = np.zeros((len(persons), len(self.starts) - 1))
+        for a, (bound, distance) in enumerate(zip(self._bounds, self.distances, strict=True)):
+            if isinstance(distance, Line) and isinstance(bound, tuple):
+                place = distance.line[persons[:, a], None]
+                total += np.maximum(np.maximum(bound[0] - place, place - bound[1]), 0)
+            elif len(bound) > 1:
+                total += bound[persons[:, a]]
+        return total
+
+
+def nearest(blocks: Blocks, persons: Ints, changes: int) -> Iterator[Ints]:
+    """For each person (codes, shape (p, d)) the rows to which no other that differs on ``changes``
+    attributes is nearer.
+
+    A distance is the sum over the attributes; a value that no domain has is 1 from all others.
+    Where no row differs on so many, all are as near.
+    """
+    step = max(1, _AT_ONCE // (len(blocks.starts) - 1))
+    for start in range(0, len(persons), step):
+        some = persons[start : start + step]
+        away = [_away(distance, some[:, a]) for a, distance in enumerate(blocks.distances)]
+        for i, bounds in enumerate(blocks.at_least(some)):
+            yield _nearest(blocks, some[i], [each[i] for each in away], bounds, changes)
+
+
+def _nearest(
+    blocks: Blocks, person: Ints, away: list[Floats], bounds: Floats, changes: int
+) -> Ints:
+    """The nearest rows of one person, by looking into one block after the other until all others
+    are too far.
+    """
+    order = np.argsort(bounds)
+    bounds, least, done, step = bounds[order], np.inf, 0, 4
+    found: list[tuple[Ints, Floats]] = []
+    while done < len(order) and bounds[done] <= _limit(least):
+        upto = max(
+            done + 1, min(done + step, int(np.searchsorted(bounds, _limit(least), side="right")))
+        )
+        at = ranges(blocks.starts[order[done:upto]], blocks.starts[order[done:upto] + 1])
+        codes = blocks.codes[at]
+        may_be = (codes != person).sum(axis=1) >= changes
+        at, codes = at[may_be], codes[may_be]
+        total = np.zeros(len(at))
+        for a, distances in enumerate(away):
+            total += distances[codes[:, a]]
+        least = min(least, float(total.min(initial=np.inf)))
+        found.append((at, total))
+        done, step = upto, 4 * step
+    if not np.isfinite(least):
+        return blocks.row
+    at, total = (np.concatenate(side) for side in zip(*found, strict=True))
+    return blocks.row[at[total <= _limit(least)]]
+
+
+def _away(distance: Distance, codes: Ints) -> Floats:
+    """The distance of some values to every value of the domain, and at the end to a value that is
+    in no domain.
+    """
+    to_all = distance.between(codes[:, None], np.arange(len(distance))[None, :])
+    return np.concatenate([to_all, np.ones((len(codes), 1))], axis=1)
+
+
+def _widths(codes: Ints, distances: Sequence[Distance]) -> list[float]:
+    """How far the first and the last code of each attribute are apart, in order to choose a cut; -1
+    where all are the same.
+    """
+    ends = zip(codes.min(axis=0).tolist(), codes.max(axis=0).tolist(), distances, strict=True)
+    return [
+        -1.0
+        if low == high
+        else 1.0
+        if low < 0
+        else float(distance.between(np.array(low), np.array(high)))
+        for low, high, distance in ends
+    ]
+
+
+def _limit(least: float) -> float:
+    return least * (1 + _ROUNDING) + _ROUNDING**2
+
+
+def ranges(starts: Ints, ends: Ints) -> Ints:
+    """The whole numbers from each start to below its end, one after the other."""
+    length = ends - starts
+    places: Ints = np.arange(int(length.sum())) + np.repeat(
+        starts - (np.cumsum(length) - length), length
+    )
+    return places

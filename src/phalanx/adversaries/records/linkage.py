@@ -20,8 +20,14 @@ from phalanx.adversaries.disclosure import (
     published_table,
 )
 from phalanx.adversaries.groups.hosts import original_table
-from phalanx.adversaries.records.linking import Matching, by_boxes, by_buckets, by_rows
-from phalanx.adversaries.records.subsets import Subsets, weights
+from phalanx.adversaries.records.linking import (
+    Matching,
+    Subsets,
+    by_boxes,
+    by_buckets,
+    by_rows,
+    weights,
+)
 from phalanx.adversaries.showing import Shown, share
 from phalanx.errors import PlanError, ReleaseError
 from phalanx.exact import Number, bounded, whole

@@ -6,6 +6,7 @@ domains that hold both.
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from phalanx.data.domain import Domain
@@ -101,3 +102,16 @@ def _places(values: pl.Series, wanted: pl.Series) -> Ints:
         known, on="value", how="left", nulls_equal=True, maintain_order="left"
     )["place"]
     return found.fill_null(-1).to_numpy().astype(np.int64)
+
+
+def bits_of(has: npt.NDArray[np.bool_]) -> Ints:
+    """The rows of a table as bits of a whole number each, the first column the lowest, shape
+    (m,).
+    """
+    found: Ints = (has.astype(np.int64) << np.arange(has.shape[1])).sum(axis=1)
+    return found
+
+
+def renumbered(keys: Ints) -> Ints:
+    """The keys numbered from 0 without gaps."""
+    return np.unique(keys, return_inverse=True)[1].ravel().astype(np.int64, copy=False)

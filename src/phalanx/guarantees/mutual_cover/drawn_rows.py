@@ -110,15 +110,7 @@ class DrawnRows:
         :class:`OutputTables`).
         """
         drawn = (self.units(self.shown) > 0).all(axis=1)
-        if self.outputs.weights is None:
-            return int((~drawn | ~self._changed_together()).sum())
-        times = self._may_change.sum(axis=1).clip(max=self.outputs.changes)
-        changed = self.changed.sum(axis=1)
-        return int(
-            (
-                ~(drawn & ((changed > 0) | (times == 0))) & ~(self._repaired() & (changed == times))
-            ).sum()
-        )
+        return int((~drawn | ~self._changed_together()).sum())
 
     def _changed_together(self) -> Bools:
         """Whether some point of the line changes just the attributes that are changed in a row: one
@@ -137,22 +129,3 @@ class DrawnRows:
                 here &= (from_begin < leave[:, a]) == changed[:, a]
             found |= here
         return found
-
-    @property
-    def _may_change(self) -> Bools:
-        """Which attributes of a row may be changed afterwards, shape (p, d)."""
-        weights = (
-            np.zeros_like(self.outputs.of) if self.outputs.weights is None else self.outputs.weights
-        )
-        by_group: Bools = (np.diff(self.outputs.starts)[self.outputs.of] > 1) & (weights > 0)
-        return by_group[self.classes.group]
-
-    def _repaired(self) -> Bools:
-        """Whether a row may have come out unchanged, and just then shows other values of the group
-        where it may be changed.
-        """
-        came_out_unchanged = (self.stay > 0).all(axis=1)
-        where_it_may = (self._may_change | ~self.changed).all(axis=1)
-        return np.asarray(
-            came_out_unchanged & where_it_may & (self.shown >= 0).all(axis=1), dtype=np.bool_
-        )

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Literal, get_args
+from typing import Any, ClassVar, Final
 
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
@@ -16,15 +16,12 @@ from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 from phalanx.guarantees.mutual_cover.originals import Beside, rows_fault
 from phalanx.guarantees.mutual_cover.output_tables import Columns, table_faults
-from phalanx.guarantees.mutual_cover.repaired import published_share
 from phalanx.guarantees.sentences import percent
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.folder import Release
 from phalanx.release.forms.perturbed import Perturbed
 from phalanx.release.manifest import Manifest
-
-Unchanged = Literal["coupled", "paper"]
 
 _NO_TABLES: Final = (
     "groups and their random output tables were not given; they are private, and the ledger keeps"
@@ -43,9 +40,7 @@ class MutualCover:
     column of every random output table. So each published value could stem from at least
     ``ceil(1/delta)`` tuples (Corollary 3.2). It is a promise about one value by itself.
     ``changes``: so many quasi-identifiers of every row differ from its person's, which is part of
-    how rows are drawn (``coupled``), so that the tables say what was published; in the paper's way
-    (``paper``) rows that came out unchanged are changed afterwards, at least one of them differs,
-    and it is the tables alone that are promised about.
+    how rows are drawn, so that the tables say what was published.
 
     The file alone shows how many rows there are. What was changed needs the original table, and the
     probabilities need ``evidence.outputs``; what cannot be checked is a verdict that starts with
@@ -56,7 +51,6 @@ class MutualCover:
     forms: ClassVar[tuple[str, ...]] = ("perturbed",)
     delta: Number
     changes: int = 1
-    unchanged: Unchanged = "coupled"
 
     def __post_init__(self) -> None:
         delta = bounded(self.delta, "delta", 0, 1)
@@ -66,11 +60,6 @@ class MutualCover:
                 " above 0."
             )
         object.__setattr__(self, "delta", delta)
-        if self.unchanged not in get_args(Unchanged):
-            raise PlanError(
-                f"unchanged must be one of {', '.join(get_args(Unchanged))}, and is"
-                f" {self.unchanged!r}."
-            )
         whole(self.changes, "changes")
 
     @property
@@ -101,11 +90,7 @@ class MutualCover:
             evidence.published_rows(release.number),
         )
         quasi = [a.name for a in form.attribute("quasi")]
-        faults = (
-            []
-            if outputs is None
-            else table_faults(outputs, quasi, form.rows, repaired=self.unchanged == "paper")
-        )
+        faults = [] if outputs is None else table_faults(outputs, quasi, form.rows)
         return [
             self._file(form),
             *self._original(form, microdata, rows),
@@ -119,7 +104,6 @@ class MutualCover:
             "name": self.name,
             "delta": plain(exact(self.delta, "delta")),
             "changes": self.changes,
-            "unchanged": self.unchanged,
         }
 
     def in_words(self, *, sensitive: bool = True) -> str:
@@ -133,12 +117,6 @@ class MutualCover:
             " chance that the group publishes it (mutual cover). Which rows are a group is not"
             " published. Of sensitive values nothing is promised."
         )
-        if self.unchanged == "paper":
-            return (
-                f"{cover} Rows that came out with all of their person's quasi-identifiers were"
-                " changed afterwards (the paper's way), so this holds for how values were drawn at"
-                " first, and not for what is published."
-            )
         least = (
             "at least one quasi-identifier shows"
             if self.changes == 1
@@ -173,16 +151,6 @@ class MutualCover:
                     " Where it is too much, bound it by [method.bounds], or lower delta."
                 ),
             )
-        if self.unchanged == "paper":
-            yield (
-                "What is published is not what the tables say",
-                (
-                    "Rows that came out unchanged were changed once more, in the paper's way,"
-                    " outside of the tables that the promise is about. Some published values may"
-                    ' stem from one person almost for sure. Set unchanged = "coupled" unless you'
-                    " are comparing with the paper."
-                ),
-            )
 
     def _verdict(
         self,
@@ -212,10 +180,7 @@ class MutualCover:
         """Values and sensitive values that are those of the original table, and rows that differ
         from their person's.
         """
-        parts, least = (
-            ("values of the original", "changed rows"),
-            self.changes if self.unchanged == "coupled" else 1,
-        )
+        parts, least = ("values of the original", "changed rows"), self.changes
         if microdata is None:
             yield self._not_checked(parts[0], 0, _NO_ORIGINAL)
             yield self._not_checked(parts[1], least, _NO_ORIGINAL)
@@ -323,8 +288,7 @@ class MutualCover:
             )
             yield self._verdict(part, 0, unlike, holds=False, note=note)
             return
-        still = drawn.too_still(self.changes) if self.unchanged == "coupled" else 0
-        impossible = drawn.impossible()
+        still, impossible = drawn.too_still(self.changes), drawn.impossible()
         note = (
             f"{still} row(s) change too seldom for {self.changes} change(s) each time, and"
             f" {impossible} row(s) cannot have been drawn from their tables"
@@ -334,27 +298,4 @@ class MutualCover:
                 "each row may have been drawn from its random output tables, which are those of the"
                 " original table"
             )
-        yield self._verdict(
-            part,
-            0,
-            still + impossible,
-            holds=not still + impossible,
-            note=note + (self._repaired(drawn) if self.unchanged == "paper" else ""),
-        )
-
-    def _repaired(self, drawn: DrawnRows) -> str:
-        """What the promise about the tables leaves out, where rows were changed after they had been
-        drawn.
-        """
-        share = published_share(drawn)
-        if share is None:
-            return (
-                "; how the changes made afterwards alter the largest share was not computed, as"
-                " there are too many ways"
-            )
-        figure = str(share) if len(str(share)) <= 12 else f"about {float(share):.6g}"
-        more = ", which is more than delta" if share > exact(self.delta, "delta") else ""
-        return (
-            "; the promise is about the tables alone: with the rows that were changed afterwards"
-            f" the largest share is {figure}{more}"
-        )
+        yield self._verdict(part, 0, still + impossible, holds=not still + impossible, note=note)

@@ -23,21 +23,18 @@ Wholes = npt.NDArray[Any]
 """Whole numbers, in 64 bits where sums fit, else Python's."""
 
 
-def table_faults(
-    outputs: OutputTables, attributes: Sequence[str], rows: int, *, repaired: bool
-) -> list[str]:
+def table_faults(outputs: OutputTables, attributes: Sequence[str], rows: int) -> list[str]:
     """What makes tables no evidence for a release of ``rows`` rows with these quasi-identifiers;
     empty where they are sound.
 
     Shapes and places, one table of the right size for each group and attribute, rows that sum to
-    the denominator exactly. ``repaired``: whether rows that came out unchanged are said to have
-    been changed afterwards, which needs weights, and not an order.
+    the denominator exactly, and an order of the attributes.
     """
     for look in (_shape_faults, _place_faults):
         if found := list(look(outputs, attributes, rows)):
             return found
     return [
-        *_law_faults(outputs, repaired=repaired),
+        *_law_faults(outputs),
         *_size_faults(outputs),
         *_unit_faults(outputs),
     ]
@@ -51,8 +48,6 @@ def _shape_faults(outputs: OutputTables, attributes: Sequence[str], rows: int) -
         "counts": (outputs.counts, 1),
         "units": (outputs.units, 1),
     }
-    if outputs.weights is not None:
-        arrays["weights"] = (outputs.weights, 2)
     for name, (array, dimensions) in arrays.items():
         if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.ndim != dimensions:
             yield f"{name!r} holds something else than whole numbers in {dimensions} dimension(s)"
@@ -98,29 +93,17 @@ def _place_faults(outputs: OutputTables, _: Sequence[str], rows: int) -> Iterato
         yield "a table is of no group"
 
 
-def _law_faults(outputs: OutputTables, *, repaired: bool) -> Iterator[str]:
+def _law_faults(outputs: OutputTables) -> Iterator[str]:
     """Faults in what is said of how rows were drawn."""
-    d = len(outputs.attributes)
+    d, order = len(outputs.attributes), outputs.order
     if outputs.changes > d:
         yield f"{outputs.changes} of {d} quasi-identifier(s) cannot be changed"
-    if repaired != (outputs.weights is not None):
-        yield (
-            f"by the tables, rows {'were' if outputs.weights is not None else 'were not'} changed"
-            " after they were drawn, and the promise says otherwise"
-        )
-    elif outputs.weights is None:
-        if (
-            not isinstance(outputs.order, tuple)
-            or not all(type(a) is int for a in outputs.order)
-            or sorted(outputs.order) != list(range(d))
-        ):
-            yield "the order in which attributes were drawn does not name each of them once"
-    elif (
-        outputs.weights.shape != outputs.of.shape
-        or outputs.weights.min(initial=0) < 0
-        or int(outputs.weights.max(initial=0)) * d >= _ROOM
+    if (
+        not isinstance(order, tuple)
+        or not all(type(a) is int for a in order)
+        or sorted(order) != list(range(d))
     ):
-        yield "the weights are not one for each group and attribute, of 0 or more"
+        yield "the order in which attributes were drawn does not name each of them once"
 
 
 def _size_faults(outputs: OutputTables) -> Iterator[str]:

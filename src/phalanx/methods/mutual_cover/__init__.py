@@ -1,6 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutual cover: ``method``; its ``kernels``.
-
-``outputs``: random output tables of one attribute; ``layout``, ``joint_outputs``, ``joint_highs``,
-``large_groups``: of whole groups; ``distances``, ``coupling``.
+"""Mutual cover, on three floors: ``method``: per group solve, round, draw; ``output_tables``: random
+output tables, of ``problems`` that a linear ``program`` solves; ``kernels``.
 """

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from phalanx.data.correlation import phi2
+from phalanx.data.distances import Distance, check_asked, distance_of
 from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, PlanError, SchemaError, did_you_mean, require_extra
 from phalanx.exact import Number, bounded, exact, plain, whole
@@ -21,25 +23,24 @@ from phalanx.guarantees.mutual_cover.guarantee import MutualCover as Promise
 from phalanx.kernels.picking import SPARE
 from phalanx.methods.base import Draft, Memory
 from phalanx.methods.mondrian.method import Mondrian, partition
-from phalanx.methods.mutual_cover.coupling import best_order
-from phalanx.methods.mutual_cover.distances import Distance, check_asked, distance_of
-from phalanx.methods.mutual_cover.joint_outputs import Maker, Tables
 from phalanx.methods.mutual_cover.kernels import cover_cuts
 from phalanx.methods.mutual_cover.kernels import drawing as kernel
-from phalanx.methods.mutual_cover.outputs import Ints
+from phalanx.methods.mutual_cover.output_tables import Maker, Tables
+from phalanx.methods.mutual_cover.problems import Ints
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.forms.perturbed import perturb
 
-Unchanged = Literal["coupled", "paper"]
 Grouping = Literal["cost", "mondrian"]
 
 _ADVERSARIES: Final = ("informed", "omniscient")
 """Whom a plan can bound."""
+_ORDERS: Final = 8
+"""So many orders are rehearsed; by them the tables' marginals are the same, and dependence between
+attributes differs by some hundredths of itself.
+"""
 _REHEARSED: Final = 50_000
 """So many rows are enough to rehearse an order."""
-_WEIGHT: Final = 2**20
-"""Weights of attributes are whole numbers of this part."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +62,10 @@ class MutualCover:
     where not even all rows together could all change.
 
     Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4; how we differ stands at the head of
-    ``methods/mutual_cover/kernels/joint_outputs.py``.
+    ``methods/mutual_cover/kernels/joint_program.py``.
 
     >>> MutualCover(delta="1/6").parameters()
-    {'name': 'mutual-cover', 'delta': '1/6', 'grouping': 'cost', 'unchanged': 'coupled', 'changes': 1}
+    {'name': 'mutual-cover', 'delta': '1/6', 'grouping': 'cost', 'changes': 1}
     """
 
     name: ClassVar[str] = "mutual-cover"
@@ -78,7 +79,10 @@ class MutualCover:
         "is no option of mutual-cover, since diverse groups keep no sensitive value from an"
         " adversary who knows the method; protect it by anatomy or m-invariance, and leave this key"
         " out.",
-    )
+    ) | {
+        "unchanged": "is no option of mutual-cover, since the random output tables themselves change"
+        " every row; leave this key out."
+    }
     """What a plan may expect, and why it is not there."""
 
     delta: Number
@@ -91,14 +95,8 @@ class MutualCover:
     """``cost``: of all cuts the one after which both sides will have to change least; ``mondrian``:
     the widest attribute is cut, as in the paper.
     """
-    unchanged: Unchanged = "coupled"
-    """How rows are kept from coming out as they went in: ``coupled``: by the tables themselves;
-    ``paper``: by changing them afterwards.
-    """
     changes: int = 1
-    """On how many quasi-identifiers a row differs from its own, at least; with ``paper``, a row
-    that would otherwise not differ at all.
-    """
+    """On how many quasi-identifiers a row differs from its own, at least."""
     distances: Mapping[str, Any] = field(default_factory=dict)
     """Per quasi-identifier ``l1``, ``hierarchy``, ``equal`` (0 or 1), or a matrix by values; l1 for
     numbers and dates, the hierarchy where there is one.
@@ -123,15 +121,9 @@ class MutualCover:
             )
         whole(self.k, "[method] k")
         whole(self.changes, "[method] changes")
-        for parameter, allowed in (
-            ("unchanged", get_args(Unchanged)),
-            ("grouping", get_args(Grouping)),
-        ):
-            if (word := getattr(self, parameter)) not in allowed:
-                raise PlanError(
-                    f"[method] {parameter} = {word!r} is not"
-                    f" known{did_you_mean(str(word), allowed) or '; use ' + ' or '.join(allowed) + '.'}"
-                )
+        if self.grouping not in (known := get_args(Grouping)):
+            hint = did_you_mean(str(self.grouping), known) or "; use cost or mondrian."
+            raise PlanError(f"[method] grouping = {self.grouping!r} is not known{hint}")
         if not isinstance(self.keep_tables, bool):
             raise PlanError(
                 f"[method] keep_tables = {self.keep_tables!r} is neither true nor false; write one"
@@ -144,13 +136,11 @@ class MutualCover:
             )
         for adversary, bound in self.bounds.items():
             if adversary not in _ADVERSARIES:
-                known = (
-                    did_you_mean(str(adversary), _ADVERSARIES)
-                    or "; known are informed and omniscient."
-                )
-                raise PlanError(f"[method] bounds names the adversary {adversary!r}{known}")
+                hint = did_you_mean(str(adversary), _ADVERSARIES)
+                hint = hint or "; known are informed and omniscient."
+                raise PlanError(f"[method] bounds names the adversary {adversary!r}{hint}")
             bounded(bound, f"[method] bounds of {adversary!r}", 0, 1)
-        check_asked(self.distances)
+        check_asked("[method] distances", self.distances)
 
     @property
     def _mondrian(self) -> Mondrian:
@@ -159,13 +149,21 @@ class MutualCover:
 
     @property
     def guarantees(self) -> list[Guarantee]:
-        return [
-            Promise(
-                delta=exact(self.delta, "delta"), changes=self.changes, unchanged=self.unchanged
-            )
-        ]
+        return [Promise(delta=exact(self.delta, "delta"), changes=self.changes)]
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
+        """Per group: solve, round, draw."""
+        self._refuse(microdata)
+        tables = self.tables(microdata)
+        order = best_order(microdata, tables, rng)
+        drawn = drawn_codes(tables, draw(tables, order, rng), microdata)
+        form, row = perturb(microdata, drawn, rng.stream("perturb"))
+        outputs = self._evidence(microdata, tables, row, order)
+        kept = outputs.frames(memory.releases + 1) if self.keep_tables else {}
+        return Draft(form=form, groups=row, outputs=outputs, remember=kept)
+
+    def _refuse(self, microdata: Microdata) -> None:
+        """What a table cannot give, before any work."""
         if keep := microdata.schema.keep:
             raise SchemaError(
                 f"column {keep[0]!r} is kept, and mutual cover publishes whole rows, in which a"
@@ -183,23 +181,10 @@ class MutualCover:
                 f" {math.ceil(1 / exact(self.delta, 'delta'))} rows and the table has"
                 f" {microdata.rows}; raise delta, or publish when there are more rows."
             )
-        tables = self.tables(microdata)
-        coupled = self.unchanged == "coupled"
-        order = _order(microdata, tables, rng) if coupled else np.arange(len(microdata.quasi))
-        weights = None if coupled else _weights(tables, self._distances(microdata))
-        drawn = draw(tables, order, weights, self.changes, rng)
-        form, row = perturb(microdata, drawn_codes(tables, drawn, microdata), rng.stream("perturb"))
-        outputs = _outputs(microdata, tables, row, self.changes, order, weights)
-        return Draft(
-            form=form,
-            groups=row,
-            outputs=outputs,
-            remember=outputs.frames(memory.releases + 1) if self.keep_tables else {},
-        )
 
     def tables(self, microdata: Microdata) -> Tables:
-        """The groups, cut by quasi-identifiers alone, and their random output tables; nothing of it
-        is random.
+        """The groups, cut by quasi-identifiers alone, and their random output tables of least cost
+        in whole numbers; nothing of it is random.
         """
         distances = self._distances(microdata)
         return self._maker(microdata, distances).tables(self._groups(microdata, distances))
@@ -227,30 +212,27 @@ class MutualCover:
         said: dict[str, Any] = {"name": self.name, "delta": plain(self.delta)}
         if self.k > 1:
             said["k"] = self.k
-        said |= {"grouping": self.grouping, "unchanged": self.unchanged, "changes": self.changes}
+        said |= {"grouping": self.grouping, "changes": self.changes}
         if self.bounds:
             said["bounds"] = {name: plain(bound) for name, bound in self.bounds.items()}
-        return said | (
-            {
-                "distances": {
-                    name: word if isinstance(word, str) else "matrix"
-                    for name, word in self.distances.items()
-                }
+        if self.distances:
+            said["distances"] = {
+                name: word if isinstance(word, str) else "matrix"
+                for name, word in self.distances.items()
             }
-            if self.distances
-            else {}
-        )
+        return said
 
     def _distances(self, microdata: Microdata) -> list[Distance]:
         for name in self.distances:
             if name not in microdata.schema.quasi:
+                hint = did_you_mean(name, microdata.schema.quasi) or "; remove it."
                 raise PlanError(
-                    f"[method] distances names {name!r}, which is no"
-                    f" quasi-identifier{did_you_mean(name, microdata.schema.quasi) or '; remove it.'}"
+                    f"[method] distances names {name!r}, which is no quasi-identifier{hint}"
                 )
+        domains = {name: microdata.columns[name].domain for name in microdata.schema.quasi}
         return [
-            distance_of(name, microdata.columns[name].domain, self.distances.get(name))
-            for name in microdata.schema.quasi
+            distance_of("[method] distances", name, domain, self.distances.get(name))
+            for name, domain in domains.items()
         ]
 
     def _groups(self, microdata: Microdata, distances: list[Distance]) -> Ints:
@@ -267,49 +249,61 @@ class MutualCover:
         )
 
     def _maker(self, microdata: Microdata, distances: list[Distance]) -> Maker:
-        quasi = microdata.quasi
         return Maker(
-            columns=[column.codes for column in quasi],
-            sizes=[len(column.domain) for column in quasi],
-            places=[column.domain.normalised for column in quasi],
+            columns=[column.codes for column in microdata.quasi],
+            places=[column.domain.normalised for column in microdata.quasi],
             distances=distances,
             delta=exact(self.delta, "delta"),
             changes=self.changes,
-            coupled=self.unchanged == "coupled",
+        )
+
+    def _evidence(
+        self, microdata: Microdata, tables: Tables, row: Ints, order: Ints
+    ) -> OutputTables:
+        """The tables, with the groups of published rows."""
+        group = np.empty_like(tables.group)
+        group[row - 1] = tables.group
+        return OutputTables(
+            attributes=tuple(microdata.schema.quasi),
+            group=group,
+            of=tables.of,
+            starts=tables.problems.starts,
+            counts=tables.problems.counts,
+            units=tables.units,
+            denominator=tables.denominator,
+            changes=self.changes,
+            order=tuple(order.tolist()),
         )
 
 
-def draw(tables: Tables, order: Ints, weights: Ints | None, changes: int, rng: Randomness) -> Ints:
+def draw(tables: Tables, order: Ints, rng: Randomness) -> Ints:
     """The class that every row publishes on every attribute, shape (n, d), drawn from the tables.
 
-    ``order`` (d,): how attributes are laid along the line. With ``weights`` (g, d) rows are drawn
-    as in the paper, and changed afterwards.
+    ``order`` (d,): how attributes are laid along the line.
     """
+    return _drawn(tables, order, *_chances(tables, rng, "mutual cover:"))
+
+
+def _chances(tables: Tables, rng: Randomness, what: str) -> tuple[Ints, Ints]:
+    """A point for every row, and random numbers for the attributes that change."""
+    point = rng.stream(f"{what} points").integers(tables.denominator, len(tables.own))
+    words = rng.stream(f"{what} values").words(tables.own.size + SPARE) >> np.uint64(1)
+    return point, words.astype(np.int64)
+
+
+def _drawn(tables: Tables, order: Ints, point: Ints, draws: Ints) -> Ints:
     problems, drawn = tables.problems, np.empty_like(tables.own)
-    n, d = drawn.shape
-    if weights is None:
-        point = rng.stream("mutual cover: points").integers(tables.denominator, n)
-        draws = _draws(rng, n * d + SPARE)
-        kernel.coupled(
-            tables.own,
-            tables.table,
-            problems.starts,
-            problems.cells,
-            tables.units,
-            tables.denominator,
-            order,
-            point,
-            draws,
-            drawn,
-        )
-        return drawn
-    numbers = rng.stream("mutual cover: numbers").integers(tables.denominator, n * d).reshape(n, d)
-    kernel.apart(
-        tables.own, tables.table, problems.starts, problems.cells, tables.units, numbers, drawn
-    )
-    draws = _draws(rng, 2 * changes * n + SPARE)
-    kernel.change_unchanged(
-        tables.own, tables.table, problems.starts, weights[tables.group], changes, draws, drawn
+    kernel.coupled(
+        tables.own,
+        tables.table,
+        problems.starts,
+        problems.cells,
+        tables.units,
+        tables.denominator,
+        order,
+        point,
+        draws,
+        drawn,
     )
     return drawn
 
@@ -325,69 +319,24 @@ def drawn_codes(
     }
 
 
-def _order(microdata: Microdata, tables: Tables, rng: Randomness) -> Ints:
-    """The order of the attributes in which pairs of them keep their dependence best, by rehearsals
-    on a part of the rows.
+def best_order(microdata: Microdata, tables: Tables, rng: Randomness) -> Ints:
+    """Of a few random orders of the attributes the one whose rehearsal, on a part of the rows,
+    changes phi^2 of pairs least, shape (d,).
+
+    Rehearsals have randomness that nothing published is drawn from. So the choice tells of the
+    table only, and what is drawn afterwards has the tables' probabilities.
     """
+    stream, d = rng.stream("mutual cover: order"), len(microdata.quasi)
+    if d < 3:
+        return stream.permutation(d)
     rows = rng.stream("mutual cover: rehearsal rows").permutation(microdata.rows)[:_REHEARSED]
     part = replace(tables, group=tables.group[rows], own=tables.own[rows])
     columns = microdata.take(rows).quasi
-    point = rng.stream("mutual cover: rehearsal points").integers(tables.denominator, len(rows))
-    draws = (
-        rng.stream("mutual cover: rehearsal values").words(tables.own[rows].size + SPARE)
-        >> np.uint64(1)
-    ).astype(np.int64)
+    before, chances = phi2(columns), _chances(part, rng, "mutual cover: rehearsal")
 
-    def rehearse(order: Ints) -> list[npt.NDArray[np.int32]]:
-        drawn = np.empty_like(part.own)
-        kernel.coupled(
-            part.own,
-            part.table,
-            part.problems.starts,
-            part.problems.cells,
-            part.units,
-            part.denominator,
-            order,
-            point,
-            draws,
-            drawn,
-        )
-        return list(drawn_codes(part, drawn, microdata).values())
+    def moved(order: Ints) -> float:
+        codes = drawn_codes(part, _drawn(part, order, *chances), microdata).values()
+        after = phi2([replace(c, codes=new) for c, new in zip(columns, codes, strict=True)])
+        return float(np.abs(after - before).sum())
 
-    return best_order(columns, rehearse, rng.stream("mutual cover: order"))
-
-
-def _draws(rng: Randomness, n: int) -> Ints:
-    draws: Ints = (rng.stream("mutual cover: values").words(n) >> np.uint64(1)).astype(np.int64)
-    return draws
-
-
-def _weights(tables: Tables, distances: list[Distance]) -> Ints:
-    """By group and attribute: the greatest distance in the group over that in the table, in whole
-    numbers; 0 where the group has one value.
-    """
-    greatest = np.maximum.reduceat(tables.problems.distances, tables.problems.cells[:-1])[tables.of]
-    share = greatest / np.array([distance.greatest or 1.0 for distance in distances])
-    varies = np.diff(tables.problems.starts)[tables.of] > 1
-    weights: Ints = np.where(varies, np.maximum(np.round(_WEIGHT * share), 1), 0).astype(np.int64)
-    return weights
-
-
-def _outputs(
-    microdata: Microdata, tables: Tables, row: Ints, changes: int, order: Ints, weights: Ints | None
-) -> OutputTables:
-    """The tables as evidence, with the groups of published rows."""
-    group = np.empty_like(tables.group)
-    group[row - 1] = tables.group
-    return OutputTables(
-        attributes=tuple(microdata.schema.quasi),
-        group=group,
-        of=tables.of,
-        starts=tables.problems.starts,
-        counts=tables.problems.counts,
-        units=tables.units,
-        denominator=tables.denominator,
-        changes=changes,
-        order=tuple(order.tolist()) if weights is None else (),
-        weights=weights,
-    )
+    return min((stream.permutation(d) for _ in range(_ORDERS)), key=moved)

@@ -38,12 +38,6 @@ class OutputTables:
     1, ...) lies in its part of the line. So exactly the sum of the q_a over the denominator,
     rounded down or up, change. What a changed attribute becomes is drawn by itself: value j (not
     i_a) with n_a[i_a, j] / q_a.
-
-    Where there are ``weights``, it was drawn as in the paper instead: every attribute by itself
-    from its table, and a row in which none had changed got ``changes`` of them changed: one after
-    the other an attribute that had more than one value in the group and had not changed, with
-    probability proportional to its weight, and there one of the group's other values, all equally
-    likely.
     """
 
     attributes: tuple[str, ...]
@@ -61,16 +55,10 @@ class OutputTables:
     denominator: int
     """What a row of a table sums to."""
     changes: int = 1
-    """At least so many quasi-identifiers of every row were changed; with ``weights``, of rows that
-    had come out unchanged.
-    """
+    """At least so many quasi-identifiers of every row were changed."""
     order: tuple[int, ...] = ()
     """How attributes were drawn together: the places of all attributes in the order in which they
-    were laid along a line; empty with ``weights``.
-    """
-    weights: Ints | None = None
-    """None: what was drawn was published. Else rows that came out unchanged were changed afterwards
-    (the paper's way), on an attribute that was chosen with these weights, shape (g, d).
+    were laid along a line.
     """
 
     @cached_property
@@ -101,8 +89,6 @@ class OutputTables:
             "attributes": pl.List(pl.String),
         }
         groups = {f"table-{a}": self.of[:, a] for a in range(d)}
-        if self.weights is not None:
-            groups |= {f"weight-{a}": self.weights[:, a] for a in range(d)}
         k = np.diff(self.starts)[table_of]
         return {
             _LAW: pl.DataFrame(law, schema=types).with_columns(of),
@@ -137,7 +123,6 @@ class OutputTables:
         d = len(attributes)
         sizes = tables.group_by("table", maintain_order=True).len()["len"].to_numpy()
         of = [groups[f"table-{a}"].to_numpy() for a in range(d)]
-        weighted = "weight-0" in groups.columns and not groups["weight-0"].null_count()
         return cls(
             attributes=attributes,
             group=rows["group"].to_numpy().astype(np.int64),
@@ -148,13 +133,6 @@ class OutputTables:
             denominator=int(law["denominator"][0]),
             changes=int(law["changes"][0]),
             order=tuple(law["order"][0]),
-            weights=(
-                np.stack([groups[f"weight-{a}"].to_numpy() for a in range(d)], axis=1).astype(
-                    np.int64
-                )
-                if weighted
-                else None
-            ),
         )
 
     def classes(self, microdata: Microdata, rows: Ints) -> "Classes":

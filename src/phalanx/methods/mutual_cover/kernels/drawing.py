@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drawing what is published from random output tables in whole numbers: so that every row changes,
-or as in the paper.
+"""Drawing what is published from random output tables in whole numbers, so that every row changes.
 
-Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4, Algorithms 1 and 2. The coupling is
+Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4. The coupling is
 systematic sampling of the attributes that change: each has a part of a line that is as long as its
 probability to change, and one random point, with all points at whole distances from it, hits those
 that do. So every attribute changes with exactly the probability that its table says, and at least
@@ -72,63 +71,4 @@ def coupled(
             else:
                 drawn[r, a] = i
             begin = end
-    return at
-
-
-@njit(cache=True, nogil=True, fastmath=False)
-def apart(
-    own: Ints, table: Ints, starts: Ints, cells: Ints, units: Ints, numbers: Ints, drawn: Ints
-) -> None:
-    """Fill ``drawn`` with classes that are drawn on every attribute by itself; ``numbers`` (n, d)
-    are uniform below the denominator.
-
-    ``own``, ``table``, ``starts``, ``cells``, ``units`` and ``drawn`` are those of :func:`coupled`.
-    """
-    for r in range(len(own)):
-        for a in range(own.shape[1]):
-            t = table[r, a]
-            k = starts[t + 1] - starts[t]
-            drawn[r, a] = _value(units, cells[t] + own[r, a] * k, k, -1, numbers[r, a])
-
-
-@njit(cache=True, nogil=True, fastmath=False)
-def change_unchanged(
-    own: Ints, table: Ints, starts: Ints, weights: Ints, changes: int, draws: Ints, drawn: Ints
-) -> int:
-    """Give the tuples that came out as they went in another value on ``changes`` attributes;
-    returns how many draws were used.
-
-    An attribute that still has the own value, and more than one in the group, is chosen by its
-    weight (``weights``, (n, d)), and there one of the other values, all alike. ``own``, ``table``,
-    ``starts``, ``draws`` and ``drawn`` are those of :func:`coupled`.
-    """
-    d = own.shape[1]
-    at = 0
-    for r in range(len(own)):
-        unchanged = True
-        for a in range(d):
-            unchanged = unchanged and drawn[r, a] == own[r, a]
-        if not unchanged:
-            continue
-        for _ in range(changes):
-            total = 0
-            for a in range(d):
-                if drawn[r, a] == own[r, a] and starts[table[r, a] + 1] - starts[table[r, a]] > 1:
-                    total += weights[r, a]
-            if total == 0:
-                break
-            number, at = pick(total, draws, at)
-            chosen = -1
-            for a in range(d):
-                if (
-                    drawn[r, a] == own[r, a]
-                    and starts[table[r, a] + 1] - starts[table[r, a]] > 1
-                    and chosen < 0
-                ):
-                    if number < weights[r, a]:
-                        chosen = a
-                    number -= weights[r, a]
-            k = starts[table[r, chosen] + 1] - starts[table[r, chosen]]
-            j, at = pick(k - 1, draws, at)
-            drawn[r, chosen] = j + 1 if j >= own[r, chosen] else j
     return at

@@ -8,7 +8,7 @@ changes on at least ``changes`` of d attributes because its tables say so: over 
 probabilities of its own values sum to at most d - changes. By systematic sampling one can then draw
 from the tables so that every tuple does change.
 
-The program is that of ``methods/mutual_cover/kernels/outputs.py`` for all attributes, one row per
+The program is that of ``methods/mutual_cover/kernels/program.py`` for all attributes, one row per
 class, and a row per tuple type (tuples of one group with the same values) for that sum. A type's
 price is one for every tuple of it that stays, so it only makes the own value of its classes dearer:
 covers are found as without it. The same prices prove the optimum.
@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.kernels import njit
-from phalanx.methods.mutual_cover.kernels.simplex import cover, inverted, leaves, price
+from phalanx.methods.mutual_cover.kernels.program import Grid, cover, inverted, leaves, price
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -295,10 +295,7 @@ def _bound(
 
 @_kernel
 def least_together(
-    counts: Ints,
-    starts: Ints,
-    distances: Floats,
-    cells: Ints,
+    grid: Grid,
     types: Ints,
     first_type: Ints,
     num: int,
@@ -312,50 +309,35 @@ def least_together(
     which: Ints,
 ) -> None:
     """Solve the groups ``which``, all attributes at once: fill their parts of ``table``, their
-    ``cost``, and the ``bound`` below which no cost is.
+    ``cost``, and the ``bound`` below which no tables cost that give equal values one row.
 
-    Group g has on attribute a the problem ``a * groups + g`` of ``counts``, ``starts``,
-    ``distances`` and ``cells``, as in ``methods/mutual_cover/kernels/outputs.py``, and the tuple
-    types ``first_type[g] .. first_type[g + 1] - 1`` of ``types`` (classes on each attribute). delta
-    is ``num / den``; every type changes on at least ``changes`` attributes. ``dearness``: how dear
-    it is not to cover a class; ``slack``: how far weights may fall below zero on the way, which
-    helps where covers are nearly alike. A cost is infinite where there are no such tables, or none
-    were found.
+    Group g has on attribute a the problem ``a * groups + g`` of the ``grid``, and the tuple types
+    ``first_type[g] .. first_type[g + 1] - 1`` of ``types`` (classes on each attribute). delta is
+    ``num / den``; every type changes on at least ``changes`` attributes. ``dearness``: how dear it
+    is not to cover a class; ``slack``: how far weights may fall below zero on the way, which helps
+    where covers are nearly alike. A cost is infinite where there are no such tables, or none were
+    found.
     """
     groups, d = len(first_type) - 1, types.shape[1]
+    starts, cells = grid.starts, grid.cells
     for g in which:
-        varying = 0
-        for a in range(d):
-            p = a * groups + g
-            if starts[p + 1] - starts[p] > 1:
-                varying += 1
-            else:
-                table[cells[p]] = 1.0
+        here = np.arange(d) * groups + g
+        k = starts[here + 1] - starts[here]
+        table[cells[here[k == 1]]] = 1.0
+        attribute = np.flatnonzero(k > 1)
+        varying = len(attribute)
         cost[g], bound[g] = np.inf, np.inf
         if varying < changes:
             continue
-        problem, first, at = (
-            np.empty(varying, np.int64),
-            np.zeros(varying + 1, np.int64),
-            np.zeros(varying + 1, np.int64),
-        )
-        attribute, v = np.empty(varying, np.int64), 0
-        for a in range(d):
-            p = a * groups + g
-            k = starts[p + 1] - starts[p]
-            if k > 1:
-                problem[v], attribute[v] = p, a
-                first[v + 1], at[v + 1] = first[v] + k, at[v] + k * k
-                v += 1
+        problem = here[attribute]
+        first, at = np.zeros(varying + 1, np.int64), np.zeros(varying + 1, np.int64)
+        first[1:], at[1:] = np.cumsum(k[attribute]), np.cumsum(k[attribute] ** 2)
         c, distance, part = np.empty(first[-1], np.int64), np.empty(at[-1]), np.empty(at[-1])
         for v in range(varying):
             p = problem[v]
-            c[first[v] : first[v + 1]] = counts[starts[p] : starts[p + 1]]
-            distance[at[v] : at[v + 1]] = distances[cells[p] : cells[p + 1]]
-        own = np.empty((first_type[g + 1] - first_type[g], varying), np.int64)
-        for t in range(len(own)):
-            for v in range(varying):
-                own[t, v] = types[first_type[g] + t, attribute[v]]
+            c[first[v] : first[v + 1]] = grid.counts[starts[p] : starts[p + 1]]
+            distance[at[v] : at[v + 1]] = grid.distances[cells[p] : cells[p + 1]]
+        own = types[first_type[g] : first_type[g + 1]][:, attribute].copy()
         cap = float(varying - changes)
         cap -= min(_LESS, cap)
         cost[g], bound[g], uncovered = _together(

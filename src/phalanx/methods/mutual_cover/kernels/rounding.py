@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from phalanx.kernels import njit
+from phalanx.methods.mutual_cover.kernels.program import Grid
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -199,31 +200,28 @@ def _exact(c: Ints, d: Floats, p: Floats, num: int, den: int, denominator: int, 
 
 @_kernel
 def exact(
-    counts: Ints,
-    starts: Ints,
-    distances: Floats,
-    cells: Ints,
+    grid: Grid,
     table: Floats,
     num: int,
     den: int,
     denominator: int,
-    which: Ints,
     units: Ints,
     way: Ints,
+    which: Ints,
 ) -> None:
-    """Fill ``units`` with the tables of the problems ``which`` in whole numbers of
+    """Fill ``units`` with the tables of the problems ``which`` of the ``grid`` in whole numbers of
     1/``denominator``, and ``way`` with how they were found.
 
-    ``counts``, ``starts``, ``distances``, ``cells`` and ``table`` are those of
-    :func:`phalanx.methods.mutual_cover.kernels.outputs.least`; delta is ``num / den``, at least 1/m
-    of every problem. The ``denominator`` times the tuples of any problem is below 2**62, so that no
-    sum overflows. A way of -1 says that no table was found, which happens to no table that
-    :func:`~phalanx.methods.mutual_cover.kernels.outputs.least` makes.
+    ``table`` holds them as floating point numbers; delta is ``num / den``, at least 1/m of every
+    problem. The ``denominator`` times the tuples of any problem is below 2**62, so that no sum
+    overflows. A way of -1 says that no table was found, which happens to no table that
+    :func:`~phalanx.methods.mutual_cover.kernels.program.least` makes.
     """
+    starts, cells = grid.starts, grid.cells
     for t in which:
-        c = counts[starts[t] : starts[t + 1]]
+        c = grid.counts[starts[t] : starts[t + 1]]
         k = len(c)
-        d = distances[cells[t] : cells[t] + k * k].reshape(k, k)
+        d = grid.distances[cells[t] : cells[t] + k * k].reshape(k, k)
         p = table[cells[t] : cells[t] + k * k].reshape(k, k)
         n = units[cells[t] : cells[t] + k * k].reshape(k, k)
         way[t] = _exact(c, d, p, num, den, denominator, n)

@@ -15,13 +15,19 @@ from hypothesis import strategies as st
 
 from naive import joint_outputs as naive
 from naive import outputs as alone
+from phalanx.data.distances import Line, Matrix
 from phalanx.errors import MethodError
-from phalanx.methods.mutual_cover import joint_outputs
-from phalanx.methods.mutual_cover.distances import Line, Matrix
-from phalanx.methods.mutual_cover.joint_highs import together_by_highs
-from phalanx.methods.mutual_cover.joint_outputs import Layout, Maker, units_of, widened
-from phalanx.methods.mutual_cover.kernels import joint_outputs as kernel
-from phalanx.methods.mutual_cover.outputs import denominator_for, part
+from phalanx.methods.mutual_cover import output_tables, program
+from phalanx.methods.mutual_cover.kernels import joint_program as kernel
+from phalanx.methods.mutual_cover.output_tables import (
+    Maker,
+    denominator_for,
+    rounded,
+    units_of,
+    widened,
+)
+from phalanx.methods.mutual_cover.problems import Layout
+from phalanx.methods.mutual_cover.program import solve, together_by_highs
 
 DELTAS = [
     Fraction(1),
@@ -59,7 +65,6 @@ class Group:
         of = np.zeros(len(tuples), np.int64) if group is None else np.array(group)
         self.layout = Layout.of(
             self.columns,
-            self.sizes,
             [Matrix(np.array(matrix, dtype=float)) for matrix in distances],
             of,
         )
@@ -76,7 +81,7 @@ class Group:
     def between_classes(self) -> list[list[list[float]]]:
         """Of the one group: the distances between its values."""
         return [
-            part(self.layout.problems, self.layout.problems.distances, p).tolist()
+            self.layout.problems.part(self.layout.problems.distances, p).tolist()
             for p in range(len(self.sizes))
         ]
 
@@ -91,7 +96,7 @@ class Group:
         """
         units, cost, bound, bad = units_of(self.layout, self.delta, self.changes, self.denominator)
         return (
-            [part(self.layout.problems, units, p).tolist() for p in range(len(self.sizes))],
+            [self.layout.problems.part(units, p).tolist() for p in range(len(self.sizes))],
             float(cost[0]),
             float(bound[0]),
             bool(bad[0]),
@@ -234,9 +239,11 @@ def test_tables_of_every_attribute_alone_leave_some_unchanged():
     change nobody; ours change everybody, at a cost.
     """
     group = Group([(0, 0), (0, 0), (1, 1), (1, 1)], [[[0, 1], [1, 0]]] * 2, Fraction(1, 2), 1)
-    paper, cost, _, _ = units_of(group.layout, group.delta, None, group.denominator)
-    assert cost.tolist() == [0]
-    assert not keeps(group, [part(group.layout.problems, paper, p).tolist() for p in range(2)])
+    problems = group.layout.problems
+    alone_tables = solve(problems, group.delta)
+    assert alone_tables.cost.tolist() == [0]
+    paper = rounded(problems, alone_tables.cells(problems), group.delta, group.denominator)
+    assert not keeps(group, [group.layout.problems.part(paper, p).tolist() for p in range(2)])
     tables, cost, bound, bad = group.solved()
     assert keeps(group, tables) and not bad
     assert cost == pytest.approx(4) == bound
@@ -300,7 +307,7 @@ def test_what_the_first_attempt_does_not_find_is_not_given_up(monkeypatch):
 
     def gives_up(*arguments: Any) -> None:
         cost, bound = arguments[-3:-1]
-        asked.append(arguments[9:11])
+        asked.append(arguments[6:8])
         if len(asked) < fails:
             cost[arguments[-1]], bound[arguments[-1]] = math.inf, -math.inf
         else:
@@ -319,7 +326,7 @@ def test_the_general_solver_is_not_asked_for_what_there_is_not(monkeypatch):
     """Prices that prove more than any tables cost prove that there are none, which spares groups
     that cannot change the slow way.
     """
-    monkeypatch.setattr(joint_outputs, "together_by_highs", None)
+    monkeypatch.setattr(program, "together_by_highs", None)
     far = [[0.0]], np.abs(np.subtract.outer(range(40), range(40))).tolist()
     alike, one_other = [(0, 0)] * 30, [(0, 0)] * 29 + [(0, 1)]
     many = [(0, 7)] * 3 + [
@@ -359,7 +366,7 @@ def test_groups_are_solved_apart():
         lone.denominator = 2**40
         tables, its_cost, its_bound, its_bad = lone.solved()
         assert (cost[g], bound[g], bool(bad[g])) == pytest.approx((its_cost, its_bound, its_bad))
-        assert tables == [part(many.layout.problems, units, a * 100 + g).tolist() for a in range(3)]
+        assert tables == [many.layout.problems.part(units, a * 100 + g).tolist() for a in range(3)]
 
 
 def test_equal_values_share_a_row():
@@ -382,8 +389,8 @@ def test_equal_values_share_a_row():
     units, *_ = units_of(group.layout, group.delta, 1, group.denominator)
     for a in range(2):
         assert (
-            part(group.layout.problems, units, 2 * a).tolist()
-            == part(group.layout.problems, units, 2 * a + 1).tolist()
+            group.layout.problems.part(units, 2 * a).tolist()
+            == group.layout.problems.part(units, 2 * a + 1).tolist()
         )
 
 
@@ -406,19 +413,17 @@ def test_layout_finds_the_classes():
     assert (types.tolist(), first.tolist()) == ([[0, 0], [1, 1], [0, 0], [0, 1]], [0, 2, 4])
 
 
-def maker(tuples, delta, changes=1, *, coupled=True) -> Maker:
+def maker(tuples, delta, changes=1) -> Maker:
     """A maker for tuples of codes, which lie on lines from 0 to 1."""
     columns = [np.array(column, dtype=np.int32) for column in zip(*tuples, strict=True)]
     sizes = [int(column.max()) + 1 for column in columns]
     lines = [Line(np.arange(float(size))) for size in sizes]
     return Maker(
         columns=columns,
-        sizes=sizes,
         places=[line.line for line in lines],
         distances=lines,
         delta=delta,
         changes=changes,
-        coupled=coupled,
     )
 
 
@@ -428,10 +433,9 @@ def maker(tuples, delta, changes=1, *, coupled=True) -> Maker:
     ),
     st.integers(1, 8),
     st.integers(1, 2),
-    st.booleans(),
 )
 @settings(deadline=None, max_examples=100)
-def test_groups_are_widened_until_all_change(tuples, groups, changes, coupled):
+def test_groups_are_widened_until_all_change(tuples, groups, changes):
     """Whatever groups it begins with, each ends as one whose tuples all change, of groups that
     stood together; only where none can is it refused.
     """
@@ -441,9 +445,9 @@ def test_groups_are_widened_until_all_change(tuples, groups, changes, coupled):
     )
     before = np.repeat(np.arange(len(sizes)), sizes)
     try:
-        tables = maker(tuples, delta, changes, coupled=coupled).tables(before)
+        tables = maker(tuples, delta, changes).tables(before)
     except MethodError:
-        whole = maker(tuples, delta, changes, coupled=coupled)
+        whole = maker(tuples, delta, changes)
         with pytest.raises(MethodError, match="not even all rows together can all change"):
             whole.tables(np.zeros(n, np.int64))
         return
@@ -457,7 +461,7 @@ def test_groups_are_widened_until_all_change(tuples, groups, changes, coupled):
     assert sorted(set(tables.of.ravel().tolist())) == list(range(len(tables.problems)))
     for g in range(len(tables.of)):
         rows = np.flatnonzero(tables.group == g)
-        units = [part(tables.problems, tables.units, int(t)).tolist() for t in tables.of[g]]
+        units = [tables.problems.part(tables.units, int(t)).tolist() for t in tables.of[g]]
         first = tables.problems.starts[tables.of[g]]
         for a, table in enumerate(units):
             counts = tables.problems.counts[first[a] : first[a] + len(table)].tolist()
@@ -466,22 +470,17 @@ def test_groups_are_widened_until_all_change(tuples, groups, changes, coupled):
             assert [tables.codes[first[a] + i] for i in tables.own[rows, a]] == [
                 tuples[r][a] for r in rows
             ]
-        if coupled:
-            assert (
-                max(naive.stays(tables.own[rows].tolist(), units))
-                <= (3 - changes) * tables.denominator
-            )
-        else:
-            assert sum(len(table) > 1 for table in units) >= changes
+        stays = max(naive.stays(tables.own[rows].tolist(), units))
+        assert stays <= (3 - changes) * tables.denominator
 
 
 def test_a_row_for_each_tuple_could_cost_less():
     """What sharing rows costs: tuples that agree on one attribute only are held to the same row
-    there, though one of them has to change more.
+    there, though one of them has to change more. So the bound is about shared rows alone.
     """
     group = Group([(0, 0), (0, 1), (1, 0)], [[[0, 2], [2, 0]], [[0, 1], [1, 0]]], Fraction(5, 8), 1)
     assert group.solved()[1] == pytest.approx(48 / 13) == group.least(1)
-    assert group.least(1, shared=False) == pytest.approx(29 / 8)
+    assert group.least(1, shared=False) == pytest.approx(29 / 8) < group.solved()[2]
 
 
 def test_a_group_that_cannot_change_joins_the_nearer_neighbour():
@@ -526,7 +525,7 @@ def test_too_small_groups_are_refused_before_any_work(monkeypatch):
     """A group of fewer than 1/delta tuples cannot be covered, and is refused before anything is
     solved.
     """
-    monkeypatch.setattr(joint_outputs, "solve", None)
+    monkeypatch.setattr(output_tables, "solve", None)
     with pytest.raises(
         MethodError, match="delta = 1/3 asks for at least 3 tuples in every group and a group has 2"
     ):

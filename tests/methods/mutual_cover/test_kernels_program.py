@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels of random output tables by themselves: covers and prices, exact units and the ways to
-them.
+"""The kernels of random output tables by themselves: covers and prices, the steps of the simplex
+method, exact units and the ways to them.
 """
 
 from fractions import Fraction
@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import outputs as naive
-from phalanx.methods.mutual_cover.kernels import exact_tables as exact
-from phalanx.methods.mutual_cover.kernels import outputs as kernel
-from phalanx.methods.mutual_cover.kernels import simplex
+from phalanx.methods.mutual_cover.kernels import program as kernel
+from phalanx.methods.mutual_cover.kernels import rounding as exact
 
 DELTAS = st.sampled_from(
     [
@@ -28,31 +27,31 @@ DELTAS = st.sampled_from(
 )
 
 
-def on_a_line(counts: list[int], places: list[int]) -> tuple[np.ndarray, ...]:
+def on_a_line(counts: list[int], places: list[int]) -> kernel.Grid:
     """One problem as the kernels take it."""
     k = len(counts)
     distances = np.abs(np.subtract.outer(places, places)).astype(float).ravel()
-    return np.array(counts), np.array([0, k]), distances, np.array([0, k * k])
+    return kernel.Grid(np.array(counts), np.array([0, k]), distances, np.array([0, k * k]))
 
 
 def solved(
-    problem: tuple[np.ndarray, ...], delta: Fraction, slack: float = 0.0
+    problem: kernel.Grid, delta: Fraction, slack: float = 0.0
 ) -> tuple[np.ndarray, float, float]:
     """The table of one problem, its cost and its bound."""
     table, cost, bound = np.full(problem[3][-1], np.nan), np.empty(1), np.empty(1)
     kernel.least(
-        *problem, delta.numerator, delta.denominator, np.array([0]), slack, table, cost, bound
+        problem, delta.numerator, delta.denominator, slack, table, cost, bound, np.array([0])
     )
     return table, cost[0], bound[0]
 
 
 def in_units(
-    problem: tuple[np.ndarray, ...], table: np.ndarray, delta: Fraction, denominator: int
+    problem: kernel.Grid, table: np.ndarray, delta: Fraction, denominator: int
 ) -> tuple[list[list[int]], int]:
     """The units of one table, and the way to them."""
     units, way = np.empty(problem[3][-1], np.int64), np.empty(1, np.int64)
     exact.exact(
-        *problem, table, delta.numerator, delta.denominator, denominator, np.array([0]), units, way
+        problem, table, delta.numerator, delta.denominator, denominator, units, way, np.array([0])
     )
     return units.reshape(len(problem[0]), -1).tolist(), int(way[0])
 
@@ -78,7 +77,7 @@ def test_the_best_cover_is_the_best_of_all_corners(counts, delta, data):
             )
             for cover in naive.covers(counts, delta)
         )
-        price = simplex.price(
+        price = kernel.price(
             np.array(counts),
             np.array(d, dtype=float),
             float(delta),
@@ -88,7 +87,7 @@ def test_the_best_cover_is_the_best_of_all_corners(counts, delta, data):
             reduced,
         )
         assert price == pytest.approx(float(cheapest), abs=1e-9)
-        simplex.cover(np.array(counts), float(delta), order, w)
+        kernel.cover(np.array(counts), float(delta), order, w)
         assert sum(
             c * x * d[i][j] - x * u[i] for i, (c, x) in enumerate(zip(counts, w, strict=True))
         ) == pytest.approx(float(cheapest), abs=1e-9)
@@ -238,26 +237,61 @@ def test_what_is_no_table_never_passes_as_one(tables):
         assert way < 0 or naive.keeps([2, 1, 1], units, Fraction(1, 2), 1000)
 
 
-def test_distances_are_filled_in_class_by_class():
-    """Along a line and from a matrix, row by row, problem after problem."""
-    starts, cells, distances = np.array([0, 1, 3]), np.array([0, 1, 5]), np.full(5, np.nan)
-    kernel.along(np.array([4.0, 1.0, 3.5]), 10.0, starts, cells, distances)
-    assert distances.tolist() == [0, 0, 0.25, 0.25, 0]
-    matrix = np.array([[0.0, 1.0], [2.0, 0.5]])
-    kernel.between(np.array([1, 0, 1]), matrix, starts, cells, distances)
-    assert distances.tolist() == [0.5, 0, 1, 2, 0.5]
-
-
-def test_fingerprints_and_twins_tell_problems_apart():
-    """A count, a distance or the number of classes makes another problem; the same arrays make the
-    same one.
+@given(st.integers(1, 6), st.data())
+@settings(deadline=None, max_examples=80)
+def test_the_inverse_is_one(k, data):
+    """Where the basis has an inverse worth the name it is found, and weights follow from what rows
+    are to sum to; else that is said.
     """
-    counts = np.array([1, 2, 1, 2, 1, 3, 1, 2, 3])
-    starts, cells = np.array([0, 2, 4, 6, 8, 9]), np.array([0, 4, 8, 12, 16, 17])
-    distances = np.array([0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1.5, 0, 0])
-    prints, same = np.empty(5, np.uint64), np.empty(5, np.bool_)
-    kernel.fingerprints(counts, starts, distances.view(np.int64), cells, prints)
-    assert prints[0] == prints[1]
-    assert len(set(prints.tolist())) == 4
-    kernel.twins(counts, starts, distances.view(np.int64), cells, np.zeros(5, np.int64), same)
-    assert same.tolist() == [True, True, False, False, False]
+    cells = st.integers(-3, 3)
+    basis = np.array(
+        [data.draw(st.lists(cells, min_size=k, max_size=k)) for _ in range(k)], dtype=float
+    )
+    sums = np.array(data.draw(st.lists(st.integers(0, 5), min_size=k, max_size=k)), dtype=float)
+    inverse, x = np.empty((k, k)), np.empty(k)
+    there_is = kernel.inverted(basis, sums, inverse, np.empty((k, k)), x)
+    assert there_is == (round(float(np.linalg.det(basis))) != 0)
+    if there_is:
+        assert inverse @ basis.T == pytest.approx(np.eye(k), abs=1e-9)
+        assert basis.T @ x == pytest.approx(sums, abs=1e-9)
+
+
+@given(st.integers(1, 5), st.data())
+@settings(deadline=None, max_examples=120)
+def test_the_lexicographically_least_ratio_leaves(k, data):
+    """Of the covers whose weight falls, the one that reaches 0 first leaves; of equals the one
+    whose row of the inverse, over the step, comes first.
+    """
+    whole = st.integers(0, 4)
+    x = [data.draw(whole) for _ in range(k)]
+    step = [data.draw(st.integers(-3, 3)) for _ in range(k)]
+    inverse = [[data.draw(whole) for _ in range(k)] for _ in range(k)]
+    found = kernel.leaves(
+        np.array(x, dtype=float), np.array(inverse, dtype=float), np.array(step, dtype=float), 0.0
+    )
+    falls = {
+        b: [Fraction(n, step[b]) for n in (x[b], *inverse[b])] for b in range(k) if step[b] > 0
+    }
+    if not falls:
+        assert found == -1
+    else:
+        assert falls[found] == min(falls.values())
+
+
+@given(st.integers(1, 6), st.data())
+@settings(deadline=None, max_examples=80)
+def test_with_slack_the_greatest_pivot_leaves(k, data):
+    """Where weights may fall a little below zero, of the covers that reach that the one with the
+    greatest step leaves.
+    """
+    x = [data.draw(st.integers(0, 3)) for _ in range(k)]
+    step = [data.draw(st.integers(-3, 3)) for _ in range(k)]
+    found = kernel.leaves(np.array(x, dtype=float), np.eye(k), np.array(step, dtype=float), 1e-9)
+    falls = [b for b in range(k) if step[b] > 0]
+    if not falls:
+        assert found == -1
+        return
+    first = min(Fraction(x[b], step[b]) for b in falls)
+    assert step[found] == max(step[b] for b in falls if Fraction(x[b], step[b]) == first)
+    for b in range(k):
+        assert x[b] - step[b] * (x[found] / step[found]) >= -1e-8

@@ -13,11 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import distances as naive
+from phalanx.data.distances import (
+    Levels,
+    Line,
+    Matrix,
+    check_asked,
+    distance_matrix,
+    distance_of,
+)
 from phalanx.data.domain import Domain
 from phalanx.data.hierarchies.hierarchy import Bands, Prefix, Tree
-from phalanx.errors import PlanError, SchemaError
-from phalanx.methods.mutual_cover.distances import Levels, Line, Matrix, check_asked, distance_of
-from phalanx.methods.mutual_cover.outputs import part
+from phalanx.errors import PlanError
 
 JOBS = Tree.of_mapping(
     {
@@ -28,9 +34,9 @@ JOBS = Tree.of_mapping(
 
 
 def matrix(distance, size):
-    """The distances of one group that has all values of the domain."""
-    problems = distance.problems(np.arange(size), np.ones(size, np.int64), np.array([0, size]))
-    return part(problems, problems.distances, 0)
+    """The distances between all values of the domain."""
+    assert len(distance) == size
+    return distance.between(np.arange(size)[:, None], np.arange(size))
 
 
 def numbers(*values):
@@ -48,7 +54,7 @@ def test_numbers_are_as_far_apart_as_they_are(values, missing):
     the rest, as it does for every method.
     """
     values = sorted(values)
-    distance = distance_of("age", numbers(*[None] * missing, *values))
+    distance = distance_of("distances", "age", numbers(*[None] * missing, *values))
     assert isinstance(distance, Line)
     gap = (values[-1] - values[0]) / (len(values) - 1) if len(values) > 1 else 1
     places = [values[0] - gap] * missing + values
@@ -61,7 +67,7 @@ def test_numbers_are_as_far_apart_as_they_are(values, missing):
             ]
         )
     )
-    assert distance.greatest == found.max() == (len(places) > 1)
+    assert found.max() == (len(places) > 1)
     assert distance.line == pytest.approx(
         np.array([naive.on_a_line(places, 0, j) for j in range(len(places))])
     )
@@ -70,7 +76,7 @@ def test_numbers_are_as_far_apart_as_they_are(values, missing):
 def test_days_are_counted():
     """Dates are as far apart as the days between them, over all days."""
     days = pl.Series([dt.date(2020, 1, 1), dt.date(2020, 1, 31), dt.date(2020, 4, 10)])
-    found = matrix(distance_of("since", Domain("date", days)), 3)
+    found = matrix(distance_of("distances", "since", Domain("date", days)), 3)
     assert found == pytest.approx(np.abs(np.subtract.outer([0, 30, 100], [0, 30, 100])) / 100)
 
 
@@ -83,7 +89,7 @@ def test_leaves_are_as_far_apart_as_their_tree_says(missing):
     if missing:
         paths = [["missing", "missing", "missing", "*"], *paths]
     leaves = JOBS.leaves(pl.Series([], dtype=pl.String)).to_list()
-    distance = distance_of("job", texts(*[None] * missing, *leaves, hierarchy=JOBS))
+    distance = distance_of("distances", "job", texts(*[None] * missing, *leaves, hierarchy=JOBS))
     found = matrix(distance, len(paths))
     expected = np.array(
         [
@@ -98,7 +104,6 @@ def test_leaves_are_as_far_apart_as_their_tree_says(missing):
         Fraction(2, 3),
         Fraction(1),
     }
-    assert distance.greatest == 1
     assert distance.line == pytest.approx(
         np.concatenate([[0], np.cumsum(np.diagonal(expected, 1))])
     )
@@ -109,7 +114,7 @@ def test_a_missing_value_is_no_empty_text():
     root.
     """
     tree = Tree.of_paths([["", "none", "*"], ["a", "some", "*"], ["b", "some", "*"]])
-    found = matrix(distance_of("code", texts(None, "", "a", "b", hierarchy=tree)), 4)
+    found = matrix(distance_of("distances", "code", texts(None, "", "a", "b", hierarchy=tree)), 4)
     assert found.tolist() == [[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0, 0.5], [1, 1, 0.5, 0]]
 
 
@@ -117,25 +122,29 @@ def test_prefixes_and_bands_are_trees():
     """A hierarchy of any kind gives its levels; where two values never meet below the root they are
     1 apart, and where all meet lower, less.
     """
-    zips = distance_of("zip", texts("47302", "47304", "47906", hierarchy=Prefix((5, 3, 0))))
+    zips = distance_of(
+        "distances", "zip", texts("47302", "47304", "47906", hierarchy=Prefix((5, 3, 0)))
+    )
     assert matrix(zips, 3).tolist() == [[0, 0.5, 1], [0.5, 0, 1], [1, 1, 0]]
     ages = distance_of(
-        "age", Domain("numeric", pl.Series([21.0, 24.0, 44.0]), Bands((10, 20))), "hierarchy"
+        "distances",
+        "age",
+        Domain("numeric", pl.Series([21.0, 24.0, 44.0]), Bands((10, 20))),
+        "hierarchy",
     )
     assert matrix(ages, 3) == pytest.approx(np.array([[0, 1, 3], [1, 0, 3], [3, 3, 0]]) / 3)
-    near = distance_of("zip", texts("47302", "47304", hierarchy=Prefix((5, 3, 0))))
-    assert (near.greatest, matrix(near, 2).max()) == (0.5, 0.5)
+    near = distance_of("distances", "zip", texts("47302", "47304", hierarchy=Prefix((5, 3, 0))))
+    assert matrix(near, 2).max() == 0.5
 
 
 def test_values_are_equal_or_not():
     """Without a hierarchy, and where that is asked for, other values are 1 away, all alike."""
     for distance in (
-        distance_of("sex", texts("f", "m", "x")),
-        distance_of("age", numbers(1, 5, 100), "equal"),
+        distance_of("distances", "sex", texts("f", "m", "x")),
+        distance_of("distances", "age", numbers(1, 5, 100), "equal"),
     ):
         assert isinstance(distance, Levels)
         assert matrix(distance, 3).tolist() == (1 - np.eye(3)).tolist()
-        assert distance.greatest == 1
         assert distance.line.tolist() == [0, 1, 2]
 
 
@@ -144,62 +153,38 @@ def test_a_given_matrix():
     ways may differ; missing values are the empty text.
     """
     asked = {"": {"f": 3, "m": 4.5}, "f": {"m": 1}, "m": {"f": 2}}
-    distance = distance_of("sex", texts(None, "f", "m"), asked)
+    distance = distance_of("distances", "sex", texts(None, "f", "m"), asked)
     assert isinstance(distance, Matrix)
     assert matrix(distance, 3).tolist() == [[0, 3, 4.5], [3, 0, 1], [4.5, 2, 0]]
-    assert distance.greatest == 4.5
     assert distance.line == pytest.approx(np.array([0, 3, 4]) / 4.5)
-    assert matrix(distance_of("n", numbers(1, 2.5), {"1": {"2.5": 7}}), 2).tolist() == [
+    assert matrix(
+        distance_of("distances", "n", numbers(1, 2.5), {"1": {"2.5": 7}}), 2
+    ).tolist() == [
         [0, 7],
         [7, 0],
     ]
     day = Domain("date", pl.Series([dt.date(2020, 1, 1), dt.date(2021, 1, 1)]))
-    assert matrix(distance_of("since", day, {"2020-01-01": {"2021-01-01": 2}}), 2).tolist() == [
+    assert matrix(
+        distance_of("distances", "since", day, {"2020-01-01": {"2021-01-01": 2}}), 2
+    ).tolist() == [
         [0, 2],
         [2, 0],
     ]
 
 
-def test_groups_have_the_distances_of_their_values():
-    """Of several groups each has the distances between the values that it has, in the order of its
-    classes.
-    """
-    codes, counts, starts = (
-        np.array([0, 2, 1, 2, 3, 3]),
-        np.ones(6, np.int64),
-        np.array([0, 2, 5, 6]),
-    )
-    line, tree = (
-        distance_of("age", numbers(0, 1, 4, 10)),
-        distance_of("sex", texts("a", "b", "c", "d")),
-    )
-    given = distance_of(
-        "sex",
-        texts("a", "b", "c", "d"),
-        {"a": {"b": 1, "c": 2, "d": 3}, "b": {"c": 4, "d": 5}, "c": {"d": 6}},
-    )
-    for distance in (line, tree, given):
-        whole, problems = matrix(distance, 4), distance.problems(codes, counts, starts)
-        for p, present in enumerate(([0, 2], [1, 2, 3], [3])):
-            assert part(problems, problems.distances, p) == pytest.approx(
-                whole[np.ix_(present, present)]
-            )
-
-
 @pytest.mark.parametrize(
     "distance",
     [
-        distance_of("age", numbers(7)),
-        distance_of("sex", texts("f")),
-        distance_of("job", texts("judge", hierarchy=Tree.of_paths([["judge", "*"]]))),
-        distance_of("sex", texts("f"), {}),
+        distance_of("distances", "age", numbers(7)),
+        distance_of("distances", "sex", texts("f")),
+        distance_of("distances", "job", texts("judge", hierarchy=Tree.of_paths([["judge", "*"]]))),
+        distance_of("distances", "sex", texts("f"), {}),
     ],
     ids=["a number", "a text", "a tree", "a matrix"],
 )
 def test_one_value_is_far_from_nothing(distance):
-    """Where all have one value, the greatest distance is 0."""
-    assert (distance.greatest, distance.line.tolist(), matrix(distance, 1).tolist()) == (
-        0,
+    """Where all have one value, it is at distance 0 from itself."""
+    assert (distance.line.tolist(), matrix(distance, 1).tolist()) == (
         [0],
         [[0]],
     )
@@ -226,8 +211,8 @@ def test_one_value_is_far_from_nothing(distance):
 )
 def test_what_an_attribute_has_not_is_said(asked, sentence):
     """A line without numbers and levels without a tree are refused with the ways out."""
-    with pytest.raises(SchemaError, match=sentence):
-        distance_of("job", texts("a", "b"), asked)
+    with pytest.raises(PlanError, match=sentence):
+        distance_of("distances", "job", texts("a", "b"), asked)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +230,7 @@ def test_a_matrix_with_gaps_is_refused_without_values(given):
             r" give one for each two\.$"
         ),
     ):
-        distance_of("job", texts("a", "b", "c"), given)
+        distance_of("distances", "job", texts("a", "b", "c"), given)
 
 
 @pytest.mark.parametrize(
@@ -282,11 +267,42 @@ def test_what_is_no_distance_is_refused_in_a_sentence(asked, sentence):
     at.
     """
     with pytest.raises(PlanError, match=sentence):
-        check_asked(asked)
+        check_asked("distances", asked)
 
 
 def test_what_can_be_asked():
     """All words, and matrices of whole and other numbers."""
     check_asked(
-        {"a": "l1", "b": "hierarchy", "c": "equal", "d": {"x": {"y": 0, "z": 1.5}}, "e": {}}
+        "distances",
+        {"a": "l1", "b": "hierarchy", "c": "equal", "d": {"x": {"y": 0, "z": 1.5}}, "e": {}},
     )
+
+
+HOURS = Domain("numeric", pl.Series("hours", [None, 8.0, 40.0]))
+SAID = {"": {8: 3, 40: 4}, "8": {"40": 1.5}}
+
+
+def test_keys_are_values_or_their_text():
+    """A number as a plan writes it, or as Python has it; nothing is a missing value; what is said
+    one way holds the other way.
+    """
+    assert distance_matrix("distances", HOURS, SAID).tolist() == [
+        [0, 3, 4],
+        [3, 0, 1.5],
+        [4, 1.5, 0],
+    ]
+
+
+@pytest.mark.parametrize("wrong", [-1, float("inf"), float("nan"), "far", True, None])
+def test_a_distance_is_a_number_of_0_or_more(wrong):
+    """Anything else counts as a gap, and the sentence begins with what was asked and tells no
+    value.
+    """
+    with pytest.raises(
+        PlanError,
+        match=(
+            r"^distances of 'hours' is a matrix without a distance of 0 or more for some two of its"
+            r" 3 values; give one for each two\.$"
+        ),
+    ):
+        distance_matrix("distances of 'hours'", HOURS, SAID | {"8": {"40": wrong}})

@@ -11,11 +11,12 @@ import pytest
 
 from naive import joint_outputs as naive
 from naive import outputs as alone
-from phalanx.methods.mutual_cover.distances import Matrix
-from phalanx.methods.mutual_cover.joint_outputs import Layout
-from phalanx.methods.mutual_cover.kernels import exact_tables as exact
-from phalanx.methods.mutual_cover.kernels import joint_outputs as kernel
-from phalanx.methods.mutual_cover.outputs import solve
+from phalanx.data.distances import Matrix
+from phalanx.methods.mutual_cover.kernels import joint_program as kernel
+from phalanx.methods.mutual_cover.kernels import rounding as exact
+from phalanx.methods.mutual_cover.kernels.program import Grid
+from phalanx.methods.mutual_cover.problems import Layout
+from phalanx.methods.mutual_cover.program import solve
 from support.thoroughly import examples
 
 FAR = [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 2.0, 3.0], [2.0, 0.0, 1.0], [3.0, 1.0, 0.0]]]
@@ -27,7 +28,6 @@ def solved(tuples, delta, changes, dearness=10.0, slack=0.0):
     columns = [np.array(column, dtype=np.int32) for column in zip(*tuples, strict=True)]
     layout = Layout.of(
         columns,
-        [2, 3],
         [Matrix(np.array(matrix)) for matrix in FAR],
         np.zeros(len(tuples), np.int64),
     )
@@ -35,17 +35,7 @@ def solved(tuples, delta, changes, dearness=10.0, slack=0.0):
     each = solve(problems, delta)
     table = np.concatenate([each.table(p).ravel() for p in range(2)])
     cost, bound = np.empty(1), np.empty(1)
-    arrays = (
-        problems.counts,
-        problems.starts,
-        problems.distances,
-        problems.cells,
-        types,
-        first,
-        delta.numerator,
-        delta.denominator,
-        changes,
-    )
+    arrays = problems.grid, types, first, delta.numerator, delta.denominator, changes
     kernel.least_together(*arrays, dearness, slack, table, cost, bound, np.array([0]))
     return (
         float(cost[0]),
@@ -171,18 +161,8 @@ def test_a_column_that_too_few_feed_is_given_up():
     units, way = np.empty(16, np.int64), np.empty(1, np.int64)
     far = np.abs(np.subtract.outer(range(4), range(4))).astype(float).ravel()
     counts = np.ones(4, np.int64)
-    exact.exact(
-        counts,
-        np.array([0, 4]),
-        far,
-        np.array([0, 16]),
-        table.ravel(),
-        delta.numerator,
-        delta.denominator,
-        denominator,
-        np.array([0]),
-        units,
-        way,
-    )
+    grid = Grid(counts, np.array([0, 4]), far, np.array([0, 16]))
+    parts = delta.numerator, delta.denominator, denominator
+    exact.exact(grid, table.ravel(), *parts, units, way, np.array([0]))
     assert alone.keeps(counts.tolist(), units.reshape(4, 4).tolist(), delta, denominator)
     assert np.abs(units.reshape(4, 4) / denominator - table).max() < 1e-8

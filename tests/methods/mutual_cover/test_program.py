@@ -16,19 +16,14 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from naive import outputs as naive
+from phalanx.data.distances import Line, Matrix
 from phalanx.errors import MethodError
-from phalanx.methods.mutual_cover import outputs
-from phalanx.methods.mutual_cover.kernels import exact_tables as exact_kernel
-from phalanx.methods.mutual_cover.kernels import outputs as kernel
-from phalanx.methods.mutual_cover.outputs import (
-    Problems,
-    Tables,
-    by_highs,
-    denominator_of,
-    part,
-    rounded,
-    solve,
-)
+from phalanx.methods.mutual_cover import output_tables, program
+from phalanx.methods.mutual_cover.kernels import program as kernel
+from phalanx.methods.mutual_cover.kernels import rounding
+from phalanx.methods.mutual_cover.output_tables import denominator_for
+from phalanx.methods.mutual_cover.problems import Problems
+from phalanx.methods.mutual_cover.program import Solved, by_highs, solve
 
 DELTAS = [
     Fraction(1),
@@ -41,6 +36,25 @@ DELTAS = [
     Fraction(33, 100),
     Fraction(1, 11),
 ]
+
+
+def denominator_of(problems: Problems, delta: Fraction) -> int:
+    """The denominator that the largest problem is given."""
+    return denominator_for(int(problems.tuples.max(initial=1)), delta)
+
+
+def rounded(
+    problems: Problems, probabilities: np.ndarray, delta: Fraction, denominator: int | None = None
+) -> np.ndarray:
+    """The units of some tables, of that denominator where none is given."""
+    whole = denominator_of(problems, delta) if denominator is None else denominator
+    return output_tables.rounded(problems, probabilities, delta, whole)
+
+
+def along(places: np.ndarray, counts: np.ndarray, starts: np.ndarray) -> Problems:
+    """Problems whose classes have these places on a line."""
+    line, codes = np.unique(places, return_inverse=True)
+    return Problems.on(Line(line), codes.ravel(), counts, starts)
 
 
 @st.composite
@@ -87,7 +101,7 @@ def problems(*each: tuple[Sequence[int], Sequence[Sequence[float]]]) -> Problems
     )
 
 
-def solved(counts: Sequence[int], distances: Sequence[Sequence[float]], delta: Fraction) -> Tables:
+def solved(counts: Sequence[int], distances: Sequence[Sequence[float]], delta: Fraction) -> Solved:
     return solve(problems((counts, distances)), delta)
 
 
@@ -285,7 +299,7 @@ def test_awkward_deltas_are_kept_exactly(delta):
     assert (tables.cost - tables.bound <= 1e-6 * (1 + tables.cost)).all()
     for t, (counts, _) in enumerate(each):
         assert naive.keeps(
-            counts, part(tables.problems, units, int(tables.of[t])).tolist(), delta, denominator
+            counts, tables.problems.part(units, int(tables.of[t])).tolist(), delta, denominator
         )
 
 
@@ -381,12 +395,6 @@ def test_arrays_that_do_not_fit_are_refused(counts, starts, cells, said):
         Problems(np.array(counts), np.array(starts), np.zeros(cells))
 
 
-def test_codes_outside_the_matrix_are_refused():
-    """A code of a value without distances is not looked up beyond the matrix."""
-    with pytest.raises(ValueError, match="one of the 2"):
-        Problems.between(np.array([0, 2]), np.zeros((2, 2)), np.array([1, 1]), np.array([0, 2]))
-
-
 @pytest.mark.parametrize("denominator", [0, 2**61])
 def test_denominators_beyond_exact_sums_are_refused(denominator):
     """Sums of units stay below 2^62, or nothing is computed."""
@@ -415,9 +423,9 @@ def test_a_table_that_no_rounding_repairs_is_refused(monkeypatch):
     """Where the exact check in the kernel fails, nothing comes back."""
 
     def fails(*arguments: Any) -> None:
-        arguments[-1][:] = -1
+        arguments[-2][:] = -1
 
-    monkeypatch.setattr(exact_kernel, "exact", fails)
+    monkeypatch.setattr(rounding, "exact", fails)
     with pytest.raises(MethodError, match="cannot be made to keep delta = 1/2 exactly"):
         rounded(problems(([2, 1], [[0, 1], [1, 0]])), np.ones(4), Fraction(1, 2))
 
@@ -456,25 +464,8 @@ def test_whole_places_and_a_scale_find_more_equal_problems():
         np.ones(6, np.int64),
         np.array([0, 2, 4, 6]),
     )
-    assert Problems.along(places, counts, starts, scale=55).distinct()[1].tolist() == [0, 0, 0]
-    assert len(Problems.along(places / 55, counts, starts).distinct()[0]) > 1
-
-
-def test_equal_fingerprints_of_different_problems_do_no_harm(monkeypatch):
-    """Where two problems have the same fingerprint by chance, each still gets its own table."""
-
-    def alike(_counts: Any, _starts: Any, _bits: Any, _cells: Any, prints: Any) -> None:
-        prints[:] = 7
-
-    monkeypatch.setattr(kernel, "fingerprints", alike)
-    each = [([1, 2], [[0, 1], [1, 0]]), ([2, 1], [[0, 1], [1, 0]]), ([4], [[0]])]
-    tables = solve(problems(*each), Fraction(1, 3))
-    for t, (counts, distances) in enumerate(each):
-        assert (
-            part(tables.problems, tables.problems.distances, int(tables.of[t])).tolist()
-            == distances
-        )
-        assert tables.table(t).shape == (len(counts), len(counts))
+    assert along(places, counts, starts).distinct()[1].tolist() == [0, 0, 0]
+    assert len(along(places / 7, counts, starts).distinct()[0]) > 1
 
 
 def test_nothing_to_solve():
@@ -497,7 +488,7 @@ def many(n: int = 400) -> Problems:
     places = np.concatenate([np.sort(rng.choice(95, k, replace=False)) for k in ks])
     counts = rng.integers(1, 4, starts[-1])
     counts[starts[:-1]] += 9
-    return Problems.along(places.astype(float), counts, starts)
+    return along(places.astype(float), counts, starts)
 
 
 def test_the_number_of_threads_has_no_influence(monkeypatch):
@@ -523,7 +514,7 @@ def test_where_the_own_solver_finds_nothing_highs_does(monkeypatch):
     expected = solve(problems_, delta)
 
     def gives_up(*arguments: Any) -> None:
-        cost, bound = arguments[-2:]
+        cost, bound = arguments[-3:-1]
         cost[:], bound[:] = math.inf, math.nan
 
     monkeypatch.setattr(kernel, "least", gives_up)
@@ -534,7 +525,7 @@ def test_where_the_own_solver_finds_nothing_highs_does(monkeypatch):
     for t in range(len(problems_)):
         counts = problems_.counts[problems_.starts[t] : problems_.starts[t + 1]].tolist()
         assert naive.keeps(
-            counts, part(tables.problems, units, int(tables.of[t])).tolist(), delta, 2**40
+            counts, tables.problems.part(units, int(tables.of[t])).tolist(), delta, 2**40
         )
 
 
@@ -545,12 +536,12 @@ def test_distances_along_a_line_and_from_a_matrix():
         np.array([0, 2, 5]),
         np.array([1, 2, 3, 4, 5]),
     )
-    line = Problems.along(places, counts, starts)
-    assert line.distances.tolist() == [0, 6, 6, 0, 0, 3, 6.5, 3, 0, 3.5, 6.5, 3.5, 0]
+    line = along(places, counts, starts)
+    assert (8 * line.distances).tolist() == [0, 6, 6, 0, 0, 3, 6.5, 3, 0, 3.5, 6.5, 3.5, 0]
     assert line.tuples.tolist() == [3, 12]
     matrix = np.abs(np.subtract.outer(places, places))
     assert (
-        Problems.between(np.arange(5), matrix, counts, starts).distances.tolist()
+        Problems.on(Matrix(matrix / 8), np.arange(5), counts, starts).distances.tolist()
         == line.distances.tolist()
     )
 
@@ -572,9 +563,9 @@ def test_the_denominator_has_many_divisors(delta):
 
 def test_a_problem_that_nobody_solves_is_refused(monkeypatch):
     """Where the general solver comes back without a table, nothing is published."""
-    monkeypatch.setattr(outputs, "_FEW", 1)
+    monkeypatch.setattr(program, "_FEW", 1)
     monkeypatch.setattr(
-        outputs,
+        program,
         "by_highs",
         lambda counts, *_: (np.full((len(counts),) * 2, math.nan), np.zeros(len(counts))),
     )
@@ -591,10 +582,28 @@ def test_large_groups_are_solved_too():
         np.sort(rng.choice(1000, 120, replace=False)).astype(float),
         rng.integers(1, 5, 120),
     )
-    problems_ = Problems.along(places, counts, np.array([0, 120]))
+    problems_ = along(places, counts, np.array([0, 120]))
     tables = solve(problems_, Fraction(1, 8))
     assert tables.cost[0] - tables.bound[0] <= 1e-9 * (1 + tables.cost[0])
     units = rounded(problems_, tables.probabilities, Fraction(1, 8)).reshape(120, 120).tolist()
     assert naive.keeps(
         counts.tolist(), units, Fraction(1, 8), denominator_of(problems_, Fraction(1, 8))
     )
+
+
+def test_groups_have_the_distances_of_their_values():
+    """Of several groups each has the distances between the values that it has, in the order of its
+    classes.
+    """
+    codes, counts, starts = (
+        np.array([0, 2, 1, 2, 3, 3]),
+        np.ones(6, np.int64),
+        np.array([0, 2, 5, 6]),
+    )
+    places = np.array([0.0, 1.0, 4.0, 10.0])
+    for distance in (Line(places), Matrix(np.subtract.outer(places, 2 * places) ** 2)):
+        whole = distance.between(np.arange(4)[:, None], np.arange(4))
+        problems_ = Problems.on(distance, codes, counts, starts)
+        for p, present in enumerate(([0, 2], [1, 2, 3], [3])):
+            found = problems_.part(problems_.distances, p)
+            assert found.tolist() == whole[np.ix_(present, present)].tolist()

@@ -1,0 +1,388 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The linear program of random output tables: of each attribute by itself, and of all attributes of
+a group at once, so that every tuple changes.
+
+The kernels solve it, with a proof; HiGHS stands in where they do not get there. All numbers are
+floating point ones.
+"""
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phalanx.errors import MethodError
+from phalanx.methods.mutual_cover.kernels import joint_program as joint_kernel
+from phalanx.methods.mutual_cover.kernels import program as kernel
+from phalanx.methods.mutual_cover.problems import Floats, Ints, Layout, Problems, ranges
+
+LARGE: Final = 320
+"""Groups with more classes and tuple types than this are large: the time of all attributes at once
+grows with the cube of their number.
+"""
+_LARGEST: Final = 2**30
+"""A delta whose parts are larger does not fit the kernels; it is tightened to one that does."""
+_FEW: Final = 64
+"""Up to so many values covers are made when they pay; with more, HiGHS gets there in fewer steps.
+"""
+_PROVEN: Final = 1e-9
+"""A table is optimal where this part of its cost, or of a thousandth of the greatest distance a
+tuple, could at most be saved.
+"""
+_PROVEN_TOGETHER: Final = 1e-7
+"""The same of the tables of a group."""
+_SLACK: Final = 1e-9
+"""How far weights may fall below zero in the second attempt."""
+_ATTEMPTS: Final = ((10.0, 0.0), (10.0, _SLACK), (1e4, _SLACK))
+"""How dear it is not to cover a class, and how far weights may fall below zero, at first and where
+that brought nothing.
+"""
+_LESS: Final = 1e-9
+"""By so much less than it may be is an own value's probability, which leaves room for rounding."""
+_ALONE: Final = 64
+"""Below this many problems threads cost more than they save."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """The tables of problems, each different problem solved once."""
+
+    problems: Problems
+    """The different problems."""
+    of: Ints
+    """Which of these each problem is, shape (problems,)."""
+    probabilities: Floats
+    """Cell (i, j) of a table: with which probability a tuple of class i publishes the value of
+    class j; in the places of the distances.
+    """
+    cost: Floats
+    """What each different table costs, summed over its tuples."""
+    bound: Floats
+    """What any table of that problem costs at least, proven by the prices of its classes."""
+
+    def table(self, problem: int) -> Floats:
+        """The table of a problem, shape (k, k)."""
+        return self.problems.part(self.probabilities, int(self.of[problem]))
+
+    def cells(self, problems: Problems) -> Floats:
+        """The tables of all ``problems``, in the places of their distances."""
+        starts = self.problems.cells[self.of]
+        return np.asarray(self.probabilities[ranges(starts, np.diff(problems.cells))])
+
+
+def solve(problems: Problems, delta: Fraction) -> Solved:
+    """The random output tables of least cost that keep delta-probability: no tuple feeds more than
+    ``delta`` of what all give to a value.
+
+    Every table comes with a proof, a lower bound on the cost of any table, which meets its own cost
+    up to rounding (where delta is nearly but not quite a simple fraction, such as 1/3 + 1e-9, up to
+    some 1e-8 of it). The number of threads has no influence on them.
+
+    Raises MethodError where delta is above 1, or below 1/m for a group of m tuples: all of them
+    together do not cover each other so well.
+
+    Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4; how we differ stands at the head of
+    ``methods/mutual_cover/kernels/program.py``.
+
+    >>> import numpy as np
+    >>> from phalanx.data.distances import Line
+    >>> ages = Line(np.array([30.0, 31.0]))
+    >>> two = Problems.on(ages, np.array([0, 1]), np.array([2, 1]), np.array([0, 2]))
+    >>> tables = solve(two, Fraction(1, 2))
+    >>> tables.table(0).tolist(), tables.cost.tolist()
+    ([[1.0, 0.0], [1.0, 0.0]], [1.0])
+    """
+    check_delta(problems, delta)
+    different, of = problems.distinct()
+    delta = fitting(delta, different)
+    table, cost, bound = (
+        np.zeros(size) for size in (different.cells[-1], len(different), len(different))
+    )
+
+    def attempt(which: Ints, slack: float) -> None:
+        parts = delta.numerator, delta.denominator, slack
+        in_threads(partial(kernel.least, different.grid, *parts, table, cost, bound), which)
+
+    only = different.tuples * delta.numerator == delta.denominator
+    few = (np.diff(different.starts) <= _FEW) | only
+    cost[~few] = math.inf
+    attempt(np.flatnonzero(few), 0.0)
+    attempt(np.flatnonzero(few & ~_proven(different, cost, bound)), _SLACK)
+    for t in np.flatnonzero(~_proven(different, cost, bound)).tolist():
+        c, d = different.of(t)
+        other, prices = by_highs(c, d, float(delta))
+        other_cost, other_bound = kernel.proven(c, d, float(delta), other, prices)
+        bound[t] = max(bound[t], other_bound) if np.isfinite(bound[t]) else other_bound
+        if other_cost < cost[t] or not np.isfinite(cost[t]):
+            different.part(table, t)[:], cost[t] = other, other_cost
+        if not np.isfinite(cost[t]):
+            raise MethodError(
+                f"no random output table was found for a group of {c.sum()} tuples with"
+                f" {len(c)} values; make groups smaller, or values coarser."
+            )
+    return Solved(different, of, table, cost, bound)
+
+
+def solve_together(
+    layout: Layout,
+    delta: Fraction,
+    changes: int,
+    which: Ints,
+    table: Floats,
+    cost: Floats,
+    bound: Floats,
+) -> None:
+    """Solve the groups ``which`` on all attributes at once, until their cost is proven or no tables
+    are found: the best ones found, and their cost, take the place of each attribute's by itself in
+    ``table`` and ``cost``; ``bound`` becomes what tables with a row for each value cost at least.
+    """
+    problems, first = layout.problems, layout.types[1]
+    delta = fitting(delta, problems)
+    classes = np.diff(problems.starts).reshape(layout.attributes, -1).sum(axis=0)
+    large = (np.diff(first) + classes)[which] > LARGE
+    for g in which[large].tolist():
+        cost[g] = change_by_turns(layout, delta, changes, g, table)
+    which = which[~large]
+    cost[which], bound[which] = math.inf, -math.inf
+    span = problems.tuples[: layout.groups] * problems.greatest.reshape(layout.attributes, -1).max(
+        axis=0, initial=0.0
+    )
+    for dearness, slack in _ATTEMPTS:
+        if not len(which):
+            return
+        found, costs, bounds = np.zeros_like(table), np.empty_like(cost), np.empty_like(bound)
+        asked = problems.grid, *layout.types, delta.numerator, delta.denominator, changes
+        work = partial(joint_kernel.least_together, *asked, dearness, slack, found, costs, bounds)
+        in_threads(work, which)
+        proves = np.where(np.isfinite(costs[which]), bounds[which], -math.inf)
+        bound[which] = np.maximum(bound[which], proves)
+        better = which[costs[which] < cost[which]]
+        cells = layout.cells(better)
+        table[cells], cost[better] = found[cells], costs[better]
+        enough = _PROVEN_TOGETHER * (cost[which] + 1e-3 * span[which])
+        proven = np.isfinite(cost[which]) & (cost[which] - bound[which] <= enough)
+        most = layout.attributes * span[which]  # no tables cost more
+        hopeless = ~np.isfinite(cost[which]) & (bounds[which] > 2.0 * most)
+        which = which[~(proven | hopeless)]
+    for g in which.tolist():
+        _together_by_highs(layout, float(delta), changes, g, table, cost)
+
+
+def change_by_turns(layout: Layout, delta: Fraction, changes: int, g: int, table: Floats) -> float:
+    """Change the tables of a large group ``g`` so that own values have at most d - ``changes`` of d
+    rows together; returns their cost, infinite where it cannot.
+
+    ``table`` holds the tables of every attribute by itself, which cost least and change too little.
+    For each change in turn one more attribute is solved anew: a class has to change as often as the
+    tuple of it that changes least elsewhere needs. The attribute is the one on which this costs
+    least.
+    """
+    problems, (types, first), d = layout.problems, layout.types, layout.attributes
+    asked = [problems.of(p) for p in layout.tables[g].tolist()]
+    found = [problems.part(table, p) for p in layout.tables[g].tolist()]
+    own, left = types[first[g] : first[g + 1]], list(range(d))
+    for turn in range(1, changes + 1):
+        stays = np.stack([np.diagonal(p)[own[:, a]] for a, p in enumerate(found)], axis=1)
+        others = {a: d - turn - (stays.sum(axis=1) - stays[:, a]) for a in left}
+        solved = {a: _capped(*asked[a], own[:, a], others[a], delta) for a in left}
+        dearer = {a: cost - _cost([asked[a]], [found[a]]) for a, (cost, _) in solved.items()}
+        best = min(left, key=dearer.__getitem__, default=-1)
+        if best < 0 or not math.isfinite(dearer[best]):
+            return math.inf
+        found[best][:] = solved[best][1].reshape(found[best].shape)
+        left.remove(best)
+    return _cost(asked, found)
+
+
+def _capped(
+    counts: Ints, distances: Floats, own: Ints, room: Floats, delta: Fraction
+) -> tuple[float, Floats]:
+    """The tables of one attribute in which the own value of every tuple (its class in ``own``) has
+    at most what there is ``room`` for, and their cost.
+    """
+    cap = np.ones(len(counts))
+    np.minimum.at(cap, own, room)
+    table = np.zeros(len(counts) ** 2)
+    if (cap < -_LESS).any():
+        return math.inf, table
+    cap = np.where(cap < 1, np.maximum(cap - _LESS, 0.0), 1.0)
+    capped = np.flatnonzero(cap < 1)
+    asked = np.ravel(distances), capped, cap[capped], delta.numerator, delta.denominator
+    for dearness, slack in _ATTEMPTS[:2]:
+        cost = joint_kernel.least_capped(counts, *asked, dearness, slack, table)
+        if math.isfinite(cost):
+            return float(cost), table
+    return math.inf, table
+
+
+def _together_by_highs(
+    layout: Layout, delta: float, changes: int, g: int, table: Floats, cost: Floats
+) -> None:
+    """Solve one group by HiGHS, where that finds better tables than there are."""
+    types, first = layout.types
+    asked = [layout.problems.of(p) for p in layout.tables[g].tolist()]
+    found = together_by_highs(
+        [counts for counts, _ in asked],
+        [distances for _, distances in asked],
+        types[first[g] : first[g + 1]],
+        delta,
+        changes,
+    )
+    if found is not None and (costs := _cost(asked, found)) < cost[g]:
+        cost[g] = costs
+        for p, one in zip(layout.tables[g].tolist(), found, strict=True):
+            layout.problems.part(table, p)[:] = one
+
+
+def together_by_highs(
+    counts: Sequence[Ints], distances: Sequence[Floats], types: Ints, delta: float, changes: int
+) -> list[Floats] | None:
+    """The tables of least cost by HiGHS, one of shape (k, k) for each attribute, in which each of
+    the ``types`` (classes on each attribute, shape (t, d)) changes; None where there are none.
+    """
+    for less in (_LESS, 0.0):
+        found, _ = _by_highs(counts, distances, types, delta, len(counts) - changes - less)
+        if found:
+            return found
+    return None
+
+
+def by_highs(counts: Ints, distances: Floats, delta: float) -> tuple[Floats, Floats]:
+    """One problem by HiGHS: its table, shape (k, k), and the prices of its classes, shape (k,)."""
+    (table,), prices = _by_highs([counts], [distances], np.empty((0, 1), np.int64), delta, 1.0)
+    return table, prices
+
+
+def _by_highs(
+    counts: Sequence[Ints], distances: Sequence[Floats], types: Ints, delta: float, most: float
+) -> tuple[list[Floats], Floats]:
+    """Tables by the general solver HiGHS, none where it finds none, and the prices of all classes.
+
+    The paper's program with one row per class: of each attribute k * k probabilities and the mass
+    of every column, bound cell by cell; and one row for each of the ``types``, whose own values
+    have at most ``most`` together.
+    """
+    import highspy
+
+    entries: list[tuple[Ints, Ints, Floats]] = []
+    lower, upper, costs, at, first = [], [], [], [], []
+    variables = rows = 0
+    for c, d in zip(counts, distances, strict=True):
+        k = len(c)
+        cell, i, j = np.arange(k * k), np.repeat(np.arange(k), k), np.tile(np.arange(k), k)
+        mass, own_mass = k * k + np.arange(k), k * k + j
+        row = np.concatenate([i, k + j, 2 * k + cell, k + np.arange(k), 2 * k + cell])
+        column = np.concatenate([cell, cell, cell, mass, own_mass])
+        ones = np.ones(k * k)
+        value = [ones, c[i].astype(np.float64), ones, np.full(k, -1.0), np.full(k * k, -delta)]
+        entries.append((rows + row, variables + column, np.concatenate(value)))
+        costs += [(c[:, None] * d).ravel(), np.zeros(k)]
+        lower += [np.ones(k), np.zeros(k), np.full(k * k, -highspy.kHighsInf)]
+        upper += [np.ones(k), np.zeros(k + k * k)]
+        at.append(rows)
+        first.append(variables)
+        rows, variables = rows + 2 * k + k * k, variables + k * k + k
+    for own in types:
+        stays = [v + i * (len(c) + 1) for v, i, c in zip(first, own.tolist(), counts, strict=True)]
+        entries.append((np.full(len(stays), rows), np.array(stays), np.ones(len(stays))))
+        lower.append(np.full(1, -highspy.kHighsInf))
+        upper.append(np.full(1, most))
+        rows += 1
+    row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
+    order = np.lexsort((row, column))
+    program = highspy.HighsLp()
+    program.num_col_, program.num_row_ = variables, rows
+    program.col_cost_ = np.concatenate(costs)
+    program.col_lower_ = np.zeros(variables)
+    program.col_upper_ = np.full(variables, highspy.kHighsInf)
+    program.row_lower_, program.row_upper_ = np.concatenate(lower), np.concatenate(upper)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    ends = np.cumsum(np.bincount(column, minlength=variables))
+    program.a_matrix_.start_ = np.concatenate([[0], ends])
+    program.a_matrix_.index_, program.a_matrix_.value_ = row[order], value[order]
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    options = {"output_flag": False, "presolve": "off", "solver": "simplex", "threads": 1}
+    tolerances = dict.fromkeys(
+        ("primal_feasibility_tolerance", "dual_feasibility_tolerance"), 1e-10
+    )
+    for option, setting in (options | tolerances).items():
+        solver.setOptionValue(option, setting)
+    solver.passModel(program)
+    solver.run()
+    solution = solver.getSolution()
+    if len(types) and solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return [], np.zeros(0)
+    values, duals = np.maximum(np.array(solution.col_value), 0.0), np.array(solution.row_dual)
+    tables = [
+        values[v : v + len(c) ** 2].reshape(len(c), -1) for v, c in zip(first, counts, strict=True)
+    ]
+    prices = [duals[r : r + len(c)] for r, c in zip(at, counts, strict=True)]
+    return [p / p.sum(axis=1, keepdims=True) for p in tables], np.concatenate(prices)
+
+
+def _cost(asked: Sequence[tuple[Ints, Floats]], tables: Sequence[Floats]) -> float:
+    """What the tables of one group cost together."""
+    pairs = zip(asked, tables, strict=True)
+    return sum(float((counts[:, None] * distances * p).sum()) for (counts, distances), p in pairs)
+
+
+def check_delta(problems: Problems, delta: Fraction) -> None:
+    """Refuse a ``delta`` that no table can keep, before any work.
+
+    Raises MethodError where delta is above 1, or below 1/m for a group of m tuples (Property 1 of
+    the paper).
+    """
+    if delta > 1:
+        raise MethodError(
+            f"delta = {delta} bounds nothing, as it is about shares of a whole; give a number up to"
+            " 1."
+        )
+    smallest = int(problems.tuples.min()) if len(problems) else 0
+    if len(problems) and delta * smallest < 1:
+        least = (
+            f"at least {math.ceil(1 / delta)} tuples in every group"
+            if delta > 0
+            else "more tuples than there can be"
+        )
+        raise MethodError(
+            f"delta = {delta} asks for {least} and a group has {smallest}; raise delta to at least"
+            f" 1/{smallest}, or make groups larger."
+        )
+
+
+def fitting(delta: Fraction, problems: Problems) -> Fraction:
+    """The same where its parts fit the kernels, else a fraction just below that every group can
+    still keep.
+    """
+    if delta.denominator <= _LARGEST:
+        return delta
+    below = Fraction(math.floor(delta * _LARGEST), _LARGEST)
+    return max(below, Fraction(1, int(problems.tuples.min())))
+
+
+def in_threads(work: Callable[[Ints], None], which: Ints) -> None:
+    """Do ``work`` on each part of ``which``, on all cores, dealt out so that each has as much to
+    do.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    threads = cores or 1
+    if len(which) < _ALONE or threads == 1:
+        work(which)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(work, which[a :: 4 * threads]) for a in range(4 * threads)]:
+            done.result()
+
+
+def _proven(problems: Problems, cost: Floats, bound: Floats) -> npt.NDArray[np.bool_]:
+    """Whether each table is as good as optimal, by its own lower bound."""
+    enough = _PROVEN * (cost + 1e-3 * problems.tuples * problems.greatest)
+    proven: npt.NDArray[np.bool_] = np.isfinite(cost) & (cost - bound <= enough)
+    return proven
