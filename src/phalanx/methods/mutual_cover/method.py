@@ -152,7 +152,7 @@ class MutualCover:
         return [Promise(delta=exact(self.delta, "delta"), changes=self.changes)]
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
-        """Per group: solve, round, draw."""
+        """Per group: solve and round its random output tables (``tables``), draw from them."""
         self._refuse(microdata)
         tables = self.tables(microdata)
         order = best_order(microdata, tables, rng)
@@ -209,18 +209,18 @@ class MutualCover:
         )
 
     def parameters(self) -> dict[str, Any]:
-        said: dict[str, Any] = {"name": self.name, "delta": plain(self.delta)}
+        settings: dict[str, Any] = {"name": self.name, "delta": plain(self.delta)}
         if self.k > 1:
-            said["k"] = self.k
-        said |= {"grouping": self.grouping, "changes": self.changes}
+            settings["k"] = self.k
+        settings |= {"grouping": self.grouping, "changes": self.changes}
         if self.bounds:
-            said["bounds"] = {name: plain(bound) for name, bound in self.bounds.items()}
+            settings["bounds"] = {name: plain(bound) for name, bound in self.bounds.items()}
         if self.distances:
-            said["distances"] = {
+            settings["distances"] = {
                 name: word if isinstance(word, str) else "matrix"
                 for name, word in self.distances.items()
             }
-        return said
+        return settings
 
     def _distances(self, microdata: Microdata) -> list[Distance]:
         for name in self.distances:

@@ -244,87 +244,93 @@ def _together_by_highs(
 def together_by_highs(
     counts: Sequence[Ints], distances: Sequence[Floats], types: Ints, delta: float, changes: int
 ) -> list[Floats] | None:
-    """The tables of least cost by HiGHS, one of shape (k, k) for each attribute, in which each of
-    the ``types`` (classes on each attribute, shape (t, d)) changes; None where there are none.
-    """
-    for less in (_LESS, 0.0):
-        found, _ = _by_highs(counts, distances, types, delta, len(counts) - changes - less)
-        if found:
-            return found
-    return None
+    """The tables of least cost by the general solver HiGHS, one of shape (k, k) for each attribute,
+    or None where there are none.
 
-
-def by_highs(counts: Ints, distances: Floats, delta: float) -> tuple[Floats, Floats]:
-    """One problem by HiGHS: its table, shape (k, k), and the prices of its classes, shape (k,)."""
-    (table,), prices = _by_highs([counts], [distances], np.empty((0, 1), np.int64), delta, 1.0)
-    return table, prices
-
-
-def _by_highs(
-    counts: Sequence[Ints], distances: Sequence[Floats], types: Ints, delta: float, most: float
-) -> tuple[list[Floats], Floats]:
-    """Tables by the general solver HiGHS, none where it finds none, and the prices of all classes.
-
-    The paper's program with one row per class: of each attribute k * k probabilities and the mass
-    of every column, bound cell by cell; and one row for each of the ``types``, whose own values
-    have at most ``most`` together.
+    The paper's program of each attribute with one row per class (``counts``, and ``distances`` of
+    shape (k, k)), and one row for each of the ``types`` (classes on each attribute, shape (t, d)):
+    its own values have at most d - ``changes`` together.
     """
     import highspy
 
-    entries: list[tuple[Ints, Ints, Floats]] = []
-    lower, upper, costs, at, first = [], [], [], [], []
-    variables = rows = 0
+    solver = _highs()
+    least, first = -highspy.kHighsInf, [0]
     for c, d in zip(counts, distances, strict=True):
-        k = len(c)
-        cell, i, j = np.arange(k * k), np.repeat(np.arange(k), k), np.tile(np.arange(k), k)
-        mass, own_mass = k * k + np.arange(k), k * k + j
-        row = np.concatenate([i, k + j, 2 * k + cell, k + np.arange(k), 2 * k + cell])
-        column = np.concatenate([cell, cell, cell, mass, own_mass])
-        ones = np.ones(k * k)
-        value = [ones, c[i].astype(np.float64), ones, np.full(k, -1.0), np.full(k * k, -delta)]
-        entries.append((rows + row, variables + column, np.concatenate(value)))
-        costs += [(c[:, None] * d).ravel(), np.zeros(k)]
-        lower += [np.ones(k), np.zeros(k), np.full(k * k, -highspy.kHighsInf)]
-        upper += [np.ones(k), np.zeros(k + k * k)]
-        at.append(rows)
-        first.append(variables)
-        rows, variables = rows + 2 * k + k * k, variables + k * k + k
-    for own in types:
-        stays = [v + i * (len(c) + 1) for v, i, c in zip(first, own.tolist(), counts, strict=True)]
-        entries.append((np.full(len(stays), rows), np.array(stays), np.ones(len(stays))))
-        lower.append(np.full(1, -highspy.kHighsInf))
-        upper.append(np.full(1, most))
-        rows += 1
-    row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
-    order = np.lexsort((row, column))
+        k, at = len(c), first[-1]
+        for cost in (c[:, None] * d).ravel().tolist():
+            solver.addVar(0.0, highspy.kHighsInf)
+            solver.changeColCost(solver.getNumCol() - 1, cost)
+        for i in range(k):
+            row = np.arange(at + i * k, at + (i + 1) * k, dtype=np.int32)
+            solver.addRow(1.0, 1.0, k, row, np.ones(k))
+        for j in range(k):
+            column = np.arange(at + j, at + k * k, k, dtype=np.int32)
+            for i in range(k):
+                share = -delta * c.astype(np.float64)
+                share[i] += 1.0
+                solver.addRow(least, 0.0, k, column, share)
+        first.append(at + k * k)
+    sizes, before = [len(c) for c in counts], solver.getNumRow()
+    for own in types.tolist():
+        stays = [at + i * (k + 1) for at, i, k in zip(first, own, sizes, strict=False)]
+        cells = np.array(stays, dtype=np.int32)
+        solver.addRow(least, len(sizes) - changes - _LESS, len(cells), cells, np.ones(len(cells)))
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        for added in range(before, before + len(types)):
+            solver.changeRowBounds(added, least, len(sizes) - changes)
+        solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    found = np.maximum(np.array(solver.getSolution().col_value), 0.0)
+    tables = [found[at : at + k * k].reshape(k, k) for at, k in zip(first, sizes, strict=False)]
+    return [table / table.sum(axis=1, keepdims=True) for table in tables]
+
+
+def by_highs(counts: Ints, distances: Floats, delta: float) -> tuple[Floats, Floats]:
+    """One problem by HiGHS: its table, shape (k, k), and the prices of its classes, shape (k,).
+
+    Problems of one attribute may have hundreds of classes, so that columns have a variable for
+    their mass, and each cell is bound by it.
+    """
+    import highspy
+
+    k = len(counts)
+    cell, i, j = np.arange(k * k), np.repeat(np.arange(k), k), np.tile(np.arange(k), k)
+    rows = np.concatenate([i, k + j, 2 * k + cell, k + np.arange(k), 2 * k + cell])
+    columns = np.concatenate([cell, cell, cell, k * k + np.arange(k), k * k + j])
+    ones = np.ones(k * k)
+    values = np.concatenate([ones, counts[i], ones, np.full(k, -1.0), -delta * ones])
+    order = np.lexsort((rows, columns))
     program = highspy.HighsLp()
-    program.num_col_, program.num_row_ = variables, rows
-    program.col_cost_ = np.concatenate(costs)
-    program.col_lower_ = np.zeros(variables)
-    program.col_upper_ = np.full(variables, highspy.kHighsInf)
-    program.row_lower_, program.row_upper_ = np.concatenate(lower), np.concatenate(upper)
+    program.num_col_, program.num_row_ = k * k + k, 2 * k + k * k
+    program.col_cost_ = np.concatenate([(counts[:, None] * distances).ravel(), np.zeros(k)])
+    program.col_lower_ = np.zeros(k * k + k)
+    program.col_upper_ = np.full(k * k + k, highspy.kHighsInf)
+    lowest = np.full(k * k, -highspy.kHighsInf)
+    program.row_lower_ = np.concatenate([np.ones(k), np.zeros(k), lowest])
+    program.row_upper_ = np.concatenate([np.ones(k), np.zeros(k + k * k)])
     program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    ends = np.cumsum(np.bincount(column, minlength=variables))
+    ends = np.cumsum(np.bincount(columns, minlength=k * k + k))
     program.a_matrix_.start_ = np.concatenate([[0], ends])
-    program.a_matrix_.index_, program.a_matrix_.value_ = row[order], value[order]
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    options = {"output_flag": False, "presolve": "off", "solver": "simplex", "threads": 1}
-    tolerances = dict.fromkeys(
-        ("primal_feasibility_tolerance", "dual_feasibility_tolerance"), 1e-10
-    )
-    for option, setting in (options | tolerances).items():
-        solver.setOptionValue(option, setting)
+    program.a_matrix_.index_, program.a_matrix_.value_ = rows[order], values[order]
+    solver = _highs(presolve="off", solver="simplex")
     solver.passModel(program)
     solver.run()
     solution = solver.getSolution()
-    if len(types) and solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return [], np.zeros(0)
-    values, duals = np.maximum(np.array(solution.col_value), 0.0), np.array(solution.row_dual)
-    tables = [
-        values[v : v + len(c) ** 2].reshape(len(c), -1) for v, c in zip(first, counts, strict=True)
-    ]
-    prices = [duals[r : r + len(c)] for r, c in zip(at, counts, strict=True)]
-    return [p / p.sum(axis=1, keepdims=True) for p in tables], np.concatenate(prices)
+    table = np.maximum(np.array(solution.col_value[: k * k]).reshape(k, k), 0.0)
+    return table / table.sum(axis=1, keepdims=True), np.array(solution.row_dual[:k])
+
+
+def _highs(**options: str) -> Any:
+    """The solver, silent, on one thread and as exact as it can be."""
+    import highspy
+
+    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    exact = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), 1e-10)
+    for option, setting in ({"output_flag": False, "threads": 1} | options | exact).items():
+        solver.setOptionValue(option, setting)
+    return solver
 
 
 def _cost(asked: Sequence[tuple[Ints, Floats]], tables: Sequence[Floats]) -> float:
