@@ -4,7 +4,7 @@ logarithms, so that nothing underflows), decimals rounded outwards to answer wit
 """
 
 import math
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -169,10 +169,9 @@ class Gamma:
             raise too_extreme(f"gamma in more than {_MOST_DIGITS // 2} digits")
         low, high = rest_between(self.beta, self.epsilon, self._digits)
         self._scale = int(10**self._digits)
-        self._low = self._scale - _ceiling(
-            high, self._digits
-        )  # gamma is between low and high, in units of 10**-digits
-        self._high = self._scale - _floor(low, self._digits)
+        # gamma is between low and high, in units of 10**-digits
+        self._low = self._scale - _whole(high, self._digits, ROUND_CEILING)
+        self._high = self._scale - _whole(low, self._digits, ROUND_FLOOR)
         self.rest = float(high)
         self.value = self._high / self._scale if self.rest > 0.1 else 1 - self.rest
 
@@ -215,15 +214,7 @@ class Gamma:
         raise too_extreme(f"a divergence in more than {_MOST_DIGITS} digits")
 
 
-def _floor(number: Decimal, places: int) -> int:
-    return int(
-        number.scaleb(places, downwards(2 * places + 400)).to_integral_value(rounding="ROUND_FLOOR")
-    )
-
-
-def _ceiling(number: Decimal, places: int) -> int:
-    return int(
-        number.scaleb(places, downwards(2 * places + 400)).to_integral_value(
-            rounding="ROUND_CEILING"
-        )
-    )
+def _whole(number: Decimal, places: int, rounding: str) -> int:
+    """``number`` in units of its decimal place ``places``, rounded."""
+    scaled = number.scaleb(places, downwards(2 * places + 400))
+    return int(scaled.to_integral_value(rounding=rounding))

@@ -91,8 +91,8 @@ def float_above(number: Decimal | Fraction) -> float:
     >>> float_above(Decimal("1e-400")), float_above(Fraction(1, 4))
     (5e-324, 0.25)
     """
-    near = float(number)
-    while _reads(near, number) < number or _exactly(near, number) < number:
+    near, kind = float(number), type(number)
+    while kind(repr(near)) < number or kind(near) < number:
         near = math.nextafter(near, math.inf)
     return near
 
@@ -100,7 +100,7 @@ def float_above(number: Decimal | Fraction) -> float:
 def float_below(number: Decimal | Fraction) -> float:
     """The largest float whose decimal text is at most ``number``."""
     near = float(number)
-    return near if _reads(near, number) <= number else math.nextafter(near, -math.inf)
+    return near if type(number)(repr(near)) <= number else math.nextafter(near, -math.inf)
 
 
 def float_kept(number: Fraction) -> float:
@@ -133,11 +133,3 @@ def log_of(number: Fraction) -> float:
     -921.034037198
     """
     return float(downwards(30).ln(quotient(downwards(30), number)))
-
-
-def _reads(near: float, number: Decimal | Fraction) -> Decimal | Fraction:
-    return Fraction(repr(near)) if isinstance(number, Fraction) else Decimal(repr(near))
-
-
-def _exactly(near: float, number: Decimal | Fraction) -> Decimal | Fraction:
-    return Fraction(near) if isinstance(number, Fraction) else Decimal(near)

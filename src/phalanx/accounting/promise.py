@@ -173,9 +173,9 @@ def keeps(
     """Whether the accounting's delta is at most ``delta``: floats where they are far apart,
     decimals rounded against us where they are near.
     """
-    distance = log_delta(accounting, k, beta, epsilon) - log_of(delta)
+    distance = _BY_NAME[accounting].log_delta(k, beta, epsilon) - log_of(delta)
     if abs(distance) > _CLEAR:
-        return distance < 0
+        return bool(distance < 0)
     return surely_keeps(accounting, k, beta, epsilon, delta)
 
 
@@ -200,9 +200,11 @@ def promised(
     """The promise of these parameters, with both accountings' figures; ``epsilon`` is the sample's
     own.
     """
-    covered = theorem_covers(beta, epsilon)
-    by_theorem = theorem_delta(k, beta, epsilon) if accounting == "theorem" or covered else None
-    exactly = tight_delta(k, beta, epsilon)
+    exactly, by_theorem = float_above(tight.delta_between(k, beta, epsilon)[1]), None
+    if accounting == "theorem":
+        refuse_uncovered(beta, epsilon)
+    if accounting == "theorem" or theorem_covers(beta, epsilon):
+        by_theorem = float_above(theorem.delta_between(k, beta, epsilon)[1])
     own = exactly if by_theorem is None or accounting == "tight" else by_theorem
     shown = own if delta is None else delta
     if not 0 < Fraction(repr(shown)) < beta:
