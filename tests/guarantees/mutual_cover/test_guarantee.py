@@ -38,7 +38,6 @@ BY_HAND = World(
     [0] * 4,
     [[EVEN, EVEN]],
     [(0, 0), (0, 1), (1, 0), (1, 1)],
-    None,
     whole=12,
     changes=1,
     order=(0, 1),
