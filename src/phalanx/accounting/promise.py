@@ -200,9 +200,9 @@ def promised(
     """The promise of these parameters, with both accountings' figures; ``epsilon`` is the sample's
     own.
     """
-    exactly, by_theorem = float_above(tight.delta_between(k, beta, epsilon)[1]), None
     if accounting == "theorem":
         refuse_uncovered(beta, epsilon)
+    exactly, by_theorem = float_above(tight.delta_between(k, beta, epsilon)[1]), None
     if accounting == "theorem" or theorem_covers(beta, epsilon):
         by_theorem = float_above(theorem.delta_between(k, beta, epsilon)[1])
     own = exactly if by_theorem is None or accounting == "tight" else by_theorem
