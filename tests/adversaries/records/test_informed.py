@@ -286,7 +286,7 @@ def test_distances(domain, asked, expected):
         ({"b": "l1"}, "asks for l1 on 'b', which is categorical"),
         ({"b": "hierarchy"}, "asks for the hierarchy of 'b', which has none"),
         ({"b": "equals"}, "distances of 'b' is 'equals'; did you mean 'equal'"),
-        ({"b": 3}, "use l1, hierarchy, equal, or a matrix"),
+        ({"b": 3}, "neither a word nor a matrix"),
         ({"q": "l1"}, "distances names 'q', which is no quasi-identifier"),
         ({"b": {"x": {}}}, "a matrix without a distance of 0 or more for some two of its 2 values"),
         ({"b": {"x": {"y": -1}}}, "has a distance that is no number of 0 or more"),
