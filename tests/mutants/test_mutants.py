@@ -121,7 +121,9 @@ def tried(folder: Path, test: str, *words: str, listed: str = "") -> tuple[int, 
     (folder / "src/phalanx/guarantees/toy.py").write_text(TOY)
     (folder / "tests/guarantees/test_toy.py").write_text(test)
     shutil.copytree(HERE, folder / "tests/mutants", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(HERE.parent / "postgresql_server.py", folder / "tests")
+    support = folder / "tests/support"
+    support.mkdir()
+    shutil.copy(HERE.parent / "support/postgresql_server.py", support)
     (folder / "tests/mutants/survivors.toml").write_text(listed)
     where = {"PYTHONPATH": str(folder / "tests"), "TMPDIR": str(folder)}
     command = [sys.executable, "-m", "mutants", "--json", *words]

@@ -32,37 +32,47 @@ def _as_user():
     return ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
 
 
-def _run(folder, *words):
-    clean = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
-    command = [*_as_user(), binaries() / words[0], "-D", folder / "data", *words[1:]]
+def _environment():
+    """What the server's programs are run with."""
+    return {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+
+
+def start(folder):
+    """Start the server of a folder again; it listens on a socket there and nowhere else."""
+    options = ["-D", folder / "data", "-w", "-l", folder / "log", "-o", _OPTIONS.format(folder)]
     subprocess.run(
-        command,
+        [*_as_user(), binaries() / "pg_ctl", *options, "start"],
         check=True,
-        env=clean,
+        env=_environment(),
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
 
 
-def start(folder):
-    """Start the server of a folder; it listens on a socket there and nowhere else."""
-    _run(
-        folder,
-        "pg_ctl",
-        "-w",
-        "-l",
-        folder / "log",
-        "-o",
-        f"-c listen_addresses='' -k {folder} -F",
-        "start",
-    )
+_OPTIONS = "-c listen_addresses='' -k {} -F"
+_SERVE = """
+trap '' PIPE
+$AS "$BIN/initdb" -D data -A trust -U phalanx -E UTF8 --no-sync >made 2>&1 &&
+{ echo local all careful scram-sha-256; cat data/pg_hba.conf; } >rules &&
+cat rules >data/pg_hba.conf &&
+$AS "$BIN/pg_ctl" -D data -w -l log -o "$OPTIONS" start >>made 2>&1 && echo ready || echo failed
+read -r _ || killed=1
+$AS "$BIN/pg_ctl" -D data -m immediate stop >>made 2>&1
+[ ! "$killed" ] || rm -rf -- "$PWD"
+"""
+"""Makes a server, says so, if anybody is there to hear it, and stops it when it is told so; or when
+nobody is there any more to tell, and then it removes the folder, too.
+"""
 
 
 @contextmanager
 def server(folder):
     """A server whose socket is in ``folder``; yields its URL, and stops it on leaving. The role
     ``careful``, if somebody makes it, needs a password.
+
+    It is started and stopped by a process beside, out of reach of what ends this one: Ctrl-C or a
+    kill, at any moment, leaves no server.
     """
     folder, user = Path(folder), _as_user()
     for parent in [folder, *folder.parents][: 4 if user else 0]:
@@ -74,38 +84,22 @@ def server(folder):
             parent.chmod(0o755)
     if user:
         shutil.chown(folder, "nobody", "nogroup")
-    _run(folder, "initdb", "-A", "trust", "-U", "phalanx", "-E", "UTF8", "--no-sync")
-    rules = folder / "data" / "pg_hba.conf"
-    rules.write_text("local all careful scram-sha-256\n" + rules.read_text())
-    with _guarded(folder):
-        start(folder)
-        try:
-            yield f"postgresql://phalanx@/postgres?host={folder}"
-        finally:
-            if (folder / "data" / "postmaster.pid").exists():
-                _run(folder, "pg_ctl", "-m", "immediate", "stop")
-
-
-@contextmanager
-def _guarded(folder):
-    """Have a process beside that stops the server and removes its folder where this one ends
-    without doing so, killed for example.
-    """
-    stop = [*_as_user(), binaries() / "pg_ctl", "-D", folder / "data", "-m", "immediate", "stop"]
-    # it reads to the end, which comes when nobody is there any more to write
-    script = 'read -r _ || { "$@"; rm -rf -- "$0"; }'
-    guard = subprocess.Popen(
-        ["sh", "-c", script, folder, *stop],
+    words = {"AS": " ".join(user), "BIN": str(binaries()), "OPTIONS": _OPTIONS.format(folder)}
+    beside = subprocess.Popen(
+        ["sh", "-c", _SERVE],
         stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env=_environment() | words,
         start_new_session=True,
     )
     try:
-        yield
+        if beside.stdout.readline() != "ready\n":
+            raise RuntimeError((folder / "made").read_text())
+        yield f"postgresql://phalanx@/postgres?host={folder}"
     finally:
-        guard.communicate(b"stopped\n")
+        beside.communicate("stop\n")
 
 
 @cache
