@@ -20,14 +20,27 @@ settings.register_profile("phalanx", deadline=None, max_examples=thoroughly.exam
 settings.load_profile("phalanx")
 _measured: dict[str, list[float]] = defaultdict(list)
 """By test function, the seconds of a processor that each of its cases took."""
+_shared: dict[str, dict[str, float]] = defaultdict(dict)
+"""By file, the seconds that each fixture took which its tests share."""
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """How to run the same tests again."""
-    if limit := thoroughly.budget():
+    """How to run the same tests again, and what took longer than seconds.json says."""
+    if not (limit := thoroughly.budget()):
+        return
+    seed, known = thoroughly.seed(), thoroughly.known()
+    terminalreporter.write_line(
+        f"tests for {limit:.0f} seconds of a processor, others on other days; these again:"
+        f" SEED={seed}"
+    )
+    over = {
+        name: seconds * len(_measured.get(name, [0]))
+        for name, seconds in _seconds().items()
+        if seconds > 2 * known.get(name, 0.0) + 1
+    }
+    for name in sorted(over, key=over.__getitem__, reverse=True)[:10]:
         terminalreporter.write_line(
-            f"tests for {limit:.0f} seconds of a processor, others on other days; these again:"
-            f" SEED={thoroughly.seed()}"
+            f"{over[name]:6.1f} s, more than seconds.json says (`make seconds`): {name}"
         )
 
 
@@ -67,7 +80,22 @@ def fewer_examples(items: list[pytest.Item]) -> None:
 def _used() -> float:
     """The seconds of a processor that this process and its children have used."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(u.ru_utime + u.ru_stime for u in used)
+    return sum(u.ru_utime + u.ru_stime for u in used) + sum(thoroughly.elsewhere.values())
+
+
+_fixtures: dict[str, float] = {}
+"""The fixtures of a file that this process has made since the last report."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: Any) -> Iterator[None]:
+    """Note what a fixture uses that the tests of a file share."""
+    before = _used()
+    try:
+        return (yield)
+    finally:
+        if fixturedef.scope in {"module", "class"}:
+            _fixtures[fixturedef.argname] = _used() - before
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -77,18 +105,31 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Iterator[None]:
-    """Say with each report what was used until then."""
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Say with each report what was used until then, and by which fixtures."""
+    item.user_properties.append(("fixtures", dict(_fixtures)))
+    _fixtures.clear()
     report: Any = yield
     report.user_properties.append(("used", _used()))
     return report
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note what a test used, with its fixtures (`make seconds`)."""
-    if report.when == "teardown" and "SECONDS" in os.environ:
+    """Note what a test used, and what the fixtures did that it shares."""
+    if report.when == "teardown":
         used = [value for name, value in report.user_properties if name == "used"]
-        _measured[thoroughly.function(report.nodeid)].append(used[-1] - used[0])
+        made = [value for name, value in report.user_properties if name == "fixtures"]
+        shared = {name: seconds for fixtures in made for name, seconds in fixtures.items()}
+        _measured[thoroughly.function(report.nodeid)].append(
+            used[-1] - used[0] - sum(shared.values())
+        )
+        _shared[thoroughly.file(report.nodeid)] |= shared
+
+
+def _seconds() -> dict[str, float]:
+    """What was measured, in the form of seconds.json."""
+    means = {test: sum(all_) / len(all_) for test, all_ in _measured.items()}
+    return means | {file: sum(fixtures.values()) for file, fixtures in _shared.items()}
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -96,9 +137,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     writes nothing.
     """
     if "SECONDS" in os.environ and not hasattr(session.config, "workerinput"):
-        means = {test: round(sum(all_) / len(all_), 2) for test, all_ in _measured.items()}
-        there = thoroughly.known() | means
+        there = thoroughly.known() | {name: round(s, 2) for name, s in _seconds().items()}
         text = json.dumps(
-            {test: seconds for test, seconds in sorted(there.items()) if seconds >= 0.1}, indent=0
+            {name: seconds for name, seconds in sorted(there.items()) if seconds >= 0.1}, indent=0
         )
         Path(os.environ["SECONDS"]).write_text(text + "\n", encoding="utf-8")

@@ -63,6 +63,19 @@ def test_what_takes_long_comes_in_its_turn() -> None:
     assert all(day[0] == "a.py::test_two" for day in days if "a.py::test_two" in day)
 
 
+def test_tests_that_share_what_takes_long_come_together() -> None:
+    """Where a file's fixtures take long, all its tests come on one day, and none on another; what
+    is slow by itself has a day of its own.
+    """
+    seconds = {"b.py": 30.0, "a.py": 1.0}
+    tests = [*QUICK, "b.py::test_slow"]
+    days = [chosen(tests, {"b.py::test_slow"}, seconds, 60, day) for day in range(6)]
+    shared = {f"b.py::test_three[{i}]" for i in range(3)}
+    assert {len(shared & set(day)) for day in days} == {0, 3}
+    assert any("b.py::test_slow" in day and not shared & set(day) for day in days)
+    assert all("a.py::test_two" in day for day in days)
+
+
 def test_nothing_to_choose_from() -> None:
     """No tests are no choice."""
     assert chosen([], set(), {}, 10, 3) == []

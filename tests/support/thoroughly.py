@@ -17,12 +17,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 SECONDS = Path(__file__).parents[1] / "seconds.json"
-"""By test function: the seconds of one of its cases, where they are a tenth or more."""
+"""By test function: the seconds of one of its cases, where they are a tenth or more; by file: those
+of the fixtures that its tests share.
+"""
 UNKNOWN, UNKNOWN_SLOW = 0.03, 30.0
 LONG = 0.5
 """A test of so many seconds has its turn as one that is marked slow."""
 SLOW_SHARE = 0.4
 """The part of the budget that belongs to slow tests."""
+SHARED = 2.0
+"""Where the fixtures of a file take so many seconds, its tests come together, as one slow test."""
+elsewhere: dict[str, float] = {}
+"""By name, the seconds that a process beside has used so far, which outlives a test."""
 
 
 def budget() -> float | None:
@@ -53,6 +59,15 @@ def function(test: str) -> str:
     return test.partition("[")[0]
 
 
+def file(test: str) -> str:
+    """The file in which a test stands.
+
+    >>> file("tests/a.py::test_it[one-2]")
+    'tests/a.py'
+    """
+    return test.partition("::")[0]
+
+
 def known() -> dict[str, float]:
     """What was measured."""
     return json.loads(SECONDS.read_text(encoding="utf-8"))
@@ -68,12 +83,22 @@ def chosen(
     def cost(test: str) -> float:
         return seconds.get(function(test), UNKNOWN_SLOW if test in marked else UNKNOWN)
 
-    slow = [test for test in tests if test in marked or cost(test) >= LONG]
-    share = part(slow, cost, limit * SLOW_SHARE, turn)
-    quick = set(tests) - set(slow)
-    return share + some_of_each(
-        [test for test in tests if test in quick], cost, limit - sum(map(cost, share)), turn
-    )
+    units = defaultdict(list)
+    for test in tests:
+        shared = seconds.get(file(test), 0.0) >= SHARED
+        if test in marked or cost(test) >= LONG:
+            units[test].append(test)
+        elif shared:
+            units[file(test)].append(test)
+    costs = {
+        unit: sum(map(cost, together)) + seconds.get(file(unit), 0.0)
+        for unit, together in units.items()
+    }
+    share = part(list(units), costs.__getitem__, limit * SLOW_SHARE, turn)
+    slow = {test for together in units.values() for test in together}
+    quick = [test for test in tests if test not in slow]
+    rest = limit - sum(costs[unit] for unit in share)
+    return [test for unit in share for test in units[unit]] + some_of_each(quick, cost, rest, turn)
 
 
 def some_of_each(
