@@ -8,7 +8,7 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-from crash.conftest import faults, make, run_alone
+from crash.conftest import Warm, faults, run_alone
 from support import postgresql_server
 
 ORDERS = [
@@ -42,14 +42,15 @@ def main() -> int:
     print("ledger      releases  how     power    again  calls  trials  recorded  seconds  wrong")  # noqa: T201
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        ledgers = {"sqlite": make(folder / "sqlite")}
+        warm = Warm(folder / "errors")
+        stack.callback(warm.close)
+        ledgers = {"sqlite": warm.make(str(folder / "sqlite"))}
         if reason := postgresql_server.missing():
             print(f"no trials with PostgreSQL: {reason}")  # noqa: T201
         else:
             short = stack.enter_context(tempfile.TemporaryDirectory(prefix="pg", dir="/tmp"))
-            ledgers["postgresql"] = make(
-                folder / "postgresql", stack.enter_context(postgresql_server.server(short)), short
-            )
+            url = stack.enter_context(postgresql_server.server(short))
+            ledgers["postgresql"] = warm.make(str(folder / "postgresql"), url, short)
         for ledger, trials in ledgers.items():
             for order in ORDERS:
                 (made,) = trials(order)

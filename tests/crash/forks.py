@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def forked(work: Callable[[], Any], seconds: float = 60) -> Any:
+def forked(work: Callable[[], Any], seconds: float = 600) -> Any:
     """What a function returns, made in a fork; RuntimeError where it gives nothing."""
     read, write = os.pipe()
     pid = os.fork()

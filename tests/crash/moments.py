@@ -10,6 +10,7 @@ the time that a publisher takes, and a little beyond it.
 import argparse
 import os
 import random
+import re
 import select
 import signal
 import sys
@@ -48,7 +49,7 @@ def killed(place: Place, release: int, seconds: float | None) -> float | None:
         finally:
             os._exit(status)
     watched = os.pidfd_open(pid)
-    select.select([watched], [], [], 60 if seconds is None else seconds)
+    select.select([watched], [], [], 600 if seconds is None else seconds)
     took = time.monotonic() - began
     os.close(watched)
     os.kill(pid, signal.SIGKILL)
@@ -173,8 +174,8 @@ def main() -> int:
                     continue
                 short = stack.enter_context(tempfile.TemporaryDirectory(prefix="pg", dir="/tmp"))
                 server = (stack.enter_context(postgresql_server.server(short)), short)
-            place = place_of(folder / ledger, *server)
-            warm_up(lambda place=place: rehearse(place), 600)
+            place = place_of(str(folder / ledger), *server)
+            warm_up(lambda place=place: rehearse(place))
             if said.twin:
                 TWINS[said.twin]()
             try:
@@ -190,7 +191,7 @@ def main() -> int:
                         "\n".join(
                             line
                             for line in log.read_text(errors="replace").splitlines()
-                            if "statement:" not in line
+                            if re.search("(ERROR|FATAL|PANIC): ", line)
                         )[-3000:]
                     )
                 raise

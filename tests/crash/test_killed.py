@@ -6,9 +6,11 @@ Also where the power fails with it, where the next one is killed too, and where 
 meets a full disk or loses its connection.
 """
 
+from typing import Any
+
 import pytest
 
-from crash.conftest import Trial, Trials, faults
+from crash.conftest import Trial, Trials, faults, parts
 
 
 def check(trials: list[Trial]) -> None:
@@ -49,52 +51,59 @@ def test_stopped_at_some_calls(trials: Trials) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("releases", "how"), [(0, "after"), (1, "before")])
-def test_killed_at_every_call(trials: Trials, releases: int, how: str) -> None:
+@pytest.mark.parametrize(
+    "order", [*parts(8, releases=0, how="after"), *parts(8, releases=1, how="before")]
+)
+def test_killed_at_every_call(trials: Trials, order: dict[str, Any]) -> None:
     """The first release, killed after every single call; the second, killed before every single
     call.
     """
-    (made,) = trials({"releases": releases, "how": how})
+    (made,) = trials(order)
     check(made)
-    assert len(made) > 50
+    assert len(made) > 50 / 8
 
 
 @pytest.mark.slow
-def test_killed_twice(trials: Trials) -> None:
+@pytest.mark.parametrize("again", [3, 20, 46])
+def test_killed_twice(trials: Trials, again: int) -> None:
     """The next publisher, who mends what the first left, is killed as well: the third one goes
     on.
     """
-    for made in trials(
-        *(
-            {"how": "after", "first": 1 + again % 5, "step": 6, "again": again}
-            for again in (3, 20, 46)
-        )
-    ):
-        assert faults(made) == []
-        assert made[-1]["recorded"]
-
-
-@pytest.mark.slow
-def test_a_power_failure(trials: Trials) -> None:
-    """The power fails after any call that could make a difference: a release that the ledger knows
-    is there, and so is one whose publisher was content.
-    """
-    for made in trials(
-        {"releases": 0, "how": "after", "power": "flushed", "only": "sync"},
-        {"releases": 1, "how": "after", "power": "flushed", "only": "sync"},
-        {"releases": 0, "how": "after", "power": "names", "step": 3},
-        {"releases": 1, "how": "after", "power": "names", "step": 2},
-    ):
-        check(made)
+    (made,) = trials({"how": "after", "first": 1 + again % 5, "step": 6, "again": again})
+    assert faults(made) == []
+    assert made[-1]["recorded"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("releases", "how", "step"), [(0, "full", 3), (1, "full", 1), (1, "fail", 2)]
+    "order",
+    [
+        *parts(2, releases=0, how="after", power="flushed", only="sync"),
+        *parts(2, releases=1, how="after", power="flushed", only="sync"),
+        *parts(3, releases=0, how="after", power="names", step=3),
+        *parts(4, releases=1, how="after", power="names", step=2),
+    ],
 )
-def test_a_full_disk(trials: Trials, releases: int, how: str, step: int) -> None:
+def test_a_power_failure(trials: Trials, order: dict[str, Any]) -> None:
+    """The power fails after any call that could make a difference: a release that the ledger knows
+    is there, and so is one whose publisher was content.
+    """
+    (made,) = trials(order)
+    check(made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "order",
+    [
+        *parts(3, releases=0, how="full", step=3),
+        *parts(8, releases=1, how="full"),
+        *parts(5, releases=1, how="fail", step=2),
+    ],
+)
+def test_a_full_disk(trials: Trials, order: dict[str, Any]) -> None:
     """The disk is full from a call on, or for a call alone: one sentence that is true, nothing is
     lost, and there is a next release.
     """
-    (made,) = trials({"releases": releases, "how": how, "step": step})
+    (made,) = trials(order)
     check_said(made)

@@ -3,9 +3,11 @@
 logs and rows are searched too.
 """
 
+from typing import Any
+
 import pytest
 
-from crash.conftest import Trials, faults
+from crash.conftest import Trials, faults, parts
 from crash.test_killed import check, check_said
 
 
@@ -16,42 +18,48 @@ def test_killed_at_some_calls(trials_with_postgresql: Trials) -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_every_call(trials_with_postgresql: Trials) -> None:
+@pytest.mark.parametrize(
+    "order",
+    [
+        *parts(14, how="before", since="staging"),
+        *parts(2, how="before", first=3, step=13),
+        *parts(2, releases=0, how="after", first=2, step=7),
+    ],
+)
+def test_killed_at_every_call(trials_with_postgresql: Trials, order: dict[str, Any]) -> None:
     """The second release, killed before every single call since something is written; before that,
     and the first release, at many.
     """
-    written, before, first = trials_with_postgresql(
-        {"how": "before", "since": "staging"},
-        {"how": "before", "first": 3, "step": 13},
-        {"releases": 0, "how": "after", "first": 2, "step": 7},
-    )
-    check(written)
-    check(before)
-    check(first)
-    assert len(written) > 40
+    (made,) = trials_with_postgresql(order)
+    check(made)
+    assert len(made) > 40 / 14
 
 
 @pytest.mark.slow
-def test_a_connection_that_is_cut(trials_with_postgresql: Trials) -> None:
+@pytest.mark.parametrize("order", parts(4, how="fail", since="staging", step=3))
+def test_a_connection_that_is_cut(trials_with_postgresql: Trials, order: dict[str, Any]) -> None:
     """Cut before a message is sent or received, or on a full disk: one sentence that is true,
     nothing is lost, and there is a next release.
     """
-    (made,) = trials_with_postgresql({"how": "fail", "since": "staging", "step": 3})
+    (made,) = trials_with_postgresql(order)
     check_said(made)
 
 
 @pytest.mark.slow
-def test_a_power_failure_and_a_second_death(trials_with_postgresql: Trials) -> None:
-    """The publisher's power fails, not that of the server; or the next publisher is killed as
-    well.
-    """
-    power, again = trials_with_postgresql(
-        {"how": "after", "since": "staging", "step": 4, "power": "flushed"},
-        {"how": "after", "first": 74, "step": 6, "again": 80},
-    )
-    check(power)
-    assert faults(again) == []
-    assert again[-1]["recorded"]
+@pytest.mark.parametrize("order", parts(3, how="after", since="staging", step=4, power="flushed"))
+def test_a_power_failure(trials_with_postgresql: Trials, order: dict[str, Any]) -> None:
+    """The publisher's power fails, not that of the server."""
+    (made,) = trials_with_postgresql(order)
+    check(made)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", parts(3, how="after", first=74, step=6, again=80))
+def test_a_second_death(trials_with_postgresql: Trials, order: dict[str, Any]) -> None:
+    """The next publisher is killed as well."""
+    (made,) = trials_with_postgresql(order)
+    assert faults(made) == []
+    assert made[-1]["recorded"]
 
 
 @pytest.mark.slow

@@ -161,7 +161,7 @@ def run(
     *,
     at: int | None = None,
     how: str = "before",
-    seconds: float = 60,
+    seconds: float = 600,
     watch: Callable[[Call], None] | None = None,
 ) -> Ended:
     """Run ``work`` in a fork and do something at its ``at``-th call that lasts, counted from 1.

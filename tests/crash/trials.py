@@ -2,22 +2,25 @@
 """Publishers that are stopped, one after the other: each publishes the same table on the same
 state, and is looked at afterwards.
 
-    python -m crash.trials FOLDER '[{"how": "before"}, {"how": "full", "releases": 0}]' [URL OF A
-    POSTGRESQL SERVER, ITS FOLDER]     (from tests/)
+    echo '[["/tmp/place"], {"how": "full", "releases": 0}]' | python -m crash.trials  (from tests/)
 
-prints one line of JSON per trial of each order. It runs as a process of its own, because the
-publishers are forks of it: all is imported and every kernel compiled before, so that a publisher
-takes a twentieth of a second; and nothing is ever published in it, so that it has one thread.
+reads a line for each order: a folder, where the ledger is in PostgreSQL with the URL of the server
+and its folder behind it, and what an :class:`Order` says. It prints one line of JSON per trial, and
+then one with the status. It runs as a process of its own, because the publishers are forks of it:
+all is imported and every kernel compiled before, once for all orders, so that a publisher takes a
+twentieth of a second; and nothing is ever published in it, so that it has one thread.
 """
 
 import itertools
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from crash import aftermath, scene, tracer
 from crash.disk import Disk
@@ -37,6 +40,7 @@ class Order:
     how: str = "before"
     first: int = 1
     step: int = 1
+    """Of the calls at which it is stopped, every so many, from this one on."""
     power: str = ""
     """The power fails as well: ``flushed`` leaves what was flushed, ``names`` all names and what
     was flushed of the files.
@@ -46,7 +50,7 @@ class Order:
     twin: str = ""
     """A way in which publishing is broken on purpose."""
     since: str = ""
-    """Begin at the first call that holds this text."""
+    """Count from the first call that holds this text."""
     only: str = ""
     """Stop publishers only at calls that hold this text, as one who comes through makes them, and
     one behind the last call.
@@ -87,16 +91,15 @@ class Trials:
 
     def all(self) -> Iterator[Trial]:
         """One trial after the other, until a publisher passes."""
-        if self.order.only:
-            chosen = [at for at, call in enumerate(self.calls(), 1) if self.order.only in call]
-            yield from map(self.one, [*chosen, 10_000])
+        order = self.order
+        if order.only:
+            chosen = [at for at, call in enumerate(self.calls(), 1) if order.only in call]
+            yield from map(self.one, [*chosen[order.first - 1 :: order.step], 10_000])
             return
-        begin = (
-            next(at for at, call in enumerate(self.calls(), 1) if self.order.since in call)
-            if self.order.since
-            else self.order.first
-        )
-        for at in itertools.count(begin, self.order.step):
+        before = 0
+        if order.since:
+            before = next(at for at, call in enumerate(self.calls()) if order.since in call)
+        for at in itertools.count(before + order.first, order.step):
             trial = self.one(at)
             yield trial
             if trial.passed:
@@ -170,48 +173,49 @@ def rehearse(place: Place) -> None:
 def main() -> None:
     """Make the trials; begin again first where a library would have started threads."""
     begin_again("crash.trials")
-    place = place_of(Path(sys.argv[1]), *sys.argv[3:])
-    warm_up(lambda: rehearse(place))
-    for number, order in enumerate(json.loads(sys.argv[2])):
+    with tempfile.TemporaryDirectory() as folder:
+        warm_up(lambda: rehearse(Place(Path(folder))))
+    for line in sys.stdin:
+        where, order = json.loads(line)
         if (pid := os.fork()) == 0:  # a process of its own, which a twin may break
             status = 1
             try:
-                make(place, number, Order(**order))
+                make(place_of(*where), Order(**order))
                 status = 0
             except BaseException:  # noqa: BLE001 - the fork must never go on as if it were its parent
                 sys.excepthook(*sys.exc_info())
             finally:
                 os._exit(status)
-        if os.waitpid(pid, 0)[1]:
-            sys.exit(1)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        tell({"status": status, "used": sum(os.times()[:4])})
 
 
-def place_of(folder: Path, url: str = "", server: str = "") -> Place:
+def place_of(folder: str, url: str = "", server: str = "") -> Place:
     """The place in a folder, with its ledger in a file or on a server."""
     if not url:
-        return Place(folder)
+        return Place(Path(folder))
     from crash.postgresql_place import PostgresqlPlace
 
-    return PostgresqlPlace(folder, url, Path(server))
+    return PostgresqlPlace(Path(folder), url, Path(server))
 
 
-def make(place: Place, number: int, order: Order) -> None:
+def make(place: Place, order: Order) -> None:
     """The trials of one order, told one by one."""
     if order.twin:
         TWINS[order.twin]()
     last = None
     for trial in Trials(place, order).all():
         if last is not None:
-            tell(number, last)
+            tell(asdict(last))
         last = trial
     if last is not None:
         last.faults += forked(place.strays_of_all)
-        tell(number, last)
+        tell(asdict(last))
 
 
-def tell(number: int, trial: Trial) -> None:
-    """One line about a trial of an order."""
-    print(json.dumps({"order": number} | asdict(trial)), flush=True)  # noqa: T201 - a script
+def tell(what: dict[str, Any]) -> None:
+    """One line."""
+    print(json.dumps(what), flush=True)  # noqa: T201 - a script
 
 
 if __name__ == "__main__":

@@ -39,13 +39,18 @@ def begin_again(module: str) -> None:
         )
 
 
-def warm_up(rehearse: Callable[[], object], seconds: float = 60) -> None:
-    """Import all that there is, and compile in this process all that a rehearsal in a fork
-    compiles.
-    """
+def import_all() -> None:
+    """Import every module of Phalanx."""
     for found in pkgutil.walk_packages(phalanx.__path__, "phalanx."):
         if not found.name.endswith("__main__"):
             importlib.import_module(found.name)
+
+
+def warm_up(rehearse: Callable[[], object], seconds: float = 600) -> None:
+    """Import all that there is, and compile in this process all that a rehearsal in a fork
+    compiles.
+    """
+    import_all()
 
     def run() -> list[list[str]]:
         rehearse()
