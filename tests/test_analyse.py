@@ -4,9 +4,9 @@ out.
 """
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from support.pythons import run
 
 TEXT = (Path(__file__).resolve().parents[1] / "docs" / "tutorial" / "analyse.md").read_text(
     encoding="utf-8"
@@ -25,13 +25,6 @@ def test_the_tutorial_runs(tmp_path: Path) -> None:
         " in draws)\nassert len(slopes) == 20 and 0.4 < sum(slopes) / 20 < 0.6\n"
     )
     script = "\n".join([*blocks, checks])
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = run("-c", script, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("<Estimate of count(*)")

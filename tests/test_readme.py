@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from phalanx.plan import Plan
+from support.pythons import run as python
 
 TEXT = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -57,14 +58,7 @@ def test_the_three_ways(tmp_path: Path) -> None:
     """The Python example as it stands: a release in memory that is saved, a series whose next lines
     publish release 2, and a sampled release.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", block("python", "px.publish")],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    done = python("-c", block("python", "px.publish"), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     attacked, published, sampled = done.stdout.splitlines()
     assert "of 4000 persons" in attacked

@@ -4,10 +4,9 @@ knows it.
 """
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +23,7 @@ from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.testing import check_adversary, check_form, check_guarantee, check_method
 from support.acme import ANNOUNCES, MODULES
+from support.pythons import run
 from support.third_party import install
 
 SOURCE = Path(__file__).resolve().parents[1] / "src"
@@ -227,13 +227,7 @@ def test_without_the_package_its_release_is_not_read(ward: Release) -> None:
         "from phalanx import Release\nfrom phalanx.errors import ReleaseError\ntry:\n   "
         f" Release.read({str(ward.path)!r})\nexcept ReleaseError as error:\n    print(error)"
     )
-    said = subprocess.run(
-        [sys.executable, "-c", script],
-        env=_environment([]),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    said = run("-c", script)
     assert (
         said.stdout.strip()
         == "the manifest says 'acme-tally', a form that nothing installed here reads; install the"
@@ -249,15 +243,8 @@ def test_from_the_command_line(acme: Acme, tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(PLAN)
 
     def phalanx(*words: str) -> "subprocess.CompletedProcess[str]":
-        script = f"import sys\nsys.argv[1:] = {list(words)!r}\nfrom phalanx.cli import main\nmain()"
-        return subprocess.run(
-            [sys.executable, "-c", script],
-            env=_environment([acme.folder]),
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        main = "from phalanx.cli import main; main()"
+        return run("-c", main, *words, cwd=tmp_path, path=[acme.folder])
 
     published = phalanx("publish", "plan.toml", "--quiet")
     assert published.returncode == 0, published.stderr
@@ -301,8 +288,3 @@ def test_a_form_must_describe_its_layout(tmp_path: Path) -> None:
         ReleaseError, match="the manifest says generalized and does not describe its layout so"
     ):
         Release.read(made.path)
-
-
-def _environment(folders: Sequence[Path]) -> dict[str, str]:
-    """The package is where we put it, and nowhere else."""
-    return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [SOURCE, *folders]))}

@@ -2,9 +2,9 @@
 """Running an experiment as its reader does, and reading the Markdown tables that it prints."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+
+from support.pythons import run
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "experiments"
 
@@ -16,10 +16,7 @@ def run_script(script, *arguments, data):
     environment = {k: v for k, v in os.environ.items() if k != "PHALANX_DATA"} | (
         {} if data is None else {"PHALANX_DATA": str(data)}
     )
-    command = [sys.executable, EXPERIMENTS / script, *map(str, arguments)]
-    return subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, timeout=400
-    )
+    return run(EXPERIMENTS / script, *arguments, environment=environment)
 
 
 def tables_of(text):
