@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from phalanx.data.sources.source import read_source
     from phalanx.errors import PhalanxError
     from phalanx.estimators.pooling import pool
+    from phalanx.exploration import Exploration, explore
     from phalanx.ledger import Ledger
     from phalanx.methods.anatomy.method import Anatomy
     from phalanx.methods.global_guarantee.method import GlobalGuarantee
@@ -52,6 +53,7 @@ _WHERE = {
     "Composition": "phalanx.adversaries",
     "Counterfeits": "phalanx.adversaries",
     "Downcoding": "phalanx.adversaries",
+    "Exploration": "phalanx.exploration",
     "Extremes": "phalanx.adversaries",
     "GlobalGuarantee": "phalanx.methods.global_guarantee.method",
     "Growth": "phalanx.adversaries",
@@ -81,6 +83,7 @@ _WHERE = {
     "Tree": "phalanx.data.hierarchies.hierarchy",
     "Verification": "phalanx.verification",
     "budget": "phalanx.accounting:solve",
+    "explore": "phalanx.exploration",
     "pool": "phalanx.estimators.pooling",
     "publish": "phalanx.series.series",
     "read_source": "phalanx.data.sources.source",
@@ -96,6 +99,7 @@ __all__ = [
     "Composition",
     "Counterfeits",
     "Downcoding",
+    "Exploration",
     "Extremes",
     "GlobalGuarantee",
     "Growth",
@@ -125,6 +129,7 @@ __all__ = [
     "Tree",
     "Verification",
     "budget",
+    "explore",
     "pool",
     "publish",
     "read_source",

@@ -17,6 +17,7 @@ from phalanx.cli import (
     demo,
     draw,
     estimate,
+    explore,
     init,
     measure,
     publish,
@@ -47,6 +48,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("init")(init.init)
+app.command("explore")(explore.explore)
 app.command("check")(check.check)
 app.command("publish")(publish.publish)
 app.command("verify")(verify.verify)

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods and parameters over a grid, before anything is published: what each would cost.
+
+``grid`` says which points, ``ground`` on what they run and why not on the table itself, ``points``
+what is measured of each; ``worker`` is the process that measures and ``running`` starts several;
+``adopting`` writes the plan of a point; ``exploring`` puts them together.
+"""
+
+from phalanx.exploration.exploring import Exploration, explore
+
+__all__ = ["Exploration", "explore"]

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exploring a plan: points over a grid, measured side by side, shown beside each other."""
+
+import hashlib
+import html
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from phalanx.errors import PlanError
+from phalanx.exact import whole
+from phalanx.exploration.adopting import adopted
+from phalanx.exploration.grid import Section, label, sections
+from phalanx.exploration.ground import Ground, digest, ground
+from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point
+from phalanx.exploration.running import answers
+from phalanx.plan import Plan
+from phalanx.report.multiples import Dot, Multiples, Panel, frontier
+
+Progress = Callable[[int, int], None]
+SAMPLE = "a plain sample of the same size"
+BASE = "base rate: without the release"
+_DIED = "the process that tried it ended before it was done; the memory may not suffice for it."
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Exploration:
+    """What each point promises, risks and loses, side by side; no figure is made of two."""
+
+    plan: Plan
+    ran_on: str
+    """On what, in few words."""
+    why: str
+    """The same as a sentence, and why not on the table."""
+    points: tuple[Point, ...]
+    resumed: int
+    """How many of them had been measured before."""
+    folder: Path
+    """Where points are kept, so that an interrupted run goes on; private."""
+    source: Path | None = field(default=None)
+    """The table that an adopted plan publishes in place of the plan's; None where it is that."""
+
+    def __getitem__(self, number: int) -> Point:
+        """The point of this number."""
+        if not 1 <= number <= len(self.points):
+            raise PlanError(f"there is no point {number}; there are 1 to {len(self.points)}.")
+        return self.points[number - 1]
+
+    @property
+    def adversaries(self) -> tuple[str, ...]:
+        """Who was played on some point, in their order."""
+        played = {risk.adversary for point in self.points for risk in point.risks}
+        return tuple(name for name in (*OF_ONE, *OF_SEVERAL) if name in played)
+
+    @property
+    def sample_error(self) -> float | None:
+        """The workload's error of a plain sample of the same size, in the middle of the points."""
+        found = [p.sample_error for p in self.points if p.sample_error is not None]
+        return median(found) if found else None
+
+    def base_rate(self, adversary: str) -> float | None:
+        """How often somebody without the release is right, in the middle of the points."""
+        risks = [point.risk(adversary) for point in self.points]
+        found = [r.base_rate for r in risks if r is not None and r.base_rate is not None]
+        return median(found) if found else None
+
+    def frontier(self, adversary: str) -> tuple[int, ...]:
+        """The numbers of the points of which none is better against this adversary and in error."""
+        shown = self._shown(adversary)
+        front = frontier([(dot.x, dot.y) for _, dot in shown])
+        return tuple(point.number for i, (point, _) in enumerate(shown) if i in front)
+
+    def _shown(self, adversary: str) -> list[tuple[Point, Dot]]:
+        """The points that have both figures."""
+        found = []
+        for point in self.points:
+            risk = point.risk(adversary)
+            if risk is None or risk.success is None or point.error is None:
+                continue
+            says = f"{point.number} {point.label}: {risk.success:.1%} at {point.error:.1%}"
+            dot = Dot(
+                x=point.error, y=risk.success, between=risk.interval, label=str(point.number),
+                of=str(point.method["name"]), says=says,
+            )  # fmt: skip
+            found.append((point, dot))
+        return found
+
+    def picture(self) -> str:
+        """A panel for each adversary, as the text of an SVG file; PlanError without a point."""
+        panels = [
+            Panel(title=name, dots=dots, base=self.base_rate(name))
+            for name in self.adversaries
+            if (dots := [dot for _, dot in self._shown(name)])
+        ]
+        if not panels:
+            raise PlanError("no point could be measured, so that there is no picture; see why.")
+        drawing = Multiples(
+            title="What each point risks, and what it loses",
+            x="median relative error of random counts; further left is better",
+            y="how often the adversary is right, with its 95 % interval; lower is better",
+            reference=self.sample_error,
+            reference_name=SAMPLE,
+            base_name=BASE,
+        )
+        return drawing.drawn(panels)
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """The head and the rows of a table of points; the last two are what to compare with."""
+        names = self.adversaries
+        head = ["", "method", *names, "loss", "error", "suppressed", "seconds"]
+        rows = [
+            [
+                str(p.number), p.label, *(_risk(p, name) for name in names), _share(p.loss),
+                _share(p.error), "" if p.suppressed is None else f"{p.suppressed:,}",
+                "" if p.seconds is None else f"{p.seconds:.1f}",
+            ]
+            for p in self.points
+            if not p.refused
+        ]  # fmt: skip
+        rates = [_share(self.base_rate(name)) for name in names]
+        rows.append(["", "without the release", *rates, "", "", "", ""])
+        nothing = ["" for _ in names]
+        rows.append(["", SAMPLE, *nothing, "0%", _share(self.sample_error), "0", ""])
+        return head, rows
+
+    def adopt(self, number: int, path: str | Path) -> Path:
+        """Write the plan with the method of a point, as a new file beside it.
+
+        PlanError where the point could not be published, and where the file is elsewhere or there.
+        """
+        point, path = self[number], Path(path)
+        if point.refused:
+            raise PlanError(f"point {number} ({point.label}) cannot be published; adopt another.")
+        if path.absolute().parent.resolve() != self.plan.path.absolute().parent.resolve():
+            raise PlanError(
+                f"the paths in a plan are relative to it, and {path} is in another folder; "
+                f"write it beside {self.plan.path.name}."
+            )
+        text = self.plan.path.read_text(encoding="utf-8-sig")
+        why = f"Point {number} of phalanx explore: {point.label}. {self.why}"
+        changed = adopted(self.plan, text, point.method, source=self.source, why=why)
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(changed)
+        except FileExistsError:
+            raise PlanError(f"{path} exists; name a new file for the adopted plan.") from None
+        except OSError as error:
+            why = (error.strerror or "input/output error").lower()
+            raise PlanError(f"{path} cannot be written ({why}); name another one.") from None
+        return path
+
+    def to_json(self) -> dict[str, Any]:
+        """Stable keys: ran_on, why, resumed, sample_error, base_rates, frontiers, points."""
+        return {
+            "ran_on": self.ran_on,
+            "why": self.why,
+            "resumed": self.resumed,
+            "sample_error": self.sample_error,
+            "base_rates": {name: self.base_rate(name) for name in self.adversaries},
+            "frontiers": {name: list(self.frontier(name)) for name in self.adversaries},
+            "points": [point.to_json() for point in self.points],
+        }
+
+    def __repr__(self) -> str:
+        done = sum(not point.refused for point in self.points)
+        return (
+            f"<Exploration of {len(self.points)} points on {self.ran_on}; {done} can be published>"
+        )
+
+    def _repr_html_(self) -> str:
+        head, rows = self.table()
+        lines = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in [head, *rows]
+        )
+        return f"<p>{html.escape(self.why)}</p>{self.picture()}<table>{lines}</table>"
+
+
+def explore(
+    plan: Plan | str | Path,
+    grid: Sequence[str | Mapping[str, Any]] = (),
+    *,
+    surrogate: Any = (),
+    sample: Any = None,
+    on_the_table: bool = False,
+    folder: str | Path | None = None,
+    workers: int | None = None,
+    progress: Progress = lambda _done, _of: None,
+) -> Exploration:
+    """Say beforehand what methods and parameters would promise, risk, lose and take.
+
+    Every point publishes into a private folder, is checked, attacked by named adversaries, and
+    measured; nothing of it is kept but the figures. By default this runs on a table drawn from the
+    last release, which is out already. Whoever chooses on the table itself what looks best makes a
+    choice that depends on it, and no guarantee covers that: it takes ``on_the_table``, and is
+    refused under differential privacy. These figures say how private values are distributed in
+    what it ran on: they are for the publisher.
+
+    ``grid``: points such as ``"mondrian k=5,10 l=2"`` or ``{"name": "mondrian", "k": 5}``; without,
+    every method that the schema has a place for. The plan's own method is always the first.
+    ``surrogate``: a table of the same kind, or several, published one after the other, frames or
+    paths. ``sample``: a share of the rows, drawn once and written to ``folder``, which are spent:
+    an adopted plan publishes the others. ``folder``: where points are kept so that the next run
+    goes on, by default beside the plan. ``workers``: how many processes, by default one per core.
+    ``progress`` is told how many points are done, and of how many.
+
+    Raises PlanError where there is nothing to run on, or the grid is none; what a method refuses is
+    said of its point.
+    """
+    plan = plan if isinstance(plan, Plan) else Plan.read(plan)
+    count = len(os.sched_getaffinity(0)) if workers is None else whole(workers, "workers")
+    method = plan.sections.method_
+    plan.method()
+    asked = [grid] if isinstance(grid, str | Mapping) else grid
+    own = {"name": method.name, **(method.model_extra or {})}
+    points = sections(own, plan.schema(), asked)
+    where = Path(folder or plan.path.absolute().parent / f"{plan.name}.explore")
+    given = list(surrogate) if isinstance(surrogate, list | tuple) else [surrogate]
+    try:
+        where.mkdir(mode=0o700, exist_ok=True)
+        on = ground(
+            plan, points, surrogate=given, sample=sample, on_the_table=on_the_table, folder=where
+        )
+        done = _Done(where / "points.jsonl", plan, on)
+        resumed = _measure(plan, points, on, done, count, progress)
+    except OSError as error:
+        why = (error.strerror or "input/output error").lower()
+        raise PlanError(f"{where} cannot be used ({why}); name another folder.") from None
+    return Exploration(
+        plan=plan,
+        ran_on=on.what,
+        why=on.why,
+        points=tuple(done.point(i, section) for i, section in enumerate(points, 1)),
+        resumed=resumed,
+        folder=where,
+        source=on.source,
+    )
+
+
+def _measure(
+    plan: Plan,
+    points: Sequence[Section],
+    on: Ground,
+    done: "_Done",
+    workers: int,
+    progress: Progress,
+) -> int:
+    """Measure what is not done; how many were."""
+    with tempfile.TemporaryDirectory(prefix="phalanx-") as place:
+        tables = []
+        for i, table in enumerate(on.tables):
+            path = Path(place) / f"{i}.parquet"
+            table.write_parquet(path, statistics=False)
+            tables.append(str(path))
+        asked = {
+            "path": str(plan.path.absolute()),
+            "plan": plan.sections.model_dump(by_alias=True, exclude_unset=True),
+            "tables": tables,
+        }
+        left = [i for i, section in enumerate(points, 1) if not done.has(section)]
+        ready = len(points) - len(left)
+        progress(ready, len(points))
+        tasks = [{**asked, "number": i, "method": dict(points[i - 1])} for i in left]
+        for place_of, answer in answers(tasks, workers):
+            number = left[place_of]
+            died = Point(number=number, method=points[number - 1], refused=_DIED).to_json()
+            done.add(points[number - 1], answer or died, keep=answer is not None)
+            ready += 1
+            progress(ready, len(points))
+    return len(points) - len(left)
+
+
+class _Done:
+    """The points that were measured on these tables under this schema, in a file of the folder."""
+
+    def __init__(self, path: Path, plan: Plan, on: Ground) -> None:
+        self._path = path
+        said = [version("phalanx"), OF_ONE, OF_SEVERAL, digest(on.tables)]
+        schema = plan.sections.schema_.model_dump(mode="json")
+        self._on = json.dumps([*said, schema], sort_keys=True)
+        self._found: dict[str, Mapping[str, Any]] = {}
+        if path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                try:
+                    said_of = json.loads(line)
+                    self._found[said_of["key"]] = said_of["point"]
+                except (ValueError, KeyError, TypeError):
+                    continue  # a line that an interruption left half written
+
+    def _key(self, section: Section) -> str:
+        text = f"{self._on} {json.dumps(dict(section), sort_keys=True, default=str)}"
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def has(self, section: Section) -> bool:
+        """Whether this point was measured."""
+        return self._key(section) in self._found
+
+    def add(self, section: Section, point: Mapping[str, Any], *, keep: bool) -> None:
+        """Remember a point; ``keep``: the next run need not measure it again."""
+        self._found[self._key(section)] = point
+        if keep:
+            line = json.dumps({"key": self._key(section), "point": point})
+            handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            with os.fdopen(handle, "a", encoding="utf-8") as file:
+                file.write(line + "\n")
+
+    def point(self, number: int, section: Section) -> Point:
+        """A point that is there, under its number in this grid."""
+        found = self._found[self._key(section)]
+        return Point.of_json({**found, "number": number, "method": dict(section)})
+
+
+def _share(figure: float | None) -> str:
+    return "" if figure is None else f"{figure:.1%}"
+
+
+def _risk(point: Point, adversary: str) -> str:
+    risk = point.risk(adversary)
+    if risk is None:
+        return ""
+    if risk.success is None:
+        return "none"
+    low, high = risk.interval
+    return f"{risk.success:.1%} ({100 * low:.0f}-{100 * high:.0f})"
+
+
+__all__ = ["Exploration", "explore", "label"]

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""On what methods are tried: not on the table, unless somebody insists, and why."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from phalanx.data.sources.frames import to_polars
+from phalanx.data.sources.source import read_source
+from phalanx.errors import PhalanxError, PlanError
+from phalanx.exact import bounded
+from phalanx.exploration.grid import Section
+from phalanx.ledger import Ledger
+from phalanx.methods.base import make
+from phalanx.plan import Plan
+from phalanx.randomness import Randomness
+from phalanx.release.folder import Release
+
+_PRIVATE: Final = "differential privacy"
+_BECAUSE: Final = (
+    "because whoever chooses what looks best on the table makes a choice that depends on it, which "
+    "no guarantee covers"
+)
+_WAYS: Final = (
+    "name another table of the same kind by --surrogate, or spend a part of this one by --sample"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """The tables that stand for those to be published, one for each release in turn."""
+
+    tables: Sequence[pl.DataFrame]
+    what: str
+    """What they are, in few words."""
+    why: str
+    """One sentence: what they are, and why these."""
+    source: Path | None = None
+    """What a plan must publish that is chosen on these; None for what it publishes anyway."""
+
+
+def ground(
+    plan: Plan,
+    points: Sequence[Section],
+    *,
+    surrogate: Sequence[Any],
+    sample: Any,
+    on_the_table: bool,
+    folder: Path,
+) -> Ground:
+    """The surrogate that is named, a sample that is spent, the table itself, or the last release.
+
+    PlanError where two of them are asked for, where a differentially private method would be
+    chosen on the table or a part of it, and where there is nothing to run on.
+    """
+    asked = [bool(surrogate), sample is not None, on_the_table]
+    if sum(asked) > 1:
+        raise PlanError("--surrogate, --sample and --on-the-table exclude each other; keep one.")
+    if surrogate:
+        return _surrogate(plan, surrogate)
+    if sample is None and not on_the_table:
+        return _last_release(plan)
+    if private := [str(each["name"]) for each in points if _is_private(each)]:
+        raise PlanError(
+            f"{private[0]} is differentially private, and a choice that looks at the table, or at "
+            "a part of it, is a use of it that no epsilon covers; explore on a --surrogate."
+        )
+    if sample is not None:
+        return _spent(plan, bounded(sample, "--sample", 0, 1), folder)
+    return Ground(
+        [_table(plan)],
+        "the table itself",
+        f"This ran on the table itself, as was asked; no guarantee covers the choice, {_BECAUSE}.",
+    )
+
+
+def _is_private(section: Section) -> bool:
+    """Whether a method promises differential privacy."""
+    try:
+        parameters = {key: value for key, value in section.items() if key != "name"}
+        promised = make(str(section["name"]), parameters).guarantees
+    except PhalanxError:  # said of the point itself, too
+        return section["name"] == "safe-sampling"
+    return any(g.parameters().get("name") == _PRIVATE for g in promised)
+
+
+def _table(plan: Plan) -> pl.DataFrame:
+    schema = plan.schema()
+    return read_source(plan.source_path(), query=plan.query, drop=schema.drop, text=schema.texts)
+
+
+def _surrogate(plan: Plan, given: Sequence[Any]) -> Ground:
+    schema = plan.schema()
+    tables = [
+        read_source(each, drop=schema.drop, text=schema.texts)
+        if isinstance(each, str | Path)
+        else to_polars(each, drop=schema.drop)
+        for each in given
+    ]
+    named = [Path(each).name if isinstance(each, str | Path) else "a frame" for each in given]
+    what = ", ".join(named) + (", one after the other" if len(named) > 1 else "")
+    return Ground(tables, what, f"This ran on {what}, and not on the table, {_BECAUSE}.")
+
+
+def _last_release(plan: Plan) -> Ground:
+    """A table drawn from what everybody has, so that a choice on it tells nothing more."""
+    entries = []
+    if Ledger.exists(plan.ledger_url()):
+        with Ledger.open(plan.ledger_url(), create=False) as ledger:
+            entries = ledger.releases(plan.name)
+    if not entries:
+        raise PlanError(f"series {plan.name!r} has no release yet that could serve; {_WAYS}.")
+    from phalanx.estimators.draws import draw
+
+    release = Release.read(entries[-1].folder)
+    drawn = draw(release, 1, seed=0)[0]  # the same table at the next run, which goes on with it
+    identifier = plan.schema().identifier
+    if identifier is not None:
+        drawn = drawn.with_row_index(identifier)
+    what = f"a table drawn from release {release.number} of {plan.name}"
+    return Ground(
+        [drawn],
+        what,
+        f"This ran on {what}, which is out already, and not on the table, {_BECAUSE}.",
+    )
+
+
+def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
+    """Rows drawn once and for all, which no release of an adopted plan has."""
+    if not 0 < share < 1:
+        raise PlanError(f"--sample {share} is no part of the table; give a share such as 1/10.")
+    table = _table(plan)
+    spent, rest, mark = (folder / name for name in ("spent.parquet", "rest.parquet", "spent.json"))
+    drawn_from = {"table": digest([table]), "share": str(share)}
+    if not mark.exists():
+        stream = Randomness.secure().stream("spent")
+        taken = pl.Series(stream.bernoulli(share, table.height), dtype=pl.UInt32)
+        kept = pl.Series(range(table.height), dtype=pl.UInt32).filter(
+            ~pl.Series(range(table.height), dtype=pl.UInt32).is_in(taken.implode())
+        )
+        for path, rows in ((spent, taken), (rest, kept)):
+            table[rows].write_parquet(path, statistics=False)
+            path.chmod(0o600)
+        mark.write_text(json.dumps(drawn_from), encoding="utf-8")
+    elif json.loads(mark.read_text(encoding="utf-8")) != drawn_from:
+        raise PlanError(
+            f"{folder} has a sample of another table, or of another size, and one table is sampled "
+            "once; remove the folder if that one is not needed."
+        )
+    sample = read_source(spent)
+    what = f"{sample.height:,} rows drawn from the table"
+    why = (
+        f"This ran on {what}, which are spent: a plan that is adopted publishes the others, so that "
+        "the choice depends on nobody in its releases."
+    )
+    return Ground([sample], what, why, rest)
+
+
+def digest(tables: Sequence[pl.DataFrame]) -> str:
+    """Tells whether tables are the same, at the next run."""
+    found = hashlib.sha256()
+    for table in tables:
+        found.update(
+            json.dumps([(name, str(kind)) for name, kind in table.schema.items()]).encode()
+        )
+        hashes = table.hash_rows(seed=0)
+        found.update(hashes.to_numpy().tobytes())
+    return found.hexdigest()

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that measures points: tasks come in as lines of JSON, and points go out so.
+
+A process of its own, and not a fork: threads of libraries do not survive one, and a point for
+which the memory does not suffice takes nobody else down.
+"""
+
+import json
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from phalanx.data.sources.source import read_source
+from phalanx.exploration.points import Point, measured, warm
+from phalanx.plan import Plan, PlanFile
+
+
+@cache
+def _tables(paths: tuple[str, ...]) -> tuple[pl.DataFrame, ...]:
+    return tuple(read_source(path) for path in paths)
+
+
+def answer(task: dict[str, Any], warmed: set[str]) -> dict[str, Any]:
+    """The point of one task, as JSON."""
+    number, section = task["number"], task["method"]
+    schema = Plan(Path(task["path"]), PlanFile.model_validate(task["plan"])).schema()
+    tables = _tables(tuple(task["tables"]))
+    if section["name"] not in warmed:
+        warm(section, schema, tables[0])
+        warmed.add(section["name"])
+    try:
+        return measured(number, section, schema, tables).to_json()
+    except Exception as error:  # noqa: BLE001 - its message may quote values of persons
+        why = f"a fault of Phalanx itself ({type(error).__name__}); please report it."
+        return Point(number=number, method=section, refused=why).to_json()
+
+
+def main() -> None:
+    """Answer until there are no more tasks."""
+    warmed: set[str] = set()
+    with os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8") as out:
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+        for line in sys.stdin:
+            out.write(json.dumps(answer(json.loads(line), warmed)) + "\n")
+            out.flush()
+
+
+if __name__ == "__main__":
+    main()

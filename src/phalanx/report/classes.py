@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many rows look alike, and the three risks that regulators ask for, from published values
+alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.release.form import Form
+from phalanx.release.forms.bucketized import Bucketized
+
+Ints = npt.NDArray[np.int64]
+THRESHOLDS: Final = (0.05, 0.09, 0.2, 0.33)
+"""Above which regulators and their guides count records: 1 in 20, 11, 5 and 3."""
+_BINS: Final = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, 99), (100, None))
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Rows that nobody tells apart who knows all quasi-identifiers of everybody in the table.
+
+    The row of a person in a class of n rows is found with 1/n: *prosecutor* risk is that of a
+    person who is known to be in the table, at worst and on average. The average is what somebody
+    finds who links everybody, the *marketer* risk. *Journalist* risk is that of a person of whom it
+    is not known: 1 over the class in the population, which is at most the prosecutor risk, and is
+    set to it where no population is declared.
+    """
+
+    sizes: Ints
+    """Rows of each class, shape (c,)."""
+    of: str
+    """What a class is in this form, for a sentence."""
+
+    @classmethod
+    def of_form(cls, form: Form) -> "Classes | None":
+        """The classes of a release; None where rows are drawn, or the form is of another package,
+        so that no class can be seen.
+        """
+        if form.kind == "generalized" or form.kind == "sliced":
+            word = form.group_word
+            sizes = form.table[form.id_column].value_counts(sort=False)["count"]
+            return cls(sizes.to_numpy().astype(np.int64), f"a {word}")
+        if isinstance(form, Bucketized):
+            columns = [c for a in form.attribute("quasi") for c in a.columns]
+            return cls(_equal(form.table, columns), "rows with the same quasi-identifiers")
+        if form.kind == "recoded":
+            return cls(_equal(form.table, form.table.columns), "rows of one image")
+        return None
+
+    @property
+    def rows(self) -> int:
+        """All rows."""
+        return int(self.sizes.sum())
+
+    @property
+    def worst(self) -> float:
+        """The prosecutor risk of whoever is in the smallest class; 0 without rows."""
+        return 1 / int(self.sizes.min()) if len(self.sizes) else 0.0
+
+    @property
+    def average(self) -> float:
+        """The mean over rows, which is the marketer risk: classes over rows; 0 without rows."""
+        return len(self.sizes) / self.rows if self.rows else 0.0
+
+    def above(self, threshold: float) -> float:
+        """The share of rows whose risk is above a threshold."""
+        risky = self.sizes[1 / self.sizes > threshold] if len(self.sizes) else self.sizes
+        return int(risky.sum()) / self.rows if self.rows else 0.0
+
+    @property
+    def distribution(self) -> list[tuple[str, int, int]]:
+        """Sizes of classes as (sizes, classes, rows), those without classes left out."""
+        found = []
+        for low, high in _BINS:
+            held = self.sizes[(self.sizes >= low) & (self.sizes <= (high or self.sizes.max(initial=0)))]
+            label = f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more"
+            if len(held):
+                found.append((label, len(held), int(held.sum())))
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Stable keys: prosecutor (highest, average), journalist (highest, is), marketer, above,
+        classes (each rows, classes, records).
+        """
+        above: Mapping[str, float] = {f"{t:g}": round(self.above(t), 6) for t in THRESHOLDS}
+        return {
+            "prosecutor": {"highest": round(self.worst, 6), "average": round(self.average, 6)},
+            "journalist": {"highest": round(self.worst, 6), "is": "at most"},
+            "marketer": round(self.average, 6),
+            "above": above,
+            "classes": [
+                {"rows": label, "classes": classes, "records": rows}
+                for label, classes, rows in self.distribution
+            ],
+        }
+
+
+def _equal(table: pl.DataFrame, columns: list[str]) -> Ints:
+    """How many rows are equal in these columns."""
+    if not table.height:
+        return np.zeros(0, dtype=np.int64)
+    return table.group_by(columns).len()["len"].to_numpy().astype(np.int64)

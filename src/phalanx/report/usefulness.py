@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a reader can do with a release: how far shares, pairs and counts are from the original.
+
+Inside, where the original table is at hand, beside it. Outside there are released values alone, and
+distributions stand beside those of somebody who takes every interval for evenly filled.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from phalanx.data.microdata import Microdata
+from phalanx.errors import PhalanxError
+from phalanx.estimators.answering import answer, view_of
+from phalanx.estimators.draws import draw
+from phalanx.estimators.view import View
+from phalanx.randomness import Randomness, Stream
+from phalanx.release.folder import Release
+from phalanx.utility.losses import Bins, Coded, phi2
+from phalanx.utility.workloads import counted, errors, workload
+
+Floats = npt.NDArray[np.float64]
+MOST_ROWS: Final = 50_000
+"""A larger release is not drawn from for its page; the limit is on published rows alone."""
+_QUESTIONS: Final = 30
+_MOST_BARS: Final = 12
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The shares of one attribute's values, in bins."""
+
+    name: str
+    labels: tuple[str, ...]
+    released: tuple[float, ...]
+    beside: tuple[float, ...]
+    """The original's; outside, those of evenly filled intervals. Empty where there are none."""
+
+    @property
+    def moved(self) -> float:
+        """The share of rows that would have to be moved to make the two equal."""
+        if not self.beside:
+            return 0.0
+        return sum(abs(a - b) for a, b in zip(self.released, self.beside, strict=True)) / 2
+
+
+@dataclass(frozen=True)
+class Usefulness:
+    """What was computed, from a table drawn from the release."""
+
+    inside: bool
+    """Whether the original table was at hand."""
+    distributions: tuple[Distribution, ...] = ()
+    pairs: tuple[tuple[str, str, float, float], ...] = ()
+    """Two attributes, and how much they tell of each other in the original and in the release."""
+    errors: tuple[float, ...] = ()
+    """Relative errors of typical questions, ascending; inside only."""
+    sample_errors: tuple[float, ...] = ()
+    """The same of a plain sample of the same size."""
+    why_not: str = ""
+    """Why there is nothing; empty where there is something."""
+
+    @property
+    def error(self) -> float | None:
+        """The median error of questions."""
+        return float(np.median(self.errors)) if self.errors else None
+
+    @property
+    def sample_error(self) -> float | None:
+        """The same of a plain sample of the same size."""
+        return float(np.median(self.sample_errors)) if self.sample_errors else None
+
+    @property
+    def moved(self) -> float | None:
+        """How far shares of values are from the original's, on average over attributes."""
+        found = [d.moved for d in self.distributions if d.beside]
+        return float(np.mean(found)) if found and self.inside else None
+
+    @property
+    def correlation_lost(self) -> float | None:
+        """How far pairs are from what they told of each other, on average."""
+        if not self.pairs:
+            return None
+        return float(np.mean([abs(after - before) for _, _, before, after in self.pairs]))
+
+    @classmethod
+    def of(cls, release: Release, microdata: Microdata | None) -> "Usefulness":
+        """Computed from the release and, inside, its original; nothing of a release without rows,
+        with sets of values, or of more than ``MOST_ROWS`` rows.
+
+        A differentially private release is measured beside nothing: what its original says is for
+        nobody to tell.
+        """
+        form = release.form
+        inside = microdata is not None and not form.tells_itself_alone
+        if not form.rows:
+            return cls(inside, why_not="the release has no row")
+        if form.rows > MOST_ROWS:
+            return cls(
+                inside,
+                why_not=(
+                    f"beyond the budget of a page: the release has {form.rows:,} rows, and up to"
+                    f" {MOST_ROWS:,} are drawn for it; 'phalanx measure' computes this"
+                ),
+            )
+        try:
+            view = view_of(release)
+            drawn = draw(release, 1, seed=0)[0]
+        except (PhalanxError, KeyError) as error:
+            why = str(error) if isinstance(error, PhalanxError) else "no reader knows its form"
+            return cls(inside, why_not=why.rstrip("."))
+        if microdata is None or not inside:
+            return cls(inside=False, distributions=_beside_even(view, drawn))
+        names = [n for n in drawn.columns if n in microdata.columns or n in microdata.kept.columns]
+        original = _decoded(microdata, names)
+        bins = Bins.of(original)
+        before, after = bins.code(original), bins.code(drawn.select(names))
+        found, chance = _errors(release, view, original)
+        return cls(
+            inside=True,
+            distributions=_distributions(bins, before, after),
+            pairs=_pairs(bins, before, after),
+            errors=found,
+            sample_errors=chance,
+        )
+
+
+def _decoded(microdata: Microdata, names: Sequence[str]) -> pl.DataFrame:
+    """The original's values of some attributes."""
+    columns = [
+        microdata.columns[n].domain.values.gather(microdata.columns[n].codes).alias(n)
+        if n in microdata.columns
+        else microdata.kept[n]
+        for n in names
+    ]
+    return pl.DataFrame(columns)
+
+
+def _distributions(bins: Bins, before: Coded, after: Coded) -> tuple[Distribution, ...]:
+    """Shares by bin, the attributes that moved most first."""
+    found = []
+    for name in after:
+        shares = [
+            np.bincount(table[name], minlength=bins.size(name)) / max(1, len(table[name]))
+            for table in (after, before)
+        ]
+        labels = _labels(bins, name)
+        shown = [i for i in range(bins.size(name)) if shares[0][i] or shares[1][i]]
+        if len(shown) > _MOST_BARS:  # the most frequent ones, and the others as one
+            order = sorted(shown, key=lambda i: -shares[1][i])
+            kept, rest = sorted(order[: _MOST_BARS - 1]), order[_MOST_BARS - 1 :]
+            more = [float(of[rest].sum()) for of in shares]
+            found.append(
+                Distribution(
+                    name,
+                    (*(labels[i] for i in kept), "other"),
+                    (*(float(shares[0][i]) for i in kept), more[0]),
+                    (*(float(shares[1][i]) for i in kept), more[1]),
+                )
+            )
+        else:
+            found.append(
+                Distribution(
+                    name,
+                    tuple(labels[i] for i in shown),
+                    tuple(float(shares[0][i]) for i in shown),
+                    tuple(float(shares[1][i]) for i in shown),
+                )
+            )
+    return tuple(sorted(found, key=lambda d: -d.moved))
+
+
+def _labels(bins: Bins, name: str) -> list[str]:
+    """What every bin is called, the missing value first and other values last."""
+    if name not in bins.edges:
+        return ["missing", *bins.values[name].to_list(), "other"]
+    edges = [f"{edge:g}" for edge in bins.edges[name]]
+    parts = [f"to {edges[0]}", *(f"to {edge}" for edge in edges[1:]), f"over {edges[-1]}"]
+    return ["missing", *parts]
+
+
+def _beside_even(view: View, drawn: pl.DataFrame) -> tuple[Distribution, ...]:
+    """Released distributions beside those of evenly filled intervals."""
+    bins = Bins.of(drawn)
+    stream = Randomness.seeded(0).stream("even")  # a picture protects nobody
+    even = {name: _even(view, name, stream) for name in drawn.columns}
+    after = bins.code(drawn)
+    flat: dict[str, Any] = {}
+    for name, values in even.items():
+        flat[name] = after[name] if values is None else bins.code(values.to_frame(name))[name]
+    found = []
+    for one in _distributions(bins, flat, after):
+        known = even[one.name] is not None
+        found.append(one if known else Distribution(one.name, one.labels, one.released, ()))
+    return tuple(found)
+
+
+def _even(view: View, name: str, stream: Stream) -> pl.Series | None:
+    """A value anywhere in the interval of each row; None where values stand as they are."""
+    facet = next(f for f in view.believed if name in f.ends)
+    ends, line = facet.ends[name], view.line(name)
+    if ends.exact or view.form != "generalized":
+        return None
+    known = ~(ends.low.is_null() | ends.high.is_null()).to_numpy()
+    times = facet.count[known]
+    low, high = (np.repeat(line.keys(end)[known], times) for end in (ends.low, ends.high))
+    at = (stream.words(len(low)) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    if line.kind == "number":
+        return pl.Series(low + at * (high - low))
+    if line.kind in ("leaf", "text"):
+        texts: Any = np.array([*line.tree], dtype=object)
+        if line.kind == "text":
+            texts, both = np.unique(np.concatenate([low, high]), return_inverse=True)
+            low, high = both[: len(low)], both[len(low) :]
+        place = np.floor(low + at * (high - low + 1)).astype(np.int64)
+        return pl.Series([str(texts[i]) for i in place.tolist()], dtype=pl.String)
+    whole = pl.Series(np.floor(low + at * (high - low + 1)).astype(np.int64))
+    return whole.cast(pl.Int32).cast(pl.Date) if line.kind == "day" else whole
+
+
+def _pairs(
+    bins: Bins, before: Coded, after: Coded
+) -> tuple[tuple[str, str, float, float], ...]:
+    """What every two attributes tell of each other, before and after."""
+    names = list(after)
+    two = zip(phi2({n: before[n] for n in names}, bins), phi2(after, bins), strict=True)
+    return tuple(
+        (a, b, float(was), float(now))
+        for (a, b), (was, now) in zip(itertools.combinations(names, 2), two, strict=True)
+    )
+
+
+def _errors(
+    release: Release, view: View, original: pl.DataFrame
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Relative errors of random counts, and of a plain sample of the same size."""
+    rng = Randomness.seeded(0)  # measuring protects nobody, and who asks again sees the same
+    kinds: Mapping[str, str] = {a.name: a.type for a in view.attributes}
+    texts = [n for n in original.columns if kinds[n] == "categorical"]
+    table = original.with_columns(pl.col(texts).cast(pl.String))
+    quasi = [a.name for a in release.form.attribute("quasi") if a.name in table.columns]
+    target = release.form.sensitive if release.form.sensitive in table.columns else None
+    asked = workload(table, quasi, target, _QUESTIONS, rng.stream("workload"))
+    rows = int(view.real.sum())
+    picked = pl.Series(rng.stream("sample").integers(table.height, rows), dtype=pl.UInt32)
+    sample, share = table[picked], rows / table.height
+    found = errors(asked, lambda query: answer(release, query, "").figures[0].estimate or 0.0)
+    chance = errors(asked, lambda query: counted(sample, query.where) / share)
+    return tuple(sorted(map(float, found))), tuple(sorted(map(float, chance)))

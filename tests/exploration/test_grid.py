@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which points are explored."""
+
+import pytest
+
+from phalanx.data.schema import Schema
+from phalanx.errors import PlanError
+from phalanx.exploration.grid import LADDERS, label, sections
+from phalanx.methods.base import OURS
+
+OWN = {"name": "mondrian", "k": 4, "l": 2, "cuts": "strict"}
+SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
+
+
+def test_every_method_of_ours_has_a_ladder() -> None:
+    """A new method is tried, too."""
+    assert set(LADDERS) == set(OURS)
+
+
+def test_every_combination_is_a_point_once_and_the_plans_own_is_first() -> None:
+    """The plan's other parameters stay where the method is its own, and of others are the method's."""
+    found = sections(
+        OWN, SCHEMA, ["mondrian k=4,8 l=2", "anatomy l=5/2", {"name": "anatomy", "l": 3}]
+    )
+    assert found == [
+        OWN,
+        {"name": "mondrian", "k": 8, "l": 2, "cuts": "strict"},
+        {"name": "anatomy", "l": "5/2"},
+        {"name": "anatomy", "l": 3},
+    ]
+    assert label(found[1]) == "mondrian k=8 l=2 cuts=strict"
+    assert sections(OWN, SCHEMA, ["mondrian cuts=balanced min_width={age=5}"])[1]["min_width"] == {
+        "age": 5
+    }
+
+
+@pytest.mark.parametrize(
+    ("schema", "methods"),
+    [
+        (Schema(quasi=["age"]), {"mondrian", "mutual-cover"}),
+        (
+            Schema(quasi=["age"], sensitive="ill"),
+            {"mondrian", "mutual-cover", "anatomy", "slicing"},
+        ),
+        (SCHEMA, set(OURS) - {"safe-sampling"}),
+    ],
+)
+def test_what_the_schema_has_a_place_for_is_tried(schema: Schema, methods: set[str]) -> None:
+    """No value is hidden where none is sensitive, and nobody followed where nobody is named."""
+    found = sections(OWN, schema)
+    assert found[0] == OWN and {each["name"] for each in found} == methods
+    assert [each["k"] for each in found if each["name"] == "mondrian"] == [4, 5, 10, 20]
+    assert all(each.get("cuts") == "strict" for each in found if each["name"] == "mondrian")
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("mondrain k=5", "did you mean 'mondrian'"),
+        ("mondrian k", "write it as key=value,value"),
+        ("mondrian k=" + ",".join(map(str, range(300))), "at most 200 are tried"),
+    ],
+)
+def test_what_is_no_grid_is_refused(asked: str, says: str) -> None:
+    """In one sentence, with what to do."""
+    with pytest.raises(PlanError, match=says):
+        sections(OWN, SCHEMA, [asked])

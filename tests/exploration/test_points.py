@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured of one point is what the public verbs say of such a release."""
+
+import json
+
+import pytest
+
+import phalanx as px
+from exploration.scene import people
+from phalanx.adversaries.groups.posterior import wilson
+from phalanx.adversaries.registry import made
+from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point, measured
+
+SCHEMA = px.Schema(identifier="who", quasi=["age", "zip"], sensitive="ill")
+
+
+def test_a_point_has_the_figures_of_its_release() -> None:
+    """Strict cuts by k are no lottery: loss, error and every adversary are those of a release."""
+    point = measured(7, {"name": "mondrian", "k": 4}, SCHEMA, [people()])
+    release = px.publish(people(), SCHEMA, px.Mondrian(k=4))
+    lost = release.measure(people(), seed=0)
+    assert (point.number, point.rows, point.suppressed, point.refused) == (7, 120, 0, "")
+    assert point.loss == pytest.approx(lost["ncp"].release)
+    assert (point.error, point.sample_error) == (lost["workload"].release, lost["workload"].sample)
+    assert point.promised == (
+        "Every group has at least 4 rows, so that everybody is one of at least 4 (k-anonymity).",
+    )
+    assert [risk.adversary for risk in point.risks] == [
+        "singling-out", "linkage", "posterior", "posterior-learning",
+    ]  # fmt: skip
+    linked = release.attack(made("linkage"))
+    risk = point.risk("linkage")
+    assert risk is not None and risk.question == "linkability" and risk.sentence == linked.sentence
+    assert (risk.success, risk.interval) == linked.named_rightly
+    assert risk.base_rate == linked.identity_baseline == 1 / 120
+    assert point.risk("omniscient") is None
+
+
+def test_an_interval_is_made_where_an_adversary_gives_none() -> None:
+    """Of a series, of which the last release is measured; everybody in it is a trial."""
+    tables = [people(), people(20)]
+    point = measured(1, {"name": "m-invariance", "m": 2}, SCHEMA, tables)
+    risk = point.risk("intersection")
+    assert risk is not None and risk.success is not None
+    assert risk.interval == wilson(risk.success, risk.persons)
+    assert set(OF_SEVERAL) <= {risk.adversary for risk in point.risks}
+    alone = measured(1, {"name": "m-invariance", "m": 2}, SCHEMA, tables[:1])
+    assert {risk.adversary for risk in alone.risks} <= set(OF_ONE)
+
+
+def test_what_a_method_refuses_is_said_of_its_point() -> None:
+    """With the method's own sentence, and no figure."""
+    point = measured(1, {"name": "anatomy", "l": 9}, SCHEMA, [people()])
+    assert "stands in 30 of 120 rows" in point.refused and point.error is None and not point.risks
+    assert (
+        "unknown key 'kk'" in measured(1, {"name": "anatomy", "kk": 9}, SCHEMA, [people()]).refused
+    )
+
+
+def test_a_point_is_read_again_as_it_was() -> None:
+    """What is kept for the next run is all of it, also of one that was refused."""
+    for section in ({"name": "anatomy", "l": 2}, {"name": "anatomy", "l": 9}):
+        point = measured(3, section, SCHEMA, [people()])
+        assert Point.of_json(json.loads(json.dumps(point.to_json()))) == point
