@@ -221,10 +221,6 @@ def test_generalized_columns_have_intervals(tmp_path):
     )
     assert f"The mean of the quasi-identifiers is {(age + 1) / 3:.1%}." in page.text
     assert f"mean interval width {(age + 1) / 3:.1%}" in page.text
-    assert (
-        page.text.count("rows by interval width") >= 2
-        and "town rows by interval width" not in page.text
-    )
     assert "information loss" not in page.text
 
 
@@ -291,7 +287,7 @@ def test_a_series_is_shown_in_buckets(tmp_path):
     page, _ = page_of(releases)
 
     assert "release rows buckets 1 40 5 2 40 5 " in page.text
-    assert "Buckets by release" in page.text and "width" not in page.text.replace("equal width", "")
+    assert "width" not in page.text.replace("equal width", "")
 
 
 def test_it_says_where_the_original_was_looked_at(tmp_path):

@@ -66,22 +66,6 @@ def test_one_among_thousands_is_seen_and_none_is_not():
     assert none[3] == 0
 
 
-def test_shares_stand_between_their_edges():
-    """Bins run from 0 to 100 % over the whole base line; each says from where to where."""
-    tree = drawn(Bars(key="w", title="Widths", unit="rows").by_share([3, 0, 0, 1]))
-    found = bars_of(tree)
-    base = next(line for line in tree.iter("line") if line.get("class") == "axis")
-
-    assert (
-        tree.findtext("desc")
-        == "0% to 25%: 3 rows; 25% to 50%: 0 rows; 50% to 75%: 0 rows; 75% to 100%: 1 rows"
-    )
-    assert (
-        float(base.get("x1")) <= found[0][0] < found[-1][0] + found[-1][2] <= float(base.get("x2"))
-    )
-    assert [t.text for t in tree.iter("text")][-5:] == ["0%", "25%", "50%", "75%", "100%"]
-
-
 def test_shares_are_percentages():
     """Shares as values are told and written in percent."""
     tree = drawn(chart(["1", "2", "3"], [0.1, 0.2, 0.00001], title="Loss", unit="", percent=True))

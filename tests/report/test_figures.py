@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from phalanx.data.hierarchies.hierarchy import Tree
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.manifest import PublishedAttribute
-from phalanx.report.figures import Figures, Width, size_histogram
+from phalanx.report.figures import Figures, size_histogram
 
 TREE = Tree.of_mapping({"west": ["z", "x"], "east": ["y", "w"]})
 LEAVES = ["z", "x", "y", "w"]
@@ -107,7 +107,6 @@ def test_widths_are_those_of_every_row(groups):
         assert width.mean == pytest.approx(float(sum(shares) / len(shares)))
         assert width.median == pytest.approx(float(np.median(list(map(float, shares)))))
         assert width.exact == sum(s == 0 for s in shares) / len(rows)
-        assert sum(width.histogram()) == len(rows)
     assert [w.mean for w in mixed.widths] == pytest.approx([w.mean for w in figures.widths])
     assert mixed.groups == figures.groups == len(groups)
     assert figures.loss == pytest.approx(float(sum(sum(s) for s in expected) / (3 * len(rows))))
@@ -125,17 +124,6 @@ def test_every_group_is_in_one_range_of_sizes(sizes):
     assert all(a[1] < b[0] for a, b in pairwise(ranges))
     assert [n for _, n in found] == [sum(low <= s <= high for s in sizes) for low, high in ranges]
     assert sum(n for _, n in found) == len(sizes)
-
-
-def test_shares_fall_into_equal_bins():
-    """Nought is in the first bin, one in the last; rows are counted, not groups."""
-    shares = np.array([0.0, 0.049, 0.05, 0.51, 1.0])
-    found = Width(
-        "age", shares, np.array([2, 1, 1, 4, 3]), "0 to 9", with_missing=False
-    ).histogram()
-
-    assert len(found) == 20
-    assert {i: n for i, n in enumerate(found) if n} == {0: 3, 1: 1, 10: 4, 19: 3}
 
 
 @pytest.mark.parametrize(

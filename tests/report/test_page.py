@@ -136,7 +136,8 @@ def test_its_numbers_are_those_of_the_files(tmp_path):
         assert float(shown[1]) == pytest.approx(100 * share, abs=0.0501)  # one decimal is printed
     sizes = table.group_by("group").len().group_by("len").len("groups").sort("len")
     assert f"{table['group'].n_unique():,} groups of" in page.text
-    assert "; ".join(f"{size}: {n} groups" for size, n in sizes.iter_rows()) in page.text
+    told = "; ".join(f"{size}: {n} groups" for size, n in sizes.iter_rows())
+    assert (told in page.text) == (sizes.height > 2)  # a sentence tells of two as much
     exact = float((low == high).mean())
     assert f" {exact:.1%} town" in page.text if exact else " 0% town" in page.text
     assert all(f" {p.number} {p.rows} {p.groups} {p.counterfeits} " in page.text for p in published)
@@ -165,7 +166,7 @@ def test_only_released_values_are_shown(tmp_path):
     assert published[-1].suppressed_rows == {"changed value": 1}
     assert "marker-person" not in text and "marker-note" not in text
     figures = (  # of which one may be 97
-        r"<style>.*</style>|<svg.*?</svg>|<h2>The regulator.*?(?=<h2>)"
+        r"<style>.*</style>|<svg.*?</svg>|<code>.*?</code>|[\d.]+ ?%|<h2>The regulator.*?(?=<h2>)"
     )
     assert "Marker-Town" not in text and "97" not in re.sub(figures, "", text, flags=re.DOTALL)
     assert str(tmp_path) not in text and ".db" not in text
@@ -234,7 +235,7 @@ def test_a_page_of_groups_does_not_speak_of_buckets(tmp_path):
         "The regulator’s three questions.*The check", "", page.text
     )  # adversaries say what they know in words for all forms
 
-    assert not re.search("bucket|Columns|Correlations|phi", text)
+    assert not re.search("bucket|Columns|Correlations", text)
     assert "Interval widths and information loss" in page.text
 
 
@@ -297,7 +298,8 @@ def test_what_fails_or_was_not_checked_is_said_first(tmp_path):
     published, page, _ = publish(tmp_path, [people()])
     release, path = published[-1], tmp_path / "page.html"
     assert re.search(
-        r"All \d+ checks of the published files hold ?; \d parts? not checked", page.text
+        r"Yes: all \d+ checks of the published files hold; \d parts? (was|were) not checked",
+        page.text,
     )
     long = Fraction(10**20, 3 * 10**20 + 1)
     bad = Verdict(name="t-closeness", bound=Fraction(1, 6), worst=long, holds=False, note=EVIL)
@@ -435,7 +437,6 @@ def test_registered_persons_and_suppressed_values_are_told_where_there_are_any(t
         )
     ).text
     assert "release rows groups counterfeits registered mean width 1 12 3 0 6 " in again
-    assert "Registered persons by release" in again and "Counterfeits by release" not in again
     assert (
         "registered" not in none.text
         and "values suppressed" not in none.text

@@ -21,6 +21,7 @@ from phalanx.cli import (
     init,
     measure,
     publish,
+    report,
     series,
     verify,
     warm,
@@ -51,6 +52,7 @@ app.command("init")(init.init)
 app.command("explore")(explore.explore)
 app.command("check")(check.check)
 app.command("publish")(publish.publish)
+app.command("report")(report.report)
 app.command("verify")(verify.verify)
 app.add_typer(attack.app, name="attack")
 app.add_typer(series.app, name="series")

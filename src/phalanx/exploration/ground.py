@@ -86,7 +86,7 @@ def _is_private(section: Section) -> bool:
         parameters = {key: value for key, value in section.items() if key != "name"}
         promised = make(str(section["name"]), parameters).guarantees
     except PhalanxError:  # said of the point itself, too
-        return section["name"] == "safe-sampling"
+        return str(section["name"]) == "safe-sampling"
     return any(g.parameters().get("name") == _PRIVATE for g in promised)
 
 

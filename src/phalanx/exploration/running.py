@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, Final
 
 Task = Mapping[str, Any]
@@ -23,34 +23,48 @@ def answers(tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Mapping[
     waiting: SimpleQueue[tuple[int, Task]] = SimpleQueue()
     found: SimpleQueue[tuple[int, Mapping[str, Any] | None]] = SimpleQueue()
     started: list[subprocess.Popen[str]] = []
+    stopped = Event()
     for each in enumerate(tasks):
         waiting.put(each)
 
     def serve() -> None:
         process = None
-        while True:
+        while not stopped.is_set():
             try:
                 i, task = waiting.get_nowait()
             except Empty:
-                return
+                break
             try:
-                if process is None or process.poll() is not None:
+                if process is None:
                     process = _started()
                     started.append(process)
-                found.put((i, _asked(process, task)))
+                answer = _asked(process, task)
             except (OSError, ValueError):
-                process = None
-                found.put((i, None))
+                answer = None
+            if answer is None and process is not None:
+                process = _end(process)
+            found.put((i, answer))
+        if process is not None:
+            _end(process)
 
-    for _ in range(min(workers, len(tasks))):
-        Thread(target=serve, daemon=True).start()
+    threads = [Thread(target=serve, daemon=True) for _ in range(min(workers, len(tasks)))]
+    for thread in threads:
+        thread.start()
     try:
         for _ in tasks:
             yield found.get()
     finally:
-        for process in started:
-            process.kill()
-            process.communicate()
+        stopped.set()
+        while any(thread.is_alive() for thread in threads):
+            for process in started:  # a process may have been started a moment ago
+                process.kill()
+            for thread in threads:
+                thread.join(0.1)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
 
 
 def _started() -> subprocess.Popen[str]:
@@ -71,8 +85,5 @@ def _asked(process: subprocess.Popen[str], task: Task) -> Mapping[str, Any] | No
     process.stdin.write(json.dumps(task) + "\n")
     process.stdin.flush()
     line = process.stdout.readline()
-    if not line:
-        process.wait()
-        return None
-    found: Mapping[str, Any] = json.loads(line)
+    found: Mapping[str, Any] | None = json.loads(line) if line else None
     return found

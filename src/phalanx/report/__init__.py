@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report: one self-contained HTML page per release, made from released values only."""
+"""The report: one self-contained HTML page per release, which names released values only."""
 
-from phalanx.report.page import write_report
+from phalanx.report.page import AUDIENCES, Audience, write_report
 
-__all__ = ["write_report"]
+__all__ = ["AUDIENCES", "Audience", "write_report"]

@@ -33,6 +33,10 @@ class Disclosure(Protocol):
         """How many persons it looked for."""
 
     @property
+    def note(self) -> str:
+        """How its work was bounded, or what it left out."""
+
+    @property
     def sample(self) -> int | None:
         """The same where they were drawn; None where it looked for everybody."""
 
@@ -111,6 +115,8 @@ class Told:
     """The share of persons whose sensitive value it names."""
     allowed: str
     """The greatest share of rows that the plan allows it to name; empty where it says none."""
+    note: str = ""
+    """How its work was bounded, or what it left out; empty where nothing was."""
 
 
 def told(found: Sequence[Disclosure], bounds: Mapping[str, Any]) -> list[Told]:
@@ -169,4 +175,5 @@ def _told(found: Disclosure, allowed: str) -> Told:
         within,
         found.success,
         allowed,
+        found.note,
     )

@@ -42,17 +42,6 @@ class Bars:
             labels, values, ticks, min(step * 0.8, 44.0), written=_room(self._shown(values)) <= step
         )
 
-    def by_share(self, counts: Sequence[int]) -> str:
-        """Equal bins over shares from 0 to 100 %, labelled at their edges; an empty text where
-        there is nothing to draw.
-        """
-        n = len(counts)
-        labels = [f"{i / n:.0%} to {(i + 1) / n:.0%}" for i in range(n)]
-        ticks = [
-            (_LEFT + self._inner * share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)
-        ]
-        return self._drawn(labels, counts, ticks, self._inner / max(1, n) - 1.5, written=False)
-
     @property
     def _inner(self) -> int:
         return self.width - _LEFT - _RIGHT

@@ -38,13 +38,12 @@ class Classes:
 
     @classmethod
     def of_form(cls, form: Form) -> "Classes | None":
-        """The classes of a release; None where rows are drawn, or the form is of another package,
-        so that no class can be seen.
+        """The classes of a release; None where a row is not a person's, as columns were shuffled
+        or values drawn, and where the form is of another package.
         """
-        if form.kind == "generalized" or form.kind == "sliced":
-            word = form.group_word
+        if form.kind == "generalized":
             sizes = form.table[form.id_column].value_counts(sort=False)["count"]
-            return cls(sizes.to_numpy().astype(np.int64), f"a {word}")
+            return cls(sizes.to_numpy().astype(np.int64), "a group")
         if isinstance(form, Bucketized):
             columns = [c for a in form.attribute("quasi") for c in a.columns]
             return cls(_equal(form.table, columns), "rows with the same quasi-identifiers")
@@ -77,7 +76,9 @@ class Classes:
         """Sizes of classes as (sizes, classes, rows), those without classes left out."""
         found = []
         for low, high in _BINS:
-            held = self.sizes[(self.sizes >= low) & (self.sizes <= (high or self.sizes.max(initial=0)))]
+            held = self.sizes[
+                (self.sizes >= low) & (self.sizes <= (high or self.sizes.max(initial=0)))
+            ]
             label = f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more"
             if len(held):
                 found.append((label, len(held), int(held.sum())))

@@ -66,11 +66,6 @@ class Width:
         rows = int(self.sizes.sum())
         return int(self.sizes[self.shares == 0].sum()) / rows if rows else 0.0
 
-    def histogram(self, bins: int = 20) -> list[int]:
-        """Published rows in equal bins over [0, 1]."""
-        counts, _ = np.histogram(self.shares, bins=bins, range=(0.0, 1.0), weights=self.sizes)
-        return [int(n) for n in counts]
-
 
 @dataclass(frozen=True)
 class Shown:

@@ -1,30 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of one release: what was promised, the check, the groups, and the series so far."""
+"""The page of one release: four answers, pictures, what a regulator signs, the check, and the
+series so far.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from phalanx.data.microdata import Microdata
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.sentences import at_most, percent
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.manifest import Manifest
-from phalanx.report import promises
+from phalanx.report import headlines, pictures, promises
 from phalanx.report.adversaries import Disclosure, Question, by_informed, reasons, told
 from phalanx.report.charts import Bars
+from phalanx.report.classes import THRESHOLDS, Classes
 from phalanx.report.correlations import Correlations
 from phalanx.report.figures import Figures, size_histogram
 from phalanx.report.privacy import NAME as PRIVACY
 from phalanx.report.privacy import Privacy, short
 from phalanx.report.recodings import Recoding
+from phalanx.report.usefulness import Usefulness
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+Audience = Literal["internal", "external"]
+"""Whoever answers for the release, or whoever receives it."""
+_FEW: Final = 2
+"""So many bars tell less than a sentence."""
+AUDIENCES: Final = ("internal", "external")
 
 
 def write_report(
@@ -35,17 +46,28 @@ def write_report(
     summary: Mapping[str, Any],
     adversaries: Sequence[Disclosure] = (),
     answers: Sequence[Question] = (),
+    audience: Audience = "internal",
+    microdata: Microdata | None = None,
 ) -> None:
     """Write the page of the newest of ``releases``; the earlier ones give the series so far.
 
     ``verdicts``: the checks it passed; ``summary``: counts that are not in the release
     (``suppressed_rows`` and ``suppressed_values`` by reason, ``seconds``); ``adversaries``: what
     each of them found out, to be shown side by side; ``answers``: the regulator's questions,
-    answered by those who were played. Shows released values and these figures only; loads nothing
-    and runs nothing. OSError where it cannot be written; an older page is replaced whole or not at
-    all.
+    answered by those who were played; ``microdata``: the original table, for what was lost. A page
+    for an ``external`` audience takes none of the last four. Names released values only; loads
+    nothing and runs nothing. OSError where it cannot be written; an older page is replaced whole or
+    not at all.
     """
-    page = render(releases, verdicts, summary=summary, adversaries=adversaries, answers=answers)
+    page = render(
+        releases,
+        verdicts,
+        summary=summary,
+        adversaries=adversaries,
+        answers=answers,
+        audience=audience,
+        microdata=microdata,
+    )
     temporary = path.with_name(f".{path.name}.part")
     try:
         temporary.write_text(page, encoding="utf-8")
@@ -61,9 +83,14 @@ def render(
     summary: Mapping[str, Any],
     adversaries: Sequence[Disclosure] = (),
     answers: Sequence[Question] = (),
+    audience: Audience = "internal",
+    microdata: Microdata | None = None,
 ) -> str:
     """The page as text."""
     ordered = sorted(releases, key=lambda r: r.number)
+    inside = audience == "internal"
+    if not inside:
+        summary, adversaries, answers, microdata = {}, (), (), None
     series = [Figures.of(release) for release in ordered]
     manifest, figures, form = ordered[-1].manifest, series[-1], ordered[-1].form
     place = form.group_word
@@ -74,7 +101,32 @@ def render(
         dict(summary.get("suppressed_rows") or {}),
         dict(summary.get("suppressed_values", {})),
     )
+    results = {
+        kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")
+    }
+    suppressed = sum(suppressed_rows.values()) if suppressed_rows else summary.get("suppressed", 0)
+    told_suppressed = None if form.tells_itself_alone or not inside else suppressed
+    classes = Classes.of_form(form)
+    use = Usefulness.of(ordered[-1], microdata)
+    markup = _markup()
     return _template().render(
+        inside=inside,
+        headlines={
+            "kept": headlines.kept(results, figures.rows),
+            "found": headlines.found(ordered[-1], classes, answers, inside=inside),
+            "lost": headlines.lost(
+                figures,
+                use,
+                told_suppressed,
+                sum(taken_out.values()),
+                intervals=intervals,
+            ),
+            "usable": headlines.usable(ordered[-1], use),
+        },
+        use=use,
+        pictures=[(p.title, p.under, markup(p.svg)) for p in _pictures(ordered, use)],
+        regulator=regulators_table(classes),
+        digest=ordered[-1].digest,
         manifest=manifest,
         promises=[
             promises.in_words(g, sensitive=form.sensitive is not None) for g in manifest.guarantees
@@ -90,19 +142,14 @@ def render(
             {key: value for key, value in manifest.method.items() if key != "name"}
         ),
         checks=checks,
-        results={
-            kind: sum(c["result"] == kind for c in checks)
-            for kind in ("holds", "fails", "not checked")
-        },
+        results=results,
         by_original=any("original table" in c["note"] for c in checked),
         by_tables=any("random output table" in c["note"] for c in checked),
         by_person=any("person" in c["name"] for c in checked),
         figures=figures,
         suppressed_rows=suppressed_rows,
         suppressed_values=taken_out,
-        suppressed=sum(suppressed_rows.values())
-        if suppressed_rows
-        else summary.get("suppressed", 0),
+        suppressed=suppressed,
         private=_privacy(manifest, summary),
         seconds=None if form.tells_itself_alone else summary.get("seconds"),
         roles=_roles(form),
@@ -114,12 +161,41 @@ def render(
         by_informed=by_informed(adversaries),
         answers=[(answer, reasons(answer, form.kind)) for answer in answers],
         correlations=_matrix(Correlations.of(form)) if form.together() else None,
-        charts=_charts(series, place, intervals=intervals),
+        charts=_charts(figures, place),
         series=series,
         so_far="The series so far"
         if series[0].number == 1
         else "This release and the one before it",
     )
+
+
+def regulators_table(classes: Classes | None) -> dict[str, Any] | None:
+    """What a regulator asks of every release, from published values; None where a row is not a
+    person's, so that nobody can be found by it. Keys as of ``Classes.to_json``, and those for the
+    page.
+    """
+    if classes is None or not classes.rows:
+        return None
+    return classes.to_json() | {
+        "of": classes.of,
+        "thresholds": [(f"{t:g}", classes.above(t)) for t in THRESHOLDS],
+        "worst": classes.worst,
+        "average": classes.average,
+        "distribution": classes.distribution,
+        "declared": False,
+    }
+
+
+def _pictures(releases: Sequence[Release], use: Usefulness) -> list[pictures.Picture]:
+    """What people look at; each names released values only, and escapes what it shows."""
+    drawn = [*pictures.distributions(use), pictures.pairs(use), pictures.questions(use)]
+    if len(releases) > 1:
+        by_release = [(r.number, Classes.of_form(r.form)) for r in releases]
+        known = [(number, c) for number, c in by_release if c is not None and c.rows]
+        if len(known) > 1:
+            worst, mean = [c.worst for _, c in known], [c.average for _, c in known]
+            drawn.append(pictures.risk_over_series(worst, mean, [n for n, _ in known]))
+    return [picture for picture in drawn if picture is not None]
 
 
 def _privacy(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -195,57 +271,28 @@ def _matrix(found: Correlations) -> dict[str, Any]:
     }
 
 
-def _charts(series: Sequence[Figures], place: str, *, intervals: bool) -> dict[str, Any]:
+def _markup() -> Any:
+    """What marks text as drawn by us, which escapes what it shows; imported by a report alone."""
+    from markupsafe import Markup
+
+    return Markup
+
+
+def _charts(last: Figures, place: str) -> dict[str, Any]:
     """Every chart of the page; they escape what they show."""
     from markupsafe import Markup
 
-    last, numbers = series[-1], [str(f.number) for f in series]
     sizes = size_histogram(last.sizes)
-    widths = {
-        w.name: _small(f"width-{i}", f"{w.name}: rows by interval width", unit="rows").by_share(
-            w.histogram()
-        )
-        for i, w in enumerate(last.widths)
-    }
     places = f"{place.capitalize()}s"
-    beside = {
-        "Registered persons": [f.registered for f in series],
-        "Counterfeits": [f.counterfeits for f in series],
-    }
-    growth = {
-        "Rows": _small("series-rows", "Rows by release").by_label(
-            numbers, [f.rows for f in series]
-        ),
-        **(
-            {
-                places: _small(f"series-{place}s", f"{places} by release").by_label(
-                    numbers, [f.groups for f in series]
-                )
-            }
-            if place
-            else {}
-        ),
-        **{
-            t: _small(f"series-{t.split()[0].lower()}", f"{t} by release").by_label(numbers, counts)
-            for t, counts in beside.items()
-            if any(counts)
-        },
-    }
-    if intervals:
-        growth["Mean interval width"] = _small(
-            "series-width", "Mean interval width by release", percent=True
-        ).by_label(numbers, [f.loss for f in series])
     return {
         "sizes": Markup(  # noqa: S704 - see above
             Bars(key="sizes", title=f"{places} by size", unit=f"{place}s").by_label(
                 [label for label, _ in sizes], [n for _, n in sizes]
             )
-        ),
-        "widths": {name: Markup(chart) for name, chart in widths.items()},  # noqa: S704
+        )
+        if len(sizes) > _FEW
+        else "",
         "cells": [(name, Markup(chart)) for name, chart in _cells(last.recodings)],  # noqa: S704
-        "series": [(title, Markup(chart)) for title, chart in growth.items()]  # noqa: S704
-        if len(series) > 1
-        else [],
     }
 
 

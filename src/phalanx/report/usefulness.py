@@ -27,7 +27,7 @@ from phalanx.utility.workloads import counted, errors, workload
 Floats = npt.NDArray[np.float64]
 MOST_ROWS: Final = 50_000
 """A larger release is not drawn from for its page; the limit is on published rows alone."""
-_QUESTIONS: Final = 30
+_QUESTIONS: Final = 20
 _MOST_BARS: Final = 12
 
 
@@ -118,7 +118,7 @@ class Usefulness:
             return cls(inside=False, distributions=_beside_even(view, drawn))
         names = [n for n in drawn.columns if n in microdata.columns or n in microdata.kept.columns]
         original = _decoded(microdata, names)
-        bins = Bins.of(original)
+        bins = Bins.of(drawn.select(names))  # no value is named that was not released
         before, after = bins.code(original), bins.code(drawn.select(names))
         found, chance = _errors(release, view, original)
         return cls(
@@ -192,7 +192,11 @@ def _beside_even(view: View, drawn: pl.DataFrame) -> tuple[Distribution, ...]:
     after = bins.code(drawn)
     flat: dict[str, Any] = {}
     for name, values in even.items():
-        flat[name] = after[name] if values is None else bins.code(values.to_frame(name))[name]
+        alone = Bins(
+            {n: edges for n, edges in bins.edges.items() if n == name},
+            {n: known for n, known in bins.values.items() if n == name},
+        )
+        flat[name] = after[name] if values is None else alone.code(values.to_frame(name))[name]
     found = []
     for one in _distributions(bins, flat, after):
         known = even[one.name] is not None
@@ -223,9 +227,7 @@ def _even(view: View, name: str, stream: Stream) -> pl.Series | None:
     return whole.cast(pl.Int32).cast(pl.Date) if line.kind == "day" else whole
 
 
-def _pairs(
-    bins: Bins, before: Coded, after: Coded
-) -> tuple[tuple[str, str, float, float], ...]:
+def _pairs(bins: Bins, before: Coded, after: Coded) -> tuple[tuple[str, str, float, float], ...]:
     """What every two attributes tell of each other, before and after."""
     names = list(after)
     two = zip(phi2({n: before[n] for n in names}, bins), phi2(after, bins), strict=True)

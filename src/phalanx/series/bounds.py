@@ -20,6 +20,10 @@ MOST_ROWS: Final = 1_000
 """A larger release is not attacked for its report. The limit is on published rows, which everybody
 knows, so that no time and no silence follows the values.
 """
+_WORK: Final = 1 << 22
+"""So many states the omniscient adversary goes through for a report; a plan's bound on it has no
+budget.
+"""
 _SAMPLE: Final = 2000
 """So many persons are attacked, drawn at random, where there are more."""
 
@@ -41,7 +45,9 @@ def disclosed(
     return [
         best,
         Informed(sample=_SAMPLE).attack([release], evidence),
-        Omniscient(sample=None if "omniscient" in bounds else _SAMPLE).attack([release], evidence),
+        (Omniscient() if "omniscient" in bounds else Omniscient(sample=_SAMPLE, work=_WORK)).attack(
+            [release], evidence
+        ),
     ]
 
 

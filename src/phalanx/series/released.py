@@ -16,6 +16,7 @@ from phalanx.data.sources.frames import like, to_polars
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.base import Verdict
 from phalanx.release import folder
+from phalanx.release.evidence.evidence import Evidence
 from phalanx.series import staging
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from phalanx.adversaries import Adversary, Attack
     from phalanx.adversaries.disclosure import Disclosed
     from phalanx.estimators import Estimate
+    from phalanx.report import Audience
     from phalanx.utility import Measured
     from phalanx.verification import Verification
 
@@ -228,32 +230,49 @@ class Release(folder.Release):
             ) from None
         return replace(self, path=final, files=None)
 
-    def report(self, path: str | Path) -> Path:
-        """Write the page about this release and those before it, released values only; ReleaseError
-        where it cannot be written.
+    def report(self, path: str | Path, *, audience: "Audience" = "internal") -> Path:
+        """Write the page about this release and those before it.
+
+        ``internal``, for whoever answers for the release: also what adversaries found, and what was
+        lost beside the original, as shares and counts; it names no value that was not released, and
+        is not to be handed out. ``external``, for whoever receives it: released values alone, and
+        the check that anybody can make of them. ReleaseError where it cannot be written, or the
+        audience is neither.
         """
-        from phalanx.report import write_report
+        from phalanx.guarantees.verify import verify
+        from phalanx.report import AUDIENCES, write_report
         from phalanx.series.bounds import questions
 
-        summary = {
-            "suppressed": self.suppressed,
-            "suppressed_rows": self.suppressed_rows,
-            "suppressed_values": self.suppressed_values,
-            "seconds": self.seconds,
-        }
+        if audience not in AUDIENCES:
+            raise ReleaseError(f"a page is for {' or '.join(AUDIENCES)}, and not {audience!r}.")
         spent = {} if self.spent is None else {"spent": self.spent}
         try:
-            checks, answers = (
-                self.checks or self.verify().checks,
-                questions(self, self.evidence, self.attacks),
-            )
+            if audience == "external":
+                carried = Evidence(before=self.evidence.before, after=self.evidence.after)
+                known = None if carried.after is None else carried
+                seeded = self.manifest.not_for_publication
+                with self.on_disk() as there:
+                    checks = verify(
+                        [*self._earlier, there], known, allow_seeded=seeded, only_last=True
+                    )
+                write_report(
+                    Path(path), [*self._earlier, self], checks, summary={}, audience=audience
+                )
+                return Path(path)
             write_report(
                 Path(path),
                 [*self._earlier, self],
-                checks,
-                summary=summary | spent,
+                self.checks or self.verify().checks,
+                summary={
+                    "suppressed": self.suppressed,
+                    "suppressed_rows": self.suppressed_rows,
+                    "suppressed_values": self.suppressed_values,
+                    "seconds": self.seconds,
+                }
+                | spent,
                 adversaries=self.attacks,
-                answers=answers,
+                answers=questions(self, self.evidence, self.attacks),
+                microdata=self.evidence.microdata.get(self.number),
             )
         except OSError as error:
             raise ReleaseError(

@@ -61,7 +61,7 @@ def test_a_wrong_sum_is_seen(monkeypatch):
     """
     table = np.array([[9, 1], [1, 9]])
     monkeypatch.setattr(
-        assignments, "person_by_person", lambda logs, _: sinkhorn(np.exp(logs)).ravel()
+        assignments, "person_by_person", lambda logs, _: (sinkhorn(np.exp(logs)).ravel(), 0)
     )
 
     assert as_table(assignments.posterior(pairs_of(table)))[0, 0] == pytest.approx(9 / 10)
@@ -183,3 +183,19 @@ def test_many_open_rows():
     for.
     """
     assert assignments.person_by_person(np.zeros((63, 63)), 2**62) is None
+
+
+def test_a_budget_is_spent_on_small_knots_first():
+    """Two knots of two and one of five: what is left for the large one does not suffice, its
+    persons are believed and said to be, and all others are exact as without a budget.
+    """
+    rng = np.random.default_rng(1)
+    table = np.zeros((9, 9), dtype=int)
+    for first, last in ((0, 2), (2, 4), (4, 9)):
+        table[first:last, first:last] = rng.integers(1, 20, (last - first, last - first))
+    pairs = pairs_of(table)
+    free, bounded, nothing = (assignments.posterior(pairs, work=work) for work in (None, 20, 1))
+    assert free.exact.all()
+    assert bounded.exact.tolist() == [True] * 4 + [False] * 5
+    assert as_table(bounded)[:4] == pytest.approx(as_table(free)[:4])
+    assert not nothing.exact[4:].any() and as_table(nothing).sum(axis=1) == pytest.approx(1)

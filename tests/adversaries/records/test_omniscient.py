@@ -270,7 +270,7 @@ def test_approximate_persons_are_counted(monkeypatch):
     microdata, drawing = two(EVEN)
     release, evidence = drawing.publish(microdata, [(1, 0, 0), (0, 0, 0)])
     monkeypatch.setattr(assignments, "MOST_STATES", 0)
-    monkeypatch.setattr(omniscient, "posterior", lambda pairs: assignments.posterior(pairs, 0))
+    monkeypatch.setattr(omniscient, "posterior", lambda pairs, **_: assignments.posterior(pairs, 0))
     found = Omniscient().attack([release], evidence)
 
     assert (found.approximate, found.note) == (

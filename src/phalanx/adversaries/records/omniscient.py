@@ -205,7 +205,9 @@ class Omniscient:
     adversaries/records/assignments.py). Nobody who knows less, of how the release was made and of
     whom it is about, can know more from it alone.
 
-    With ``sample``, groups are drawn until they have so many persons, and only these are attacked.
+    With ``sample``, groups are drawn until they have so many persons, and only these are attacked;
+    with ``work``, at most so many states are gone through for all of them together, and the persons
+    of the largest knots are believed.
     Needs ``evidence.microdata``, who was published in which row (``evidence.rows`` or
     ``evidence.groups``), and ``evidence.outputs``. PlanError for a sample below 1.
     """
@@ -221,10 +223,12 @@ class Omniscient:
     )
 
     sample: int | None = None
+    work: int | None = None
 
     def __post_init__(self) -> None:
-        if self.sample is not None:
-            whole(self.sample, "sample")
+        for parameter in ("sample", "work"):
+            if getattr(self, parameter) is not None:
+                whole(getattr(self, parameter), parameter)
 
     @property
     def name(self) -> str:
@@ -254,7 +258,7 @@ class Omniscient:
         microdata, own = published_table(release, evidence, self.name)
         drawn = self._drawn(release, form, microdata, own, evidence)
         outcomes = self._outcomes(_part(drawn, self.sample))
-        believed = _posterior(outcomes)
+        believed = _posterior(outcomes, self.work)
         classes, everybody = outcomes.drawn.classes, len(drawn.classes.who)
         values = shown = None
         if form.sensitive is not None:
@@ -388,7 +392,7 @@ def _part(drawn: DrawnRows, sample: int | None) -> DrawnRows:
     return replace(drawn, classes=part, shown=drawn.shown[kept], table=drawn.table[kept])
 
 
-def _posterior(outcomes: Outcomes) -> Believed:
+def _posterior(outcomes: Outcomes, work: int | None) -> Believed:
     """The posterior over all groups; ReleaseError where groups are too large, and where somebody's
     row cannot have been drawn.
     """
@@ -406,7 +410,7 @@ def _posterior(outcomes: Outcomes) -> Believed:
             " random output tables, so that these are those of another release; use the ledger"
             " that it was published with."
         )
-    return posterior(Pairs.of(person, row, logs, len(group)))
+    return posterior(Pairs.of(person, row, logs, len(group)), work=work)
 
 
 def _pairs(group: Ints) -> Iterator[tuple[Ints, Ints]]:

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``phalanx report``: the page about a release, for inside or for outside."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from phalanx.cli.locations import release_folders
+from phalanx.cli.output import JSON, show_json
+
+if TYPE_CHECKING:
+    from phalanx.release.folder import Release
+
+
+class Audience(StrEnum):
+    """Whom a page is for."""
+
+    internal = "internal"
+    external = "external"
+
+
+def report(
+    releases: Annotated[
+        list[str],
+        typer.Argument(
+            help="The release's folder, and those of the releases before it.",
+            callback=release_folders,
+        ),
+    ],
+    audience: Annotated[
+        Audience, typer.Option("--for", help="Whoever answers for it, or whoever receives it.")
+    ],
+    to: Annotated[Path, typer.Option(help="Where the page goes.", show_default=False)],
+    original: Annotated[
+        str | None, typer.Option(help="The table that was published; for a page for inside.")
+    ] = None,
+    identifier: Annotated[
+        str | None, typer.Option(help="The identifier column of that table.")
+    ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="The ledger's URL or SQLite file: who is in which group.")
+    ] = None,
+    json: bool = JSON,
+) -> None:
+    """Write the page about the newest of these releases.
+
+    One for *internal* use says, with --original, what adversaries find and what was lost; it names
+    no value that was not released. One for *external* use is made of released values alone, and may
+    go with them. JSON keys: page, audience, digest, guarantees, regulator (prosecutor, journalist,
+    marketer, above, classes; null where a row is not a person's), questions.
+    """
+    from dataclasses import replace
+
+    from phalanx.cli.locations import ledger_url
+    from phalanx.errors import ReleaseError
+    from phalanx.report.classes import Classes
+    from phalanx.series.bounds import questions
+    from phalanx.series.released import Release
+    from phalanx.verification import gather_evidence, read_releases
+
+    if audience is Audience.external and (original or ledger):
+        raise ReleaseError(
+            "a page for outside is made of released values alone; leave out --original and --ledger."
+        )
+    *earlier, last = sorted(read_releases(releases), key=_number)
+    evidence, _ = gather_evidence(
+        [last],
+        ledger=None if ledger is None else ledger_url(ledger),
+        originals=[] if original is None else [original],
+        identifier=identifier,
+        persons=False,
+    )
+    release = replace(Release.read(last.path), evidence=evidence, _earlier=earlier)
+    written = release.report(to, audience=audience.value)
+    if not json:
+        typer.echo(f"report:    {written}")
+        return
+    classes = Classes.of_form(release.form)
+    asked = questions(release, evidence, ()) if audience is Audience.internal else []
+    show_json({
+        "page": str(written),
+        "audience": audience.value,
+        "digest": release.digest,
+        "guarantees": [dict(g) for g in release.manifest.guarantees],
+        "regulator": None if classes is None else classes.to_json(),
+        "questions": [answer.to_json() for answer in asked],
+    })  # fmt: skip
+
+
+def _number(release: "Release") -> int:
+    return release.number

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``phalanx explore``: says on what it ran and why, shows the points, and keeps its keys."""
+
+import json
+import re
+from pathlib import Path
+
+HOW_TO = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "explore.md"
+LAST = "who,age,zip,ill\n" + "".join(
+    f"q{i},{20 + i % 9},{10000 + i * 41 % 9},{'abcd'[i % 4]}\n" for i in range(60)
+)
+TRY = ("--try", "anatomy l=2,9")
+
+
+def test_it_says_on_what_it_ran_and_shows_every_point(ward) -> None:
+    """The sentence first; then figures, what is promised, what cannot be, and the picture."""
+    (ward.path / "last.csv").write_text(LAST)
+    said = ward.call("explore", "plan.toml", "--surrogate", "last.csv", *TRY)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith(
+        "This ran on last.csv, and not on the table, because whoever chooses"
+    )
+    assert "a plain sample of the same size" in said.out and "without the release" in said.out
+    assert re.search(r"^ *2 anatomy l=2 ", said.out, re.MULTILINE)
+    assert "more than 1/2 of the persons have the same sensitive value" in said.out
+    assert "3 anatomy l=9 cannot be published: the most frequent value" in said.out
+    assert "Nothing was published." in said.out and not (ward.path / "out").exists()
+    assert (ward.path / "ward.explore" / "picture.svg").read_text().startswith("<svg")
+    done = ward.call(
+        "explore", "plan.toml", "--surrogate", "last.csv", *TRY, "--adopt", "2", "new.toml"
+    )
+    assert "adopted:   new.toml" in done.out and ward.call("publish", "new.toml").code == 0
+    stated = json.loads(
+        ward.call("explore", "plan.toml", "--surrogate", "last.csv", *TRY, "--json").out
+    )
+    table = HOW_TO.read_text(encoding="utf-8").split("## `--json`")[1]
+    cells = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
+    assert list(stated) == [key for cell in cells for key in re.findall(r"`([^`]+)`", cell)]
+    assert stated["resumed"] == 3
+    of_points = re.search(r"each with (.*?), `risks` \(each (.*?)\), (.*?) \|", table)
+    inner = [re.findall(r"`([^`]+)`", part) for part in of_points.groups()]
+    assert [*inner[0], "risks", *inner[2]] == list(stated["points"][0])
+    assert inner[1] == list(stated["points"][0]["risks"][0])
+
+
+def test_nothing_is_run_on_the_table_by_default(ward) -> None:
+    """In one sentence, with the ways out; no folder of figures is left that has none."""
+    said = ward.call("explore", "plan.toml")
+    assert (said.code, said.out) == (2, "")
+    assert "has no release yet that could serve; name another table" in said.err
+    assert not any((ward.path / "ward.explore").glob("*"))
+
+
+def test_wrong_words_are_refused(ward) -> None:
+    """One sentence each, before anything is run."""
+    for words, says in (
+        (["--try", "anatomi l=2", "--surrogate", "t.csv"], "did you mean 'anatomy'"),
+        (["--surrogate", "nowhere.csv"], "there is no file"),
+        (["--sample", "half"], "--sample"),
+        (["--sample", "1/2", "--on-the-table"], "exclude each other"),
+        (["--surrogate", "t.csv", "--workers", "0"], "workers"),
+    ):
+        said = ward.call("explore", "plan.toml", *words)
+        assert (said.code, said.out) == (2, "") and says in said.err, words

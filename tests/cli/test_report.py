@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``phalanx report``: a page for inside, and one for outside that has nothing of the original."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+HOW_TO = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "report.md"
+ORIGINAL = ("--original", "t.csv", "--identifier", "who")
+
+
+@pytest.fixture
+def published(ward) -> str:
+    """A release in its folder."""
+    assert ward.publish().code == 0
+    return "out/ward-1"
+
+
+def test_the_page_for_inside_has_what_was_lost(ward, published) -> None:
+    """As publish wrote it: adversaries, distributions beside the original's, and no word to hand it
+    out.
+    """
+    said = ward.call("report", published, "--for", "internal", *ORIGINAL, "--to", "in.html")
+    assert (said.code, said.out, said.err) == (0, "report:    in.html\n", "")
+    for page in ("in.html", "out/ward-1.html"):
+        text = (ward.path / page).read_text()
+        assert "For inside, not to be handed out." in text and "marks: original" in text
+        assert (
+            "adversaries were played on this release" in text
+            and "Error of typical questions" in text
+        )
+
+
+def test_the_page_for_outside_is_of_released_values_alone(ward, published) -> None:
+    """The original may be gone, nobody is played, and nothing is said of suppressed rows."""
+    (ward.path / "t.csv").unlink()
+    said = ward.call("report", published, "--for", "external", "--to", "out.html")
+    assert (said.code, said.err) == (0, "")
+    text = (ward.path / "out.html").read_text()
+    assert "This page shows released values, and nothing else." in text
+    assert not re.search(
+        "handed out|suppressed</dt>|marks: original|Error of typical|were played on", text
+    )
+    assert "marks: evenly filled intervals" in text and "holds" in text
+    for words in (["--original", "t.csv"], ["--ledger", "ward.db"]):
+        said = ward.call("report", published, "--for", "external", *words, "--to", "x.html")
+        assert said.code == 2 and "made of released values alone" in said.err
+
+
+@pytest.mark.parametrize("audience", ["internal", "external"])
+def test_the_keys_of_json_are_those_of_the_page(ward, published, audience: str) -> None:
+    """What a regulator reads by machine."""
+    more = ORIGINAL if audience == "internal" else ()
+    words = ("report", published, "--for", audience, *more, "--to", "p.html", "--json")
+    found = json.loads(ward.call(*words).out)
+    table = HOW_TO.read_text(encoding="utf-8").split("## `--json`")[1]
+    cells = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
+    assert list(found) == [key for cell in cells for key in re.findall(r"`([^`]+)`", cell)]
+    assert found["audience"] == audience and bool(found["questions"]) == (audience == "internal")
+    assert set(found["regulator"]) == {"prosecutor", "journalist", "marketer", "above", "classes"}
+
+
+def test_earlier_releases_give_the_series_so_far(ward, published) -> None:
+    """Whatever their order; the page is about the newest."""
+    assert ward.publish().code == 0
+    words = ("report", "out/ward-2", published, "--for", "external", "--to", "p.html")
+    assert ward.call(*words).code == 0
+    text = (ward.path / "p.html").read_text()
+    assert "<h1>ward, release 2</h1>" in text and "Prosecutor risk by release" in text
+
+
+def test_wrong_words_are_refused(ward, published) -> None:
+    """An audience that is none, no place, no release."""
+    for words in (
+        ["report", published, "--to", "x.html"],
+        ["report", published, "--for", "everybody", "--to", "x.html"],
+        ["report", published, "--for", "external"],
+        ["report", "nowhere", "--for", "external", "--to", "x.html"],
+        ["report", published, "--for", "external", "--to", "no/where/x.html"],
+    ):
+        said = ward.call(*words)
+        assert (said.code, said.out) == (2, "") and said.err

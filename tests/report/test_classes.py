@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Risks of re-identification are those of a count by hand, and are not given where there is none."""
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import phalanx as px
+from phalanx.report.classes import THRESHOLDS, Classes
+
+SCHEMA = px.Schema(quasi=["age", "sex"], sensitive="ill")
+PEOPLE = pl.DataFrame({
+    "age": [30, 30, 31, 40, 40, 41, 50, 50, 50, 51, 60, 60],
+    "sex": list("fmfmfmfmfmfm"),
+    "ill": ["flu", "gout", "rash"] * 4,
+})  # fmt: skip
+
+
+@given(sizes=st.lists(st.integers(1, 130), max_size=40))
+def test_risks_are_those_of_every_record(sizes: list[int]) -> None:
+    """Each record is found with 1 over its class: the highest, the mean, and shares above a bound."""
+    found = Classes(np.array(sizes, dtype=np.int64), "a group")
+    records = [Fraction(1, size) for size in sizes for _ in range(size)]
+    assert found.rows == len(records)
+    assert found.worst == pytest.approx(float(max(records, default=0)))
+    assert found.average == pytest.approx(float(sum(records) / max(1, len(records))))
+    for bound in THRESHOLDS:
+        above = sum(risk > Fraction(str(bound)) for risk in records)
+        assert found.above(bound) == pytest.approx(above / max(1, len(records)))
+    assert sum(classes for _, classes, _ in found.distribution) == len(sizes)
+    assert sum(rows for *_, rows in found.distribution) == len(records)
+
+
+def test_a_class_is_what_a_form_shows() -> None:
+    """Groups of a generalized release, equal quasi-identifiers of a bucketized one; of a release
+    whose rows are nobody's, none.
+    """
+    release = px.publish(PEOPLE, SCHEMA, px.Mondrian(k=3))
+    classes = Classes.of_form(release.form)
+    assert classes is not None
+    assert sorted(classes.sizes) == sorted(Counter(release.table["group"].to_list()).values())
+    bucketized = Classes.of_form(px.publish(PEOPLE, SCHEMA, px.Anatomy(l=2)).form)
+    assert bucketized is not None
+    assert sorted(bucketized.sizes) == sorted(Counter(PEOPLE.select("age", "sex").rows()).values())
+    for method in (
+        px.MutualCover(delta="1/2"),
+        px.Slicing(l=2, columns=[["age", "sex"], ["ill"]], cuts="strict"),
+    ):
+        assert Classes.of_form(px.publish(PEOPLE, SCHEMA, method).form) is None
+
+
+def test_images_of_a_sample_are_classes() -> None:
+    """Rows of one image look alike."""
+    scheme = {"age": {"low": 0, "high": 100, "width": 50}}
+    method = px.SafeSampling(epsilon=8, k=2, beta="0.9", scheme=scheme, allow_empty=True)
+    release = px.publish(pl.concat([PEOPLE] * 20), SCHEMA, method)
+    classes = Classes.of_form(release.form)
+    assert classes is not None and classes.rows == release.rows and classes.sizes.min() >= 2
+
+
+def test_the_json_has_the_figures() -> None:
+    """Journalist risk is at most the prosecutor's, as no population is declared."""
+    told = Classes(np.array([2, 4, 20]), "a group").to_json()
+    assert told["prosecutor"] == {"highest": 0.5, "average": round(3 / 26, 6)}
+    assert told["journalist"] == {"highest": 0.5, "is": "at most"} and told["marketer"] == round(
+        3 / 26, 6
+    )
+    assert told["above"] == {
+        "0.05": round(6 / 26, 6),
+        "0.09": round(6 / 26, 6),
+        "0.2": round(6 / 26, 6),
+        "0.33": round(2 / 26, 6),
+    }
+    assert [each["rows"] for each in told["classes"]] == ["2", "3 to 4", "20 to 49"]

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a page measures: shares, pairs and questions beside the original inside, and outside beside
+nothing that was not released.
+"""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import phalanx as px
+from phalanx.report import usefulness
+from phalanx.report.pictures import distributions, pairs, questions, risk_over_series
+from phalanx.report.usefulness import Distribution, Usefulness
+
+SCHEMA = px.Schema(quasi=["age", "sex", "job"], sensitive="ill")
+
+
+def people(n: int = 90) -> pl.DataFrame:
+    """Made-up people, whose jobs go with their illnesses."""
+    rng = np.random.default_rng(3)
+    ill = rng.integers(0, 3, n)
+    return pl.DataFrame({
+        "age": 20 + rng.integers(0, 40, n),
+        "sex": [["f", "m"][i] for i in rng.integers(0, 2, n)],
+        "job": [["cook", "nurse", "smith"][i] for i in (ill + (rng.random(n) < 0.2)) % 3],
+        "ill": [["flu", "gout", "rash"][i] for i in ill],
+    })  # fmt: skip
+
+
+def of(release: px.Release, *, inside: bool = True) -> Usefulness:
+    """What a page computes of it."""
+    return Usefulness.of(release, release.evidence.microdata[1] if inside else None)
+
+
+def test_shares_are_the_originals_where_values_stand_as_they_are() -> None:
+    """Anatomy moves nothing: its shares are those of a count by hand, in the release and in the
+    original, and the pairs that it keeps are kept.
+    """
+    found = of(px.publish(people(), SCHEMA, px.Anatomy(l=2)))
+    by_name = {one.name: one for one in found.distributions}
+    for name in ("sex", "job", "ill"):
+        counted = people()[name].value_counts().sort(name)
+        shares = tuple(counted["count"] / 90)
+        assert by_name[name].labels == tuple(counted[name])
+        assert (
+            by_name[name].released == pytest.approx(shares) == pytest.approx(by_name[name].beside)
+        )
+    assert found.moved == pytest.approx(0, abs=1e-12) and found.inside
+    told = {(a, b): (was, now) for a, b, was, now in found.pairs}
+    assert told["sex", "job"][0] == pytest.approx(told["sex", "job"][1])
+    assert told["job", "ill"][0] > told["job", "ill"][1] + 0.1
+    assert found.correlation_lost > 0.01
+
+
+def test_outside_nothing_of_the_original_is_used() -> None:
+    """The same release with another original gives the same, and there are no errors and pairs."""
+    release = px.publish(people(), SCHEMA, px.Mondrian(k=5))
+    found = of(release, inside=False)
+    assert (found.inside, found.pairs, found.errors, found.moved) == (False, (), (), None)
+    beside = {one.name: bool(one.beside) for one in found.distributions}
+    assert beside == {"age": True, "sex": True, "job": True, "ill": False}
+    for one in found.distributions:
+        assert sum(one.released) == pytest.approx(1)
+        assert not one.beside or sum(one.beside) == pytest.approx(1)
+
+
+def test_even_intervals_are_even() -> None:
+    """One group over all ages: every bin has its width's share; exact values stay what they are."""
+    release = px.publish(people(400), SCHEMA, px.Mondrian(k=400))
+    even = usefulness._even(
+        usefulness.view_of(release), "age", usefulness.Randomness.seeded(1).stream("t")
+    )
+    counts = np.bincount(even.to_numpy() - 20, minlength=40)
+    assert even.min() >= 20 and even.max() <= 59 and counts.min() > 0 and counts.max() < 30
+
+
+def test_no_value_is_named_that_was_not_released() -> None:
+    """What falls out of the release's own bins is other, and is counted."""
+    table = people().with_columns(
+        job=pl.when(pl.int_range(90) == 7).then(pl.lit("MARKER")).otherwise("job")
+    )
+    release = px.publish(people(), SCHEMA, px.Anatomy(l=2))
+    other = px.publish(table, SCHEMA, px.Anatomy(l=2)).evidence.microdata[1]
+    found = Usefulness.of(release, other)
+    job = next(one for one in found.distributions if one.name == "job")
+    assert "MARKER" not in job.labels and job.beside[job.labels.index("other")] == pytest.approx(
+        1 / 90
+    )
+
+
+def test_what_is_beyond_the_budget_says_so(monkeypatch) -> None:
+    """By the number of published rows, whatever they hold."""
+    release = px.publish(people(), SCHEMA, px.Mondrian(k=5))
+    monkeypatch.setattr(usefulness, "MOST_ROWS", 89)
+    found = of(release)
+    assert (
+        "beyond the budget of a page: the release has 90 rows, and up to 89 are drawn"
+        in found.why_not
+    )
+    assert not found.distributions and found.error is None
+
+
+def test_a_private_sample_is_measured_beside_nothing() -> None:
+    """What its original says is for nobody to tell, inside or outside."""
+    scheme = {"age": {"low": 0, "high": 100, "width": 50}}
+    method = px.SafeSampling(epsilon=8, k=2, beta="0.9", scheme=scheme, allow_empty=True)
+    found = of(px.publish(people(), SCHEMA, method))
+    assert not found.inside and not found.errors and not found.pairs
+    assert all(not one.beside for one in found.distributions)
+
+
+def test_pictures_say_every_figure() -> None:
+    """Each bar, mark, dot and line in words, and none where there is nothing to draw."""
+    use = Usefulness(
+        inside=True,
+        distributions=(Distribution("a<b", ("x", "y&"), (0.25, 0.75), (0.5, 0.5)),),
+        pairs=(("age", "sex", 0.4, 0.1),),
+        errors=(0.1, 0.2, 3.0),
+        sample_errors=(0.05, 0.1, 0.3),
+    )
+    (drawn,) = distributions(use)
+    assert (
+        "x: 25.0%, original 50.0%; y&amp;: 75.0%, original 50.0%" in drawn.svg
+        and drawn.title == "a<b"
+    )
+    assert drawn.svg.count('class="bar"') == drawn.svg.count('class="mark"') == 2
+    assert "a&lt;b" in drawn.svg and "<b" not in drawn.svg
+    assert "age and sex: 0.400 in the original, 0.100 released" in pairs(use).svg
+    assert "this release: half of the questions are off by at most 20.0%" in questions(use).svg
+    risk = risk_over_series([0.5, 0.25], [0.2, 0.1], [1, 2])
+    assert "1: 50.0%, on average 20.0%; 2: 25.0%, on average 10.0%" in risk.svg
+    assert pairs(Usefulness(inside=False)) is None and questions(Usefulness(inside=False)) is None
+    assert distributions(Usefulness(inside=False)) == []
