@@ -26,7 +26,8 @@ _COLOURS: Final = (
 _STYLE: Final = """
 svg { --ink: #1c2430; --soft: #566271; --line: #dfe4ea; --paper: #fff; background: var(--paper);
   font: 12px system-ui, -apple-system, 'Segoe UI', sans-serif }
-text { fill: var(--soft) } .ink { fill: var(--ink); font-weight: 600 }
+text { fill: var(--soft); paint-order: stroke; stroke: var(--paper); stroke-width: 3px }
+.ink { fill: var(--ink); font-weight: 600 }
 .line { stroke: var(--line); fill: none } .axis { stroke: var(--soft); fill: none }
 .front { stroke: var(--ink); fill: none; stroke-width: 1.5 }
 .base { stroke: var(--ink); stroke-dasharray: 7 4; fill: none }

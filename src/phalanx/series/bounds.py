@@ -9,6 +9,7 @@ from phalanx.adversaries.disclosure import Disclosed
 from phalanx.adversaries.records.informed import Informed
 from phalanx.adversaries.records.linkage import P_MATCH, Linkage
 from phalanx.adversaries.records.omniscient import Omniscient
+from phalanx.adversaries.registry import made
 from phalanx.exact import Number, exact
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 1_000
 """A larger release is not attacked for its report. The limit is on published rows, which everybody
 knows, so that no time and no silence follows the values.
-"""
-_WORK: Final = 1 << 22
-"""So many states the omniscient adversary goes through for a report; a plan's bound on it has no
-budget.
 """
 _SAMPLE: Final = 2000
 """So many persons are attacked, drawn at random, where there are more."""
@@ -45,7 +42,7 @@ def disclosed(
     return [
         best,
         Informed(sample=_SAMPLE).attack([release], evidence),
-        (Omniscient() if "omniscient" in bounds else Omniscient(sample=_SAMPLE, work=_WORK)).attack(
+        (Omniscient() if "omniscient" in bounds else made("omniscient")).attack(
             [release], evidence
         ),
     ]

@@ -77,10 +77,10 @@ def posterior(pairs: Pairs, most_states: int = MOST_STATES, work: int | None = N
     Exact up to floating point, but for persons in knots that may take more than ``most_states``
     states, and, where ``work`` bounds the states of all knots together, for those in the largest
     knots that it does not suffice for: theirs are beliefs, which minimise Bethe's free energy
-    instead of the true one (Chertkov & Yedidia 2013, Vontobel 2013). On knots of real tables these are off by some 0.02 on average
-    and 0.5 at worst, and on the whole by less than 0.01 to one side; scaling rows and columns to
-    sums of 1 alone (Sinkhorn) would be far too unsure, as it takes the square root of every odds
-    already for two persons.
+    instead of the true one (Chertkov & Yedidia 2013, Vontobel 2013). On knots of real tables these
+    are off by some 0.02 on average and 0.5 at worst, and on the whole by less than 0.01 to one
+    side; scaling rows and columns to sums of 1 alone (Sinkhorn) would be far too unsure, as it
+    takes the square root of every odds already for two persons.
     """
     knot = knots(pairs)
     pairs = _scaled(pairs.take(knot[pairs.person] == knot[pairs.row]))

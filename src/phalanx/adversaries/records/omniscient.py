@@ -214,7 +214,7 @@ class Omniscient:
 
     question: ClassVar[str] = "linkability"
     looks_at: ClassVar[Looks] = "release"
-    played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000}
+    played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000, "work": 1 << 22}
     stands_for: ClassVar[str] = (
         "Has what the publisher keeps private, and weighs every possibility. Whoever knows the"
         " quasi-identifiers of everybody in the table comes near to it, as groups are cut by a"
