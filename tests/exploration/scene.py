@@ -17,6 +17,7 @@ path = "people.parquet"
 identifier = "who"
 quasi = ["age", "zip"]
 sensitive = "ill"
+drop = ["note"]
 [method]
 # a comment
 name = "mondrian"
@@ -35,6 +36,7 @@ def people(first: int = 0, n: int = 120) -> pl.DataFrame:
         "age": 20 + who * 7 % 50,
         "zip": [f"{100 + i * 131 % 9}" for i in who],
         "ill": [["flu", "gout", "rash", "acne"][i * 13 % 4] for i in who],
+        "note": "-",
     })  # fmt: skip
 
 

@@ -37,6 +37,7 @@ def test_the_last_release_serves_and_not_the_table(tmp_path: Path) -> None:
         "age",
         "zip",
         "ill",
+        "note",
     }
     assert "drawn from release 1 of clinic, which is out already" in found.why
     assert "which no guarantee covers" in found.why and found.source is None
@@ -51,6 +52,13 @@ def test_a_surrogate_is_not_the_table(tmp_path: Path) -> None:
     assert found.why.startswith(
         "This ran on last.parquet, a frame, one after the other, and not on"
     )
+
+
+def test_the_table_is_no_surrogate_of_itself(tmp_path: Path) -> None:
+    """Whatever it is called: nobody is told that this was not the table when it was."""
+    for named in (tmp_path / "people.parquet", f"{tmp_path}/../{tmp_path.name}/people.parquet"):
+        with pytest.raises(PlanError, match="is the plan's own table"):
+            on(tmp_path, surrogate=[named])
 
 
 def test_the_table_itself_is_said_to_be_covered_by_nothing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from phalanx.adversaries.groups.posterior import wilson
 from phalanx.adversaries.registry import made
 from phalanx.exploration.points import OF_ONE, OF_SEVERAL, Point, measured
 
-SCHEMA = px.Schema(identifier="who", quasi=["age", "zip"], sensitive="ill")
+SCHEMA = px.Schema(identifier="who", quasi=["age", "zip"], sensitive="ill", drop=["note"])
 
 
 def test_a_point_has_the_figures_of_its_release() -> None:

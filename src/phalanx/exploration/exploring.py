@@ -214,7 +214,7 @@ def explore(
     said of its point.
     """
     plan = plan if isinstance(plan, Plan) else Plan.read(plan)
-    count = len(os.sched_getaffinity(0)) if workers is None else whole(workers, "workers")
+    count = (os.cpu_count() or 1) if workers is None else whole(workers, "workers")
     method = plan.sections.method_
     plan.method()
     asked = [grid] if isinstance(grid, str | Mapping) else grid
@@ -223,10 +223,10 @@ def explore(
     where = Path(folder or plan.path.absolute().parent / f"{plan.name}.explore")
     given = list(surrogate) if isinstance(surrogate, list | tuple) else [surrogate]
     try:
-        where.mkdir(mode=0o700, exist_ok=True)
         on = ground(
             plan, points, surrogate=given, sample=sample, on_the_table=on_the_table, folder=where
         )
+        where.mkdir(mode=0o700, exist_ok=True)
         done = _Done(where / "points.jsonl", plan, on)
         resumed = _measure(plan, points, on, done, count, progress)
     except OSError as error:
@@ -260,7 +260,7 @@ def _measure(
             tables.append(str(path))
         asked = {
             "path": str(plan.path.absolute()),
-            "plan": plan.sections.model_dump(by_alias=True, exclude_unset=True),
+            "plan": plan.sections.model_dump(mode="json", by_alias=True, exclude_unset=True),
             "tables": tables,
         }
         left = [i for i, section in enumerate(points, 1) if not done.has(section)]

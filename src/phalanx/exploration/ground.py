@@ -56,8 +56,9 @@ def ground(
 ) -> Ground:
     """The surrogate that is named, a sample that is spent, the table itself, or the last release.
 
-    PlanError where two of them are asked for, where a differentially private method would be
-    chosen on the table or a part of it, and where there is nothing to run on.
+    PlanError where two of them are asked for, where a surrogate is the table itself, where a
+    differentially private method would be chosen on the table or a part of it, and where there is
+    nothing to run on.
     """
     asked = [bool(surrogate), sample is not None, on_the_table]
     if sum(asked) > 1:
@@ -97,6 +98,11 @@ def _table(plan: Plan) -> pl.DataFrame:
 
 def _surrogate(plan: Plan, given: Sequence[Any]) -> Ground:
     schema = plan.schema()
+    paths = [str(Path(each).absolute().resolve()) for each in given if isinstance(each, str | Path)]
+    if plan.source_path() in paths:
+        raise PlanError(
+            "the surrogate is the plan's own table; name another one, or say --on-the-table."
+        )
     tables = [
         read_source(each, drop=schema.drop, text=schema.texts)
         if isinstance(each, str | Path)
@@ -120,9 +126,10 @@ def _last_release(plan: Plan) -> Ground:
 
     release = Release.read(entries[-1].folder)
     drawn = draw(release, 1, seed=0)[0]  # the same table at the next run, which goes on with it
-    identifier = plan.schema().identifier
-    if identifier is not None:
-        drawn = drawn.with_row_index(identifier)
+    schema = plan.schema()
+    if schema.identifier is not None:
+        drawn = drawn.with_row_index(schema.identifier)
+    drawn = drawn.with_columns(pl.lit(None).alias(name) for name in schema.drop)
     what = f"a table drawn from release {release.number} of {plan.name}"
     return Ground(
         [drawn],
@@ -138,6 +145,7 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
     table = _table(plan)
     spent, rest, mark = (folder / name for name in ("spent.parquet", "rest.parquet", "spent.json"))
     drawn_from = {"table": digest([table]), "share": str(share)}
+    folder.mkdir(mode=0o700, exist_ok=True)
     if not mark.exists():
         stream = Randomness.secure().stream("spent")
         taken = pl.Series(stream.bernoulli(share, table.height), dtype=pl.UInt32)

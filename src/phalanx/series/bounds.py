@@ -33,7 +33,7 @@ def disclosed(
 
     ``evidence`` holds the original table, who is in which row, and the random output tables. The
     omniscient adversary attacks everybody where ``bounds`` are about it, as its persons are drawn
-    by groups and tell less than as many drawn by themselves.
+    by groups and tell less than as many drawn by themselves; elsewhere its work has a budget.
     """
     if not release.form.is_drawn:
         return []
