@@ -5,10 +5,12 @@ The pages stay plain Markdown, readable where they lie: what only the site needs
 the pages about public names, is added here.
 """
 
+import re
 import sys
 import tomllib
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 HERE = Path(__file__).resolve().parent
@@ -63,6 +65,13 @@ def toctree(pages: list[str], caption: str | None = None) -> str:
     return "\n".join(["", "```{toctree}", ":hidden:", ":glob:", *said, "", *pages, "```", ""])
 
 
+def with_breaks(_: Sphinx, page: nodes.document) -> None:
+    """Paths in tables may be broken behind a slash and a colon."""
+    for literal in page.findall(nodes.literal):
+        if re.fullmatch(r"[\w/-]+\.py(:[\w.]+)?", literal.astext()):
+            literal[0] = nodes.Text(re.sub(r"([/:])", "\\1\u200b", literal.astext()))
+
+
 def with_front_page(app: Sphinx, failed: Exception | None) -> None:
     """Whoever opens the folder of the site comes to the first page."""
     if failed is None:
@@ -72,6 +81,7 @@ def with_front_page(app: Sphinx, failed: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Connect both."""
+    """Connect all three."""
     app.connect("source-read", with_bar)
+    app.connect("doctree-read", with_breaks)
     app.connect("build-finished", with_front_page)
