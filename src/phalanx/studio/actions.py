@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a form does: each changes the plan or begins some work, and says which page is next."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from phalanx.adversaries.registry import KNOWN
+from phalanx.data.sources.source import read_source
+from phalanx.errors import PlanError
+from phalanx.profile.proposal import propose_plan, slug
+from phalanx.profile.table import profile
+from phalanx.studio import planfile
+from phalanx.studio.pages import attack as attack_page
+from phalanx.studio.pages import data
+from phalanx.studio.pages import explore as explore_page
+from phalanx.studio.pages import promise as promise_page
+from phalanx.studio.place import Original, Place
+
+Form = Mapping[str, str]
+
+
+def bring(place: Place, form: Form) -> str:
+    """Propose a plan for a table, and write it where there is none."""
+    write_plan(place.plan_path, *_named(place, form))
+    return "/data"
+
+
+def write_plan(path: Path, source: str, query: str | None) -> None:
+    """What ``phalanx init`` writes; PlanError where there is a plan already."""
+    columns = profile(read_source(source, query=query, drop=None))
+    held = source if "://" in source else os.path.relpath(source, path.parent)
+    text = propose_plan(held, columns, slug(Path(source).stem), query=query)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise PlanError(f"{path.name} exists and is not overwritten; open it instead.") from None
+    except OSError as error:
+        why = (error.strerror or "input/output error").lower()
+        raise PlanError(
+            f"{path.name} cannot be written ({why}); start in another folder."
+        ) from None
+
+
+def role(place: Place, form: Form) -> str:
+    """Give a column a role."""
+    name, chosen = _column(place, form.get("column", "")), form.get("role", "")
+    planfile.change(
+        place, form.get("stamp", ""), lambda plan: planfile.set_role(plan, name, chosen)
+    )
+    return "/data#columns"
+
+
+def missing(place: Place, form: Form) -> str:
+    """Whether missing values of a column count as a value of their own."""
+    name, counts = _column(place, form.get("column", "")), form.get("counts") == "value"
+    planfile.change(
+        place, form.get("stamp", ""), lambda plan: planfile.set_missing(plan, name, counts)
+    )
+    return "/data#columns"
+
+
+def hierarchy(place: Place, index: int, form: Form) -> str:
+    """Give a column a hierarchy, if it covers every value of the table."""
+    name = _column(place, str(index))
+    declared = data.parsed(form.get("kind", ""), form.get("levels", ""))
+    if declared:
+        values = place.table().frame.get_column(name)
+        data.levels(declared, values)
+    planfile.change(
+        place, form.get("stamp", ""), lambda plan: planfile.set_hierarchy(plan, name, declared)
+    )
+    return f"/data/column/{index}"
+
+
+def source(place: Place, form: Form) -> str:
+    """Read another table, as for the next release of a series; the plan's columns must be in it."""
+    named, query = _named(place, form)
+    columns = read_source(named, query=query, drop=None).columns
+    schema = place.plan().schema()
+    if absent := [name for name in schema.columns if name not in columns]:
+        raise PlanError(f"the table has no column {absent[0]!r}, which the plan names.")
+    held = named if "://" in named else os.path.relpath(named, place.plan_path.parent)
+    planfile.change(
+        place, form.get("stamp", ""), lambda plan: planfile.set_source(plan, held, query)
+    )
+    return "/data"
+
+
+def _named(place: Place, form: Form) -> tuple[str, str | None]:
+    """A table as a person names it, from the plan's folder."""
+    source, query = form.get("source", "").strip(), form.get("query", "").strip() or None
+    if not source:
+        raise PlanError("no table is named; name a file, or a database and a query.")
+    if "://" not in source:
+        source = str(place.plan_path.parent / Path(source).expanduser())
+    return source, query
+
+
+def _column(place: Place, index: str) -> str:
+    columns = place.table().columns
+    if not (index.isascii() and index.isdecimal()) or len(index) > 6 or int(index) >= len(columns):
+        raise PlanError("the table has no such column; look at the page again.")
+    return columns[int(index)].name
+
+
+def promise(place: Place, form: Form) -> str:
+    """Adopt a method and its figures."""
+    name = form.get("method", "")
+    promise_page.with_method(place, name, form).series()
+    planfile.change(place, form.get("stamp", ""), lambda plan: promise_page.adopt(plan, name, form))
+    return "/promise"
+
+
+def series(place: Place, form: Form) -> str:
+    """Begin another series, which promises what it likes."""
+    name = form.get("name", "")
+    planfile.change(place, form.get("stamp", ""), lambda plan: planfile.set_series(plan, name))
+    return "/promise"
+
+
+def explore(place: Place, form: Form) -> str:
+    """Begin to try points: on what is out already, on another table, or on the table itself."""
+    plan, ground = place.plan(), form.get("ground", "released")
+    other = [_named(place, form)[0]] if ground == "other" else []
+    tried = [line.strip() for line in form.get("tried", "").splitlines() if line.strip()]
+    arguments = {
+        "plan": str(place.plan_path),
+        "tried": tried,
+        "surrogate": other,
+        "on_the_table": ground == "table",
+    }
+    job = place.jobs.start("explore", f"Points of {plan.name}", arguments)
+    return f"/work/{job.number}"
+
+
+def adopt(place: Place, work: int, form: Form) -> str:
+    """Write the method of a point into the plan."""
+    number = form.get("point", "")
+    if not (number.isascii() and number.isdecimal()):
+        raise PlanError("there is no such point; choose one of the page.")
+    method = dict(explore_page.point(place, work, int(number[:6])))
+    name = str(method.pop("name"))
+    planfile.change(
+        place,
+        form.get("stamp", ""),
+        lambda plan: planfile.set_method(plan, name, method, list(method)),
+    )
+    return "/promise"
+
+
+def check(place: Place, form: Form) -> str:
+    """Begin a dry run."""
+    plan = place.plan()
+    plan.series()
+    job = place.jobs.start("check", f"Dry run of {plan.name}", {"plan": str(place.plan_path)})
+    return f"/work/{job.number}"
+
+
+def publish(place: Place, form: Form) -> str:
+    """Begin to publish the release that the person saw is next, by the plan that they saw."""
+    if form.get("sure") != "yes":
+        raise PlanError("a release that has left cannot be called back; say that you are sure.")
+    plan, number = place.plan(), form.get("number", "")
+    plan.series()
+    upcoming = 1 + len(place.entries(plan.name))
+    if form.get("stamp") != place.stamp() or number != str(upcoming):
+        raise PlanError("the plan or the series is another one by now; look at the page again.")
+    arguments = {"plan": str(place.plan_path), "number": upcoming, "stamp": place.stamp()}
+    title = f"Release {upcoming} of {plan.name}"
+    place.named[plan.name, upcoming] = Original(plan.source_path(), plan.query)
+    job = place.jobs.start("publish", title, arguments, about=(plan.name, upcoming))
+    return f"/work/{job.number}"
+
+
+def cancel(place: Place, work: int, form: Form) -> str:
+    """End some work."""
+    place.jobs.cancel(work)
+    return f"/work/{work}"
+
+
+def original(place: Place, series: str, number: int, form: Form) -> str:
+    """Say where the table behind a release is; it is read, and no copy is kept on disk."""
+    place.entry(series, number)
+    source, query = _named(place, form)
+    read_source(source, query=query, drop=None)
+    place.named[series, number] = Original(source, query)
+    return f"/release/{series}/{number}/compare"
+
+
+def verify(place: Place, series: str, number: int, form: Form) -> str:
+    """Begin to check a release, and those before it, from their files."""
+    entries = place.up_to(series, number)
+    arguments = {"folders": [e.folder for e in entries], "ledger": place.ledger_url()}
+    title = f"Check of release {number} of {series}"
+    job = place.jobs.start("verify", title, arguments, about=(series, number))
+    return f"/work/{job.number}"
+
+
+def attack(place: Place, series: str, number: int, form: Form) -> str:
+    """Begin to play an adversary."""
+    name = form.get("adversary", "")
+    if name not in KNOWN:
+        raise PlanError("there is no such adversary; choose one of the page.")
+    arguments = attack_page.arguments(place, series, number, name)
+    title = f"{name} against release {number} of {series}"
+    job = place.jobs.start("attack", title, arguments, about=(series, number))
+    return f"/work/{job.number}"
+
+
+def measure(place: Place, series: str, number: int, form: Form) -> str:
+    """Begin to measure what a release lost."""
+    entry, of = place.entry(series, number), place.original_source(series, number)
+    if of is None:
+        raise PlanError("the original table is not known here; name its file.")
+    arguments = {"folder": entry.folder, "original": of.source, "query": of.query}
+    title = f"What release {number} of {series} lost"
+    job = place.jobs.start("measure", title, arguments, about=(series, number))
+    return f"/work/{job.number}"

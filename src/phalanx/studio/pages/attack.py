@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attack it: who is played, what they know, and what they find; a sentence first."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from phalanx.adversaries.opinion import QUESTIONS, question_of
+from phalanx.adversaries.registry import KNOWN, made
+from phalanx.errors import PhalanxError, PlanError
+from phalanx.studio.pages import timeline
+from phalanx.studio.pages.reproducing import command, python, shown
+from phalanx.studio.place import Place
+
+
+def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
+    """Every adversary, by the regulator's question that it answers, and what was found so far."""
+    entries = place.up_to(series, number)
+    found = timeline.attacks(place, series, number)
+    known = {e.number: place.original_source(series, e.number) is not None for e in entries}
+    return {
+        "series": series,
+        "number": number,
+        "known": known[number],
+        "unknown": [n for n, is_known in known.items() if not is_known],
+        "questions": [
+            {"question": question, "asks": asks, "adversaries": _of(question, found)}
+            for question, asks in QUESTIONS.items()
+        ],
+        "running": [
+            job.to_json()
+            for job in place.jobs.of("attack", about=(series, number))
+            if job.state == "running"
+        ],
+        "by": {
+            "command": command(
+                "attack", "all", *(shown(place, e.folder) for e in entries), "--original", "TABLE"
+            ),
+            "python": python(
+                f"series = px.Plan.read({shown(place, str(place.plan_path))!r}).series()",
+                "print(series.attack(px.Linkage()).sentence)",
+            ),
+        },
+    }
+
+
+def _of(question: str, found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    by_name = {each["adversary"]: each for each in found}
+    adversaries = []
+    for name in KNOWN:
+        if question_of(name) != question:
+            continue
+        with suppress(PhalanxError, TypeError):
+            adversary = made(name)
+            looks_at = str(getattr(adversary, "looks_at", "series"))
+            if looks_at == "publishers":
+                continue  # it needs what another publisher made
+            adversaries.append(
+                {
+                    "name": name,
+                    "knows": adversary.knows,
+                    "looks_at": looks_at,
+                    "found": by_name.get(name),
+                }
+            )
+    return adversaries
+
+
+def arguments(place: Place, series: str, number: int, name: str) -> dict[str, Any]:
+    """What the work of an attack is told; PlanError where a table that it needs is not known."""
+    entries = place.up_to(series, number)
+    if getattr(KNOWN[name], "looks_at", "series") == "release":
+        entries = entries[-1:]
+    tables = [place.original_source(series, e.number) for e in entries]
+    if absent := [e.number for e, of in zip(entries, tables, strict=True) if of is None]:
+        raise PlanError(f"the table of release {absent[0]} is not known here; name its file.")
+    return {
+        "adversary": name,
+        "folders": [e.folder for e in entries],
+        "ledger": place.ledger_url(),
+        "originals": [(of.source, of.query) for of in tables if of is not None],
+        "identifier": place.promise(series).get("identifier"),
+    }

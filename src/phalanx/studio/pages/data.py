@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bring data: what the table looks like, what every column is, and whom its columns single out."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+import polars as pl
+
+from phalanx.data.hierarchies.hierarchy import Bands, Hierarchy, Prefix, Tree
+from phalanx.errors import PhalanxError, PlanError
+from phalanx.studio.pages import windows
+from phalanx.studio.pages.timeline import files
+from phalanx.studio.place import Place, Table
+from phalanx.studio.planfile import ROLES, SINGLES
+
+MEANINGS: Final[Mapping[str, str]] = {
+    "identifier": "says who a row is about; never published",
+    "sensitive": "what nobody may be linked with",
+    "quasi": "others may know it; published as intervals",
+    "keep": "published as it is; nobody can know or infer anything from it",
+    "drop": "not published",
+}
+_FEW: Final = 5
+_SIZES: Final = ((1, 1), (2, 4), (5, 9), (10, 49), (50, None))
+_KINDS: Final = {Bands: "bands", Prefix: "prefix", Tree: "tree"}
+
+
+def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
+    """The table of the plan: columns with their roles, rows, and how many persons are unique."""
+    plan = place.plan()
+    table = place.table()
+    schema = tomllib.loads(place.plan_text())["schema"]
+    quasi = [name for name in schema["quasi"] if name in table.frame.columns]
+    roles = roles_of(schema)
+    return {
+        "stamp": place.stamp(),
+        "source": source_name(place),
+        "series": plan.name,
+        "files": files(place),
+        "roles": list(ROLES),
+        "meanings": dict(MEANINGS),
+        "columns": [
+            {
+                "index": i,
+                "name": c.name,
+                "type": c.type,
+                "distinct": c.distinct,
+                "missing": c.missing,
+                "uniqueness": c.uniqueness,
+                "role": roles.get(c.name),
+                "counts_missing": _missing(schema, c.name) == "value",
+                "hierarchy": _declared(schema, c.name),
+                "reason": c.reason if c.role == roles.get(c.name) else "",
+            }
+            for i, c in enumerate(table.columns)
+        ],
+        "absent": [name for name in roles if name not in table.frame.columns],
+        "wrong": _wrong(place),
+        "risk": place.answers.get(("risk", table.key, tuple(quasi)), lambda: risk(table, quasi)),
+        "rows": windows.rows(table.frame, query, table.frame.columns),
+    }
+
+
+def rows(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
+    """A window of rows alone, for whoever scrolls."""
+    table = place.table()
+    return {"rows": windows.rows(table.frame, query, table.frame.columns)}
+
+
+def risk(table: Table, names: Sequence[str]) -> dict[str, Any]:
+    """How many rows share their values of some columns with how many others, also as the columns
+    are added one by one, in the order of the plan.
+    """
+    steps: list[dict[str, Any]] = []
+    own = pl.DataFrame({str(i): table.frame.get_column(name) for i, name in enumerate(names)})
+    sizes = pl.Series([table.frame.height])
+    for i, name in enumerate(names, 1):
+        sizes = own.group_by(own.columns[:i]).len()["len"]
+        steps.append({"name": name, "unique": int((sizes == 1).sum()), "few": _few(sizes)})
+    histogram = [
+        {"from": low, "to": high, "rows": int(sizes.filter(_within(sizes, low, high)).sum())}
+        for low, high in _SIZES
+    ]
+    return {"names": list(names), "rows": table.frame.height, "steps": steps, "sizes": histogram}
+
+
+def _few(sizes: pl.Series) -> int:
+    return int(sizes.filter(sizes < _FEW).sum())
+
+
+def _within(sizes: pl.Series, low: int, high: int | None) -> pl.Series:
+    return sizes >= low if high is None else (sizes >= low) & (sizes <= high)
+
+
+def hierarchy(place: Place, index: int, query: Mapping[str, str]) -> dict[str, Any]:
+    """One column's hierarchy: what is declared or tried, its classes by level, and its coverage."""
+    table = place.table()
+    if not 0 <= index < len(table.columns):
+        raise PlanError("the table has no such column; look at the page again.")
+    column = table.columns[index]
+    schema = tomllib.loads(place.plan_text())["schema"]
+    held = _declared(schema, column.name) or {}
+    kind = query.get("kind") or next(iter(held), "none")
+    values = table.frame.get_column(column.name)
+    text = query.get("levels", _as_text(kind, held) or _proposed(kind, values, column.prefix))
+    classes: list[dict[str, Any]] = []
+    wrong = ""
+    declared: dict[str, Any] = {}
+    try:
+        declared = parsed(kind, text)
+        classes = levels(declared, values) if declared else []
+    except PhalanxError as error:
+        wrong = str(error)
+    return {
+        "stamp": place.stamp(),
+        "index": index,
+        "name": column.name,
+        "type": column.type,
+        "distinct": column.distinct,
+        "kind": kind,
+        "text": text,
+        "kinds": dict(KINDS),
+        "levels": classes,
+        "wrong": wrong,
+        "declared": declared,
+    }
+
+
+KINDS: Final[Mapping[str, str]] = {
+    "none": "none: numbers and dates by their order, words by the alphabet",
+    "bands": "bands of numbers: widths, each a multiple of the one before",
+    "prefix": "masking of codes: how many characters are left, falling to 0",
+    "order": "an order of words: one word on a line, from the least to the greatest",
+    "tree": "a tree: one path on a line, from the value to the root, as in flu;lung;*",
+}
+
+
+def parsed(kind: str, text: str) -> dict[str, Any]:
+    """What a person wrote, as the plan declares it; empty for none. PlanError where it is wrong."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if kind == "none":
+        return {}
+    if kind in ("bands", "prefix"):
+        parts = [part for line in lines for part in line.replace(";", ",").split(",")]
+        return {kind: [_number(part.strip()) for part in parts if part.strip()]}
+    if kind == "order":
+        return {"tree": {"any": lines}}
+    if kind == "tree":
+        return {"tree": [[part.strip() for part in line.split(";")] for line in lines]}
+    raise PlanError(f"{kind!r} is no kind of hierarchy; choose one of {', '.join(KINDS)}.")
+
+
+def _number(part: str) -> int | float:
+    try:
+        return int(part)
+    except ValueError:
+        pass
+    try:
+        return float(part)
+    except ValueError:
+        raise PlanError(f"{part!r} is not a number; write numbers with commas between.") from None
+
+
+def levels(declared: Mapping[str, Any], values: pl.Series) -> list[dict[str, Any]]:
+    """How many classes every level has, and how many rows its smallest one has; SchemaError where
+    a value of the table has no place.
+    """
+    built = built_of(declared)
+    own = values.drop_nulls()
+    plain = own if isinstance(built, Bands) else own.cast(pl.String)
+    counts = plain.alias("value").value_counts()
+    leaves = built.leaves(counts["value"])
+    ancestors = built.ancestors(leaves)
+    at = dict(zip(leaves.cast(pl.String).to_list(), range(len(leaves)), strict=True))
+    places = [at.get(str(v)) for v in counts["value"].cast(pl.String).to_list()]
+    found = []
+    for level in ancestors.columns:
+        names = ancestors[level].to_list()
+        held: dict[Any, int] = {}
+        for where, rows_ in zip(places, counts["count"].to_list(), strict=True):
+            if where is not None:
+                held[names[where]] = held.get(names[where], 0) + rows_
+        found.append(
+            {
+                "level": int(level),
+                "classes": len(held),
+                "smallest": min(held.values(), default=0),
+                "examples": [str(windows.text(name)) for name in list(held)[:4]],
+            }
+        )
+    return found
+
+
+def built_of(declared: Mapping[str, Any]) -> Hierarchy:
+    """A hierarchy as the plan would read it."""
+    from pathlib import Path
+
+    from phalanx.data.hierarchies.files import hierarchy_of
+
+    built: Hierarchy = hierarchy_of(dict(declared), Path())
+    return built
+
+
+def _as_text(kind: str, held: Mapping[str, Any]) -> str:
+    """What the plan declares, as a person would write it here."""
+    if kind in ("bands", "prefix") and kind in held:
+        return ", ".join(str(n) for n in held[kind])
+    tree = held.get("tree")
+    if kind == "tree" and isinstance(tree, list):
+        return "\n".join(";".join(map(str, path)) for path in tree)
+    if kind == "order" and isinstance(tree, dict) and isinstance(tree.get("any"), list):
+        return "\n".join(map(str, tree["any"]))
+    return ""
+
+
+def _proposed(kind: str, values: pl.Series, prefix: Sequence[int]) -> str:
+    """Something to begin with; of an order and a tree the values of the table, by the alphabet."""
+    if kind == "prefix":
+        longest = max((len(t) for t in values.cast(pl.String).unique().drop_nulls()), default=1)
+        return ", ".join(map(str, prefix or range(min(longest, 9), -1, -1)))
+    if kind == "bands":
+        return "5, 10, 20"
+    names = sorted(values.cast(pl.String).unique().drop_nulls().to_list())[:200]
+    return "\n".join(f"{n};*" if kind == "tree" else n for n in names) if kind != "none" else ""
+
+
+def roles_of(schema: Mapping[str, Any]) -> dict[str, str]:
+    """The role of every column that a plan names."""
+    found = {}
+    for role in ROLES:
+        held = schema.get(role)
+        names = [] if held is None else [held] if role in SINGLES else held
+        found.update(dict.fromkeys(names, role))
+    return found
+
+
+def _missing(schema: Mapping[str, Any], name: str) -> str:
+    held = schema.get("missing", "refuse")
+    return str(held if isinstance(held, str) else held.get(name, "refuse"))
+
+
+def _declared(schema: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    held = schema.get("hierarchies", {}).get(name)
+    return {"tree": held} if isinstance(held, str) else held
+
+
+def _wrong(place: Place) -> str:
+    """What the plan's schema is refused for; empty where it is in order."""
+    with suppress(PhalanxError):
+        place.plan().series()
+        return ""
+    try:
+        place.plan().series()
+    except PhalanxError as error:
+        return str(error)
+    return ""
+
+
+def source_name(place: Place) -> str:
+    """The source as the plan names it, without a password."""
+    from phalanx.errors import without_passwords
+
+    source = place.plan().sections.source
+    return without_passwords(source.path or source.url or "")

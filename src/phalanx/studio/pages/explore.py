@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Explore: what a promise would cost, before anything leaves; a point of it becomes the plan."""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from phalanx.errors import PlanError
+from phalanx.studio.pages.reproducing import command, python, shown
+from phalanx.studio.place import Place
+
+
+def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
+    """The points that were tried, the dry runs so far, and what to try them on."""
+    plan = place.plan()
+    name = shown(place, str(place.plan_path))
+    tried = [job.to_json() for job in place.jobs.of("explore")]
+    done = next((job for job in tried if job["result"] is not None), None)
+    chosen = [part for part in query.get("points", "").split(",") if part.isdecimal()][:2]
+    points = [] if done is None else done["result"]["points"]
+    return {
+        "stamp": place.stamp(),
+        "series": plan.name,
+        "tries": can_explore(),
+        "released": len(place.entries(plan.name)),
+        "running": [job for job in tried if job["state"] == "running"],
+        "done": done,
+        "beside": [p for p in points if str(p["number"]) in chosen],
+        "chosen": chosen,
+        "runs": [job.to_json() for job in place.jobs.of("check")],
+        "by": {
+            "command": command("explore" if can_explore() else "check", name),
+            "python": python(
+                f"print(px.explore({name!r}))"
+                if can_explore()
+                else f"print(px.Plan.read({name!r}).check())"
+            ),
+        },
+    }
+
+
+def can_explore() -> bool:
+    """Whether points can be tried here, and not only the plan's own."""
+    return find_spec("phalanx.exploration") is not None
+
+
+def point(place: Place, work: int, number: int) -> Mapping[str, Any]:
+    """What would stand under [method] for a point; PlanError where it could not be published."""
+    job = place.jobs.get(work)
+    for each in (job.result or {}).get("points", ()):
+        if each["number"] == number and not each["refused"]:
+            method: Mapping[str, Any] = each["method"]
+            return method
+    raise PlanError("there is no such point that could be published; choose another one.")
+
+
+def picture(place: Place, work: int) -> str:
+    """The picture of some points, an SVG file of its own."""
+    return str((place.jobs.get(work).result or {}).get("picture") or "<svg/>")

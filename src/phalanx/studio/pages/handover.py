@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hand over: what goes out, what stays, and how each page is made again without the studio."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from phalanx.errors import ReleaseError
+from phalanx.report.promises import in_words, warnings
+from phalanx.studio.pages.reproducing import command, python, shown
+from phalanx.studio.place import Place
+
+
+def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
+    """The folder to hand out, its report, the plan, and the commands."""
+    entry, release = place.entry(series, number), place.release(series, number)
+    manifest = release.manifest
+    folder = shown(place, entry.folder)
+    own = place.has_plan and place.plan().name == series
+    ledger = shown(place, place.ledger_url())
+    plan = shown(place, str(place.plan_path))
+    commands = [
+        ("Check the folder, as whoever receives it can", command("verify", folder)),
+        ("Check it against the ledger", command("verify", folder, "--ledger", ledger)),
+        ("See the series", command("series", "show", series, "--ledger", ledger)),
+        ("Play every adversary", command("attack", "all", folder, "--original", "TABLE")),
+        ("Draw tables from it", command("draw", folder)),
+    ]
+    if own:
+        commands.append(("Publish the next release", command("publish", plan)))
+    return {
+        "series": series,
+        "number": number,
+        "folder": folder,
+        "files": ["release.json", *(file.name for file in manifest.files)],
+        "digest": entry.digest,
+        "promises": [
+            in_words(g, sensitive=release.form.sensitive is not None) for g in manifest.guarantees
+        ],
+        "warnings": [{"headline": head, "sentence": said} for head, said in warnings(manifest)],
+        "has_report": report_path(place, series, number).is_file(),
+        "plan": place.plan_text() if own else None,
+        "commands": [{"what": what, "command": text} for what, text in commands],
+        "by": {
+            "command": command("verify", folder),
+            "python": python(f"print(px.verify({folder!r}).holds)"),
+        },
+    }
+
+
+def report_path(place: Place, series: str, number: int) -> Path:
+    """Where the report of a release is: beside its folder."""
+    folder = Path(place.entry(series, number).folder)
+    return folder.parent / f"{folder.name}.html"
+
+
+def report(place: Place, series: str, number: int) -> str:
+    """The report as it was written; ReleaseError where it is not there."""
+    try:
+        return report_path(place, series, number).read_text(encoding="utf-8")
+    except OSError:
+        raise ReleaseError("the report is not beside the release; verify it instead.") from None

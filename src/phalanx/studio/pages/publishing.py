@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Publish: what would leave, the work itself, and what can be undone afterwards."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from phalanx.errors import PhalanxError
+from phalanx.report.charts import Bars
+from phalanx.series.series import STEPS
+from phalanx.studio.pages.data import source_name
+from phalanx.studio.pages.reproducing import command, python, shown
+from phalanx.studio.place import Place
+
+
+def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
+    """The next release of the plan: what it is made of, and whether it can be made."""
+    plan = place.plan()
+    entries = place.entries(plan.name)
+    wrong = ""
+    method = None
+    try:
+        method = plan.method().name
+        plan.series()
+    except PhalanxError as error:
+        wrong = str(error)
+    return {
+        "stamp": place.stamp(),
+        "series": plan.name,
+        "number": len(entries) + 1,
+        "source": source_name(place),
+        "method": method,
+        "to": shown(place, str(plan.publish_to())),
+        "formats": list(plan.formats),
+        "wrong": wrong,
+        "running": [
+            job.to_json() for job in place.jobs.of("publish", "check") if job.state == "running"
+        ],
+        "checked": next(
+            (job.to_json() for job in place.jobs.of("check") if job.result is not None), None
+        ),
+        "by": {
+            "command": command("publish", shown(place, str(place.plan_path))),
+            "python": python(f"px.Plan.read({shown(place, str(place.plan_path))!r}).publish()"),
+        },
+    }
+
+
+_MOST_BARS: Final = 24
+
+
+def _picture(result: Mapping[str, Any]) -> str:
+    """How many persons are left with how many candidates, as a chart; empty where nobody said."""
+    left = {int(size): persons for size, persons in result.get("candidates", {}).items()}
+    if len(left) < 2:
+        return ""
+    most = sorted(left)[:_MOST_BARS]
+    labels, counts = [str(size) for size in most], [left[size] for size in most]
+    if rest := sum(left.values()) - sum(counts):
+        labels, counts = [*labels, "more"], [*counts, rest]
+    return Bars(
+        key="left", title="Persons by the number of candidates left", unit="persons"
+    ).by_label(labels, counts)
+
+
+def work(place: Place, work: int, query: Mapping[str, str]) -> dict[str, Any]:
+    """How far some work is, and what came of it."""
+    job = place.jobs.get(work)
+    found = job.to_json()
+    result = dict(found["result"]) if found["result"] is not None else None
+    if result is not None and result.get("release"):
+        result["release"] = Path(str(result["release"])).name
+        result["report"] = None if result["report"] is None else Path(str(result["report"])).name
+    return found | {
+        "result": result,
+        "picture": _picture(result or {}),
+        "about": None if job.about is None else {"series": job.about[0], "number": job.about[1]},
+        "all": list(STEPS if job.kind == "publish" else STEPS[:-1] if job.kind == "check" else ()),
+    }

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The front page: the series, and of every release what it promised, was checked for and lost."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from phalanx.errors import PhalanxError
+from phalanx.ledger import Ledger, ReleaseEntry
+from phalanx.release.manifest import NAME, Manifest
+from phalanx.report.figures import Figures
+from phalanx.report.promises import in_words, warnings
+from phalanx.studio.place import Place
+
+
+def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
+    """Every series of the ledger, the plan's first."""
+    plan = place.plan() if place.has_plan else None
+    if plan is None and place.ledger_alone is None:
+        return {"plan": None, "series": [], "begun": False, "next": None, "files": files(place)}
+    nothing: list[dict[str, Any]] = []
+    held = place.with_ledger(_series, nothing)
+    known = {series["name"]: series for series in held}
+    first = [] if plan is None or plan.name not in known else [known.pop(plan.name)]
+    ordered = [*first, *known.values()]
+    for series in ordered:
+        series["releases"] = [_release(place, series["name"], e) for e in series.pop("entries")]
+    return {
+        "plan": None if plan is None else {"name": plan.name, "method": _method(place)},
+        "series": ordered,
+        "begun": bool(first),
+        "next": None if plan is None else 1 + sum(len(s["releases"]) for s in first),
+        "files": [],
+    }
+
+
+def files(place: Place) -> list[str]:
+    """The tables beside the plan, by name, so that one of them can be chosen."""
+    kinds = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
+    folder = place.plan_path.parent
+    found = (p.name for p in folder.iterdir() if p.is_file()) if folder.is_dir() else ()
+    return sorted(n for n in found if n.lower().endswith(kinds) and not n.startswith("."))
+
+
+def _method(place: Place) -> str | None:
+    with suppress(PhalanxError):
+        return place.plan().method().name
+    return None
+
+
+def _series(ledger: Ledger) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": s.name,
+            "method": s.promise.get("method"),
+            "begun": s.created,
+            "moved": s.moved,
+            "unit": s.promise.get("privacy_unit"),
+            "promises": [
+                in_words(g, sensitive=s.promise.get("sensitive") is not None)
+                for g in s.promise.get("guarantees", [])
+            ],
+            "entries": ledger.releases(s.name),
+        }
+        for s in ledger.series()
+    ]
+
+
+def _release(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]:
+    """A release as the ledger knows it, and as its folder says where it is there still."""
+    summary = entry.summary
+    found: dict[str, Any] = {
+        "number": entry.number,
+        "day": entry.day,
+        "folder": Path(entry.folder).name,
+        "digest": entry.digest[:12],
+        "rows": summary.get("rows"),
+        "groups": summary.get("groups"),
+        "counterfeits": summary.get("counterfeits"),
+        "suppressed": summary.get("suppressed"),
+        "suppressed_rows": summary.get("suppressed_rows") or {},
+        "spent": summary.get("spent"),
+        "checks": _checks(place, series, entry.number),
+        "attacks": attacks(place, series, entry.number),
+    }
+    key = ("release", entry.folder, entry.digest)
+    of_folder: dict[str, Any] = place.answers.get(key, lambda: _of_folder(place, series, entry))
+    return found | of_folder
+
+
+def _of_folder(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]:
+    folder = Path(entry.folder)
+    blank: dict[str, Any] = {"promises": [], "warnings": [], "loss": None, "there": None}
+    try:
+        manifest = Manifest.from_bytes((folder / NAME).read_bytes(), Path(folder.name))
+        figures = Figures.of(place.release(series, entry.number))
+    except OSError:
+        return blank | {"there": "Its folder is not where it was published."}
+    except PhalanxError:
+        return blank | {"there": "Its folder is not as it was published."}
+    sensitive = any(a.role == "sensitive" for a in manifest.attributes)
+    return {
+        "promises": [in_words(g, sensitive=sensitive) for g in manifest.guarantees],
+        "warnings": [headline for headline, _ in warnings(manifest)],
+        "loss": figures.loss if figures.widths else None,
+        "there": None,
+    }
+
+
+def _checks(place: Place, series: str, number: int) -> dict[str, Any] | None:
+    """What the newest check here found; None where there was none since the studio was started."""
+    for job in place.jobs.of("verify", about=(series, number)):
+        if job.result is not None:
+            checks = job.result["checks"]
+            failed = [check["name"] for check in checks if not check["holds"]]
+            return {"checks": len(checks), "failed": failed}
+    return None
+
+
+def attacks(place: Place, series: str, number: int) -> list[dict[str, Any]]:
+    """Which adversaries were played here, and what they found."""
+    found: dict[str, dict[str, Any]] = {}
+    for job in place.jobs.of("attack", about=(series, number)):
+        if job.result is not None:
+            found.setdefault(
+                job.result["adversary"],
+                {
+                    "adversary": job.result["adversary"],
+                    "sentence": job.result["sentence"],
+                    "verdict": job.result["verdict"],
+                    "breach": job.result["breach"],
+                },
+            )
+    return list(found.values())

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the studio looks at: a plan file, a ledger, or nothing yet. All else is read from them."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from phalanx.data.sources.source import read_source
+from phalanx.errors import LedgerError, PhalanxError, PlanError, ReleaseError, SourceError
+from phalanx.ledger import Ledger, ReleaseEntry
+from phalanx.plan import Plan
+from phalanx.profile.columns import ColumnProfile
+from phalanx.profile.table import profile
+from phalanx.series.released import Release
+from phalanx.studio.jobs import Jobs
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that was read, and what it looks like; ``key`` is another one for another table."""
+
+    key: tuple[Any, ...]
+    frame: pl.DataFrame
+    columns: Sequence[ColumnProfile]
+
+
+@dataclass(frozen=True)
+class Original:
+    """Where the table behind a release is, as a person named it."""
+
+    source: str
+    query: str | None = None
+
+
+class Remembered:
+    """The newest answers to questions that are asked again and again; each is computed once."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._answers: dict[Any, Any] = {}
+        self._lock = threading.RLock()
+
+    def get(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The answer for a key; one is made at a time, so that no table is read twice at once."""
+        with self._lock:
+            if key not in self._answers:
+                made = make()
+                while len(self._answers) >= self._most:
+                    del self._answers[next(iter(self._answers))]
+                self._answers[key] = made
+            return self._answers[key]
+
+
+@dataclass
+class Place:
+    """Where a person works: the plan's file, and a ledger where there is no plan.
+
+    What is read is remembered for as long as its file is the same, so that a page costs little;
+    nothing else is kept, but for running work and the originals that a person named.
+    """
+
+    plan_path: Path
+    """The plan's file, which need not be there yet."""
+    ledger_alone: str | None = None
+    """The url of a ledger that is looked at without a plan."""
+    jobs: Jobs = field(default_factory=Jobs)
+    named: dict[tuple[str, int], Original] = field(default_factory=dict)
+    """The tables behind releases, as far as they were named here."""
+    _tables: Remembered = field(default_factory=lambda: Remembered(2))
+    answers: Remembered = field(default_factory=lambda: Remembered(64))
+    """What pages compute of tables and releases that do not change."""
+    _releases: Remembered = field(default_factory=lambda: Remembered(8))
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether there is a plan to work on."""
+        return self.ledger_alone is None and self.plan_path.is_file()
+
+    def plan(self) -> Plan:
+        """The plan as its file says now; PlanError where there is none."""
+        if self.ledger_alone is not None:
+            raise PlanError("this studio looks at a ledger; start it with a plan to publish.")
+        return Plan.read(self.plan_path)
+
+    def plan_text(self) -> str:
+        """The plan's file."""
+        self.plan()
+        return self.plan_path.read_text(encoding="utf-8-sig")
+
+    def stamp(self) -> str:
+        """What stands for the plan's text in a form, so that no older page changes a newer plan."""
+        return "" if not self.has_plan else sha256(self.plan_path.read_bytes()).hexdigest()[:32]
+
+    def ledger_url(self) -> str:
+        """The ledger: the one that was named, or the plan's."""
+        return self.ledger_alone or self.plan().ledger_url()
+
+    def with_ledger(self, ask: Callable[[Ledger], T], empty: T) -> T:
+        """What a ledger answers; ``empty`` where none was made yet."""
+        url = self.ledger_url()
+        if not Ledger.exists(url):
+            return empty
+        with Ledger.open(url, create=False) as ledger:
+            return ask(ledger)
+
+    def entries(self, series: str) -> Sequence[ReleaseEntry]:
+        """The releases of a series, in order; none where it has not begun."""
+        return self.with_ledger(lambda ledger: ledger.releases(series), [])
+
+    def entry(self, series: str, number: int) -> ReleaseEntry:
+        """One release; LedgerError where there is none of this number."""
+        for entry in self.entries(series):
+            if entry.number == number:
+                return entry
+        raise LedgerError(f"series {series!r} has no release {number}; choose one of the timeline.")
+
+    def up_to(self, series: str, number: int) -> Sequence[ReleaseEntry]:
+        """A release after those before it."""
+        self.entry(series, number)
+        return [entry for entry in self.entries(series) if entry.number <= number]
+
+    def promise(self, series: str) -> Mapping[str, Any]:
+        """What a series promised when it began; empty where it has not begun."""
+        return self.with_ledger(lambda ledger: ledger.promise(series), None) or {}
+
+    def release(self, series: str, number: int) -> Release:
+        """A release, read and checked against the ledger's digest once."""
+        entry = self.entry(series, number)
+
+        def read() -> Release:
+            found = Release.read(entry.folder)
+            if found.digest != entry.digest:
+                raise ReleaseError(f"release {number} is not as it was published; put it back.")
+            return found
+
+        release: Release = self._releases.get((entry.folder, entry.digest), read)
+        return release
+
+    def table(self) -> Table:
+        """The plan's source, read whole."""
+        plan = self.plan()
+        try:
+            texts = tuple(plan.schema().texts)
+        except PhalanxError:  # the page that shows the table is the one to correct it on
+            texts = ()
+        return self._read(Original(plan.source_path(), plan.query), texts)
+
+    def original(self, series: str, number: int) -> Table:
+        """The table behind a release: the one that was named for it, or else the plan's source."""
+        chosen = self.original_source(series, number)
+        if chosen is None:
+            raise SourceError("the original table is not known here; name its file.")
+        release = self.release(series, number)
+        texts = tuple(a.name for a in release.form.attributes if a.type == "categorical")
+        return self._read(chosen, texts)
+
+    def original_source(self, series: str, number: int) -> Original | None:
+        """Where that table is: as somebody said, or of the newest release the plan's source; None
+        where nobody said.
+        """
+        if (chosen := self.named.get((series, number))) is not None:
+            return chosen
+        newest = len(self.entries(series)) == number
+        if newest and self.has_plan and (plan := self.plan()).name == series:
+            return Original(plan.source_path(), plan.query)
+        return None
+
+    def _read(self, of: Original, texts: tuple[str, ...]) -> Table:
+        """A table, read again only where its file changed; a query is asked once."""
+        mark: tuple[Any, ...] = ()
+        if "://" not in of.source and Path(of.source).is_file():
+            seen = Path(of.source).stat()
+            mark = (seen.st_mtime_ns, seen.st_size, seen.st_ino)
+        key = (of.source, of.query, texts, mark)
+
+        def read() -> Table:
+            frame = read_source(of.source, query=of.query, drop=None, text=texts)
+            return Table(key, frame, profile(frame))
+
+        table: Table = self._tables.get(key, read)
+        return table

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changing the plan's file: one change at a time, whole or not at all, comments kept."""
+
+import os
+import tempfile
+import threading
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import tomlkit
+from tomlkit.items import Table
+
+from phalanx.errors import PlanError
+from phalanx.plan import Plan
+from phalanx.studio.place import Place
+
+LISTS: Final = ("quasi", "keep", "drop")
+SINGLES: Final = ("identifier", "sensitive")
+ROLES: Final = (*SINGLES, *LISTS)
+
+_one_at_a_time: Final = threading.Lock()
+
+
+def change(place: Place, stamp: str, by: Callable[[tomlkit.TOMLDocument], None]) -> Plan:
+    """Change the plan as ``by`` does, and write it if it is a plan afterwards.
+
+    ``stamp`` is the plan that the person saw. PlanError where the file is another one by now, so
+    that two pages or two persons do not undo each other's work, and where the result is no plan.
+    """
+    with _one_at_a_time:
+        if stamp != place.stamp():
+            raise PlanError("the plan was changed since this page was shown; look at it again.")
+        document = tomlkit.parse(place.plan_text())
+        by(document)
+        text = tomlkit.dumps(document)
+        if tomllib.loads(text) != document.unwrap():
+            raise PlanError("the plan's file has an order that cannot be kept; edit it by hand.")
+        plan = Plan.parse(text, place.plan_path)
+        plan.schema()
+        _replace(place.plan_path, text)
+        return plan
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all, under the rights that it had."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(path.stat().st_mode & 0o777)
+        Path(name).replace(path)
+    except OSError as error:
+        why = (error.strerror or "input/output error").lower()
+        raise PlanError(f"the plan cannot be written ({why}); nothing was changed.") from None
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def set_role(document: tomlkit.TOMLDocument, name: str, role: str) -> None:
+    """Give a column a role. Who had the role of the identifier or of the sensitive attribute is
+    dropped, and settings that a dropped column cannot have go with it.
+    """
+    if role not in ROLES:
+        raise PlanError(f"{role!r} is no role; choose one of {', '.join(ROLES)}.")
+    schema = _section(document, "schema")
+    before = {key: schema[key].unwrap() for key in ROLES if key in schema}
+    lists = {key: [n for n in before.get(key, []) if n != name] for key in LISTS}
+    singles = {key: None if before.get(key) == name else before.get(key) for key in SINGLES}
+    if role in SINGLES:
+        if singles[role] is not None:
+            lists["drop"].append(str(singles[role]))
+        singles[role] = name
+    else:
+        lists[role].append(name)
+    for key in SINGLES:
+        _put(schema, key, singles[key])
+    for key in LISTS:
+        if lists[key] != before.get(key, []) or key == "quasi":
+            _put(schema, key, lists[key])
+    for setting in ("hierarchies", "types"):
+        held = schema.get(setting)
+        if held is None:
+            continue
+        for dropped in [n for n in held if n in lists["drop"]]:
+            held.remove(dropped)
+        if not held:
+            schema.remove(setting)
+
+
+def set_missing(document: tomlkit.TOMLDocument, name: str, counts: bool) -> None:  # noqa: FBT001 - a checkbox
+    """Whether a missing value of a column counts as a value of its own; else it is refused."""
+    schema = _section(document, "schema")
+    held = schema["missing"].unwrap() if "missing" in schema else {}
+    table = dict.fromkeys(_columns(schema), held) if isinstance(held, str) else dict(held)
+    table = {n: word for n, word in table.items() if word == "value" and n != name}
+    if counts:
+        table[name] = "value"
+    inline = tomlkit.inline_table()
+    inline.update(table)
+    _put(schema, "missing", inline if table else None)
+
+
+def set_hierarchy(document: tomlkit.TOMLDocument, name: str, declared: Mapping[str, Any]) -> None:
+    """Give a column a hierarchy, as in ``{"bands": [5, 10]}``; an empty one takes it away."""
+    schema = _section(document, "schema")
+    if "hierarchies" not in schema:
+        if not declared:
+            return
+        schema["hierarchies"] = tomlkit.table()
+    held = schema["hierarchies"]
+    if name in held:
+        held.remove(name)
+    if declared:
+        inline = tomlkit.inline_table()
+        inline.update(declared)
+        held[name] = inline
+    elif not held:
+        schema.remove("hierarchies")
+
+
+def set_method(
+    document: tomlkit.TOMLDocument, name: str, parameters: Mapping[str, Any], asked: Sequence[str]
+) -> None:
+    """Publish by a method with these parameters; those of the same method that were not ``asked``
+    for stay as they are, and those of another method go.
+    """
+    held = document.get("method")
+    if held is None or held.get("name") != name:
+        held = tomlkit.table()
+        held["name"] = name
+        document["method"] = held
+    for key in asked:
+        _put(held, key, parameters.get(key))
+
+
+def set_source(document: tomlkit.TOMLDocument, source: str, query: str | None) -> None:
+    """Read another table: a file, or a database and a query."""
+    held = _section(document, "source")
+    url = "://" in source
+    _put(held, "path", None if url else source)
+    _put(held, "url", source if url else None)
+    _put(held, "query", query)
+
+
+def set_series(document: tomlkit.TOMLDocument, name: str) -> None:
+    """Begin another series: its ledger is its own where the plan names none."""
+    _section(document, "series")["name"] = name
+
+
+def _section(document: tomlkit.TOMLDocument, name: str) -> Table:
+    found = document.get(name)
+    if not isinstance(found, Table):
+        raise PlanError(f"the plan has no section [{name}] of its own; edit it by hand.")
+    return found
+
+
+def _columns(schema: Table) -> list[str]:
+    singles = [str(schema[key]) for key in SINGLES if key in schema]
+    return [*singles, *(str(n) for key in LISTS for n in schema.get(key, []))]
+
+
+def _put(table: Any, key: str, value: Any) -> None:
+    """Set a key, in its place where it is there; None takes it away."""
+    if value is None:
+        if key in table:
+            table.remove(key)
+    elif key not in table or table[key] != value:
+        table[key] = value

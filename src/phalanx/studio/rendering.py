@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of figures: the templates, the numbers as a person's language writes them, the style."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from phalanx.errors import PhalanxError
+from phalanx.studio.place import Place
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+STATIC: Final[Mapping[str, str]] = {
+    "style.css": "text/css",
+    "htmx.min.js": "text/javascript",
+    "studio.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+"""What pages load, and of which kind it is."""
+
+
+@cache
+def static(name: str) -> bytes:
+    """A file that pages load; our style follows the report's own, which stands in its page."""
+    own = (files("phalanx.studio") / "static" / name).read_bytes()
+    if name != "style.css":
+        return own
+    report = (files("phalanx.report") / "templates" / "release.html").read_text(encoding="utf-8")
+    return report.partition("<style>")[2].partition("</style>")[0].encode() + own
+
+
+def render(
+    place: Place, template: str, found: Mapping[str, Any], headers: Mapping[str, str]
+) -> str:
+    """A page of what was found; numbers follow the first language that the browser asks for."""
+    german = headers.get("accept-language", "").strip().lower().startswith("de")
+    return (
+        _templates()
+        .get_template(f"{template}.html")
+        .render(found, _german=german, place=_standing(place), template=template)
+    )
+
+
+def _standing(place: Place) -> dict[str, Any]:
+    """What the top of every page shows: the plan, and the newest release of its series."""
+    standing: dict[str, Any] = {"plan": None, "series": None, "newest": 0, "working": 0}
+    standing["working"] = len(
+        [
+            job
+            for job in place.jobs.of("check", "publish", "explore", "verify", "attack", "measure")
+            if job.state == "running"
+        ]
+    )
+    try:
+        if place.has_plan:
+            plan = place.plan()
+            standing |= {"plan": place.plan_path.name, "series": plan.name}
+            standing["newest"] = len(place.entries(plan.name))
+    except PhalanxError:  # the page itself says what is wrong
+        return standing
+    return standing
+
+
+@cache
+def _templates() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+
+    environment = Environment(
+        loader=PackageLoader("phalanx.studio"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "number": pass_context(lambda context, n: number(n, german=context["_german"])),
+        "percent": pass_context(lambda context, n: percent(n, german=context["_german"])),
+        "picture": Markup,
+    }
+    return environment
+
+
+def number(value: float | None, *, german: bool) -> str:
+    """A number with its thousands apart; a dash for none.
+
+    >>> number(1234.5, german=True), number(1234, german=False)
+    ('1.234,5', '1,234')
+    """
+    if value is None:
+        return "–"
+    whole = isinstance(value, int) or float(value).is_integer()
+    shown = f"{value:,.0f}" if whole else f"{value:,.4g}" if abs(value) < 1 else f"{value:,.1f}"
+    return shown.translate(str.maketrans(",.", ".,")) if german else shown
+
+
+def percent(share: float | None, *, german: bool) -> str:
+    """A share as a percentage.
+
+    >>> percent(0.0421, german=True), percent(1, german=False)
+    ('4,2 %', '100.0%')
+    """
+    if share is None:
+        return "–"
+    return f"{share * 100:.1f} %".replace(".", ",") if german else f"{share:.1%}"

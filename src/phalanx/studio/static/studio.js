@@ -1,0 +1,22 @@
+// What plain forms cannot do: turning pages of a long table by keys and by the wheel.
+"use strict";
+function move(slider, rows) {
+  const before = slider.value;
+  slider.value = Math.min(Math.max(Number(before) + rows, slider.min), slider.max);
+  if (slider.value === before) return false;
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+  return true;
+}
+document.addEventListener("keydown", (event) => {
+  const slider = event.target;
+  if (!slider.dataset || !slider.dataset.window) return;
+  const rows = { PageDown: slider.dataset.window, PageUp: -slider.dataset.window }[event.key];
+  if (!rows) return;
+  event.preventDefault();
+  move(slider, Number(rows));
+});
+document.addEventListener("wheel", (event) => {
+  const slider = document.getElementById("from");
+  if (!slider || !event.target.closest("#rows table.rows") || !event.deltaY) return;
+  if (move(slider, 3 * Math.sign(event.deltaY))) event.preventDefault();
+}, { passive: false });

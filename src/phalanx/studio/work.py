@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What takes time: to check a plan, to publish, to verify, to attack, and to measure.
+
+Run as a program, it does one piece of work: what to do stands on standard input, and how far it is
+and what came of it go to standard output, a line of JSON each.
+"""
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from phalanx.adversaries.registry import KNOWN, made
+from phalanx.adversaries.verdict import verdict
+from phalanx.data.sources.source import read_source
+from phalanx.errors import PhalanxError, PlanError, ReleaseError
+from phalanx.ledger import Ledger
+from phalanx.plan import Plan
+from phalanx.series.released import Release
+from phalanx.verification import gather_evidence, verify
+
+Step = Callable[[str], None]
+
+
+def check(step: Step, *, plan: str) -> dict[str, Any]:
+    """Everything but publishing, and what a release would be."""
+    return Plan.read(plan).check(progress=step).to_json()
+
+
+def publish(step: Step, *, plan: str, number: int, stamp: str) -> dict[str, Any]:
+    """Publish release ``number``, and no other: whoever asked saw that it is the next one.
+
+    ``stamp``: the plan that they saw. PlanError where the plan or the series is another one now.
+    """
+    from phalanx.studio.place import Place
+
+    if Place(Path(plan)).stamp() != stamp:
+        raise PlanError("the plan was changed since it was looked at; nothing was published.")
+    read = Plan.read(plan)
+
+    def watched(name: str) -> None:
+        if name == "record":  # the last moment before it is recorded, when its number is decided
+            _check_next(read, number)
+        step(name)
+
+    _check_next(read, number)
+    return read.publish(progress=watched).to_json()
+
+
+def _check_next(plan: Plan, number: int) -> None:
+    url = plan.ledger_url()
+    published = 0
+    if Ledger.exists(url):
+        with Ledger.open(url, create=False) as ledger:
+            published = len(ledger.releases(plan.name))
+    if published + 1 != number:
+        raise PlanError(
+            f"release {number} of {plan.name} was published meanwhile; nothing was published now, "
+            "so look at the timeline."
+        )
+
+
+def explore(
+    step: Step, *, plan: str, tried: Sequence[str], surrogate: Sequence[str], on_the_table: bool
+) -> dict[str, Any]:
+    """Points over a grid, each with what it promises, risks and loses; and their picture."""
+    from importlib import import_module
+
+    tell = lambda done, of: step(f"{done} of {of} points")  # noqa: E731 - one line of its own
+    found = import_module("phalanx.exploration").explore(
+        plan, tried, surrogate=surrogate, on_the_table=on_the_table, workers=1, progress=tell
+    )
+    head, rows = found.table()
+    picture = found.picture() if found.adversaries else ""
+    told: dict[str, Any] = found.to_json()
+    return told | {"picture": picture, "head": head, "rows": rows}
+
+
+def check_again(step: Step, *, folders: Sequence[str], ledger: str) -> dict[str, Any]:
+    """Verify releases from their files, against the ledger."""
+    step("check")
+    return verify(list(folders), ledger=ledger).to_json()
+
+
+def attack(
+    step: Step,
+    *,
+    adversary: str,
+    folders: Sequence[str],
+    ledger: str,
+    originals: Sequence[tuple[str, str | None]],
+    identifier: str | None,
+) -> dict[str, Any]:
+    """Play one adversary, and say what it found: first a sentence, then figures; no person."""
+    step("read")
+    releases = [Release.read(folder) for folder in folders]
+    alone = getattr(KNOWN[adversary], "looks_at", "series") == "release"
+    evidence, _ = gather_evidence(
+        releases,
+        ledger=None if alone and identifier is None else ledger,
+        originals=[_table(release, *of) for release, of in zip(releases, originals, strict=False)],
+        identifier=identifier,
+        persons=not alone,
+    )
+    step("attack")
+    found = made(adversary).attack(releases, evidence)
+    if not found.persons:
+        raise ReleaseError("nobody of the original table is in the release; name its own table.")
+    step("judge")
+    told: dict[str, Any] = found.to_json()
+    return told | {
+        "sentence": f"{found.adversary} {found.sentence}.",
+        "verdict": verdict(found, releases),
+        "breach": "A BREACH" in verdict(found, releases),
+        "tables": [
+            {"header": list(header), "rows": [list(map(str, row)) for row in rows]}
+            for header, rows, _ in found.tables()
+        ],
+    }
+
+
+def measure(step: Step, *, folder: str, original: str, query: str | None = None) -> dict[str, Any]:
+    """What a release lost, beside a sample of the same size."""
+    step("read")
+    release = Release.read(folder)
+    table = _table(release, original, query)
+    step("measure")
+    return release.measure(table).to_json()
+
+
+def _table(release: Release, source: str, query: str | None) -> Any:
+    """The table behind a release, whatever other columns it has."""
+    texts = [a.name for a in release.form.attributes if a.type == "categorical"]
+    return read_source(source, query=query, drop=None, text=texts)
+
+
+def fault(error: BaseException) -> str:
+    """A fault of ours, told without its message, which may quote values of persons."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    name = Path(where.filename).name
+    return (
+        f"a fault of Phalanx itself ({type(error).__name__} in {name}, line {where.lineno}); "
+        "please report it."
+    )
+
+
+WORK: Final[Mapping[str, Callable[..., dict[str, Any]]]] = {
+    "check": check,
+    "publish": publish,
+    "explore": explore,
+    "verify": check_again,
+    "attack": attack,
+    "measure": measure,
+}
+"""By the name under which a job asks for it."""
+
+
+def perform(asked: Mapping[str, Any], tell: Callable[[Mapping[str, Any]], None]) -> None:
+    """Do one piece of work, and tell its steps and its result, or why there is none."""
+    try:
+        result = WORK[asked["kind"]](lambda step: tell({"step": step}), **asked["arguments"])
+    except PhalanxError as error:
+        tell({"error": str(error)})
+    except MemoryError:
+        tell({"error": "the memory ran out; close what else runs, or use a larger machine."})
+    except BaseException as error:  # noqa: BLE001 - whatever it is, its message may quote values
+        tell({"error": fault(error)})
+    else:
+        tell({"result": result})
+
+
+def main() -> None:
+    """One piece of work, as a program."""
+    lines = os.dup(1)
+    os.dup2(2, 1)  # whatever else prints, prints elsewhere
+    perform(
+        json.loads(sys.stdin.buffer.read()),
+        lambda said: _write(lines, json.dumps(said, default=str).encode() + b"\n"),
+    )
+
+
+def _write(to: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(to, content) :]
+
+
+if __name__ == "__main__":
+    main()

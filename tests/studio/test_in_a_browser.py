@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The seven steps in a real browser: a table is brought, promised, published, attacked, handed over.
+
+Needs Chromium and Playwright; skipped with the reason where there is none. With the environment
+variable PHALANX_PICTURES the pages are written as pictures into that folder.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import phalanx as px
+from phalanx.studio.place import Place
+from support.chromium import browser, served
+from support.studio_cases import PLAN, Studio, people, studio_on, write
+
+pytestmark = pytest.mark.slow
+PAGES = ("", "data", "data/column/1", "promise", "explore", "publish")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as opened:
+        yield opened
+
+
+def enter(chromium: Any, address: str, **context: Any) -> Any:
+    """A page inside; what its console complains about is in ``page.complaints``."""
+    page = chromium.new_context(**context).new_page()
+    page.complaints = []
+    page.on(
+        "console", lambda m: m.type == "error" and page.complaints.append(f"{m.text} {m.location}")
+    )
+    page.on("pageerror", lambda e: page.complaints.append(str(e)))
+    page.on("dialog", lambda d: (page.complaints.append(d.message), d.dismiss()))
+    page.goto(address)
+    page.wait_for_url(re.compile(r":\d+/$"))
+    page.origin = page.url.rstrip("/")
+    return page
+
+
+def picture(page: Any, name: str) -> None:
+    """The page as a picture, where somebody wants it."""
+    if folder := os.environ.get("PHALANX_PICTURES"):
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+def shown(page: Any, place: str) -> Any:
+    """What is to be seen in a place, waited for."""
+    from playwright.sync_api import expect
+
+    return expect(page.locator(place))
+
+
+def done(page: Any) -> None:
+    """Wait until the work of the page is over."""
+    shown(page, "main").to_contain_text(
+        re.compile("Done|Nothing came|did not work"), timeout=90_000
+    )
+    assert "Done" in page.inner_text("main"), page.inner_text("main")
+
+
+def test_the_seven_steps(chromium: Any, tmp_path: Path) -> None:
+    """From a file to a release that verifies, without a word typed into a plan; and the plan that
+    the pages wrote, published from the command line's door, gives a release that verifies.
+    """
+    write(people(), tmp_path / "people.csv")
+    with served(Place(tmp_path / "plan.toml")) as addresses:
+        page = enter(chromium, addresses[-1], viewport={"width": 1400, "height": 900})
+        page.fill("#source", "people.csv")
+        page.click("text=propose a plan")
+        page.wait_for_url("**/data")
+        picture(page, "studio-data")
+        page.check("#role-4-drop")
+        shown(page, "#role-4-drop").to_be_checked()
+        page.click("text=Choose a promise")
+        page.fill("#m-invariance-m", "3")
+        shown(page, "#preview-m-invariance").to_contain_text("1/3")
+        picture(page, "studio-promise")
+        page.click("#offer-m-invariance button")
+        page.wait_for_load_state()
+        page.goto(f"{page.origin}/publish")
+        page.check("input[name=sure]")
+        page.click("button:has-text('Publish release 1')")
+        done(page)
+        page.click("#work >> text=Compare")
+        page.wait_for_selector("table.beside")
+        page.locator("#from").press("End")
+        shown(page, "#rows").to_contain_text("of 240")
+        shown(page, "#rows").to_contain_text("221 to 240")
+        page.click("table.beside td a >> nth=0")
+        page.wait_for_selector("#group")
+        picture(page, "studio-compare")
+        page.click("nav >> text=Attack")
+        page.click("section[aria-labelledby=name-linkage] button")
+        done(page)
+        assert "linkage names the own record" in page.inner_text("main").replace(
+            "Linkage", "linkage"
+        )
+        picture(page, "studio-attack")
+        page.click("nav >> text=The series")
+        assert "Release 1" in page.inner_text("main")
+        picture(page, "studio-series")
+        page.click("nav >> text=Hand over")
+        assert 'name = "people"' in page.inner_text("main")
+        picture(page, "studio-handover")
+        page.click("text=Open the report")
+        assert "release 1" in page.inner_text("h1")
+        assert page.complaints == []
+    ledger = f"sqlite:///{tmp_path}/people.db"
+    assert px.verify(tmp_path / "releases" / "people-1", ledger=ledger).holds
+    plan = px.Plan.read(tmp_path / "plan.toml")
+    assert plan.publish().verify().holds
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Studio, list[str]]]:
+    """A served studio whose first release is out."""
+    studio = studio_on(tmp_path_factory.mktemp("ward"))
+    studio.place.plan().publish()
+    with served(studio.place) as addresses:
+        yield studio, addresses
+
+
+EVERY = [*PAGES, *(f"release/ward/1/{name}" for name in ("compare?group=3", "attack", "handover"))]
+
+
+@pytest.mark.parametrize("width", [400, 1400, 2000])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_fit(chromium: Any, published: Any, width: int, scheme: str) -> None:
+    """No page is wider than the window, complains, or loads from elsewhere."""
+    _, addresses = published
+    size = {"width": width, "height": 800}
+    page = enter(chromium, addresses[-1], viewport=size, color_scheme=scheme)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    for path in EVERY:
+        page.goto(f"{page.origin}/{path}")
+        wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert page.evaluate(wide) <= 0, path
+    assert page.complaints == []
+    assert [url for url in asked if not url.startswith(page.origin)] == []
+
+
+CONTRAST = """() => {
+  const lin = (c) => { c /= 255; return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4 };
+  const lum = (c) => 0.2126 * lin(c[0]) + 0.7152 * lin(c[1]) + 0.0722 * lin(c[2]);
+  const rgb = (text) => (text.match(/[0-9.]+/g) || []).map(Number);
+  const behind = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] === 1) return c } return rgb(getComputedStyle(document.body).backgroundColor) };
+  const bad = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !e.getClientRects().length || e.closest("svg") || e.disabled) continue;
+    const [a, b] = [lum(rgb(getComputedStyle(e).color)), lum(behind(e))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) bad.push(e.tagName + " " + e.textContent.trim().slice(0, 30) + " " + ratio.toFixed(2));
+  }
+  return bad }"""
+LABELS = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button")]
+  .filter((e) => !(e.labels && e.labels.length) && !e.textContent.trim() && !e.getAttribute("aria-label"))
+  .map((e) => e.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_can_be_read_and_used(chromium: Any, published: Any, scheme: str) -> None:
+    """Text has a contrast of 4.5 to 1, every field has a label, headings do not skip, ids are
+    unique, and every control is reached by the keyboard.
+    """
+    _, addresses = published
+    page = enter(chromium, addresses[-1], color_scheme=scheme)
+    for path in EVERY:
+        page.goto(f"{page.origin}/{path}")
+        assert page.evaluate(CONTRAST) == [], path
+        assert page.evaluate(LABELS) == [], path
+        levels = page.evaluate(
+            "[...document.querySelectorAll('h1,h2,h3,h4')].map(e => +e.tagName[1])"
+        )
+        assert levels[0] == 1
+        assert all(b - a <= 1 for a, b in pairwise(levels)), path
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+        assert len(ids) == len(set(ids)), path
+        assert page.evaluate(
+            "[...document.querySelectorAll('[tabindex]')].every(e => e.tabIndex <= 0)"
+        )
+
+
+def test_contrast_and_labels_would_be_seen(chromium: Any, published: Any) -> None:
+    """The broken twin: pale text and a field without a label are found."""
+    _, addresses = published
+    page = enter(chromium, addresses[-1])
+    page.evaluate(
+        "document.body.insertAdjacentHTML('beforeend', '<p id=pale>pale</p><input>');"
+        "document.getElementById('pale').style.color = '#ccc'"
+    )
+    assert len(page.evaluate(CONTRAST)) == 1
+    assert len(page.evaluate(LABELS)) == 1
+
+
+def test_a_role_is_chosen_by_keys_alone(chromium: Any, published: Any) -> None:
+    """Tab and arrows give a column another role, and the focus stays where it was."""
+    studio, addresses = published
+    before = studio.place.plan_text()
+    page = enter(chromium, addresses[-1])
+    page.goto(f"{page.origin}/data")
+    page.locator("#role-4-drop").focus()
+    for key, role in (("ArrowLeft", "keep"), ("ArrowRight", "drop")):
+        with page.expect_response(lambda answer: answer.url.endswith("/data")):
+            page.keyboard.press(key)
+        page.wait_for_timeout(300)  # until the answer stands on the page
+        shown(page, f"#role-4-{role}").to_be_focused()
+        shown(page, f"#role-4-{role}").to_be_checked()
+        assert studio.place.plan().schema().role("note") == role
+    studio.place.plan_path.write_text(before)
+
+
+def test_pages_work_without_scripts(chromium: Any, published: Any) -> None:
+    """With scripts off every form has a button, and a role is chosen with it."""
+    studio, addresses = published
+    before = studio.place.plan_text()
+    page = enter(chromium, addresses[-1], java_script_enabled=False)
+    page.goto(f"{page.origin}/data")
+    page.check("#role-2-drop")
+    page.click("form:has(#role-2-drop) button")
+    assert "sex" in studio.place.plan().schema().drop
+    page.goto(f"{page.origin}/data?from=50")
+    assert "Rows 50 to 69" in page.inner_text("main")
+    studio.place.plan_path.write_text(before)
+
+
+def test_code_does_not_run(chromium: Any, tmp_path: Path) -> None:
+    """Columns and values that are code open no dialog and load nothing, on any page (34)."""
+    mark = '<img src=x onerror="alert(1)">'
+    frame = people().rename({"age": f"age {mark}"})
+    plan = PLAN.replace('"age"', f"'age {mark}'")
+    studio = studio_on(tmp_path, plan=plan, frame=frame)
+    studio.place.plan().publish()
+    with served(studio.place) as addresses:
+        page = enter(chromium, addresses[-1])
+        for path in EVERY:
+            page.goto(f"{page.origin}/{path}")
+            assert page.evaluate("document.querySelectorAll('img').length") == 0
+        page.goto(f"{page.origin}/data")
+        page.locator("#from").press("PageDown")
+        shown(page, "#rows").to_contain_text("Rows 21")
+        assert page.complaints == []

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every page, as HTML and as JSON: what it says of a plan, a table, and a series."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import phalanx as px
+from phalanx.studio.app import PAGES
+from phalanx.studio.pages import data, windows
+from support.studio_cases import PLAN, Studio, opened, people, studio_on, write
+
+ONCE = PLAN.replace('name = "m-invariance"\nm = 3  # enough', 'name = "mondrian"\nk = 5\nl = 2')
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Studio, object]]:
+    """A studio whose first release is out, and a browser inside."""
+    with opened(tmp_path_factory.mktemp("ward")) as (studio, browser):
+        form = {"stamp": studio.place.stamp(), "number": "1", "sure": "yes"}
+        done = studio.finish(studio.send(browser, "/publish", **form))
+        assert done["state"] == "done", done
+        yield studio, browser
+
+
+def filled(path: str) -> str:
+    """The address of a page about the first release, or the first column."""
+    given = {"{series}": "ward", "{number:int}": "1", "{index:int}": "1", "{work:int}": "1"}
+    for name, value in given.items():
+        path = path.replace(name, value)
+    return path
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_is_json_too(published, path: str) -> None:
+    """A page and its JSON are of one function of the plan and the ledger."""
+    studio, browser = published
+    address = filled(path)
+    page, found = browser.get(address), browser.get(f"{address}.json")
+    assert (page.status_code, found.status_code) == (200, 200)
+    assert page.headers["content-type"].startswith("text/html")
+    told = PAGES[path][1](studio.place, query={}, **({} if "{" not in path else arguments(path)))
+    assert found.json() == json.loads(json.dumps(told))
+
+
+def arguments(path: str) -> dict[str, object]:
+    """What the places of an address stand for."""
+    every = {"series": "ward", "number": 1, "index": 1, "work": 1}
+    return {name: value for name, value in every.items() if f"{{{name}" in path}
+
+
+def test_the_timeline_says_what_was_promised_and_done(published) -> None:
+    """The front page has the release, its promise, its rows, and a way to the next one."""
+    _, browser = published
+    found = browser.get("/series.json").json()
+    (series,) = found["series"]
+    (release,) = series["releases"]
+    assert (series["name"], release["number"], release["rows"]) == ("ward", 1, 240)
+    assert "1/3" in release["promises"][0]
+    assert found["next"] == 2
+    assert "Publish the next release" in browser.get("/").text
+
+
+def test_a_lost_folder_is_said(tmp_path: Path) -> None:
+    """A release whose folder is gone is on the timeline still, and the page says that it is gone."""
+    studio = studio_on(tmp_path)
+    release = studio.place.plan().publish()
+    release.path.rename(tmp_path / "elsewhere")
+    page = studio.inside().get("/").text
+    assert "Its folder is not where it was published." in page
+
+
+def test_the_risk_is_counted() -> None:
+    """Unique rows as columns are added, against a slow count in plain Python."""
+    frame = people(97).with_columns(pl.Series("*", [i % 5 for i in range(97)]))
+    names = ["age", "sex", "*"]
+    found = data.risk(data.Table(("t",), frame, ()), names)
+    for i, step in enumerate(found["steps"], 1):
+        rows = list(zip(*(frame.get_column(n).to_list() for n in names[:i]), strict=True))
+        alone = [row for row in rows if rows.count(row) == 1]
+        few = [row for row in rows if rows.count(row) < 5]
+        assert (step["unique"], step["few"]) == (len(alone), len(few))
+    assert sum(size["rows"] for size in found["sizes"]) == 97
+
+
+def test_a_column_that_is_a_pattern_is_one_column(tmp_path: Path) -> None:
+    """Polars reads some names as patterns; here a column is its very name (42)."""
+    frame = people().rename({"age": "^.*$", "sex": "*"})
+    plan = PLAN.replace('quasi = ["age", "sex"]', 'quasi = ["^.*$", "*"]')
+    with opened(tmp_path, plan=plan, frame=frame) as (_, browser):
+        answer = browser.get("/data.json")
+        assert answer.status_code == 400 or answer.json()["risk"]["names"] == ["^.*$", "*"]
+
+
+@pytest.mark.parametrize(
+    ("first", "shown"), [("1", 1), ("0", 1), ("-7", 1), ("200", 200), ("9999999", 221)]
+)
+def test_rows_are_a_window(published, first: str, shown: int) -> None:
+    """Twenty rows from the one that is asked for, and never beyond the table."""
+    _, browser = published
+    rows = browser.get(f"/data/rows.json?from={first}").json()["rows"]
+    assert (rows["first"], len(rows["rows"])) == (shown, windows.ROWS)
+    assert rows["rows"][0][0] == f"p{shown - 1}"
+
+
+@pytest.mark.parametrize("first", ["x", "1e3", "٣", "1" * 30, "--1"])
+def test_what_is_no_number_is_refused(published, first: str) -> None:
+    """A window that begins nowhere is refused in one sentence."""
+    _, browser = published
+    answer = browser.get("/data/rows.json", params={"from": first})
+    assert answer.status_code == 400
+    assert answer.json()["error"].count(".") == 1
+
+
+def test_the_original_stands_beside_the_release(published) -> None:
+    """Each row's group is the one that holds its person: the box covers the row, by the ledger."""
+    studio, browser = published
+    found = browser.get("/release/ward/1/compare/rows.json?from=41").json()["rows"]
+    release = studio.place.release("ward", 1)
+    table = release.form.table
+    for row, beside in zip(found["rows"], found["beside"], strict=True):
+        group = table.filter(pl.col("group") == beside["group"])
+        low, high = (group[c][0] for c in release.form.attribute("quasi")[0].columns)
+        assert low <= int(row[0]) <= high
+        assert row[-1] in group["diagnosis"].to_list()
+        assert [c["changed"] for c in beside["cells"]] == [
+            c["text"] != own for c, own in zip(beside["cells"], row, strict=True)
+        ]
+
+
+def test_a_group_says_why_its_rows_are_together(published) -> None:
+    """The box, the persons in it, and what whoever knows the group is left with."""
+    _, browser = published
+    found = browser.get("/release/ward/1/compare.json?group=7").json()["group"]
+    assert found["persons"] + found["counterfeits"] == found["rows"] == 3
+    assert len(found["sensitive"]) == 3
+    assert len(found["members"]) == found["persons"]
+
+
+def test_another_table_is_not_taken_for_the_original(published, tmp_path: Path) -> None:
+    """Persons who are not those of the release are noticed, and nothing is laid beside it."""
+    studio, browser = published
+    other = write(people().with_columns(pl.col("patient") + "x"), tmp_path / "other.csv")
+    try:
+        form = {"source": str(other)}
+        assert studio.send(browser, "/release/ward/1/original", **form).status_code == 303
+        found = browser.get("/release/ward/1/compare.json").json()
+        assert found["rows"] is None
+        assert "not the table" in found["wrong"]
+    finally:
+        studio.place.named.clear()
+
+
+def test_an_attack_says_a_sentence_first(published) -> None:
+    """What an adversary found is a sentence, a verdict and figures, without a person; and it stands
+    on the timeline.
+    """
+    studio, browser = published
+    form = {"adversary": "linkage"}
+    done = studio.finish(studio.send(browser, "/release/ward/1/attack", **form))
+    assert done["state"] == "done", done
+    assert done["result"]["sentence"].startswith("linkage ")
+    page = browser.get(f"/work/{done['number']}").text
+    assert done["result"]["sentence"][1:20] in page
+    assert "p17" not in json.dumps(done)
+    assert "linkage" in browser.get("/").text
+
+
+def test_what_was_lost_is_measured(published) -> None:
+    """The figures of the release beside those of a sample."""
+    studio, browser = published
+    done = studio.finish(studio.send(browser, "/release/ward/1/measure"))
+    assert {"ncp", "workload"} <= {f["name"] for f in done["result"]["figures"]}
+    assert "a sample of the same size" in browser.get("/release/ward/1/compare").text
+
+
+def test_a_release_is_checked_again(published) -> None:
+    """From its files and the ledger; the timeline says that it was."""
+    studio, browser = published
+    done = studio.finish(studio.send(browser, "/release/ward/1/verify"))
+    assert done["result"]["holds"] is True
+    assert "Again, in this studio" in browser.get("/").text
+
+
+def test_the_report_runs_nothing(published) -> None:
+    """The report is shown as it is, under a policy that lets nothing run and nothing load."""
+    _, browser = published
+    answer = browser.get("/release/ward/1/report")
+    assert answer.status_code == 200
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "sandbox" in policy
+    assert "allow-scripts" not in policy
+
+
+def test_what_is_handed_over_can_be_made_without_the_studio(published) -> None:
+    """The plan on the page is the file, and the commands name what is there."""
+    studio, browser = published
+    found = browser.get("/release/ward/1/handover.json").json()
+    assert found["plan"] == studio.place.plan_text()
+    assert found["folder"] == "releases/ward-1"
+    assert px.verify(studio.place.plan_path.parent / found["folder"]).holds
+
+
+def test_every_method_is_offered_or_refused_with_a_reason(tmp_path: Path) -> None:
+    """Without an identifier nobody can be followed, and the page says so; simple groups do."""
+    plan = ONCE.replace('identifier = "patient"\n', "").replace(
+        'drop = ["note"]', 'drop = ["note", "patient"]'
+    )
+    with opened(tmp_path, plan=plan) as (_, browser):
+        offers = {o["name"]: o for o in browser.get("/promise.json").json()["offers"]}
+    assert "identifier" in offers["m-invariance"]["wrong"]
+    assert offers["mondrian"]["wrong"] == ""
+    assert offers["mondrian"]["guarantees"]
+    assert len(offers) == 7
+
+
+def test_a_promise_is_shown_before_it_is_adopted(published) -> None:
+    """Figures that are tried change the sentence, and not the plan."""
+    studio, browser = published
+    before = studio.place.plan_text()
+    found = browser.get("/promise.json?method=mondrian&k=17").json()
+    offer = next(o for o in found["offers"] if o["name"] == "mondrian")
+    assert "17" in offer["guarantees"][0]
+    assert studio.place.plan_text() == before
+
+
+def test_numbers_follow_the_language(published) -> None:
+    """A browser that asks for German reads German numbers."""
+    _, browser = published
+    page = "/data/rows?from=1"
+    assert "of 240" in browser.get(page).text
+    wide = browser.get("/data", headers={"accept-language": "de-DE,de;q=0.9"}).text
+    assert "100,0 %" in wide
+    assert "100.0%" not in wide
+
+
+def test_without_a_plan_there_is_a_way_to_begin(tmp_path: Path) -> None:
+    """A table of the folder is chosen, and becomes a plan that can be published."""
+    with opened(tmp_path, plan=None) as (studio, browser):
+        page = browser.get("/").text
+        assert "people.csv" in page
+        assert studio.send(browser, "/data/bring", source="people.csv").status_code == 303
+        assert studio.place.plan().schema().identifier == "patient"
+        again = studio.send(browser, "/data/bring", source="people.csv")
+        assert again.status_code == 400
+        assert "not overwritten" in again.text
+
+
+def test_a_ledger_alone_is_looked_at(tmp_path: Path) -> None:
+    """Without the plan there are the timeline, and releases to check, to attack and to hand over;
+    nothing is published.
+    """
+    from phalanx.studio.place import Place
+
+    studio_on(tmp_path).place.plan().publish()
+    alone = Studio(Place(tmp_path / "none.toml", ledger_alone=f"sqlite:///{tmp_path}/ward.db"))
+    browser = alone.inside()
+    assert "Release 1" in browser.get("/").text
+    for page in ("compare", "attack", "handover"):
+        assert browser.get(f"/release/ward/1/{page}").status_code == 200
+    assert browser.get("/publish").status_code == 400
+    table = {"source": str(tmp_path / "people.csv")}
+    assert alone.send(browser, "/release/ward/1/original", **table).status_code == 303
+    assert browser.get("/release/ward/1/compare.json").json()["rows"]["of"] == 240
+
+
+def test_the_style_is_the_reports_too(published) -> None:
+    """One stylesheet: the colours and tables of the report, then what only the studio has."""
+    _, browser = published
+    style = browser.get("/static/style.css").text
+    assert style.index("--accent:") < style.index(".studio main")
+    assert "{%" not in style
+    assert "{{" not in style
