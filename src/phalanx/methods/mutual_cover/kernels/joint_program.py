@@ -11,9 +11,7 @@ from the tables so that every tuple does change.
 The program is that of ``methods/mutual_cover/kernels/program.py`` for all attributes, one row per
 class, and a row per tuple type (tuples of one group with the same values) for that sum. A type's
 price is one for every tuple of it that stays, so it only makes the own value of its classes dearer:
-covers are found as without it. The same prices prove the optimum of tables in which equal values
-share a row. The paper gives each tuple a row of its own: on one attribute that costs as much, on
-all of them together it may cost less.
+covers are found as without it. The same prices prove the optimum.
 
 Every function here releases the lock.
 """
