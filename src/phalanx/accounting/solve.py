@@ -9,6 +9,7 @@ every move.
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 from phalanx.accounting import theorem
 from phalanx.accounting.binomials import too_extreme
@@ -226,15 +227,13 @@ def _largest_by_theorem(k: int, epsilon: Fraction, delta: Fraction) -> int:
     steps = int(default_beta(epsilon) * _SCALE)
     while steps > 0 and (broken := theorem.broken_at(k, Fraction(steps, _SCALE), epsilon, delta)):
         n, m = broken
-        steps = (
-            _first(
-                lambda s, n=n, m=m: not theorem.tail_keeps(n, m, Fraction(s, _SCALE), delta),
-                0,
-                steps,
-            )
-            - 1
-        )
+        steps = _first(partial(_breaks, n, m, delta), 0, steps) - 1
     return steps
+
+
+def _breaks(n: int, m: int, delta: Fraction, steps: int) -> bool:
+    """Whether a beta of so many steps breaks delta at this n and m."""
+    return not theorem.tail_keeps(n, m, Fraction(steps, _SCALE), delta)
 
 
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:

@@ -42,7 +42,8 @@ def answers(tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Mapping[
             except (OSError, ValueError):
                 answer = None
             if answer is None and process is not None:
-                process = _end(process)
+                _end(process)
+                process = None
             found.put((i, answer))
         if process is not None:
             _end(process)
