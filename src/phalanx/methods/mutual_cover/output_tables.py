@@ -155,6 +155,7 @@ def units_of(
     of them together it may cost less.
     """
     problems, (types, first) = layout.problems, layout.types
+    check_delta(problems, delta)
     alone = solve(problems, delta)
     table = alone.cells(problems)
     cost, bound = (
