@@ -61,11 +61,11 @@ def test_the_counts_are_those_of_the_panel(shown) -> None:
     found, _, _ = shown
     assert (found.rows, found.persons) == (19609, 6127)
     mondrian, forgetting, remembering = found.outcomes
-    assert sum(remembering.suppressed) == 170
-    assert sum(forgetting.suppressed) < 170
-    assert list(mondrian.suppressed) == list(mondrian.counterfeits) == [0] * 5
+    assert sum(remembering.suppressed_rows) == 170
+    assert sum(forgetting.suppressed_rows) < 170
+    assert list(mondrian.suppressed_rows) == list(mondrian.counterfeits) == [0] * 5
     for outcome in (forgetting, remembering):
-        assert outcome.counterfeits[0] == outcome.suppressed[0] == 0
+        assert outcome.counterfeits[0] == outcome.suppressed_rows[0] == 0
         assert all(0 < c < 250 for c in outcome.counterfeits[1:])
 
 

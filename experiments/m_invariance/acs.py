@@ -124,7 +124,7 @@ def per_release(
                 p.groups,
                 common.signatures(p),
                 p.counterfeits,
-                p.suppressed,
+                sum(p.suppressed_rows.values()),
                 f"{p.seconds:.2f}",
                 error,
             )

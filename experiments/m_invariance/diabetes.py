@@ -117,7 +117,7 @@ def experiment(everything: pl.DataFrame, sensitive: str, releases: int, to: Path
             p.rows,
             p.groups,
             p.counterfeits,
-            p.suppressed,
+            sum(p.suppressed_rows.values()),
             f"{p.seconds:.2f}",
         )
         for p, t, n, share in zip(runs["remembering"].published, tables, new, top, strict=True)
@@ -166,7 +166,7 @@ def figures(run: common.Run, tables: Sequence[pl.DataFrame]) -> tuple[int, int, 
     by_group = Intersection(view="person").attack(run.releases, evidence)
     counterfeits, suppressed_rows = (
         sum(p.counterfeits for p in run.published),
-        sum(p.suppressed for p in run.published),
+        sum(sum(p.suppressed_rows.values()) for p in run.published),
     )
     return by_group.persons, counterfeits, suppressed_rows, by_box.exposed, by_group.exposed
 

@@ -190,7 +190,7 @@ class Beside:
         method = parameters.pop("of", Cover)(**({"l": L} | parameters))
         drafts = (publish(method, seed) for seed in range(1, self.runs + 1))
         return self.found(
-            ((rows_of(d), d.form, d.groups, d.outputs) for d in drafts), method.parameters()
+            ((rows_of(d), d.form, d.groups, d.evidence) for d in drafts), method.parameters()
         )
 
     def program(self) -> None:
@@ -388,7 +388,7 @@ class Beside:
         chosen = [
             np.array(outputs.order)
             for seed in range(1, 6)
-            if (outputs := publish(method, seed).outputs) is not None
+            if (outputs := publish(method, seed).evidence) is not None
         ]
         ways = {
             "each attribute by itself, unchanged rows stay (5 runs)": [

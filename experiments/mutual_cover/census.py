@@ -173,7 +173,7 @@ def attacked(
     evidence = Evidence(
         microdata={1: microdata()},
         rows={} if rows is None else {1: rows},
-        outputs={} if outputs is None else {1: outputs},
+        parts={} if outputs is None else {1: outputs},
     )
     return adversary.attack([Release(manifest, form, Path("nowhere"))], evidence)
 

@@ -149,7 +149,7 @@ def loss_of_tables(draft: Draft) -> float:
     """The ILoss that rows have in the mean as their random output tables say, before any is changed
     afterwards.
     """
-    outputs, total = draft.outputs, 0.0
+    outputs, total = draft.evidence, 0.0
     classes = outputs.classes(microdata(), draft.groups)
     for a, name in enumerate(QUASI):
         for g, which in enumerate(outputs.of[:, a].tolist()):

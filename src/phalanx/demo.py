@@ -48,7 +48,7 @@ class Outcome:
     exposed_by_box: int
     exposed_by_person: int
     counterfeits: Sequence[int]
-    suppressed: Sequence[int]
+    suppressed_rows: Sequence[int]
     verified: bool
     seconds: float
 
@@ -167,7 +167,7 @@ def _one_way(
             exposed_by_box=by_box.exposed,
             exposed_by_person=by_person.exposed,
             counterfeits=[p.counterfeits for p in published],
-            suppressed=[p.suppressed or 0 for p in published],
+            suppressed_rows=[sum((p.suppressed_rows or {}).values()) for p in published],
             verified=all(v.holds for v in verdicts),
             seconds=time.perf_counter() - began,
         ),

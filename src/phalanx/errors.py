@@ -17,7 +17,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
 
 _USER: Final = re.compile(r"(?<![\w+.])([A-Za-z][\w+.-]*:/*+)(?!user@host)[^\s'\"]*@")
 EXTRAS: Final[Mapping[str, Sequence[str]]] = {
@@ -131,3 +131,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     spelled = {word.casefold(): word for word in known}
     near = difflib.get_close_matches(name.casefold(), list(spelled), n=1, cutoff=0.6)
     return f"; did you mean {spelled[near[0]]!r}?" if near else ""
+
+
+def kind_of(thing: Any) -> str:
+    """What something is, for a sentence that wants something else; never its value, which may be a
+    table's.
+    """
+    if isinstance(thing, str):
+        return "a text"
+    return (
+        f"the class {thing.__name__} itself"
+        if isinstance(thing, type)
+        else f"of the type {type(thing).__name__}"
+    )

@@ -3,6 +3,7 @@
 table.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -26,12 +27,11 @@ from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import Ledger
 from phalanx.release.evidence.evidence import Evidence
-from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.folder import Release
 from phalanx.release.foreign import Foreign
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification:
     """What a check found; ``holds`` only if every single check holds."""
 
@@ -41,6 +41,11 @@ class Verification:
     def holds(self) -> bool:
         """Whether every single check holds."""
         return all(v.holds for v in self.checks)
+
+    def __repr__(self) -> str:
+        results = Counter(v.result for v in self.checks)
+        counts = ", ".join(f"{n} {result}" for result, n in sorted(results.items()))
+        return f"<Verification: {'holds' if self.holds else 'FAILS'} ({counts})>"
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: holds, checks (each name, bound, worst, holds, note)."""
@@ -66,7 +71,7 @@ def verify(
     ``identifier`` column) adds the public view, in which an adversary knows everybody's
     quasi-identifiers. What could not be checked is said.
     """
-    given = read_releases(releases)
+    given, originals = read_releases(releases), as_tables(originals)
     with ExitStack() as rooms:
         read = [rooms.enter_context(release.on_disk()) for release in given]
         evidence, recorded = gather_evidence(
@@ -82,7 +87,7 @@ def verify(
 def verify_table(
     source: Any,
     *,
-    quasi: Sequence[str],
+    quasi: Sequence[str] | str,
     sensitive: str | None = None,
     group: str | None = None,
     k: int | None = None,
@@ -90,6 +95,7 @@ def verify_table(
     t: float | str | None = None,
 ) -> Verification:
     """Which k, l and t anybody's table has; with bounds given, whether it keeps them."""
+    quasi = [quasi] if isinstance(quasi, str) else quasi
     table = Foreign.read(source, quasi=quasi, sensitive=sensitive, group=group)
     if sensitive is None and (l is not None or t is not None):
         raise ReleaseError(
@@ -135,6 +141,11 @@ def _figure(value: Any) -> Any:
         if isinstance(value, dict)
         else value
     )
+
+
+def as_tables(originals: Any) -> Sequence[Any]:
+    """Original tables, or the paths of some; one by itself is a list of one."""
+    return originals if isinstance(originals, list | tuple) else [originals]
 
 
 def read_releases(releases: str | Path | Release | Sequence[str | Path | Release]) -> list[Release]:
@@ -188,7 +199,7 @@ def gather_evidence(
             " the releases; name it with --identifier."
         )
     groups: dict[int, pl.DataFrame] = {}
-    outputs: dict[int, OutputTables] = {}
+    parts: dict[int, object] = {}
     recorded: list[Verdict] = []
     key = PersonKey(bytes(32))  # without a ledger persons are told apart only inside this process
     if ledger is not None:
@@ -220,12 +231,12 @@ def gather_evidence(
                 )
                 if (mapping := opened.groups(series, release.number)) is not None:
                     groups[release.number] = mapping
-            if drawn := [release.number for release in releases if release.form.is_drawn]:
-                kept = opened.remembered(series)
-                outputs = {
-                    number: tables
-                    for number in drawn
-                    if (tables := OutputTables.of_frames(kept, number)) is not None
+            if drawn := [release for release in releases if release.form.is_drawn]:
+                remembered = opened.remembered(series)
+                parts = {
+                    release.number: release.form.drawn_from.of_frames(remembered, release.number)
+                    for release in drawn
+                    if release.form.drawn_from is not None
                 }
     microdata = {
         release.number: Microdata.encode(frame, schema_of(release, identifier, frame.columns), key)
@@ -241,7 +252,7 @@ def gather_evidence(
         _check_all_are_there(
             number, groups[number]["person"], microdata[number].persons, registered
         )
-    return Evidence(groups=groups, microdata=microdata, outputs=outputs), recorded
+    return Evidence(groups=groups, microdata=microdata, parts=parts), recorded
 
 
 def _check_all_are_there(

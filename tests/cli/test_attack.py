@@ -103,7 +103,10 @@ def test_it_is_said_in_words(twice) -> None:
             (*alone("intersection"), "--identifier", "who", "--value", "a"),
             "no such option: --value",
         ),
-        ((*alone("intersection-by-person"), "--identifier", "who"), "missing option '--ledger'"),
+        (
+            (*alone("intersection-by-person"), "--identifier", "who"),
+            "has no person-to-group mapping, without which the worst case is unknown; name its ledger",
+        ),
         ((*POSTERIOR, "--value", "a"), "no such option: --value"),
         ((*POSTERIOR, "--bound", "2"), "the bound must be at least 0 and at most 1"),
         ((*POSTERIOR, "--original", "t.csv"), "2 original table(s) are given for 1 release(s)"),
@@ -119,7 +122,7 @@ def test_it_is_said_in_words(twice) -> None:
         ((*MEMBERSHIP, "--bound", "1/2"), "no such option: --bound"),
         (
             MEMBERSHIP,
-            "ranks the tuples that a sliced release leaves open, and this one is generalized",
+            "this is about sliced releases, and this one is generalized",
         ),
         ((*MEMBERSHIP, "out/ward-2"), "membership looks at one release at a time"),
         ((*MEMBERSHIP, "--p-match", "1/2"), "no such option: --p-match"),
@@ -131,17 +134,11 @@ def test_it_is_said_in_words(twice) -> None:
         ((*EXTREMES, "out/ward-2"), "extremes looks at one release at a time"),
         (
             alone("informed"),
-            (
-                "looks for rows that were changed, as in a perturbed release, and this one is"
-                " generalized"
-            ),
+            "this is about perturbed releases, and this one is generalized",
         ),
         (
             alone("omniscient"),
-            (
-                "undoes what was drawn from random output tables, as in a perturbed release, and"
-                " this one is generalized"
-            ),
+            "this is about perturbed releases, and this one is generalized",
         ),
         (("attack", "omniscient", "out/ward-1"), "missing option '--original'"),
         (

@@ -144,7 +144,6 @@ def test_a_preview_is_no_release(plan: Path, *, sampled: bool) -> None:
         "checks",
         "attacks",
         "seconds",
-        "suppressed",
     )
     assert all((getattr(preview, name) is None) is sampled for name in tables)
 

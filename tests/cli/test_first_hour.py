@@ -51,7 +51,7 @@ def test_an_empty_release_is_refused_before_it_costs_anything(ward) -> None:
         ("", "expected_rows is not declared"),
         (
             "expected_rows = 40",
-            "makes 200 or more cells, so that 40 expected rows are less than one a cell",
+            "makes 200 or more cells of about less than one row(s)",
         ),
     ):
         ward.plan(method=SAMPLED.format(more=more))

@@ -8,11 +8,10 @@ import pytest
 import typer
 
 from phalanx import cli
+from phalanx.adversaries.registry import KNOWN
 
 GROUPS = (["attack"], ["series"])
-ADVERSARIES = tuple(
-    ["attack", name] for name in typer.main.get_command(cli.app).commands["attack"].commands
-)  # type: ignore[attr-defined]
+ADVERSARIES = tuple(["attack", name] for name in ("all", *KNOWN))
 COMMANDS = (
     *GROUPS,
     ["init"],
@@ -78,7 +77,7 @@ def test_help_is_shown_as_it_is_written(
     monkeypatch.setenv("COLUMNS", "200")
     command = typer.main.get_command(cli.app)
     for word in words:
-        command = command.commands[word]  # type: ignore[attr-defined]
+        _, command, _ = command.resolve_command(typer.Context(command), [word])  # type: ignore[attr-defined]
     shown = call(*words, "--help").out
     for text in (command.help, *(getattr(parameter, "help", None) for parameter in command.params)):
         assert swallowed(text or "", shown) == []
@@ -94,7 +93,7 @@ def test_swallowed_markup_is_seen() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["--help"], ["publish", "--help"], ["attack", "linkage", "--help"], ["--version"]],
+    [["--help"], ["publish", "--help"], ["attack", "--help"], ["--version"]],
     ids=" ".join,
 )
 def test_help_is_light(words: list[str]) -> None:

@@ -40,7 +40,7 @@ def split_words(lines: list[str], words: list[str]) -> list[str]:
     return [word for word in words if word not in shown]
 
 
-HEADER = ["method", "by box", "at worst", "counterfeits", "suppressed", "verified"]
+HEADER = ["method", "by box", "at worst", "counterfeits", "suppressed rows", "verified"]
 ROWS = [[way, 1406, 1406, "0 0 1 6 12", 170, "holds"] for way in demo.WAYS]
 WORDS = [word for row in [HEADER, *ROWS] for cell in row for word in str(cell).split()]
 

@@ -15,10 +15,10 @@ COVER = 'name = "mutual-cover"\ndelta = "1/4"'
     [
         (
             'name = "m-invariance"\nm = 2',
-            ["rows", "groups", "counterfeits", "suppressed", "seconds"],
+            ["rows", "groups", "counterfeits", "suppressed rows", "seconds"],
         ),
-        ('name = "anatomy"\nl = 2', ["rows", "buckets", "suppressed", "seconds"]),
-        (COVER, ["rows", "suppressed", "seconds"]),
+        ('name = "anatomy"\nl = 2', ["rows", "buckets", "suppressed rows", "seconds"]),
+        (COVER, ["rows", "suppressed rows", "seconds"]),
     ],
 )
 def test_counts_are_those_of_the_form(ward, method: str, counted: list[str]) -> None:

@@ -40,10 +40,10 @@ def test_what_publish_says(listed) -> None:
 def test_as_json(listed) -> None:
     """The same under their keys."""
     said = json.loads(listed.publish("--json").out)
-    assert (said["registered"], said["suppressed_values"], said["suppressed"]) == (
+    assert (said["registered"], said["suppressed_values"], said["suppressed_rows"]) == (
         6,
         {"too rare": 2},
-        0,
+        {},
     )
 
 

@@ -447,7 +447,7 @@ def test_what_a_private_series_has_spent(
     assert [release["spent"]["delta"] for release in found["releases"]] == pytest.approx(
         [1e-6, 2e-6]
     )
-    assert all(release["suppressed"] is None for release in found["releases"])
+    assert all(release["suppressed_rows"] is None for release in found["releases"])
     lines = [
         line.split()
         for line in call("series", "show", "private", "--ledger", "private.db").out.splitlines()
@@ -457,5 +457,5 @@ def test_what_a_private_series_has_spent(
     (other,) = json.loads(call("series", "show", "other", "--ledger", "other.db", "--json").out)[
         "releases"
     ]
-    assert other["spent"] is None and other["suppressed"] == 0
+    assert other["spent"] is None and other["suppressed_rows"] == {}
     assert "spent" not in call("series", "show", "other", "--ledger", "other.db").out

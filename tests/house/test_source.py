@@ -417,6 +417,33 @@ def one_word_for_one_thing(file: File) -> Iterator[str]:
             )
 
 
+LONGEST_ERROR = 150
+
+
+def longest(node: ast.AST) -> int:
+    """How many characters a message has at least, its figures and names counted as two each."""
+    if isinstance(node, ast.Constant):
+        return len(node.value) if isinstance(node.value, str) else 0
+    if isinstance(node, ast.JoinedStr):
+        return sum(map(longest, node.values))
+    if isinstance(node, ast.BinOp):
+        return longest(node.left) + longest(node.right)
+    if isinstance(node, ast.IfExp):
+        return max(longest(node.body), longest(node.orelse))
+    return 2 if isinstance(node, ast.FormattedValue) else 0
+
+
+def errors_are_short(file: File) -> Iterator[str]:
+    """What is wrong and where, and what to do: two short sentences; more is not read."""
+    for call in file.calls():
+        if (
+            word(call.func).endswith("Error")
+            and call.args
+            and longest(call.args[0]) > LONGEST_ERROR
+        ):
+            yield f"{call.lineno}: an error of {longest(call.args[0])} characters"
+
+
 Rule = Callable[[File], Iterator[str]]
 
 BROKEN_TWINS: list[tuple[Rule, str, str]] = [
@@ -456,6 +483,7 @@ BROKEN_TWINS: list[tuple[Rule, str, str]] = [
     (kernels_name_their_arguments, "kernels/a.py", 'def f(codes, k):\n    """Cut ``codes``."""'),
     (no_bare_except, "data/a.py", "try:\n    f()\nexcept:\n    pass"),
     (small_files, "data/a.py", "x = 1\n" * (MOST_LINES + 1)),
+    (errors_are_short, "data/a.py", f"raise SchemaError(f'{{x}}{'a' * LONGEST_ERROR}')"),
     (one_word_for_one_thing, "methods/a.py", "held_back = 3"),
     (one_word_for_one_thing, "methods/a.py", "def public(self): ..."),
     (one_word_for_one_thing, "cli/a.py", "'1 row held back'"),

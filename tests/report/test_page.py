@@ -303,13 +303,13 @@ def test_what_fails_or_was_not_checked_is_said_first(tmp_path):
     )
     long = Fraction(10**20, 3 * 10**20 + 1)
     bad = Verdict(name="t-closeness", bound=Fraction(1, 6), worst=long, holds=False, note=EVIL)
-    write_report(path, [release], [bad], summary={"suppressed": 3})
+    write_report(path, [release], [bad], summary={"suppressed_rows": {"no group": 3}})
     page = Page(path.read_text(encoding="utf-8"))
 
     assert page.text.index("1 check failed: do not hand this release out") < page.text.index(
         "What is promised"
     )
-    assert "t-closeness fails 1/6 0.3334" in page.text and "3 rows suppressed" in page.text
+    assert "t-closeness fails 1/6 0.3334" in page.text and "3 rows: no group" in page.text
     assert "img" not in page.tags
     write_report(path, [release], [], summary={})
     assert "Nothing was checked: do not hand this release out" in path.read_text(encoding="utf-8")
@@ -428,7 +428,7 @@ def test_registered_persons_and_suppressed_values_are_told_where_there_are_any(t
         "3 groups of 4 rows. With the registered persons, who have no row, they are of 6 members."
         in told
     )
-    assert "2 values: too rare" in told and "values suppressed 2" in told
+    assert "2 values: too rare" in told and "suppressed values 2" in told
     assert "MARKER" not in text and not re.search(r">v\d<", text)
     _, none, _ = publish(tmp_path / "b", [people()])
     again = Page(
@@ -439,6 +439,6 @@ def test_registered_persons_and_suppressed_values_are_told_where_there_are_any(t
     assert "release rows groups counterfeits registered mean width 1 12 3 0 6 " in again
     assert (
         "registered" not in none.text
-        and "values suppressed" not in none.text
+        and "suppressed values" not in none.text
         and "taken out" not in none.text
     )

@@ -75,7 +75,7 @@ def test_it_speaks_of_rows(tmp_path):
         "Quasi-identifiers, published with values that were drawn: age, sex, town. Sensitive"
         " attribute: ill." in page.text
     )
-    assert "rows 60 quasi-identifiers 3 suppressed 0" in page.text
+    assert "rows 60 quasi-identifiers 3 suppressed rows 0" in page.text
     assert "with this person's own ill, in random order" in page.text.replace("’", "'")
     assert "published as they are: age" not in page.text and "No rows were suppressed." in page.text
     assert all(v.holds for v in made[0].checks) and "do not hand" not in page.text

@@ -92,7 +92,6 @@ def release(
 def page(*releases: Release, **summary: Any) -> Page:
     told = {
         "suppressed_rows": None,
-        "suppressed": None,
         "suppressed_values": {},
         "seconds": 41.7,
     } | summary
@@ -120,7 +119,7 @@ def test_counts_that_somebody_hands_over_are_not_shown() -> None:
     """Not even where they stand in the summary, as they do for other forms, whose page shows
     them.
     """
-    told = {"suppressed_rows": {"dropped": 90417}, "suppressed": 90417, "seconds": 41.7}
+    told = {"suppressed_rows": {"dropped": 90417}, "seconds": 41.7}
     assert not re.search("90,?417|dropped:", page(release(recoded()), **told).text)
     other = Manifest(
         series="s",

@@ -141,12 +141,14 @@ class WithoutTables(MutualCover):
     """Draws as it should and keeps to itself from what."""
 
     def publish(self, microdata: Any, memory: Memory, rng: Any) -> Draft:
-        return replace(super().publish(microdata, memory, rng), outputs=None)
+        return replace(super().publish(microdata, memory, rng), evidence=None)
 
 
 def test_a_method_that_shows_no_tables_publishes_nothing(tmp_path):
     """Without the random output tables nothing shows what was promised, so nothing leaves."""
-    with pytest.raises(GuaranteeError, match="no random output tables"):
+    with pytest.raises(
+        GuaranteeError, match="does not say what its perturbed release was drawn from"
+    ):
         series(tmp_path, WithoutTables(delta="1/5")).publish(people())
     assert list((tmp_path / "out").iterdir()) == []
 
@@ -156,5 +158,5 @@ def test_other_forms_are_left_alone(tmp_path):
     from phalanx import Mondrian
 
     published = series(tmp_path, Mondrian(k=5)).publish(people())
-    assert disclosed(published, Evidence(outputs={}), {}) == []
+    assert disclosed(published, Evidence(parts={}), {}) == []
     assert not any(isinstance(value, OutputTables) for value in vars(published.form).values())

@@ -268,7 +268,7 @@ def test_ledger_and_mark_from_one_backup(scene: Scene) -> None:
     with pytest.raises(
         ReleaseError,
         match=(
-            r"s-3 exists and is not in the ledger, so the ledger may be older .* enter it by"
+            r"s-3 exists and is not in the ledger, which may be older .* enter it by"
             r" 'phalanx series reconcile'"
         ),
     ):

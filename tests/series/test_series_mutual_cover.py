@@ -80,7 +80,7 @@ def more_than_delta(draft: Draft, _: Perturbed, outputs: OutputTables, __: Micro
     k = int(outputs.starts[table + 1] - outputs.starts[table])
     units[outputs.cells[table] : outputs.cells[table] + k] = 0
     units[outputs.cells[table]] = outputs.denominator
-    return replace(draft, outputs=replace(outputs, units=units))
+    return replace(draft, evidence=replace(outputs, units=units))
 
 
 def others_rows(draft: Draft, form: Perturbed, _: OutputTables, __: Microdata) -> Draft:
@@ -108,7 +108,7 @@ def invented(draft: Draft, form: Perturbed, _: OutputTables, __: Microdata) -> D
 def one_group(draft: Draft, _: Perturbed, outputs: OutputTables, __: Microdata) -> Draft:
     """All rows are said to be of one group, with its tables."""
     return replace(
-        draft, outputs=replace(outputs, group=np.zeros_like(outputs.group), of=outputs.of[:1])
+        draft, evidence=replace(outputs, group=np.zeros_like(outputs.group), of=outputs.of[:1])
     )
 
 
@@ -145,8 +145,8 @@ def test_a_broken_method_publishes_nothing(
 
     def broken(self: MutualCover, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
         draft = real(self, microdata, memory, rng)
-        assert isinstance(draft.form, Perturbed) and draft.outputs is not None
-        return spoil(draft, draft.form, draft.outputs, microdata)
+        assert isinstance(draft.form, Perturbed) and draft.evidence is not None
+        return spoil(draft, draft.form, draft.evidence, microdata)
 
     with monkeypatch.context() as patch:
         patch.setattr(MutualCover, "publish", broken)

@@ -136,9 +136,7 @@ class Published:
 
     @property
     def evidence(self) -> Evidence:
-        return Evidence(
-            microdata={1: self.microdata}, rows={1: self.rows}, outputs={1: self.outputs}
-        )
+        return Evidence(microdata={1: self.microdata}, rows={1: self.rows}, parts={1: self.outputs})
 
     def verdicts(self, promise: MutualCover, evidence: Evidence | None = None) -> dict[str, object]:
         """What a promise finds, by part."""

@@ -109,7 +109,7 @@ class Drawing:
             for t, g in enumerate(self.group)
         ]
         release, evidence = perturbed(microdata, drawn, seed)
-        return release, replace(evidence, outputs={1: self.outputs(microdata, evidence.rows[1])})
+        return release, replace(evidence, parts={1: self.outputs(microdata, evidence.rows[1])})
 
     def outputs(self, microdata, rows):
         """The tables as evidence; none is shared."""

@@ -99,7 +99,7 @@ def ask(plan: Plan) -> Neighbours:
     found = {world[0]: publisher.exactly(world) for world in setting.worlds}
     epsilon, promised = method.guarantees[0].epsilon, method.guarantees[0].delta
     if plan.releases > 1:
-        together = method._cost(plan.releases)
+        together = method.cost(plan.releases)
         epsilon, promised = Fraction(together["epsilon"]), Fraction(together["delta"])
     factor = exponential_between(epsilon)[
         0

@@ -219,7 +219,7 @@ def _evidence(number: int, microdata: Microdata, draft: Draft) -> Evidence:
     return Evidence(
         microdata={number: replace(microdata, persons=None)},
         rows={number: draft.groups},
-        outputs={number: draft.outputs} if draft.outputs else {},
+        parts={number: draft.evidence},
     )
 
 
@@ -233,7 +233,7 @@ def remembered(memory: Memory, microdata: Microdata, draft: Any) -> Memory:
             pl.concat([tables[name], rows], how="vertical_relaxed") if name in tables else rows
         )
     groups = None
-    if not draft.discard_mapping:
+    if not draft.form.tells_itself_alone:
         members = [pl.DataFrame({"person": microdata.persons, "group": draft.groups})]
         if microdata.registry is not None and draft.registered is not None:
             members.append(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal, Protocol
 import polars as pl
 
 from phalanx.adversaries.showing import Shown, share
-from phalanx.errors import ReleaseError
+from phalanx.errors import ReleaseError, kind_of
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 
@@ -93,11 +93,19 @@ class Adversary(Protocol):
     """A frozen dataclass of what the adversary knows; found by the entry point of its name, in the
     group ``phalanx.adversaries``.
 
-    Fields with ``metadata={"help": ...}`` are options of ``phalanx attack NAME``. It may also have,
-    each a ``ClassVar``: ``variants``, by other names of it the parameters that they stand for, each
+    Fields with ``metadata={"help": ...}`` are options of ``phalanx attack NAME``, under the name
+    that ``"option"`` says. It may also have, each a ``ClassVar``: ``asks_for``, of ``original``,
+    ``identifier`` and ``ledger`` those that it can be given, each with whether it cannot be played
+    without; ``sentences``, by name what it does, where the first paragraph of its docstring does
+    not say it; ``variants``, by other names of it the parameters that they stand for, each
     with an entry point of its own; ``played_with``, parameters that it is played with where nobody
     says more; ``not_of_one``, what is done instead where a series has one release; ``stands_for``,
-    whom it stands for, for the report.
+    whom it stands for, for the report;
+    ``exposes``, what a guarantee must hide so that it is a breach if it is certain of somebody,
+    ``values`` (of anybody who does not say it), ``records``, or nothing, and ``no_breach``, why it
+    is none where no guarantee does; ``knows_method``, whether it replays the method;
+    ``public_knowledge``, whether it knows no more than everybody can, who then has a sentence at
+    the top of a report.
     """
 
     question: ClassVar[str]
@@ -139,6 +147,16 @@ def between(interval: tuple[float, float]) -> str:
     '25.0 to 50.0 %'
     """
     return f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f} %"
+
+
+def an_adversary(thing: Any) -> Adversary:
+    """An adversary; ReleaseError where a name, a class or something else is in its place."""
+    if isinstance(thing, type) or not hasattr(thing, "attack"):
+        raise ReleaseError(
+            f"the adversary is {kind_of(thing)}; give one with its parameters, as in Linkage()."
+        )
+    adversary: Adversary = thing
+    return adversary
 
 
 def asked(

@@ -167,7 +167,7 @@ def one_release(releases: Sequence[Release], adversary: str) -> Release:
     return releases[0]
 
 
-def published_table(release: Release, evidence: Evidence, adversary: str) -> tuple[Microdata, Ints]:
+def published_table(release: Release, evidence: Evidence) -> tuple[Microdata, Ints]:
     """The original table of a perturbed release and every row's place in the file, from 0, -1 for a
     row that was not published.
 
@@ -185,9 +185,8 @@ def published_table(release: Release, evidence: Evidence, adversary: str) -> tup
         )
     if rows is None:
         raise ReleaseError(
-            f"which row of release {release.number} is whose is not known, and the {adversary}"
-            " adversary is judged by that; name the ledger, and the identifier column of the"
-            " original table."
+            f"nothing says which row of release {release.number} is whose; name the ledger, and the"
+            " identifier column of the original table."
         )
     known = rows[rows > 0]
     if (

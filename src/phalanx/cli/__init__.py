@@ -43,7 +43,6 @@ app = typer.Typer(
         " others to a stated, checked degree."
     ),
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     # the default would take the [demo] of an extra for a style, and swallow it
     rich_markup_mode="markdown",

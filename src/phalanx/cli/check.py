@@ -23,7 +23,7 @@ def check(
 
     Exit code 0 where ``publish`` would make a release now, else the same as of ``publish``, with
     the same sentence. JSON keys: series, number, method, guarantees, spent, rows, groups,
-    counterfeits, registered, suppressed, suppressed_rows, suppressed_values, seconds, checks,
+    counterfeits, registered, suppressed_rows, suppressed_values, seconds, checks,
     disclosed; under differential privacy all after spent are null, since how much a sample
     publishes is for the release alone to say.
     """

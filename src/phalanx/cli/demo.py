@@ -20,7 +20,7 @@ def demo(
     from its files.
 
     Needs the extra: pip install 'phalanx[demo]'. JSON keys: methods (each method, exposed_by_box,
-    exposed_by_person, persons, counterfeits, suppressed, verified, seconds), report, picture,
+    exposed_by_person, persons, counterfeits, suppressed_rows, verified, seconds), report, picture,
     seconds.
     """
     from phalanx.demo import RELEASES, WAYS, run
@@ -38,14 +38,14 @@ def demo(
     )
     show_table(
         "Persons exposed by intersecting the releases",
-        ["method", "by box", "at worst", "counterfeits", "suppressed", "verified"],
+        ["method", "by box", "at worst", "counterfeits", "suppressed rows", "verified"],
         [
             [
                 o.method,
                 o.exposed_by_box,
                 o.exposed_by_person,
                 " ".join(map(str, o.counterfeits)),
-                sum(o.suppressed),
+                sum(o.suppressed_rows),
                 "holds" if o.verified else "FAILS",
             ]
             for o in found.outcomes

@@ -34,7 +34,7 @@ def publish(
 
     The release leaves only if an independent check of its very files holds; at any error nothing is
     published and nothing remembered. JSON keys: release, number, rows, groups, counterfeits,
-    registered, suppressed, suppressed_rows, suppressed_values, spent, seconds, report, checks,
+    registered, suppressed_rows, suppressed_values, spent, seconds, report, checks,
     disclosed.
     """
     from phalanx.plan import Plan
@@ -100,6 +100,6 @@ def _counts(release: "Release | Preview", group: str | None) -> dict[str, object
         counts[f"{group}s"] = release.groups
     if group == "group":
         counts["counterfeits"] = release.counterfeits
-    if release.suppressed is not None:  # under differential privacy nobody is told
-        counts["suppressed"] = release.suppressed
+    if release.suppressed_rows is not None:  # under differential privacy nobody is told
+        counts["suppressed rows"] = sum(release.suppressed_rows.values())
     return {**counts, "seconds": f"{release.seconds:.2f}"}

@@ -67,7 +67,7 @@ def show(
     """The releases of a series.
 
     JSON keys: name, promise, moved, releases (each number, day, release, rows, groups,
-    counterfeits, suppressed, spent, digest), reconciled (each number, day, entered, forgotten).
+    counterfeits, suppressed_rows, spent, digest), reconciled (each number, day, entered, forgotten).
     """
     from phalanx.cli.locations import ledger_url
     from phalanx.errors import LedgerError, did_you_mean
@@ -82,7 +82,7 @@ def show(
                 f" {name!r}{did_you_mean(name, known) or '; it has ' + (', '.join(known) or 'none') + '.'}"
             )
         moved = opened.moved(name)
-        keys = ("rows", "groups", "counterfeits", "suppressed", "spent")
+        keys = ("rows", "groups", "counterfeits", "suppressed_rows", "spent")
         found: list[dict[str, Any]] = [
             {
                 "number": e.number,
@@ -138,14 +138,9 @@ def show(
 
 def _counted(release: Mapping[str, Any]) -> dict[str, Any]:
     """What the table says of a release between its number and its folder."""
-    return {
-        name: release.get(key)
-        for name, key in (
-            ("rows", "rows"),
-            ("groups", "groups"),
-            ("counterfeits", "counterfeits"),
-            ("suppressed", "suppressed"),
-        )
+    suppressed = release.get("suppressed_rows")
+    return {name: release.get(name) for name in ("rows", "groups", "counterfeits")} | {
+        "suppressed rows": None if suppressed is None else sum(suppressed.values())
     }
 
 

@@ -213,9 +213,8 @@ def _check_identifying(values: pl.Series, schema: Schema, domain: Domain | None 
     distinct = len(domain) if domain is not None and domain.hierarchy is None else values.n_unique()
     if distinct > _IDENTIFIER_UNIQUENESS * rows:
         raise SchemaError(
-            f"column {name!r} looks like an identifier ({distinct} distinct values in {rows} rows)"
-            " and is not declared as one; declare it identifier or drop it (a quasi-identifier is"
-            " believed once its type or hierarchy is declared)."
+            f"column {name!r} looks like an identifier ({distinct} distinct values in {rows} rows);"
+            " declare it as one, drop it, or declare its type or hierarchy."
         )
 
 

@@ -87,8 +87,7 @@ def _lists(sets: pl.Series) -> pl.Series:
     if not holds_sets(sets.dtype):
         raise SourceError(
             f"column {sets.name!r} holds {sets.dtype}, and a set is a list of texts or whole"
-            " numbers, or a text with ';' between its values; convert it at the source, or give it"
-            " another type."
+            " numbers, or a text with ';' between values; convert it at the source."
         )
     return sets.cast(pl.List(pl.String))
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from phalanx.errors import ReleaseError
+from phalanx.errors import ReleaseError, kind_of
 from phalanx.estimators import bucketized, generalized, perturbed, recoded, sliced
 from phalanx.estimators.answers import Estimate, Figures
 from phalanx.estimators.bounds import Bounds
@@ -73,6 +73,11 @@ def estimate(
     releases of the series, of which the distribution of values is learned, too. ReleaseError where
     the query is none that a release can answer, ExtraError without the extra that reads SQL.
     """
+    if not isinstance(query, str | pl.Expr):
+        raise ReleaseError(
+            f"the query is {kind_of(query)}; give a text such as 'count(*) where age < 40', or a"
+            " Polars expression."
+        )
     asked = read_expression(query) if isinstance(query, pl.Expr) else read_query(query)
     return answer(release, asked, str(query).strip(), suppressed=suppressed, beside=beside)
 

@@ -13,8 +13,7 @@ from phalanx.release.forms.sliced import BUCKET, COUNT
 
 def view(release: Release) -> View:
     """Two facets of exact values; which row of a bucket has which sensitive value is not said."""
-    form = release.form
-    assert isinstance(form, Bucketized)  # noqa: S101 - by the form's kind
+    form = Bucketized.expect(release.form)
     ids, rows = np.unique(form.table[BUCKET].to_numpy(), return_counts=True)
     quasi = (
         form.table.group_by(form.table.columns, maintain_order=True).len("")

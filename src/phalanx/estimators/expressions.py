@@ -125,6 +125,6 @@ def _value(node: Any) -> Any:
 
 def _refusal() -> ReleaseError:
     return ReleaseError(
-        "this expression cannot be asked of a release; compare columns with values, as in"
-        ' pl.col("age").is_between(30, 40), and join by &, | and ~, or write the query as text.'
+        "this expression cannot be asked of a release; compare columns with values and join by"
+        " &, | and ~, or write the query as text."
     )

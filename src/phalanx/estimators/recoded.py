@@ -21,8 +21,7 @@ _WHY = (
 
 def view(release: Release) -> View:
     """A group for each image, whose rows all say the same: rows of the table, so many at least."""
-    form = release.form
-    assert isinstance(form, Recoded)  # noqa: S101 - by the form's kind
+    form = Recoded.expect(release.form)
     counted = form.table.group_by(form.table.columns, maintain_order=True).len("")
     count, group = counted[""].to_numpy().astype(np.int64), np.arange(counted.height)
     recodings = form.scheme.get("attributes", {})

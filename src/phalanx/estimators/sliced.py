@@ -14,8 +14,7 @@ def view(release: Release) -> View:
     """A facet for each column; values that were generalized are intervals, whose ends are
     somebody's of the table and perhaps of no row of the bucket.
     """
-    form = release.form
-    assert isinstance(form, Sliced)  # noqa: S101 - by the form's kind
+    form = Sliced.expect(release.form)
     by_name = {a.name: a for a in form.attributes}
     ids = form.sizes[BUCKET].to_numpy()
     facets = []

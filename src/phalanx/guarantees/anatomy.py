@@ -28,6 +28,7 @@ class AnatomyDiversity:
 
     name: ClassVar[str] = "anatomy's l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("bucketized",)
+    hides: ClassVar[tuple[str, ...]] = ("values",)
     l: Number
 
     def __post_init__(self) -> None:

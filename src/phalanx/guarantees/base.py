@@ -37,7 +37,7 @@ class Verdict:
     holds: bool
     note: str = ""
     """What was looked at, and what could not be checked and why."""
-    worst_cases: pl.DataFrame = field(default_factory=pl.DataFrame)
+    worst_cases: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     """The worst cases as rows of published values (groups), never of persons."""
     less_is_worse: bool = False
     """Whether a smaller figure is worse, where no bound tells."""
@@ -124,6 +124,9 @@ class Guarantee(Protocol):
 
     It may be ``Worded``, ``Limited`` and ``Graded`` too. ``variants``, where it has some, are other
     names of it, each with the parameters that it stands for; each needs an entry point of its own.
+    ``hides``: what it says that nobody is certain of, of ``records`` (whose is which) and
+    ``values``; ``over_series``: whether that holds over all releases; ``no_breach(public,
+    manifest)``: why what is certain is no breach of it all the same, empty where it is one.
     """
 
     name: ClassVar[str]

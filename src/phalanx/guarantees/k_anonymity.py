@@ -25,6 +25,7 @@ class KAnonymity:
 
     name: ClassVar[str] = "k-anonymity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
+    hides: ClassVar[tuple[str, ...]] = ("records",)
     k: int
 
     def __post_init__(self) -> None:

@@ -30,6 +30,7 @@ class FrequencyDiversity:
 
     name: ClassVar[str] = "frequency l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
+    hides: ClassVar[tuple[str, ...]] = ("values",)
     l: Number
 
     def __post_init__(self) -> None:
@@ -61,6 +62,7 @@ class DistinctDiversity:
 
     name: ClassVar[str] = "distinct l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
+    hides: ClassVar[tuple[str, ...]] = ("values",)
     l: int
 
     def __post_init__(self) -> None:
@@ -94,6 +96,7 @@ class EntropyDiversity:
 
     name: ClassVar[str] = "entropy l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
+    hides: ClassVar[tuple[str, ...]] = ("values",)
     l: Number
 
     def __post_init__(self) -> None:
@@ -125,6 +128,7 @@ class RecursiveDiversity:
 
     name: ClassVar[str] = "recursive (c,l)-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
+    hides: ClassVar[tuple[str, ...]] = ("values",)
     c: Number
     l: int
 

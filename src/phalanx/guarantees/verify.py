@@ -8,16 +8,13 @@ from typing import Any
 from phalanx.guarantees import stated
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency import check as consistency
-from phalanx.guarantees.consistency.buckets import bucket_faults
-from phalanx.guarantees.consistency.perturbed import row_faults
-from phalanx.guarantees.consistency.recoded import cell_faults
+from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.truth import coverage
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-from phalanx.release.kinds import OURS
 
 
 def verify(
@@ -82,43 +79,11 @@ def _promise(
         return [
             Verdict(name=guarantee.name, bound="a promise", worst=None, holds=False, note=nothing)
         ]
-    if contradicts := _contradicts(release):
-        return [
-            Verdict(
-                name=guarantee.name,
-                bound="a consistent release",
-                worst=None,
-                holds=False,
-                note=contradicts,
-            )
-        ]
+    if form_faults(release.form):
+        note = "not checked, since the release contradicts itself; see consistency"
+        bound = "a consistent release"
+        return [Verdict(name=guarantee.name, bound=bound, worst=None, holds=False, note=note)]
     return guarantee.check(release, earlier, evidence)
-
-
-def _contradicts(release: Release) -> str:
-    """Why no promise can be checked on a form of buckets or rows that are not sound; empty where
-    they are.
-    """
-    if bucket_faults(release.form):
-        return (
-            "not checked, since the buckets of the release contradict each other; see consistency"
-        )
-    if row_faults(release.form):
-        return (
-            "not checked, since the rows of the release are not what it says of them; see"
-            " consistency"
-        )
-    if release.form.kind not in OURS and release.form.faults():
-        return (
-            "not checked, since the form of the release says that it contradicts itself; see"
-            " consistency"
-        )
-    if cell_faults(release.form):
-        return (
-            "not checked, since the cells of the release are not what it says of them; see"
-            " consistency"
-        )
-    return ""
 
 
 def _truth(release: Release, evidence: Evidence, *, sound: bool) -> list[Verdict]:

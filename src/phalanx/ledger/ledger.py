@@ -376,9 +376,8 @@ class Ledger:
             for number in said.entered
         ]:
             raise LedgerError(
-                f"series {series!r} cannot go on: what release(s) {', '.join(lost)} remembered"
-                " about persons is lost, and the promise needs it. Put back a ledger that was used"
-                " for them, or a copy that was exported after them."
+                f"series {series!r} cannot go on: what release(s) {', '.join(lost)} remembered about"
+                " persons is lost. Put back a ledger that was used for them, or an export."
             )
 
     def _drop_carried(self, series: str, entry: ReleaseEntry, segments: Sequence[str]) -> None:

@@ -185,9 +185,9 @@ def check_not_older(where: str, series: str, mark: Mark, marked: Marked, known: 
     ):
         day, digest = marked.releases[other - 1]
         raise LedgerError(
-            f"the ledger {where} has another release {other} of series {series!r} than the one that"
-            f" was published by its mark {mark.file} (on {day}, digest {_short(digest)}); put back"
-            " the ledger that has that one."
+            f"the ledger {where} has another release {other} of series {series!r} than its mark"
+            f" {mark.file} says (of {day}, digest {_short(digest)}); put back the ledger that has"
+            " that one."
         )
     if len(here) >= len(there):
         raise LedgerError(
@@ -200,10 +200,9 @@ def check_not_older(where: str, series: str, mark: Mark, marked: Marked, known: 
     ]
     more = f"; and {len(since) - _NAMED} more" if len(since) > _NAMED else ""
     raise LedgerError(
-        f"the ledger {where} is older than what was published of series {series!r}: it knows"
-        f" {len(here)} release(s), and its mark {mark.file} {len(there)}"
-        f" ({'; '.join(since[:_NAMED])}{more}). Put back the ledger that was used last, or give the"
-        " missing release folders to 'phalanx series reconcile'."
+        f"the ledger {where} is older than what was published of series {series!r}: it has"
+        f" {len(here)} releases, its mark {mark.file} {len(there)}"
+        f" ({'; '.join(since[:_NAMED])}{more}). Use the newest, or 'phalanx series reconcile'."
     )
 
 
@@ -211,8 +210,8 @@ def unmarked(where: str, series: str, mark: Mark, releases: int) -> LedgerError:
     """What to say of a ledger of which nothing outside of it tells whether it is the newest one."""
     return LedgerError(
         f"the ledger {where} may be an old one: it knows {releases} release(s) of series"
-        f" {series!r}, and no mark at {mark.file} says whether there were more. Put the mark back"
-        " that belongs to the key, or say what was published by 'phalanx series reconcile'."
+        f" {series!r}, and there is no mark at {mark.file}. Put it back, or use 'phalanx series"
+        " reconcile'."
     )
 
 

@@ -50,9 +50,9 @@ def standing(rows: Rows, series: str) -> Standing:
         )
     if not entries:
         raise LedgerError(
-            f"the ledger {rows.store.where} knows nothing of series {series!r}, of which"
-            f" {len(marked.releases)} release(s) were published by its mark {rows.mark.file}; put"
-            " back any copy of the ledger that knows its first release, or import one."
+            f"the ledger {rows.store.where} knows nothing of series {series!r}, and its mark"
+            f" {rows.mark.file} {len(marked.releases)} release(s); put back a copy that knows its"
+            " first release."
         )
     shared = Marked(releases=marked.releases[: len(entries)], moves=marked.moves)
     check_not_older(rows.store.where, series, rows.mark, shared, known)

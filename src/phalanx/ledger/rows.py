@@ -314,9 +314,8 @@ class Rows:
     def _removed(self, series: str, recorded: int, here: int) -> LedgerError:
         return LedgerError(
             f"the ledger {self.store.where} was changed by others than Phalanx at release"
-            f" {here + 1} of series {series!r}: {recorded} were recorded, and {here} are here. Put"
-            " back the ledger that was used last, or give the missing release folders to 'phalanx"
-            " series reconcile'."
+            f" {here + 1} of series {series!r}: of {recorded} it has {here}. Put it back, or use"
+            " 'phalanx series reconcile'."
         )
 
     def _authenticate(

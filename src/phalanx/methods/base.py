@@ -19,7 +19,6 @@ from phalanx.exact import plain
 from phalanx.guarantees.base import Guarantee
 from phalanx.installed import Installed
 from phalanx.randomness import Randomness
-from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.form import Form
 
 
@@ -73,20 +72,10 @@ class Draft:
     """How many rows are not published, by reason; None where that may not be told, as it would say
     more of the rows than the promise covers.
     """
-    discard_mapping: bool = False
-    """Whether who is in which group must be forgotten: a sample protects only while nobody knows
-    who is in it.
+    evidence: object = None
+    """What its form or its guarantee asks for by type beyond all this (``Evidence.part``); private,
+    and remembered only if it is in ``remember``, too.
     """
-    spent: Mapping[str, float] | None = None
-    """Of a differentially private release, what it and those before it cost together: epsilon,
-    delta, releases.
-    """
-    outputs: OutputTables | None = None
-    """The random output tables that a perturbed form was drawn from; for the check, and remembered
-    only if they are in ``remember``, too.
-    """
-    privacy_unit: str = "person"
-    """Whom the promise covers: ``person`` or ``record``."""
 
 
 @runtime_checkable
@@ -151,6 +140,9 @@ class Budgeted(Protocol):
     budget: Mapping[str, Any]
     """What they may cost; empty where the plan bounds nothing."""
 
+    def cost(self, releases: int) -> Mapping[str, float]:
+        """What so many releases cost together: epsilon, delta, releases."""
+
 
 @runtime_checkable
 class Recollecting(Protocol):
@@ -165,6 +157,11 @@ class Recollecting(Protocol):
         """What the release with this digest and these guarantees must be remembered by, as its
         draft had it, or stricter.
         """
+
+
+def privacy_unit(method: Method) -> str:
+    """Whom the promise covers: ``person``, or ``record`` where the method says so."""
+    return str(getattr(method, "privacy_unit", "person"))
 
 
 def promises_nothing(method: Method) -> bool:

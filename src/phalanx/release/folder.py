@@ -77,12 +77,7 @@ class Release:
     @property
     def generalized(self) -> Generalized:
         """The form of a release that has intervals; ReleaseError where it is of another kind."""
-        if not isinstance(self.form, Generalized):
-            raise ReleaseError(
-                f"release {self.number} is {self.form.kind}, and this is about generalized"
-                " releases; choose what fits its form."
-            )
-        return self.form
+        return Generalized.expect(self.form)
 
 
 def write_folder(path: Path, form: Form, formats: Sequence[str], **said: Any) -> Manifest:

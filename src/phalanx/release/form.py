@@ -6,10 +6,11 @@ adversaries and reports ask of them.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, TypeVar
 
 import polars as pl
 
+from phalanx.errors import ReleaseError
 from phalanx.release.manifest import Manifest, PublishedAttribute
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from phalanx.data.microdata import Microdata
+
+T = TypeVar("T")
 
 DESCRIBED_BY: Final[Mapping[str, str]] = {
     "sliced": "columns",
@@ -73,6 +76,14 @@ class Together(NamedTuple):
     counts: pl.DataFrame
 
 
+class Drawing(Protocol):
+    """What a form's values were drawn from, private."""
+
+    @classmethod
+    def of_frames(cls, frames: Mapping[str, pl.DataFrame], release: int) -> Self | None:
+        """What the ledger kept of a release; None where it kept nothing."""
+
+
 class Form(ABC):
     """A published form, immutable: what stands in the files of a release folder, found by the entry
     point of its kind in the group ``phalanx.forms``.
@@ -96,8 +107,10 @@ class Form(ABC):
     """What can be seen in it of single persons, for the report, as (headline, sentence); None where
     nothing can.
     """
-    is_drawn: ClassVar[bool] = False
-    """Whether its values were drawn from random output tables, which are private evidence."""
+    drawn_from: "ClassVar[type[Drawing] | None]" = None
+    """The type of what its values were drawn from, where chance chose them: private evidence, and
+    no draft leaves without it, as its guarantee could not be checked.
+    """
     tells_itself_alone: ClassVar[bool] = False
     """Whether nothing but the release may be told of the table, no count and no finding."""
 
@@ -110,6 +123,13 @@ class Form(ABC):
     """(group, count) of registered persons without a row; None where the form has no word of
     any.
     """
+
+    @classmethod
+    def expect(cls, form: "Form") -> Self:
+        """A form of this kind; ReleaseError where it is of another one."""
+        if isinstance(form, cls):
+            return form
+        raise other_kind(form, [cls.kind])
 
     @property
     @abstractmethod
@@ -147,6 +167,11 @@ class Form(ABC):
             for attribute in manifest.attributes
             for column, dtype in types_of(attribute).items()
         }
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether chance chose its values."""
+        return self.drawn_from is not None
 
     @property
     def has_intervals(self) -> bool:
@@ -213,6 +238,21 @@ class Form(ABC):
     def sensitive(self) -> str | None:
         """The sensitive column, or None."""
         return next((a.columns[0] for a in self.attributes if a.role == "sensitive"), None)
+
+
+def by_kind(form: Form, readers: Mapping[str, T]) -> T:
+    """What there is for a form of its kind; ReleaseError where there is nothing."""
+    if form.kind not in readers:
+        raise other_kind(form, list(readers))
+    return readers[form.kind]
+
+
+def other_kind(form: Form, kinds: Sequence[str]) -> ReleaseError:
+    """What is asked is about releases of other kinds."""
+    about = f"{', '.join(kinds[:-1])} or {kinds[-1]}" if len(kinds) > 1 else kinds[0]
+    return ReleaseError(
+        f"this is about {about} releases, and this one is {form.kind}; choose what fits its form."
+    )
 
 
 def types_of(attribute: PublishedAttribute) -> dict[str, Any]:

@@ -149,17 +149,18 @@ def reasons(question: Question, kind: str) -> list[tuple[str, list[str]]]:
     return list(found.items())
 
 
-def by_informed(found: Sequence[Disclosure]) -> float | None:
-    """The share of persons whose row the adversary names whom everybody can be; None where that one
-    did not attack.
+def by_public_knowledge(attacks: Sequence[Disclosure]) -> float | None:
+    """The share of persons whose row an adversary names who knows what everybody can know; None
+    where none such attacked.
     """
-    return next((each.named_rightly[0] for each in found if each.adversary == "informed"), None)
+    shares = (each.named_rightly[0] for each in attacks if _of(each.adversary, "public_knowledge"))
+    return next(shares, None)
 
 
-def _stands_for(adversary: str) -> str:
-    """Whom an adversary stands for, in its own words."""
+def _of(adversary: str, what: str) -> Any:
+    """What the class of an adversary says of itself; nothing where it says nothing."""
     with suppress(KeyError, PhalanxError):
-        return str(getattr(KNOWN[adversary], "stands_for", ""))
+        return getattr(KNOWN[adversary], what, "")
     return ""
 
 
@@ -169,7 +170,7 @@ def _told(found: Disclosure, allowed: str) -> Told:
     return Told(
         found.adversary,
         found.knows,
-        _stands_for(found.adversary),
+        str(_of(found.adversary, "stands_for")),
         found.persons,
         rows,
         within,

@@ -122,8 +122,8 @@ class Figures:
         """Compute them from one row per group, since a group's rows share their intervals."""
         form = release.form
         quasi = form.attribute("quasi")
-        if isinstance(form, Recoded):
-            return cls._of_images(release.number, form)
+        if form.kind == Recoded.kind:
+            return cls._of_images(release.number, Recoded.expect(form))
         if not form.id_column:
             return cls._of_rows(release.number, form)
         if form.kind != Generalized.kind:

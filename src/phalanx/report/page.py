@@ -18,7 +18,7 @@ from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.manifest import Manifest
 from phalanx.report import headlines, pictures, promises
-from phalanx.report.adversaries import Disclosure, Question, by_informed, reasons, told
+from phalanx.report.adversaries import Disclosure, Question, by_public_knowledge, reasons, told
 from phalanx.report.charts import Bars
 from phalanx.report.classes import THRESHOLDS, Classes
 from phalanx.report.correlations import Correlations
@@ -104,7 +104,7 @@ def render(
     results = {
         kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")
     }
-    suppressed = sum(suppressed_rows.values()) if suppressed_rows else summary.get("suppressed", 0)
+    suppressed = sum(suppressed_rows.values())
     told_suppressed = None if form.tells_itself_alone or not inside else suppressed
     classes = Classes.of_form(form)
     use = Usefulness.of(ordered[-1], microdata)
@@ -135,7 +135,7 @@ def render(
             manifest,
             [r.manifest for r in ordered[:-1]],
             suppressed_values=sum(taken_out.values()),
-            reidentified=by_informed(adversaries),
+            reidentified=by_public_knowledge(adversaries),
         ),
         known_method=promises.KNOWN_METHOD,
         settings=promises.settings(
@@ -158,7 +158,7 @@ def render(
         intervals=intervals,
         repeated=_repeated(form),
         adversaries=told(adversaries, manifest.method.get("bounds", {})),
-        by_informed=by_informed(adversaries),
+        by_informed=by_public_knowledge(adversaries),
         answers=[(answer, reasons(answer, form.kind)) for answer in answers],
         correlations=_matrix(Correlations.of(form)) if form.together() else None,
         charts=_charts(figures, place),

@@ -14,10 +14,17 @@ from phalanx.errors import GuaranteeError, MethodError, SchemaError
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.truth import check as truth
 from phalanx.guarantees.verify import verify
-from phalanx.methods.base import Draft, Memory, Method, Widening, strengthened
+from phalanx.methods.base import (
+    Budgeted,
+    Draft,
+    Memory,
+    Method,
+    Widening,
+    privacy_unit,
+    strengthened,
+)
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
-from phalanx.release.evidence.exposures import Exposures
 from phalanx.release.folder import Release, write_folder
 from phalanx.series.bounds import beyond, disclosed
 from phalanx.series.staging import Folder
@@ -46,6 +53,8 @@ class Checked:
     verdicts: Sequence[Verdict]
     attacks: Sequence[Disclosed]
     """What adversaries find out of it, where a report or a bound asks for it."""
+    spent: Mapping[str, float] | None
+    """What it and those before it cost together, where the method keeps a budget."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,15 +104,15 @@ class Drafting:
                     return take(folder, checked)
             refusal = MethodError(
                 f"the {too_much.adversary} adversary names {too_much.named_rightly[0]:.1%} of the"
-                f" rows rightly, and the plan allows {bounds[too_much.adversary]}, however wide"
-                " groups are; nothing was published, so raise its bound in [method.bounds], or ask"
-                " for more changes."
+                f" rows rightly, and the plan allows {bounds[too_much.adversary]}; raise its bound"
+                " in [method.bounds], or ask for more changes."
             )
         raise refusal  # the method itself is always the first to be tried
 
     def _checked(self, draft: Draft, release: Release, bounds: Mapping[str, Any]) -> Checked:
         """The check of files that were just written."""
-        own = None if draft.discard_mapping else _person_to_group(self.microdata, draft)
+        told_alone = draft.form.tells_itself_alone
+        own = None if told_alone else _person_to_group(self.microdata, draft)
         evidence = self._evidence(
             draft, self.groups if own is None else {**self.groups, self.number: own}
         )
@@ -137,26 +146,25 @@ class Drafting:
             evidence=evidence,
             verdicts=verdicts,
             attacks=attacks,
+            spent=self.method.cost(self.number) if isinstance(self.method, Budgeted) else None,
         )
 
     def _evidence(self, draft: Draft, groups: "Mapping[int, pl.DataFrame]") -> Evidence:
-        evidence = Evidence(groups=groups, microdata={self.number: self.microdata})
-        if draft.form.is_drawn:
-            if draft.outputs is None:
-                raise GuaranteeError(
-                    f"{self.method.name} made a {draft.form.kind} release and no random output"
-                    " tables; nothing was published, please report this."
-                )
-            evidence = replace(
-                evidence, rows={self.number: draft.groups}, outputs={self.number: draft.outputs}
-            )
-        if self.method.looks_back == "all":
-            return evidence
-        return replace(
-            evidence,
-            before=Exposures.of_tables(self.memory.state),
-            after=Exposures.of_tables(draft.state),
+        carries = self.method.looks_back == "last"
+        evidence = Evidence(
+            groups=groups,
+            microdata={self.number: self.microdata},
+            rows={self.number: draft.groups} if draft.form.is_drawn else {},
+            parts={self.number: draft.evidence},
+            state=(self.memory.state, draft.state) if carries else None,
         )
+        drawn_from = draft.form.drawn_from
+        if drawn_from is not None and evidence.part(drawn_from, self.number) is None:
+            raise GuaranteeError(
+                f"{self.method.name} does not say what its {draft.form.kind} release was drawn"
+                " from; nothing was published, please report this."
+            )
+        return evidence
 
     def _randomness(self, attempt: int) -> Randomness:
         """Fresh randomness for each draft of each release."""
@@ -186,7 +194,7 @@ class Drafting:
                     else "exact"
                 )
             ),
-            "privacy_unit": draft.privacy_unit,
+            "privacy_unit": privacy_unit(self.method),
             "holds_if_method_known": self.method.holds_if_method_known,
             "may_suppress": list(self.method.may_suppress),
             "not_for_publication": not rng.for_publication,

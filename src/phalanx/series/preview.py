@@ -71,9 +71,9 @@ class Preview:
             method=dict(manifest.method),
             guarantees=[dict(g) for g in manifest.guarantees],
             group=form.id_column or None,
-            spent=draft.spent,
+            spent=checked.spent,
         )
-        if draft.spent is not None:
+        if form.tells_itself_alone:
             return plain
         return replace(
             plain,
@@ -88,16 +88,11 @@ class Preview:
             seconds=seconds,
         )
 
-    @property
-    def suppressed(self) -> int | None:
-        """Rows of the table that would not be published."""
-        return None if self.suppressed_rows is None else sum(self.suppressed_rows.values())
-
     def to_json(self) -> dict[str, Any]:
         """The keys of a release that a preview can have, stable; what is not told is null.
 
         series, number, method, guarantees, spent, rows, groups, counterfeits, registered,
-        suppressed, suppressed_rows, suppressed_values, seconds, checks, disclosed.
+        suppressed_rows, suppressed_values, seconds, checks, disclosed.
         """
         return {
             "series": self.series,
@@ -109,7 +104,6 @@ class Preview:
             "groups": self.groups,
             "counterfeits": self.counterfeits,
             "registered": self.registered,
-            "suppressed": self.suppressed,
             "suppressed_rows": None if self.suppressed_rows is None else dict(self.suppressed_rows),
             "suppressed_values": None
             if self.suppressed_values is None
@@ -126,6 +120,5 @@ class Preview:
         if self.rows is None:
             return f"<Preview of {of}: its figures are for the release alone to tell>"
         in_groups = "" if self.groups is None else f" in {self.groups:,} {self.group}s"
-        return (
-            f"<Preview of {of}: {self.rows:,} rows{in_groups}; {self.suppressed:,} rows suppressed>"
-        )
+        suppressed = sum((self.suppressed_rows or {}).values())
+        return f"<Preview of {of}: {self.rows:,} rows{in_groups}; {suppressed:,} rows suppressed>"

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from phalanx.adversaries.base import an_adversary
 from phalanx.data.sources.frames import like, to_polars
 from phalanx.errors import ReleaseError
 from phalanx.guarantees.base import Verdict
@@ -99,11 +100,6 @@ class Release(folder.Release):
         """Registered persons who are in groups without a row."""
         return self.manifest.registered
 
-    @property
-    def suppressed(self) -> int | None:
-        """Rows of the table that were not published; None where that is not told."""
-        return None if self.suppressed_rows is None else sum(self.suppressed_rows.values())
-
     def verify(self, *, allow_seeded: bool = False) -> "Verification":
         """Read the files again and check them as ``phalanx.verify`` does, against all evidence that
         there is; ``allow_seeded`` accepts a test's seed.
@@ -128,7 +124,7 @@ class Release(folder.Release):
         """What an adversary concludes from this release alone; ReleaseError where it lacks what it
         needs to know.
         """
-        return adversary.attack([self], self.evidence)
+        return an_adversary(adversary).attack([self], self.evidence)
 
     def estimate(self, query: "str | pl.Expr", *, suppressed: int | None = None) -> "Estimate":
         """Answer a count, a sum or a mean from the release alone: bounds that hold by construction,
@@ -248,8 +244,8 @@ class Release(folder.Release):
         spent = {} if self.spent is None else {"spent": self.spent}
         try:
             if audience == "external":
-                carried = Evidence(before=self.evidence.before, after=self.evidence.after)
-                known = None if carried.after is None else carried
+                state = self.evidence.state
+                known = None if state is None else Evidence(state=state)
                 seeded = self.manifest.not_for_publication
                 with self.on_disk() as there:
                     checks = verify(
@@ -264,7 +260,6 @@ class Release(folder.Release):
                 [*self._earlier, self],
                 self.checks or self.verify().checks,
                 summary={
-                    "suppressed": self.suppressed,
                     "suppressed_rows": self.suppressed_rows,
                     "suppressed_values": self.suppressed_values,
                     "seconds": self.seconds,
@@ -282,7 +277,7 @@ class Release(folder.Release):
         return Path(path)
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: release, number, rows, groups, counterfeits, registered, suppressed,
+        """Stable keys: release, number, rows, groups, counterfeits, registered,
         suppressed_rows, suppressed_values, spent, seconds, report, checks, disclosed.
         """
         return {
@@ -292,7 +287,6 @@ class Release(folder.Release):
             "groups": self.groups,
             "counterfeits": self.counterfeits,
             "registered": self.registered,
-            "suppressed": self.suppressed,
             "suppressed_rows": None if self.suppressed_rows is None else dict(self.suppressed_rows),
             "suppressed_values": dict(self.suppressed_values),
             "spent": None if self.spent is None else dict(self.spent),

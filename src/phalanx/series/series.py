@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
@@ -25,10 +26,12 @@ from phalanx.errors import (
     ReleaseError,
     SchemaError,
     SourceError,
+    kind_of,
 )
+from phalanx.exact import whole
 from phalanx.guarantees.strength import promises_nothing
 from phalanx.ledger import Ledger, ReleaseEntry
-from phalanx.methods.base import Budgeted, Memory, Method
+from phalanx.methods.base import Budgeted, Memory, Method, privacy_unit
 from phalanx.randomness import Randomness
 from phalanx.release import folder
 from phalanx.release.folder import FORMATS
@@ -36,7 +39,7 @@ from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
-from phalanx.verification import gather_evidence, verify
+from phalanx.verification import as_tables, gather_evidence, verify
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,7 +89,7 @@ def publish(
     4
     """
     began = time.perf_counter()
-    _check_parts(name, schema, method, formats)
+    _check_parts(name, schema, method, formats, seed)
     if method.needs_persons:
         raise MethodError(
             f"{method.name} remembers what it published, and in memory there is no ledger; publish"
@@ -143,8 +146,8 @@ class _Settings:
 class Series:
     """The releases of one changing table, and where they and their ledger live.
 
-    ``to`` is the folder that gets the releases ``NAME-1``, ``NAME-2``, …; ``ledger`` a URL, by
-    default an SQLite file beside that folder; ``seed`` makes releases predictable, hence marked as
+    ``to`` is the folder that gets the releases ``NAME-1``, ``NAME-2``, …; ``ledger`` a URL, or
+    the path of an SQLite file, by default one beside that folder; ``seed`` makes releases predictable, hence marked as
     not for publication. Raises SchemaError for an unknown format.
     """
 
@@ -155,21 +158,22 @@ class Series:
         method: Method,
         *,
         to: str | Path,
-        ledger: str | None = None,
+        ledger: str | Path | None = None,
         formats: Sequence[str] = ("parquet",),
         seed: int | None = None,
         report: bool = True,
     ) -> None:
-        _check_parts(name, schema, method, formats)
+        _check_parts(name, schema, method, formats, seed)
         if method.needs_persons and schema.identifier is None:
             raise SchemaError(
                 f"{method.name} follows persons through the releases and no identifier is declared;"
                 " name the identifier column in the schema."
             )
         self.name = name
-        url = (
-            ledger or f"sqlite:///{Path(to).absolute().parent / (name + '.db')}"
-        )  # not in the folder whose contents are handed out
+        if not isinstance(to, str | Path):
+            raise SchemaError(f"the folder for releases is {kind_of(to)}; give its path as 'to'.")
+        place = ledger or Path(to).absolute().parent / (name + ".db")  # not among the releases
+        url = place if isinstance(place, str) else f"sqlite:///{place.absolute()}"
         self._is = _Settings(
             schema=schema,
             method=method,
@@ -232,6 +236,7 @@ class Series:
         or its success is asked for; without them, the tables that this object has published are
         used where it has published all.
         """
+        originals = as_tables(originals)
         releases = [Release.read(entry.folder) for entry in self._entries()]
         if not originals and set(self._published) >= {release.number for release in releases}:
             originals = [self._published[release.number] for release in releases]
@@ -242,7 +247,7 @@ class Series:
             identifier=self._is.schema.identifier,
             persons=False,
         )
-        return adversary.attack(releases, evidence)
+        return an_adversary(adversary).attack(releases, evidence)
 
     def estimate(
         self, query: "str | pl.Expr", *, suppressed: Sequence[int | None] = ()
@@ -273,7 +278,7 @@ class Series:
         """Check every release of the series from its files, against the ledger and whatever
         ``originals`` (one table for each, in order) are given.
         """
-        folders = [entry.folder for entry in self._entries()]
+        folders, originals = [entry.folder for entry in self._entries()], as_tables(originals)
         return verify(
             folders,
             ledger=self._is.ledger,
@@ -421,7 +426,7 @@ class Series:
         ledger.commit(
             self.name,
             entry,
-            promise=self._promise(draft.privacy_unit),
+            promise=self._promise(),
             remember=draft.remember,
             groups=checked.groups,
             state=draft.state,
@@ -437,23 +442,23 @@ class Series:
 
     def _check_promise(self, begun: Mapping[str, Any] | None) -> None:
         """Whether the series began with this promise; the ledger asks again at the commit, and
-        about ``per``.
+        about the privacy unit.
         """
-        said = json.loads(json.dumps(self._promise("person")))
+        promise = json.loads(json.dumps(self._promise()))
         for key, word in _PROMISED.items():
-            if begun is not None and begun.get(key) != said[key]:
+            if begun is not None and begun.get(key) != promise[key]:
                 raise LedgerError(
                     f"series {self.name!r} began with another {word} and keeps its promise; put it"
                     " back, or give this series another name."
                 )
 
-    def _promise(self, privacy_unit: str) -> dict[str, Any]:
+    def _promise(self) -> dict[str, Any]:
         """What may not change within a series."""
         schema = self._is.schema
         return {
             "method": self._is.method.name,
             "guarantees": [g.parameters() for g in self._is.method.guarantees],
-            "privacy_unit": privacy_unit,
+            "privacy_unit": privacy_unit(self._is.method),
             "identifier": schema.identifier,
             "quasi": list(schema.quasi),
             "sensitive": schema.sensitive,
@@ -466,7 +471,6 @@ class Series:
             "groups",
             "counterfeits",
             "registered",
-            "suppressed",
             "suppressed_rows",
             "suppressed_values",
             "seconds",
@@ -510,7 +514,7 @@ def _released(
         suppressed_rows=checked.draft.suppressed_rows,
         suppressed_values=checked.draft.suppressed_values,
         attacks=checked.attacks,
-        spent=checked.draft.spent,
+        spent=checked.spent,
         seconds=time.perf_counter() - began,
         evidence=checked.evidence,
         _earlier=earlier,
@@ -528,7 +532,9 @@ def _in_memory(table: Any, began: float) -> Callable[[staging.Folder, Checked], 
     return take
 
 
-def _check_parts(name: str, schema: Schema, method: Method, formats: Sequence[str]) -> None:
+def _check_parts(
+    name: str, schema: Schema, method: Method, formats: Sequence[str], seed: int | None
+) -> None:
     """One sentence where something else stands in the place of a name, a schema, a method or
     formats.
     """
@@ -538,12 +544,12 @@ def _check_parts(name: str, schema: Schema, method: Method, formats: Sequence[st
         )
     if not isinstance(schema, Schema):
         raise SchemaError(
-            f"the schema is {_kind(schema)}; give a Schema, as in Schema(quasi=['age', 'zip'],"
+            f"the schema is {kind_of(schema)}; give a Schema, as in Schema(quasi=['age', 'zip'],"
             " sensitive='diagnosis')."
         )
     if isinstance(method, type) or not isinstance(method, Method):
         raise MethodError(
-            f"the method is {_kind(method)}; give a method with its parameters, as in"
+            f"the method is {kind_of(method)}; give a method with its parameters, as in"
             " Mondrian(k=5)."
         )
     if isinstance(formats, str):
@@ -555,6 +561,8 @@ def _check_parts(name: str, schema: Schema, method: Method, formats: Sequence[st
             raise SchemaError(
                 f"format {format!r} is not one of {', '.join(FORMATS)}; correct 'formats'."
             )
+    if seed is not None:
+        whole(seed, "the seed", 0)
     if not formats:
         raise SchemaError(
             "no format is named, so there would be no table to publish; name one or more of"
@@ -564,19 +572,6 @@ def _check_parts(name: str, schema: Schema, method: Method, formats: Sequence[st
         (why for g in method.guarantees if (why := promises_nothing(g.parameters()))), None
     ):
         raise PlanError(f"[method] {nothing}; ask for more.")
-
-
-def _kind(thing: Any) -> str:
-    """What something is, for a sentence that wants something else; never its value, which may be a
-    table's.
-    """
-    if isinstance(thing, str):
-        return "a text"
-    return (
-        f"the class {thing.__name__}, and not one of its methods"
-        if isinstance(thing, type)
-        else f"of the type {type(thing).__name__}"
-    )
 
 
 def _frame(table: Any, schema: Schema | None) -> "pl.DataFrame":

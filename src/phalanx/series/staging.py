@@ -90,9 +90,8 @@ def check_known(to: Path, series: str, entries: Callable[[], Sequence[ReleaseEnt
     """
     if later(to, series, len(entries())) and (unknown := later(to, series, len(entries()))):
         raise ReleaseError(
-            f"{unknown[0]} exists and is not in the ledger, so the ledger may be older than what"
-            " was published; use the ledger that knows it, or enter it by 'phalanx series"
-            " reconcile'."
+            f"{unknown[0]} exists and is not in the ledger, which may be older than it; use the one"
+            " that knows it, or enter it by 'phalanx series reconcile'."
         )
 
 

@@ -227,7 +227,7 @@ def test_it_is_as_right_as_it_says():
 
 
 def rows_of(release, evidence):
-    return DrawnRows.of(evidence.outputs[1], evidence.microdata[1], release.form, evidence.rows[1])
+    return DrawnRows.of(evidence.parts[1], evidence.microdata[1], release.form, evidence.rows[1])
 
 
 @pytest.mark.parametrize("whole", [12, 12 * 10**8, 2**61])
@@ -366,14 +366,14 @@ def test_what_is_missing_is_named():
     with pytest.raises(ReleaseError, match="which row of release 1 is whose is not known"):
         Omniscient().attack([release], replace(evidence, rows={}))
     with pytest.raises(ReleaseError, match="publish with keep_tables = true"):
-        Omniscient().attack([release], replace(evidence, outputs={}))
+        Omniscient().attack([release], replace(evidence, parts={}))
     with pytest.raises(
         ReleaseError,
         match=r"not those of release 1 \(they are about 1 rows and the release has 2\)",
     ):
         Omniscient().attack(
             [release],
-            replace(evidence, outputs={1: replace(evidence.outputs[1], group=np.array([0]))}),
+            replace(evidence, parts={1: replace(evidence.parts[1], group=np.array([0]))}),
         )
     with pytest.raises(ReleaseError, match=r"1 group\(s\) have other tuples"):
         Omniscient().attack(
@@ -415,9 +415,7 @@ def test_what_is_too_much_is_refused(monkeypatch):
             [release],
             replace(
                 evidence,
-                outputs={
-                    1: two(EVEN)[1].outputs(people([(1, "x", "m", "s")] * 2), np.array([1, 2]))
-                },
+                parts={1: two(EVEN)[1].outputs(people([(1, "x", "m", "s")] * 2), np.array([1, 2]))},
             ),
         )
     some = Microdata.encode(
@@ -431,7 +429,7 @@ def test_what_is_too_much_is_refused(monkeypatch):
         match="changed on 17 quasi-identifiers afterwards, and this adversary follows at most 16",
     ):
         Omniscient().attack(
-            [release], replace(evidence, outputs={1: drawing.outputs(some, evidence.rows[1])})
+            [release], replace(evidence, parts={1: drawing.outputs(some, evidence.rows[1])})
         )
     microdata, drawing = two(EVEN)
     release, evidence = drawing.publish(microdata, [(1, 0, 0), (0, 0, 0)])

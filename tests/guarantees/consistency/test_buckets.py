@@ -243,7 +243,7 @@ def test_a_changed_release_is_refused(tmp_path, kind, change, what):
     assert what in said
     assert (
         promise_of(form)["name"] not in said
-        or "not checked, since the buckets of the release contradict each other" in said
+        or "not checked, since the release contradicts itself" in said
     )
 
 

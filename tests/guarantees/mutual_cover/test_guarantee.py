@@ -79,14 +79,14 @@ def test_what_cannot_be_checked_is_said():
         "drawing",
     }
     assert "the ledger keeps them where the plan says so" in beside["delta-probability"].note
-    tables = made.verdicts(promise, Evidence(outputs={1: made.outputs}))
+    tables = made.verdicts(promise, Evidence(parts={1: made.outputs}))
     assert {name for name, v in tables.items() if v.note.startswith("not checked")} == {
         "values of the original",
         "changed rows",
         "drawing",
     }
     without_rows = made.verdicts(
-        promise, Evidence(microdata={1: made.microdata}, outputs={1: made.outputs})
+        promise, Evidence(microdata={1: made.microdata}, parts={1: made.outputs})
     )
     assert without_rows["drawing"].note == "not checked: nothing tells who is in which row"
 
@@ -99,7 +99,7 @@ def test_the_mapping_of_the_ledger_tells_rows():
     )
     found = made.verdicts(
         MutualCover(delta="1/4"),
-        Evidence(microdata={1: made.microdata}, groups={1: mapping}, outputs={1: made.outputs}),
+        Evidence(microdata={1: made.microdata}, groups={1: mapping}, parts={1: made.outputs}),
     )
     assert found["changed rows"].bound == 1 and found["drawing"].worst == 0
 
@@ -242,7 +242,7 @@ def test_a_value_that_only_rows_suppressed_have_is_of_nobody():
     rows = np.append(made.rows, 0)
     assert made.verdicts(
         MutualCover(delta="1/4"),
-        Evidence(microdata={1: microdata}, rows={1: rows}, outputs={1: made.outputs}),
+        Evidence(microdata={1: microdata}, rows={1: rows}, parts={1: made.outputs}),
     )["drawing"].holds
     shown = put(made, "age", 50)
     found = shown.verdicts(
@@ -292,7 +292,7 @@ def test_an_original_of_something_else():
     )
     found = made.verdicts(
         MutualCover(delta="1/4"),
-        Evidence(microdata={1: other}, rows={1: made.rows}, outputs={1: made.outputs}),
+        Evidence(microdata={1: other}, rows={1: made.rows}, parts={1: made.outputs}),
     )
     assert (
         found["values of the original"].note == "the original table has no column 'sex'"
@@ -433,7 +433,7 @@ def test_tables_of_other_people():
         )
         found = made.verdicts(
             MutualCover(delta="1/4"),
-            Evidence(microdata={1: microdata}, rows={1: made.rows}, outputs={1: made.outputs}),
+            Evidence(microdata={1: microdata}, rows={1: made.rows}, parts={1: made.outputs}),
         )["drawing"]
         assert (found.worst, found.holds) == (
             1,

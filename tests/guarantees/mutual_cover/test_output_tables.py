@@ -105,8 +105,8 @@ def test_what_is_no_table_is_refused(change: Change, what: str) -> None:
     outputs = replace(published.outputs, **change(published.outputs))
     assert any(what in fault for fault in faults(outputs)), faults(outputs)
     for evidence in (
-        replace(published.evidence, outputs={1: outputs}),
-        Evidence(outputs={1: outputs}),
+        replace(published.evidence, parts={1: outputs}),
+        Evidence(parts={1: outputs}),
     ):
         found = published.verdicts(MutualCover(delta=1), evidence)
         assert (
@@ -165,7 +165,7 @@ def test_strange_fields_get_a_verdict(field: str) -> None:
     promise = MutualCover(delta=1)
     for value in STRANGE:
         outputs = replace(published.outputs, **{field: value})
-        found = published.verdicts(promise, replace(published.evidence, outputs={1: outputs}))[
+        found = published.verdicts(promise, replace(published.evidence, parts={1: outputs}))[
             "random output tables"
         ]
         same = type(value) is type(getattr(published.outputs, field)) and np.array_equal(
@@ -192,7 +192,7 @@ def test_shaken_tables_get_a_verdict(seed: int) -> None:
         changed[name] = array if rng.random() < 0.8 else array[: int(rng.integers(len(array)))]
     outputs = replace(published.outputs, **changed)
     promise = MutualCover(delta=1)
-    found = published.verdicts(promise, replace(published.evidence, outputs={1: outputs}))
+    found = published.verdicts(promise, replace(published.evidence, parts={1: outputs}))
     assert found["random output tables"].holds == (faults(outputs) == [])
     assert all(isinstance(v.holds, bool) and v.note for v in found.values())
 
@@ -206,9 +206,7 @@ def test_a_broken_release_says_so() -> None:
     release = replace(published.release, manifest=manifest)
     outputs = replace(published.outputs, denominator=13)
     failing = [
-        v
-        for v in verify([release], replace(published.evidence, outputs={1: outputs}))
-        if not v.holds
+        v for v in verify([release], replace(published.evidence, parts={1: outputs})) if not v.holds
     ]
     assert [v.name for v in failing if "mutual" in v.name] == [
         "release 1: mutual cover: random output tables",

@@ -378,9 +378,9 @@ def test_published_and_checked_from_the_files(tmp_path: Path) -> None:
     """
     tables = [with_persons(patients(seed=1)), with_persons(patients(301, seed=2))]
     made = [series(tmp_path).publish(table) for table in tables]
-    assert [(m.rows, m.groups, m.suppressed, m.counterfeits) for m in made] == [
-        (400, 133, 0, 0),
-        (301, 100, 0, 0),
+    assert [(m.rows, m.groups, m.suppressed_rows, m.counterfeits) for m in made] == [
+        (400, 133, {}, 0),
+        (301, 100, {}, 0),
     ]
     folders = [m.path for m in made]
     assert {p.name for p in folders[0].iterdir()} == {

@@ -33,7 +33,7 @@ def slowly(draft, microdata, method):
     """Everything that is promised, looked up row by row in integers; the fewest quasi-identifiers
     in which a row differs from its person's.
     """
-    outputs, delta = draft.outputs, Fraction(str(method.delta))
+    outputs, delta = draft.evidence, Fraction(str(method.delta))
     d, names = len(outputs.attributes), list(outputs.attributes)
     codes = np.stack([microdata.columns[name].codes for name in names], axis=1)
     group = outputs.group[draft.groups - 1]
@@ -68,7 +68,7 @@ def verdicts(draft, microdata, method):
     """What the independent check finds, with all the evidence there is."""
     (promise,) = method.guarantees
     return Published(
-        released(draft.form, [promise]), microdata, draft.groups, draft.outputs
+        released(draft.form, [promise]), microdata, draft.groups, draft.evidence
     ).verdicts(promise)
 
 
@@ -96,7 +96,7 @@ def test_what_is_published_keeps_every_promise_exactly(parameters):
     assert slowly(draft, microdata, method) >= method.changes
     found = verdicts(draft, microdata, method)
     assert all(v.holds and not v.note.startswith("not checked") for v in found.values()), found
-    sizes = np.bincount(draft.outputs.group)
+    sizes = np.bincount(draft.evidence.group)
     assert sizes.min() >= max(method.k, 1 / Fraction(str(method.delta)))
     assert parameters["delta"] == "1/200" or len(sizes) > 1
 
@@ -120,7 +120,7 @@ def test_delta_of_one_lets_each_value_stem_from_one():
     microdata, method = simple(rows), MutualCover(delta=1)
     draft = publish(microdata, delta=1)
     assert slowly(draft, microdata, method) >= 1
-    assert np.bincount(draft.outputs.group).min() >= 2
+    assert np.bincount(draft.evidence.group).min() >= 2
 
 
 def test_delta_of_one_over_m():
@@ -129,9 +129,9 @@ def test_delta_of_one_over_m():
     """
     microdata = simple([(i % 3, i % 2, "flu") for i in range(7)])
     draft = publish(microdata, delta="1/7")
-    assert draft.outputs.group.tolist() == [0] * 7
-    for t in draft.outputs.of[0]:
-        rows = draft.outputs.table(int(t)).tolist()
+    assert draft.evidence.group.tolist() == [0] * 7
+    for t in draft.evidence.of[0]:
+        rows = draft.evidence.table(int(t)).tolist()
         assert all(row == rows[0] for row in rows)
     assert slowly(draft, microdata, MutualCover(delta="1/7")) >= 1
 
@@ -153,7 +153,7 @@ def test_groups_that_cannot_change_are_widened():
         draft = publish(microdata, **parameters)
         least = parameters.get("changes", 1)
         assert slowly(draft, microdata, MutualCover(**parameters)) >= least
-        groups = draft.outputs.group[draft.groups - 1]
+        groups = draft.evidence.group[draft.groups - 1]
         for kind in ((40, 1),):
             of_kind = {g for g, row in zip(groups.tolist(), rows, strict=True) if row[:2] == kind}
             assert all(
@@ -233,9 +233,9 @@ def test_seeds_reproduce_and_threads_have_no_influence(monkeypatch):
     assert drafts[0].form.table.equals(drafts[1].form.table)
     assert drafts[0].groups.tolist() == drafts[1].groups.tolist()
     assert (
-        drafts[0].outputs.units.tobytes()
-        == drafts[1].outputs.units.tobytes()
-        == other.outputs.units.tobytes()
+        drafts[0].evidence.units.tobytes()
+        == drafts[1].evidence.units.tobytes()
+        == other.evidence.units.tobytes()
     )
     assert not drafts[0].form.table.equals(other.form.table)
 
@@ -249,12 +249,12 @@ def test_tables_are_kept_where_that_is_asked():
     draft = publish(microdata, delta="1/4", keep_tables=True)
     back = OutputTables.of_frames(draft.remember, 1)
     for name in ("group", "of", "starts", "counts", "units"):
-        assert getattr(back, name).tolist() == getattr(draft.outputs, name).tolist()
+        assert getattr(back, name).tolist() == getattr(draft.evidence, name).tolist()
     assert (back.attributes, back.denominator, back.changes, back.order) == (
         tuple(QUASI),
-        draft.outputs.denominator,
+        draft.evidence.denominator,
         1,
-        draft.outputs.order,
+        draft.evidence.order,
     )
 
 

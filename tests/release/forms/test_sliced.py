@@ -457,6 +457,6 @@ def test_a_form_of_another_kind_is_named(tmp_path):
     """What is only about generalized releases refuses a sliced one by name."""
     release = write(tmp_path / "r", form_of(APART)[0], ("parquet",))
     with pytest.raises(
-        ReleaseError, match="release 1 is sliced, and this is about generalized releases"
+        ReleaseError, match="this is about generalized releases, and this one is sliced"
     ):
         _ = release.generalized

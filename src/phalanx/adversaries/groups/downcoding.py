@@ -3,7 +3,7 @@
 must be (Cohen, USENIX Security 2022, section 3).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -115,6 +115,15 @@ class Downcoding:
 
     question: ClassVar[str] = "inference"
     looks_at: ClassVar[Looks] = "release"
+    asks_for: ClassVar[Mapping[str, bool]] = {
+        "original": True,
+        "identifier": False,
+        "ledger": False,
+    }
+    exposes: ClassVar[str] = ""
+    no_breach: ClassVar[str] = (
+        "no guarantee of this release says that intervals are no wider than they look"
+    )
 
     @property
     def name(self) -> str:
@@ -268,9 +277,8 @@ def _members(release: Release, microdata: Microdata, evidence: Evidence, codes: 
         member[who] = group
     if (several := int((found_in != 1).sum())) > 0:
         raise ReleaseError(
-            f"{several} person(s) of the original table fit into no group or into several of"
-            f" release {release.number}, and only a ledger tells which is theirs; name it with"
-            " --ledger, and the identifier column."
+            f"{several} person(s) fit into no group or into several of release {release.number};"
+            " name the ledger that knows theirs, and the identifier column."
         )
     return member
 

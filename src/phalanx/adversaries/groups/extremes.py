@@ -3,7 +3,7 @@
 value (Li, Qardaji, Su, section 3.1).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, ClassVar, Final, Literal
@@ -182,6 +182,13 @@ class Extremes:
 
     question: ClassVar[str] = "singling out"
     looks_at: ClassVar[Looks] = "release"
+    asks_for: ClassVar[Mapping[str, bool]] = {
+        "original": True,
+        "identifier": False,
+        "ledger": False,
+    }
+    exposes: ClassVar[str] = ""
+    no_breach: ClassVar[str] = "no guarantee of this release hides who is in the table"
 
     @property
     def name(self) -> str:

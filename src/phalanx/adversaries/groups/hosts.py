@@ -17,7 +17,7 @@ from phalanx.data.domain import Domain
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints
-from phalanx.guarantees.consistency.buckets import bucket_faults
+from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.slicing.counting import counted
 from phalanx.guarantees.slicing.posterior import matches
 from phalanx.guarantees.views.boxes import box_ends
@@ -25,7 +25,7 @@ from phalanx.guarantees.views.groups import Groups
 from phalanx.guarantees.views.sliced import View, own_values
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-from phalanx.release.form import Form
+from phalanx.release.form import Form, by_kind
 from phalanx.release.forms.bucketized import Bucketized
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.forms.sliced import BUCKET, Sliced
@@ -33,6 +33,8 @@ from phalanx.release.forms.sliced import BUCKET, Sliced
 Floats = npt.NDArray[np.float64]
 Found = tuple[Ints, Ints, Floats]
 """Pairs of a tuple and a group, with a weight."""
+Hosting = tuple[Groups, Found, dict[str, Floats]]
+"""The groups of a release, the pairs, and other readings of the weights."""
 
 _ENTRIES: Final = 1 << 22
 """Entries of a table of tuples and sensitive values that is held at once."""
@@ -85,26 +87,14 @@ class Hosts:
             raise ReleaseError(
                 "the release has no sensitive attribute, so there is nothing to infer."
             )
-        if faults := bucket_faults(form):
+        if faults := form_faults(form):
             raise ReleaseError(
                 f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says"
                 " of it."
             )
         codes, rows, of_person = _distinct(form, microdata)
-        others: dict[str, Floats] = {}
-        if isinstance(form, Sliced):
-            groups, found, others = _of_sliced(
-                form, microdata, rows, np.bincount(of_person, minlength=len(codes))
-            )
-        elif isinstance(form, Bucketized):
-            groups, found = Groups.of(form), _of_bucketized(form, microdata, rows)
-        elif isinstance(form, Generalized):
-            groups, found = Groups.of(form), _of_generalized(form, microdata, rows)
-        else:
-            raise ReleaseError(
-                "this adversary reads sliced, bucketized and generalized releases, and this one is"
-                f" {form.kind}."
-            )
+        persons = np.bincount(of_person, minlength=len(codes))
+        groups, found, others = by_kind(form, _HOSTS)(form, microdata, rows, persons)
         domains = tuple(microdata.columns[a.name].domain for a in form.attribute("quasi"))
         return cls(groups, domains, codes, of_person, *_shared(groups, len(codes), *found), others)
 
@@ -202,9 +192,7 @@ def _shared(groups: Groups, tuples: int, owner: Ints, group: Ints, weight: Float
     return owner, group, weight / np.bincount(owner, weights=weight, minlength=tuples)[owner]
 
 
-def _of_sliced(
-    form: Sliced, microdata: Microdata, rows: Ints, persons: Ints
-) -> tuple[Groups, Found, dict[str, Floats]]:
+def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints, persons: Ints) -> Hosting:
     """The matching buckets, weighted by f(t, B); in the order of tuples and groups also by rows,
     and by counting if there are as many persons as rows.
     """
@@ -244,7 +232,7 @@ def _degrees(owner: Ints, above: Ints, below: Ints) -> Floats:
     return scaled
 
 
-def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints) -> Found:
+def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints, _: Ints) -> Hosting:
     """The buckets with rows of the same quasi-identifiers, weighted by how many: each of these rows
     is as likely the person's (Xiao & Tao, VLDB 2006).
     """
@@ -261,14 +249,15 @@ def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints) -> Found:
         cells.select(BUCKET, pl.col("\0value").cast(pl.Int64), "\0rows"), on="\0value"
     )
     group = found[BUCKET].to_numpy().astype(np.int64) - 1  # buckets are numbered from 1
-    return (
+    pairs = (
         found["\0tuple"].to_numpy().astype(np.int64),
         group,
         found["\0rows"].to_numpy().astype(np.float64),
     )
+    return Groups.of(form), pairs, {}
 
 
-def _of_generalized(form: Generalized, microdata: Microdata, rows: Ints) -> Found:
+def _of_generalized(form: Generalized, microdata: Microdata, rows: Ints, _: Ints) -> Hosting:
     """The groups whose box contains the tuple, weighted by their rows."""
     codes = np.stack(
         [microdata.columns[a.name].codes[rows].astype(np.int64) for a in form.attribute("quasi")],
@@ -277,7 +266,8 @@ def _of_generalized(form: Generalized, microdata: Microdata, rows: Ints) -> Foun
     low, high = (np.stack(ends, axis=1) for ends in zip(*box_ends(microdata, form), strict=True))
     pairs = [_NOTHING[:2], *containing(codes, low, high)]
     owner, group = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    return owner, group, Groups.of(form).sizes[group].astype(np.float64)
+    groups = Groups.of(form)
+    return groups, (owner, group, groups.sizes[group].astype(np.float64)), {}
 
 
 def containing(codes: Ints, low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints]]:
@@ -325,4 +315,9 @@ def _together(found: Sequence[Found]) -> Found:
     return owner, group, weight
 
 
+_HOSTS: Final[Mapping[str, Callable[..., Hosting]]] = {
+    "sliced": _of_sliced,
+    "bucketized": _of_bucketized,
+    "generalized": _of_generalized,
+}
 _NOTHING: Final[Found] = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))

@@ -14,13 +14,14 @@ import numpy.typing as npt
 import polars as pl
 
 from phalanx.adversaries.base import Attack, Looks, asked, between, percent
+from phalanx.adversaries.disclosure import one_release
 from phalanx.adversaries.groups.hosts import original_table
 from phalanx.adversaries.groups.matching import Area, Column, matched, rank
 from phalanx.adversaries.showing import Shown
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints
-from phalanx.guarantees.consistency.buckets import bucket_faults
+from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.views.sliced import own_values
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
@@ -129,6 +130,13 @@ class Membership:
 
     question: ClassVar[str] = "singling out"
     looks_at: ClassVar[Looks] = "release"
+    asks_for: ClassVar[Mapping[str, bool]] = {
+        "original": True,
+        "identifier": False,
+        "ledger": False,
+    }
+    exposes: ClassVar[str] = ""
+    no_breach: ClassVar[str] = "no guarantee of this release hides who is in the table"
 
     @property
     def name(self) -> str:
@@ -148,18 +156,8 @@ class Membership:
         where the original table is missing.
         """
         releases, evidence = asked(releases, evidence)
-        if len(releases) != 1:
-            raise ReleaseError(
-                f"the {self.name} adversary looks at one release at a time, and {len(releases)} are"
-                " given; name one of them."
-            )
-        form = releases[0].form
-        if not isinstance(form, Sliced):
-            raise ReleaseError(
-                f"the {self.name} adversary ranks the tuples that a sliced release leaves open, and"
-                f" this one is {form.kind}."
-            )
-        if faults := bucket_faults(form):
+        form = Sliced.expect(one_release(releases, self.name).form)
+        if faults := form_faults(form):
             raise ReleaseError(
                 f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says"
                 " of it."

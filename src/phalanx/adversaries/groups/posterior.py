@@ -4,7 +4,7 @@ all quasi-identifiers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from math import sqrt
@@ -197,10 +197,22 @@ class Posterior:
 
     question: ClassVar[str] = "inference"
     looks_at: ClassVar[Looks] = "release"
+    asks_for: ClassVar[Mapping[str, bool]] = {
+        "original": True,
+        "identifier": False,
+        "ledger": False,
+    }
+    sentences: ClassVar[Mapping[str, str]] = {
+        "posterior-learning": "Learns from one release which values go with which (deFinetti), and"
+        " lays a probability on every sensitive value of every person."
+    }
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"posterior-learning": {"by": "learning"}}
 
     by: Literal["law", "learning"] = "law"
-    bound: Number = "1/2"
+    bound: Number = field(
+        default="1/2",
+        metadata={"help": "Count the persons of whom some value is more probable than this."},
+    )
 
     def __post_init__(self) -> None:
         if self.by not in list(_KNOWS):

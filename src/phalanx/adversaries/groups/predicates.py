@@ -14,15 +14,16 @@ from phalanx.adversaries.groups.hosts import Floats
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints, exact
-from phalanx.guarantees.consistency.recoded import Images, cell_faults
+from phalanx.guarantees.consistency.forms import form_faults
+from phalanx.guarantees.consistency.recoded import Images
 from phalanx.guarantees.views.boxes import box_ends, codes_of_ends
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.folder import Release
+from phalanx.release.form import by_kind
 from phalanx.release.forms.bucketized import Bucketized
 from phalanx.release.forms.generalized import Generalized
 from phalanx.release.forms.recoded import Recoded
 
-_INSTEAD: Final = {"sliced": "play 'membership'", "perturbed": "play 'informed'"}
 _AT_ONCE: Final = 1 << 22
 """Pairs of regions that are compared at once."""
 _ANY: Final = -1
@@ -64,22 +65,16 @@ class Regions:
     @classmethod
     def of(cls, release: Release, microdata: Microdata) -> "Regions":
         """Those of a generalized, bucketized or recoded release; ReleaseError for other ones."""
-        form = release.form
-        if isinstance(form, Generalized):
-            return cls._of_generalized(release, form, microdata)
-        if isinstance(form, Bucketized):
-            return cls._of_bucketized(form, microdata)
-        if isinstance(form, Recoded):
-            return cls._of_recoded(release, form, microdata)
-        raise ReleaseError(
-            "the singling-out adversary reads generalized, bucketized and recoded releases, and"
-            f" this one is {form.kind}; {_INSTEAD.get(form.kind, 'play another one')}."
-        )
+        read = {
+            "generalized": cls._of_generalized,
+            "bucketized": cls._of_bucketized,
+            "recoded": cls._of_recoded,
+        }
+        return by_kind(release.form, read)(release, microdata)
 
     @classmethod
-    def _of_generalized(
-        cls, release: Release, form: Generalized, microdata: Microdata
-    ) -> "Regions":
+    def _of_generalized(cls, release: Release, microdata: Microdata) -> "Regions":
+        form = Generalized.expect(release.form)
         groups = Groups.of(form)
         low, high = (
             np.stack(side, axis=1) for side in zip(*box_ends(microdata, form), strict=True)
@@ -100,7 +95,8 @@ class Regions:
         return cls(names, low, high, rows, tight, region, value, count, *_shares(names, microdata))
 
     @classmethod
-    def _of_bucketized(cls, form: Bucketized, microdata: Microdata) -> "Regions":
+    def _of_bucketized(cls, release: Release, microdata: Microdata) -> "Regions":
+        form = Bucketized.expect(release.form)
         names = [a.name for a in form.attribute("quasi")]
         counted = form.table.group_by(names, maintain_order=True).len("\0rows")
         ends = [
@@ -122,8 +118,9 @@ class Regions:
         )
 
     @classmethod
-    def _of_recoded(cls, release: Release, form: Recoded, microdata: Microdata) -> "Regions":
-        if faults := cell_faults(form):
+    def _of_recoded(cls, release: Release, microdata: Microdata) -> "Regions":
+        form = Recoded.expect(release.form)
+        if faults := form_faults(form):
             raise ReleaseError(
                 f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says"
                 " of it."

@@ -3,8 +3,8 @@
 original table (Cohen & Nissim, PNAS 2020).
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
 from typing import Any, ClassVar, Final
@@ -145,9 +145,20 @@ class SinglingOut:
 
     question: ClassVar[str] = "singling out"
     looks_at: ClassVar[Looks] = "release"
+    asks_for: ClassVar[Mapping[str, bool]] = {"original": True}
+    exposes: ClassVar[str] = ""
+    no_breach: ClassVar[str] = (
+        "no guarantee of this release says that no description fits one row alone"
+    )
 
-    expected: Number = "1/10"
-    sample: int | None = TRIED
+    expected: Number = field(
+        default="1/10",
+        metadata={"help": "Try predicates that may be expected to hold for at most so many rows."},
+    )
+    sample: int | None = field(
+        default=TRIED,
+        metadata={"help": "Try at most so many predicates, of regions drawn at random."},
+    )
 
     def __post_init__(self) -> None:
         if bounded(self.expected, "the expected number of rows", 0, 1) == 0:

@@ -149,6 +149,12 @@ class Minimality:
 
     question: ClassVar[str] = "inference"
     looks_at: ClassVar[Looks] = "release"
+    asks_for: ClassVar[Mapping[str, bool]] = {
+        "original": True,
+        "identifier": False,
+        "ledger": False,
+    }
+    knows_method: ClassVar[bool] = True
 
     effort: int = 20_000
     together: int = 4
@@ -474,9 +480,9 @@ def _buckets(release: Release, cells: int) -> tuple[Ints, Ints]:
     """Every cell's group and line: in a generalized release a cell is a group, and all are judged
     together.
     """
-    if not isinstance(release.form, Sliced):
+    if release.form.kind != Sliced.kind:
         return np.arange(cells), np.zeros(cells, dtype=np.int64)
-    view = View.of(release.form)
+    view = View.of(Sliced.expect(release.form))
     return view.cell_bucket, view.cell_value
 
 

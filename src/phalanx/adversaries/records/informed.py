@@ -24,7 +24,7 @@ from phalanx.adversaries.disclosure import (
 )
 from phalanx.adversaries.records.rows import Records, renumbered
 from phalanx.data.distances import WORDS, Distance, Line, check_asked, distance_of
-from phalanx.errors import PlanError, ReleaseError, did_you_mean
+from phalanx.errors import PlanError, did_you_mean
 from phalanx.exact import Ints, whole
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -67,13 +67,25 @@ class Informed:
 
     question: ClassVar[str] = "linkability"
     looks_at: ClassVar[Looks] = "release"
+    asks_for: ClassVar[Mapping[str, bool]] = {
+        "original": True,
+        "identifier": False,
+        "ledger": False,
+    }
+    exposes: ClassVar[str] = ""
+    no_breach: ClassVar[str] = (
+        "no guarantee of this release hides whose row is which from somebody who knows this much"
+    )
     played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000}
+    public_knowledge: ClassVar[bool] = True
     stands_for: ClassVar[str] = (
         "The release folder says by which method it was made, so whoever has the folder and knows"
         " somebody's quasi-identifiers can do this: judge the release by this adversary."
     )
 
-    sample: int | None = None
+    sample: int | None = field(
+        default=None, metadata={"help": "Attack so many persons, drawn at random."}
+    )
     changes: int | None = None
     distances: Mapping[str, Any] = field(default_factory=dict)
 
@@ -103,13 +115,8 @@ class Informed:
         """
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
-        form = release.form
-        if not isinstance(form, Perturbed):
-            raise ReleaseError(
-                f"the {self.name} adversary looks for rows that were changed, as in a perturbed"
-                f" release, and this one is {form.kind}."
-            )
-        microdata, own = published_table(release, evidence, self.name)
+        form = Perturbed.expect(release.form)
+        microdata, own = published_table(release, evidence)
         records = Records.of(form, microdata)
         names = [a.name for a in form.attribute("quasi")]
         asked_distances = self._asked(release.manifest, names)

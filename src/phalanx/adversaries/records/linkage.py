@@ -3,7 +3,7 @@
 person (Li, Ma, Xi, Zhang, Xie, Shang, section 5.1).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import sqrt
@@ -34,9 +34,7 @@ from phalanx.exact import Number, bounded, whole
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-from phalanx.release.forms.bucketized import Bucketized
-from phalanx.release.forms.generalized import Generalized
-from phalanx.release.forms.perturbed import Perturbed
+from phalanx.release.form import by_kind
 
 P_MATCH: Final = ("3/10", "1/2", "7/10", "4/5", "9/10", "1")
 """The probabilities of the paper's experiments."""
@@ -111,15 +109,28 @@ class Linkage:
 
     question: ClassVar[str] = "linkability"
     looks_at: ClassVar[Looks] = "release"
+    asks_for: ClassVar[Mapping[str, bool]] = {
+        "original": True,
+        "identifier": False,
+        "ledger": False,
+    }
+    exposes: ClassVar[str] = "records"
+    no_breach: ClassVar[str] = (
+        "no guarantee of this release hides whose row is which from somebody who knows this much"
+    )
     played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000}
     stands_for: ClassVar[str] = (
         "Takes every value as it stands, as if none had been changed, and names nobody where no row"
         " matches. The authors of the method measured it so; it is the least to expect."
     )
 
-    p_match: Number = 1
+    p_match: Number = field(
+        default=1, metadata={"help": "Use each quasi-identifier with this probability."}
+    )
     subsets: int = 1024
-    sample: int | None = None
+    sample: int | None = field(
+        default=None, metadata={"help": "Attack so many persons, drawn at random."}
+    )
 
     def __post_init__(self) -> None:
         _probability(self.p_match)
@@ -151,20 +162,21 @@ class Linkage:
             )
         # measuring protects nobody, and who asks again shall see the same figures
         chosen = Subsets.of(d, self.subsets, Randomness.seeded(0).stream("subsets"))
-        if isinstance(form, Perturbed):
-            found = by_rows(
-                form, *published_table(release, evidence, self.name), chosen, self.sample
-            )
-        elif isinstance(form, Bucketized):
-            found = by_buckets(form, original_table(release, evidence), chosen, self.sample)
-        elif isinstance(form, Generalized):
-            found = by_boxes(form, original_table(release, evidence), chosen, self.sample)
-        else:
-            raise ReleaseError(
-                f"the {self.name} adversary matches records of perturbed, generalized and"
-                f" bucketized releases, and this one is {form.kind}."
-            )
+        match = by_kind(form, _MATCH)
+        table = (
+            published_table(release, evidence)
+            if form.is_drawn
+            else (original_table(release, evidence),)
+        )
+        found = match(form, *table, chosen, self.sample)
         return _concluded(found, chosen, form.rows).at(self.p_match)
+
+
+_MATCH: Final[Mapping[str, Callable[..., Matching]]] = {
+    "perturbed": by_rows,
+    "bucketized": by_buckets,
+    "generalized": by_boxes,
+}
 
 
 def _concluded(found: Matching, chosen: Subsets, rows: int) -> Matched:

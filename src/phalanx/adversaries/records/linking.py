@@ -18,7 +18,7 @@ from phalanx.adversaries.records.rows import Records, bits_of, renumbered
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints
-from phalanx.guarantees.consistency.buckets import bucket_faults
+from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.views.boxes import box_ends
 from phalanx.guarantees.views.groups import Groups, places
 from phalanx.randomness import Stream
@@ -210,7 +210,7 @@ def by_buckets(
     """Records match with equal values, a person's own always; each has the values of its bucket, by
     their shares.
     """
-    if faults := bucket_faults(form):
+    if faults := form_faults(form):
         raise ReleaseError(
             f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says of it."
         )

@@ -4,7 +4,7 @@ were drawn from; the worst case.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
@@ -30,7 +30,7 @@ from phalanx.adversaries.showing import interval, share
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.exact import Ints, whole
-from phalanx.guarantees.consistency.perturbed import row_faults
+from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.mutual_cover.drawn_rows import DrawnRows
 from phalanx.guarantees.mutual_cover.output_tables import table_faults
 from phalanx.randomness import Randomness
@@ -209,11 +209,20 @@ class Omniscient:
     with ``work``, at most so many states are gone through for all of them together, and the persons
     of the largest knots are believed.
     Needs ``evidence.microdata``, who was published in which row (``evidence.rows`` or
-    ``evidence.groups``), and ``evidence.outputs``. PlanError for a sample below 1.
+    ``evidence.groups``), and the random output tables. PlanError for a sample below 1.
     """
 
     question: ClassVar[str] = "linkability"
     looks_at: ClassVar[Looks] = "release"
+    asks_for: ClassVar[Mapping[str, bool]] = {
+        "original": True,
+        "identifier": False,
+        "ledger": False,
+    }
+    exposes: ClassVar[str] = ""
+    no_breach: ClassVar[str] = (
+        "no guarantee of this release hides whose row is which from somebody who knows this much"
+    )
     played_with: ClassVar[Mapping[str, Any]] = {"sample": 2000, "work": 1 << 22}
     stands_for: ClassVar[str] = (
         "Has what the publisher keeps private, and weighs every possibility. Whoever knows the"
@@ -222,7 +231,9 @@ class Omniscient:
         " this release alone."
     )
 
-    sample: int | None = None
+    sample: int | None = field(
+        default=None, metadata={"help": "Attack so many persons, drawn at random."}
+    )
     work: int | None = None
 
     def __post_init__(self) -> None:
@@ -249,13 +260,8 @@ class Omniscient:
         """
         releases, evidence = asked(releases, evidence)
         release = one_release(releases, self.name)
-        form = release.form
-        if not isinstance(form, Perturbed):
-            raise ReleaseError(
-                f"the {self.name} adversary undoes what was drawn from random output tables, as in"
-                f" a perturbed release, and this one is {form.kind}."
-            )
-        microdata, own = published_table(release, evidence, self.name)
+        form = Perturbed.expect(release.form)
+        microdata, own = published_table(release, evidence)
         drawn = self._drawn(release, form, microdata, own, evidence)
         outcomes = self._outcomes(_part(drawn, self.sample))
         believed = _posterior(outcomes, self.work)
@@ -281,7 +287,7 @@ class Omniscient:
         """Everybody's own and published values; ReleaseError where the tables are missing or not
         those of the release.
         """
-        outputs, number = evidence.outputs.get(release.number), release.number
+        outputs, number = evidence.part(OutputTables, release.number), release.number
         names = [a.name for a in form.attribute("quasi")]
         if outputs is None:
             raise ReleaseError(
@@ -293,7 +299,7 @@ class Omniscient:
                 f"the {self.name} adversary looks at up to {MOST_ATTRIBUTES} quasi-identifiers, and"
                 f" the release has {len(names)}."
             )
-        if faults := row_faults(form):
+        if faults := form_faults(form):
             raise ReleaseError(
                 f"the release contradicts itself ({faults[0]}); see what 'phalanx verify' says"
                 " of it."
@@ -307,8 +313,7 @@ class Omniscient:
         if unlike := drawn.unlike_groups():
             raise ReleaseError(
                 f"the random output tables are not those of release {number} ({unlike} group(s)"
-                " have other tuples in the original table); check that it is the table that was"
-                " published."
+                " differ from the original table); give the table that was published."
             )
         return drawn
 

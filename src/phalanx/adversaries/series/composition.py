@@ -3,7 +3,7 @@
 itself (Ganta, Kasiviswanathan & Smith, KDD 2008).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -101,9 +101,12 @@ class Composition:
 
     question: ClassVar[str] = "linkability"
     looks_at: ClassVar[Looks] = "publishers"
+    asks_for: ClassVar[Mapping[str, bool]] = {"original": True, "identifier": True}
+    exposes: ClassVar[str] = ""
+    no_breach: ClassVar[str] = "no publisher promises what two of them tell together"
 
     beside: Sequence[Release]
-    known: Evidence = field(repr=False)
+    known: Evidence | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:

@@ -113,6 +113,8 @@ class Counterfeits:
 
     question: ClassVar[str] = "inference"
     looks_at: ClassVar[Looks] = "series"
+    asks_for: ClassVar[Mapping[str, bool]] = {"original": True, "identifier": True, "ledger": True}
+    knows_method: ClassVar[bool] = True
 
     @property
     def name(self) -> str:

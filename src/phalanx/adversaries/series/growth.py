@@ -4,8 +4,8 @@ turn, and names whom they grew around.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Final
 
@@ -26,7 +26,6 @@ from phalanx.guarantees.registry import from_parameters
 from phalanx.guarantees.views.groups import Groups
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
-from phalanx.release.forms.generalized import Generalized
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -145,8 +144,16 @@ class Growth:
 
     question: ClassVar[str] = "inference"
     looks_at: ClassVar[Looks] = "series"
+    asks_for: ClassVar[Mapping[str, bool]] = {"original": True, "identifier": True, "ledger": True}
+    knows_method: ClassVar[bool] = True
 
-    bound: Number | None = None
+    bound: Number | None = field(
+        default=None,
+        metadata={
+            "help": "What the guarantee lets anybody be linked with; 1/l by the manifest if not"
+            " given."
+        },
+    )
 
     def __post_init__(self) -> None:
         if self.bound is not None:
@@ -329,10 +336,10 @@ def _placed(release: Release, evidence: Evidence) -> tuple[Microdata, Ints]:
             f"the growth adversary knows everybody's values and group, and release {release.number}"
             " lacks them; name original, identifier, ledger."
         )
-    if not isinstance(release.form, Generalized) or release.form.registered is not None:
+    if release.generalized.registered is not None:
         raise ReleaseError(
-            f"release {release.number} is {release.form.kind}, or has registered persons; this"
-            " adversary replays groups of rows in boxes."
+            f"release {release.number} has registered persons, whose part in its groups cannot be"
+            " replayed; ask about another release."
         )
     ids = pl.DataFrame(
         {

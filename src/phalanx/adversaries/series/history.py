@@ -4,7 +4,7 @@ Fu, Liu, Wang, Xu, ICDE 2010, Lemma 4).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Final
 
@@ -96,9 +96,19 @@ class History:
 
     question: ClassVar[str] = "inference"
     looks_at: ClassVar[Looks] = "series"
+    asks_for: ClassVar[Mapping[str, bool]] = {"ledger": True}
 
-    bound: Number = "1/2"
-    values: Sequence[Any] = ()
+    bound: Number = field(
+        default="1/2",
+        metadata={"help": "Count the persons who are linked to a value with more than this."},
+    )
+    values: Sequence[Any] = field(
+        default=(),
+        metadata={
+            "help": "Look for this sensitive value; repeat it. All values if not given.",
+            "option": "--value",
+        },
+    )
 
     def __post_init__(self) -> None:
         bounded(self.bound, "the bound", 0, 1)

@@ -67,6 +67,11 @@ class Intersection:
 
     question: ClassVar[str] = "linkability"
     looks_at: ClassVar[Looks] = "series"
+    asks_for: ClassVar[Mapping[str, bool]] = {"original": True, "identifier": True, "ledger": False}
+    sentences: ClassVar[Mapping[str, str]] = {
+        "intersection-by-person": "Intersects the values of everybody's own groups: the worst case,"
+        " where it is known who is in which."
+    }
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "intersection-by-person": {"view": "person"}
     }
@@ -95,7 +100,7 @@ class Intersection:
         """
         releases, evidence = asked(releases, evidence)
         series = sorted(releases, key=lambda r: r.number)
-        if other := next((r for r in series if not isinstance(r.form, Generalized)), None):
+        if other := next((r for r in series if r.form.kind != Generalized.kind), None):
             raise ReleaseError(
                 f"release {other.number} is {other.form.kind}, and the intersection adversary looks"
                 f" at intervals; {_INSTEAD.get(other.form.kind, _POSTERIOR)}."

@@ -3,7 +3,7 @@
 persons who keep theirs (after Kifer, SIGMOD 2009).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -123,6 +123,7 @@ class SeriesLearning:
 
     question: ClassVar[str] = "inference"
     looks_at: ClassVar[Looks] = "series"
+    asks_for: ClassVar[Mapping[str, bool]] = {"original": True, "identifier": True}
     not_of_one: ClassVar[str] = "posterior-learning is played on it"
 
     @property

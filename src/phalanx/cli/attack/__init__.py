@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``phalanx attack``: what an adversary could learn. A subcommand for every adversary, a file for
-every family of them.
+"""``phalanx attack``: what an adversary could learn, with a subcommand for each that is known.
 
-One of ours is a function with its own options in the file of its family, decorated with
-``@app.command``, that calls ``play``, so that its help needs no package of frames; one of another
-package is made of what its class says of itself (``others``), and no file here knows it.
+A subcommand is made of what the class of its adversary says of itself (``subcommands``), so that no
+file here names one; a list of all reads that from the source (``described``) and loads no package
+of frames. ``everything``: all of them, as answers to the regulator's questions.
 """
 
 import typer
 
-from phalanx.cli.attack import everything, members, method, publishers, records, series, values
-from phalanx.cli.attack.others import WithOthers
+from phalanx.cli.attack import everything
+from phalanx.cli.attack.subcommands import Subcommands
 
 app = typer.Typer(
-    cls=WithOthers,
+    cls=Subcommands,
     help="What an adversary could learn from releases: play one, who knows what its help says.",
     no_args_is_help=True,
 )
-for family in (everything, series, publishers, values, method, members, records):
-    app.add_typer(family.app)
+app.add_typer(everything.app)

@@ -3,11 +3,9 @@
 questions.
 """
 
-from typing import Annotated
-
 import typer
 
-from phalanx.cli.attack.options import OWN_IDENTIFIER, OWN_LEDGER, RELEASES
+from phalanx.cli.attack.options import IDENTIFIER, LEDGER, ORIGINAL, RELEASES
 from phalanx.cli.output import JSON, show_json, show_table, show_text
 
 app = typer.Typer(rich_markup_mode="markdown")
@@ -16,17 +14,9 @@ app = typer.Typer(rich_markup_mode="markdown")
 @app.command("all", rich_help_panel="All of them")
 def everything(
     releases: RELEASES,
-    original: Annotated[
-        list[str],
-        typer.Option(
-            help=(
-                "The table that was published, one for each release and in their order; repeat it."
-            ),
-            show_default=False,
-        ),
-    ],
-    identifier: OWN_IDENTIFIER = None,
-    ledger: OWN_LEDGER = None,
+    original: ORIGINAL,
+    identifier: IDENTIFIER = None,
+    ledger: LEDGER = None,
     json: bool = JSON,
 ) -> None:
     """Plays whom the releases and the tables allow, and answers the regulator's questions: singling

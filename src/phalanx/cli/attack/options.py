@@ -1,76 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options that several adversaries share, each with its help."""
+"""What is named on the command line for an adversary: the releases, and what lies beside them."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from inspect import Parameter
+from typing import Annotated, Any, Final
 
 import typer
 
 from phalanx.cli.locations import release_folders
 
-RELEASE = Annotated[
-    list[str],
-    typer.Argument(
-        help="The release's folder.",
-        show_default=False,
-        metavar="RELEASE",
-        callback=release_folders,
+
+def _releases(text: str) -> Any:
+    named = typer.Argument(
+        help=text, show_default=False, metavar="RELEASE", callback=release_folders
+    )
+    return Annotated[list[str], named]
+
+
+def _option(kind: Any, text: str, name: str = "") -> Any:
+    return Annotated[kind, typer.Option(*([name] if name else []), help=text, show_default=False)]
+
+
+_TABLES: Final = "The table that was published, one for each release and in their order; repeat it."
+_WHO: Final = "The identifier column of the original tables; goes with --ledger."
+_LEDGER: Final = (
+    "The ledger's URL or SQLite file, which knows who was published in which row or group."
+)
+
+RELEASE: Final = _releases("The release's folder.")
+RELEASES: Final = _releases("The release folders of one series.")
+ORIGINAL = _option(list[str], _TABLES)
+IDENTIFIER = _option(str | None, _WHO)
+LEDGER = _option(str | None, _LEDGER)
+
+Option = tuple[Any, Any]
+"""The annotation and the default of a parameter."""
+SECOND_PUBLISHER: Final[Mapping[str, Option]] = {
+    "beside": (
+        _option(list[str], "A release folder of the second publisher; repeat it."),
+        Parameter.empty,
     ),
-]
-RELEASES = Annotated[
-    list[str],
-    typer.Argument(
-        help="The release folders of one series.",
-        show_default=False,
-        metavar="RELEASE",
-        callback=release_folders,
-    ),
-]
-ORIGINAL = Annotated[
-    list[str], typer.Option("--original", help="The table that was published.", show_default=False)
-]
-ORIGINALS = Annotated[
-    list[str],
-    typer.Option(
-        "--original",
-        help="The table that was published, one for each release and in their order; repeat it.",
-        show_default=False,
-    ),
-]
-IDENTIFIER = Annotated[
-    str,
-    typer.Option(
-        "--identifier", help="The identifier column of the original tables.", show_default=False
-    ),
-]
-LEDGER = Annotated[
-    str,
-    typer.Option(
-        "--ledger",
-        help="The ledger's URL or SQLite file, which knows everybody's group.",
-        show_default=False,
-    ),
-]
-OWN_IDENTIFIER = Annotated[
-    str | None,
-    typer.Option(
-        "--identifier", help="The identifier column of the original table; goes with --ledger."
-    ),
-]
-OWN_LEDGER = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        help=(
-            "The ledger's URL or SQLite file, which knows who was published in which row or group."
+    "beside_original": (
+        _option(
+            list[str],
+            "The table that it was made of, one for each and in their order; repeat it.",
         ),
+        Parameter.empty,
     ),
-]
-BOUND = Annotated[
-    str,
-    typer.Option(
-        "--bound", help="Count the persons of whom some value is more probable than this."
+    "beside_identifier": (
+        _option(str | None, "The identifier column of these tables, where it is called otherwise."),
+        None,
     ),
-]
-SAMPLE = Annotated[
-    int | None, typer.Option("--sample", help="Attack so many persons, drawn at random.")
-]
+}
+
+
+def lying_beside(asks_for: Mapping[str, bool] | None) -> dict[str, Option]:
+    """The options of what an adversary asks for: of all of it, none must be named, where it does
+    not say.
+    """
+    texts = {"original": _TABLES, "identifier": _WHO, "ledger": _LEDGER}
+    options: dict[str, Option] = {}
+    for name, needed in (dict.fromkeys(texts, False) if asks_for is None else asks_for).items():
+        kind: Any = list[str] if name == "original" else str
+        options[name] = (
+            _option(kind if needed else kind | None, texts[name], f"--{name}"),
+            Parameter.empty if needed else None,
+        )
+    return options

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Playing an adversary: the evidence it needs, the attack, and what it found as text or JSON."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from phalanx.cli.output import show_json, show_table, show_text
 
@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 def play(
     adversary: "Adversary",
     releases: Sequence[str],
-    originals: Sequence[str],
-    identifier: str | None,
-    ledger: str | None,
+    beside: Mapping[str, Any],
     *,
     alone: bool = False,
     json: bool,
 ) -> None:
     """Attack the releases and print what was found.
 
+    ``beside``: the ``original`` tables, their ``identifier`` and the ``ledger``, as they are named.
     ``alone``: the adversary looks at one release, and need not know who is who in the original
     table. PlanError where it is given several, ReleaseError where nobody of the original tables is
     in the releases.
@@ -39,9 +38,9 @@ def play(
     read = read_releases(releases)
     evidence, _ = gather_evidence(
         read,
-        ledger=None if ledger is None else ledger_url(ledger),
-        originals=originals,
-        identifier=identifier,
+        ledger=None if beside.get("ledger") is None else ledger_url(beside["ledger"]),
+        originals=beside.get("original") or (),
+        identifier=beside.get("identifier"),
         persons=not alone,
     )
     ordered = sorted(read, key=lambda release: release.number)
@@ -66,3 +65,16 @@ def play(
     if found.note:
         show_text(found.note)
     show_text(verdict(found, ordered))
+
+
+def other_publisher(
+    releases: Sequence[str], originals: Sequence[str], identifier: str | None
+) -> dict[str, Any]:
+    """The parameters of an adversary of two publishers: the releases of the second, as ``beside``,
+    and what lies beside them, as ``known``.
+    """
+    from phalanx.verification import gather_evidence, read_releases
+
+    read = read_releases(releases)
+    known, _ = gather_evidence(read, ledger=None, originals=originals, identifier=identifier)
+    return {"beside": read, "known": known}

@@ -5,7 +5,6 @@ and nothing is published twice or out of place.
 
 from collections.abc import Iterator, Sequence
 from typing import Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -25,33 +24,24 @@ are added.
 """
 
 
-def bucket_faults(form: Form) -> Sequence[str]:
-    """What is wrong with the buckets of a sliced or bucketized form, looked for once; nothing where
-    the form is another one.
-    """
-    if form not in _seen:
-        if isinstance(form, Sliced):
-            _seen[form] = list(_attribute_faults(form)) or list(_sliced_faults(form))
-        elif isinstance(form, Bucketized):
-            _seen[form] = list(_attribute_faults(form)) or list(_bucketized_faults(form))
-    return _seen.get(form, ())
+def sliced_faults(form: Sliced) -> Sequence[str]:
+    """What is wrong with the buckets of a sliced form."""
+    return list(_attribute_faults(form)) or list(_sliced_faults(form))
 
 
-_seen: WeakKeyDictionary[Form, Sequence[str]] = WeakKeyDictionary()
+def bucketized_faults(form: Bucketized) -> Sequence[str]:
+    """What is wrong with the buckets of a bucketized form."""
+    return list(_attribute_faults(form, boxes=False)) or list(_bucketized_faults(form))
 
 
-def _attribute_faults(form: Form) -> Iterator[str]:
+def _attribute_faults(form: Form, *, boxes: bool = True) -> Iterator[str]:
     if unfit := next((a.name for a in form.attributes if a.role == "keep"), None):
         yield f"{unfit!r} is kept as it is, which this form has no place for"
     if len(form.attribute("sensitive")) > 1:
         yield "there are several sensitive attributes"
     for attribute in form.attributes:
         most = (
-            1
-            if attribute.role != "quasi" or isinstance(form, Bucketized)
-            else 2
-            if attribute.hierarchy is None
-            else 3
+            1 if attribute.role != "quasi" or not boxes else 2 if attribute.hierarchy is None else 3
         )
         least = 3 if most == 3 and len(attribute.columns) > 1 else 1
         if not least <= len(attribute.columns) <= most:

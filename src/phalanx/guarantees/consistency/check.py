@@ -12,18 +12,15 @@ import polars as pl
 from phalanx.errors import PlanError
 from phalanx.exact import exact
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.consistency.buckets import bucket_faults
 from phalanx.guarantees.consistency.files import file_faults, hidden
+from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.consistency.intervals import fits, interval_faults, set_faults
 from phalanx.guarantees.consistency.order import order_faults
-from phalanx.guarantees.consistency.perturbed import row_faults
-from phalanx.guarantees.consistency.recoded import cell_faults
 from phalanx.guarantees.strength import weakened
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import GROUP, Generalized
-from phalanx.release.kinds import OURS
 
 NAME: Final = "consistency"
 _LOOKED_AT: Final = {
@@ -48,7 +45,7 @@ def check(
     faults = (
         _group_and_box_faults(release)
         if release.form.kind == Generalized.kind
-        else form_faults(release.form)
+        else list(form_faults(release.form))
     )
     faults = faults or order_faults(
         release.form, None if evidence is None else evidence.published_rows(release.number)
@@ -104,18 +101,6 @@ def check(
                 else "random choices cannot be repeated"
             ),
         ),
-    ]
-
-
-def form_faults(form: Form) -> list[str]:
-    """How the tables of a form contradict each other: of ours as the checks see it, of another
-    package's as it says itself. Boxes are looked at with the release.
-    """
-    return [
-        *bucket_faults(form),
-        *row_faults(form),
-        *cell_faults(form),
-        *(() if form.kind in OURS else form.faults()),
     ]
 
 

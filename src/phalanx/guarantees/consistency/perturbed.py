@@ -4,7 +4,6 @@ in it, each person's sensitive value.
 """
 
 from collections.abc import Iterator, Sequence
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -16,23 +15,13 @@ from phalanx.exact import Ints
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.intervals import fits, set_faults
 from phalanx.guarantees.views.hierarchies import hierarchy_of, leaves_of
-from phalanx.release.form import Form
 from phalanx.release.forms.perturbed import Perturbed
 from phalanx.release.manifest import PublishedAttribute
 
 
-def row_faults(form: Form) -> Sequence[str]:
-    """What is wrong with the rows of a perturbed form, looked for once; nothing where the form is
-    another one.
-    """
-    if not isinstance(form, Perturbed):
-        return ()
-    if form not in _seen:
-        _seen[form] = list(_faults(form))
-    return _seen[form]
-
-
-_seen: WeakKeyDictionary[Perturbed, Sequence[str]] = WeakKeyDictionary()
+def row_faults(form: Perturbed) -> Sequence[str]:
+    """What is wrong with the rows of a perturbed form."""
+    return list(_faults(form))
 
 
 def _faults(form: Perturbed) -> Iterator[str]:

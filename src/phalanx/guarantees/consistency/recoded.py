@@ -19,7 +19,6 @@ from phalanx.exact import Ints
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.recodings import Recoding, recoding_of
 from phalanx.guarantees.views.box_search import any_meet, box_of
-from phalanx.release.form import Form
 from phalanx.release.forms.recoded import Recoded
 
 _CHOSEN: Final = ("fixed", "levels", "partition")
@@ -29,18 +28,9 @@ _MOST_KEYS: Final = 1 << 62
 """A key is below this."""
 
 
-def cell_faults(form: Form) -> Sequence[str]:
-    """What is wrong with the scheme and the columns of a recoded form, looked for once; nothing
-    where the form is another one.
-    """
-    if not isinstance(form, Recoded):
-        return ()
-    if form not in _faults_of:
-        _faults_of[form] = list(_faults(form))
-    return _faults_of[form]
-
-
-_faults_of: WeakKeyDictionary[Recoded, Sequence[str]] = WeakKeyDictionary()
+def cell_faults(form: Recoded) -> Sequence[str]:
+    """What is wrong with the scheme and the columns of a recoded form."""
+    return list(_faults(form))
 
 
 def _faults(form: Recoded) -> Iterator[str]:

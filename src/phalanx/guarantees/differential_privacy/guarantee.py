@@ -17,7 +17,8 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
 from phalanx.exact import Number, bounded, exact, readable, whole
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.consistency.recoded import Images, cell_faults, unlike_attributes
+from phalanx.guarantees.consistency.forms import form_faults
+from phalanx.guarantees.consistency.recoded import Images, unlike_attributes
 from phalanx.guarantees.differential_privacy.composed import (
     MOST_ROWS,
     theorem_together,
@@ -116,24 +117,22 @@ class DifferentialPrivacy:
         if self.budget is not None:
             object.__setattr__(self, "budget", _budget(self.budget))
 
+    @staticmethod
+    def no_breach(_: Mapping[str, Any], __: Manifest) -> str:
+        """What certainty says of it."""
+        return (
+            "differential privacy bounds how much one row changes a release, and not what is"
+            " concluded from all of them"
+        )
+
     def check(
         self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None
     ) -> list[Verdict]:
         """Crowd, scheme, delta, budget, counts of the original, and what no file can show: sample,
         and choice of the scheme.
         """
-        evidence, form = evidence or Evidence(), release.form
-        if not isinstance(form, Recoded):
-            return [
-                Verdict(
-                    name=self.name,
-                    bound="a recoded release",
-                    worst=form.kind,
-                    holds=False,
-                    note="this promise is about recoded releases",
-                )
-            ]
-        if faults := cell_faults(form):
+        evidence, form = evidence or Evidence(), Recoded.expect(release.form)
+        if faults := form_faults(form):
             found = [self._verdict("scheme", 0, len(faults), holds=False, note="; ".join(faults))]
         else:
             images = Images.of(form)

@@ -3,7 +3,7 @@
 Liu, Wang, Xu, ICDE 2010).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -46,6 +46,8 @@ class GlobalGuarantee:
 
     name: ClassVar[str] = "global guarantee"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
+    hides: ClassVar[tuple[str, ...]] = ("values",)
+    over_series: ClassVar[bool] = True
     l: Number
     protected: "str | list[Any]" = "all"
     unprotected: Sequence[Any] = ()
@@ -134,6 +136,16 @@ class GlobalGuarantee:
             ),
         )
 
+    @staticmethod
+    def no_breach(public: Mapping[str, Any], _: Manifest) -> str:
+        """Which values the promise is not about."""
+        if public.get("protected") == "all" and not public.get("unprotected"):
+            return ""
+        return (
+            "some values are not protected, and which ones are certain is not told apart here; ask"
+            " history about the protected ones"
+        )
+
     def check(
         self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None
     ) -> list[Verdict]:
@@ -144,15 +156,14 @@ class GlobalGuarantee:
         if any(r.form.sensitive is None for r in series):
             note = "no sensitive attribute is published, and this promise is about one"
             return [Verdict(name=self.name, bound=self._bound, worst=None, holds=False, note=note)]
-        before, after = evidence.before, evidence.after
-        if (
-            before is not None
-            and after is not None
-            and release.number in evidence.groups
-            and not self.permanent
-        ):
-            found = [self._alone([release]), *self._persons_and_groups([release], evidence)]
-            return [*found, *self._last(release, evidence.groups[release.number], before, after)]
+        mapping = evidence.groups.get(release.number)
+        if evidence.state is not None and mapping is not None and not self.permanent:
+            before, after = map(Exposures.of_tables, evidence.state)
+            return [
+                self._alone([release]),
+                *self._persons_and_groups([release], evidence),
+                *self._last(release, mapping, before, after),
+            ]
         return [
             self._alone(series),
             *self._persons_and_groups(series, evidence),

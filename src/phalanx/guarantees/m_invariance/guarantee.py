@@ -62,6 +62,8 @@ class MInvariance:
         name + CONSECUTIVE: {"consecutive": True}
     }
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
+    hides: ClassVar[tuple[str, ...]] = ("records", "values")
+    over_series: ClassVar[bool] = True
     m: int
     consecutive: bool = False
     balancing: Literal["exact", "paper"] = "exact"
@@ -77,6 +79,15 @@ class MInvariance:
     def full_name(self) -> str:
         """The name that says which releases the promise is over."""
         return self.name + (CONSECUTIVE if self.consecutive else "")
+
+    @staticmethod
+    def no_breach(public: Mapping[str, Any], manifest: Manifest) -> str:
+        """Whom the promise is not about."""
+        if str(public["name"]).endswith(CONSECUTIVE):
+            return "it is promised for two releases in a row alone"
+        if manifest.privacy_unit == "record":
+            return "it is promised for each record, and a person whose value changed has several"
+        return ""
 
     def check(
         self, release: Release, earlier: Sequence[Release] = (), evidence: Evidence | None = None

@@ -25,6 +25,7 @@ class MUniqueness:
 
     name: ClassVar[str] = "m-uniqueness"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
+    hides: ClassVar[tuple[str, ...]] = ("records", "values")
     m: int
 
     def __post_init__(self) -> None:

@@ -43,8 +43,8 @@ class MutualCover:
     how rows are drawn, so that the tables say what was published.
 
     The file alone shows how many rows there are. What was changed needs the original table, and the
-    probabilities need ``evidence.outputs``; what cannot be checked is a verdict that starts with
-    ``not checked``. PlanError for parameters that mean nothing.
+    probabilities need the random output tables; what cannot be checked is a verdict that starts
+    with ``not checked``. PlanError for parameters that mean nothing.
     """
 
     name: ClassVar[str] = "mutual cover"
@@ -73,20 +73,10 @@ class MutualCover:
         """Rows, values of the original, changed rows, random output tables, delta-probability,
         tuples behind a value, drawing.
         """
-        evidence, form = evidence or Evidence(), release.form
-        if not isinstance(form, Perturbed):
-            return [
-                Verdict(
-                    name=self.name,
-                    bound="a perturbed release",
-                    worst=form.kind,
-                    holds=False,
-                    note="this promise is about perturbed releases",
-                )
-            ]
+        evidence, form = evidence or Evidence(), Perturbed.expect(release.form)
         microdata, outputs, rows = (
             evidence.microdata.get(release.number),
-            evidence.outputs.get(release.number),
+            evidence.part(OutputTables, release.number),
             evidence.published_rows(release.number),
         )
         quasi = [a.name for a in form.attribute("quasi")]

@@ -58,6 +58,7 @@ class SlicedCounting:
 
     name: ClassVar[str] = "l-diverse slicing, counted"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
+    hides: ClassVar[tuple[str, ...]] = ("values",)
     l: Number
 
     def __post_init__(self) -> None:
@@ -72,12 +73,8 @@ class SlicedCounting:
         """The largest probability of a value of anybody; an upper bound of it where the buckets
         alone show that the promise is kept.
         """
-        form, bound = (
-            release.form if isinstance(release, Release) else release,
-            1 / exact(self.l, "l"),
-        )
-        if not isinstance(form, Sliced):
-            raise TypeError("a promise about slicing is checked on a sliced release")
+        bound = 1 / exact(self.l, "l")
+        form = Sliced.expect(release.form if isinstance(release, Release) else release)
         view = View.of(form)
         if (
             view.sensitive is None or view.sensitive.of_sets or not len(view.sizes)

@@ -75,6 +75,7 @@ class SlicedDiversity:
 
     name: ClassVar[str] = "l-diverse slicing"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
+    hides: ClassVar[tuple[str, ...]] = ("values",)
     l: Number
 
     def __post_init__(self) -> None:
@@ -162,6 +163,7 @@ class SlicedDistinct:
 
     name: ClassVar[str] = "distinct l-diverse slicing"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
+    hides: ClassVar[tuple[str, ...]] = ("values",)
     l: int
 
     def __post_init__(self) -> None:
@@ -231,6 +233,7 @@ class SlicedRecursive:
 
     name: ClassVar[str] = "recursive (c,l)-diverse slicing"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
+    hides: ClassVar[tuple[str, ...]] = ("values",)
     c: Number
     l: int
 
@@ -415,10 +418,7 @@ class SlicedCloseness:
 
 
 def _form(release: Sources) -> Sliced:
-    form = release.form if isinstance(release, Release) else release
-    if not isinstance(form, Sliced):
-        raise TypeError("a promise about slicing is checked on a sliced release")
-    return form
+    return Sliced.expect(release.form if isinstance(release, Release) else release)
 
 
 def _nothing(name: str, bound: Fraction, view: View) -> list[Verdict]:

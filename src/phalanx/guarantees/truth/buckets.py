@@ -12,13 +12,12 @@ from phalanx.data.microdata import Microdata
 from phalanx.exact import Ints
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.views.sliced import own_values
-from phalanx.release.form import Form
 from phalanx.release.forms.bucketized import Bucketized
 from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
 from phalanx.release.manifest import PublishedAttribute
 
 
-def check(form: Form, microdata: Microdata, buckets: Ints) -> Verdict:
+def check_sliced(form: Sliced, microdata: Microdata, buckets: Ints, _: int = 0) -> Verdict:
     """In every bucket each column holds the values of its persons, no more and no fewer.
 
     ``buckets`` (n,): the bucket id in which each row was published, 0 for a row that was
@@ -26,19 +25,22 @@ def check(form: Form, microdata: Microdata, buckets: Ints) -> Verdict:
     generalized, each person must have one interval that holds their value.
     """
     rows = np.flatnonzero(buckets > 0)
-    if isinstance(form, Sliced):
-        wrong = _of_sliced(form, microdata, buckets, rows)
-    elif isinstance(form, Bucketized):
-        quasi, sensitive = form.attribute("quasi"), form.attribute("sensitive")
-        published = form.table.group_by(form.table.columns).agg(
-            pl.len().cast(pl.Int64).alias(COUNT)
-        )
-        wrong = _unlike(_own(microdata, quasi, rows, buckets), published) + _unlike(
-            _own(microdata, sensitive, rows, buckets), form.values
-        )
-    else:
-        raise TypeError(f"a {form.kind} release has no buckets")
-    note = f"the buckets of {len(rows)} row(s) hold their values in each column"
+    return _verdict(_of_sliced(form, microdata, buckets, rows), len(rows))
+
+
+def check_bucketized(form: Bucketized, microdata: Microdata, buckets: Ints, _: int = 0) -> Verdict:
+    """The same of quasi-identifiers, row by row, and of sensitive values by count."""
+    rows = np.flatnonzero(buckets > 0)
+    quasi, sensitive = form.attribute("quasi"), form.attribute("sensitive")
+    published = form.table.group_by(form.table.columns).agg(pl.len().cast(pl.Int64).alias(COUNT))
+    wrong = _unlike(_own(microdata, quasi, rows, buckets), published) + _unlike(
+        _own(microdata, sensitive, rows, buckets), form.values
+    )
+    return _verdict(wrong, len(rows))
+
+
+def _verdict(wrong: int, rows: int) -> Verdict:
+    note = f"the buckets of {rows} row(s) hold their values in each column"
     if wrong:
         note = f"{wrong} value(s) of persons are not in their bucket, or are there too often"
     return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note)

@@ -4,7 +4,7 @@ everybody.
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -23,9 +23,6 @@ from phalanx.guarantees.views.groups import Groups
 from phalanx.release.folder import Release
 from phalanx.release.form import Form
 from phalanx.release.forms.generalized import Generalized
-from phalanx.release.forms.perturbed import Perturbed
-from phalanx.release.forms.recoded import Recoded
-from phalanx.release.kinds import OURS
 
 _DENSE: Final = 16
 """Up to this many groups times values per row are counted in a table instead of sorted."""
@@ -54,22 +51,17 @@ def check(
     not so.
     """
     strangers = 0 if registered is None else int((registered > 0).sum())
-    if isinstance(release.form, Perturbed):
-        return perturbed.check_truth(release.form, microdata, groups, strangers)
-    if isinstance(release.form, Recoded):
-        return recoded.check_truth(release.form, microdata, groups, strangers)
-    if release.form.kind not in OURS:
-        return _as_it_says(release.form, microdata, groups)
+    if release.form.kind != Generalized.kind:
+        look = _BY_KIND.get(release.form.kind, _as_it_says)
+        return look(release.form, microdata, groups, strangers)
     published = np.flatnonzero(groups > 0)
-    if not isinstance(release.form, Generalized):
-        return bucket_truth.check(release.form, microdata, groups)
     of_release = Groups.of(release.form)
     ids = of_release.ids.to_numpy()
     at = np.minimum(np.searchsorted(ids, groups[published]), len(ids) - 1)
     if strangers := int((ids[at] != groups[published]).sum()):
         note = f"{strangers} row(s) are said to stand in groups that are not published"
         return Verdict(name="truth", bound=0, worst=strangers, holds=False, note=note)
-    boxes = box_ends(microdata, release.form)
+    boxes = box_ends(microdata, release.generalized)
     outside = _outside(release, microdata, boxes, published, at)
     wrong, said = _registry(release, of_release, microdata, boxes, registered)
     suppressed, invented = (
@@ -104,7 +96,7 @@ def check(
     return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note + said)
 
 
-def _as_it_says(form: Form, microdata: Microdata, groups: Ints) -> Verdict:
+def _as_it_says(form: Form, microdata: Microdata, groups: Ints, _: int) -> Verdict:
     """Truth of a form of another package, which alone can read it."""
     wrong = form.untrue(microdata, groups)
     if wrong is None:
@@ -123,6 +115,14 @@ def _as_it_says(form: Form, microdata: Microdata, groups: Ints) -> Verdict:
         f" {form.kind} releases"
     )
     return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note)
+
+
+_BY_KIND: Final[Mapping[str, Callable[[Any, Microdata, Ints, int], Verdict]]] = {
+    "perturbed": perturbed.check_truth,
+    "recoded": recoded.check_truth,
+    "sliced": bucket_truth.check_sliced,
+    "bucketized": bucket_truth.check_bucketized,
+}
 
 
 def _loose(release: Release, microdata: Microdata, of_release: Groups, rows: Ints, at: Ints) -> int:

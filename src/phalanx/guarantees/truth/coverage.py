@@ -68,26 +68,11 @@ def check(release: Release, microdata: Microdata, *, hides_values: bool) -> Verd
         )
     real = form.rows - form.counterfeit_rows
     faults = list(suppression_faults(release, microdata.rows - real))
-    if isinstance(form, Generalized):
-        fits = _Fits.of(form, microdata, hides_values=hides_values)
-        uncovered = fits.uncovered
-        faults += list(fits.faults(tight=release.manifest.boxes == "tight"))
-    elif isinstance(form, Bucketized):
-        uncovered = _in_no_bucket(form, microdata)
-        faults += _beyond(form.table.drop(BUCKET), microdata, form.attribute("quasi")) + _beyond(
-            form.values, microdata, form.attribute("sensitive")
-        )
-    elif isinstance(form, Sliced):
-        uncovered = _unmatched(form, microdata)
-        by_name = {a.name: a for a in form.attributes}
-        for column, part in zip(form.columns, form.parts, strict=True):
-            faults += _beyond(
-                part,
-                microdata,
-                [by_name[name] for name in column if len(by_name[name].columns) == 1],
-            )
-    else:
+    look = _UNCOVERED.get(form.kind)
+    if look is None:
         return None
+    uncovered, unlike = look(release, microdata, hides_values=hides_values)
+    faults += unlike
     if uncovered > max(0, microdata.rows - real):
         faults.append(
             f"{uncovered} person(s) of the original table fit no group, and"
@@ -100,6 +85,44 @@ def check(release: Release, microdata: Microdata, *, hides_values: bool) -> Verd
     return Verdict(
         name=NAME, bound=0, worst=len(faults), holds=not faults, note="; ".join(faults) or note
     )
+
+
+def _of_generalized(
+    release: Release, microdata: Microdata, *, hides_values: bool
+) -> tuple[int, list[str]]:
+    """How many persons fit no group, and what is published of nobody."""
+    fits = _Fits.of(release.generalized, microdata, hides_values=hides_values)
+    return fits.uncovered, list(fits.faults(tight=release.manifest.boxes == "tight"))
+
+
+def _of_bucketized(
+    release: Release, microdata: Microdata, *, hides_values: bool
+) -> tuple[int, list[str]]:
+    del hides_values
+    form = Bucketized.expect(release.form)
+    return _in_no_bucket(form, microdata), [
+        *_beyond(form.table.drop(BUCKET), microdata, form.attribute("quasi")),
+        *_beyond(form.values, microdata, form.attribute("sensitive")),
+    ]
+
+
+def _of_sliced(
+    release: Release, microdata: Microdata, *, hides_values: bool
+) -> tuple[int, list[str]]:
+    del hides_values
+    form = Sliced.expect(release.form)
+    exact = {a.name: a for a in form.attributes if len(a.columns) == 1}
+    faults: list[str] = []
+    for column, part in zip(form.columns, form.parts, strict=True):
+        faults += _beyond(part, microdata, [exact[name] for name in column if name in exact])
+    return _unmatched(form, microdata), faults
+
+
+_UNCOVERED: Final = {
+    "generalized": _of_generalized,
+    "bucketized": _of_bucketized,
+    "sliced": _of_sliced,
+}
 
 
 def suppression_faults(release: Release, absent: int) -> Iterator[str]:

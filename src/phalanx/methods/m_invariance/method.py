@@ -140,6 +140,11 @@ class MInvariance:
         return (*changed, "not eligible") if self.not_eligible == "suppress" else changed
 
     @property
+    def privacy_unit(self) -> str:
+        """A person whose value changed has several records where they are published anew."""
+        return "record" if self.changed == "new-record" else "person"
+
+    @property
     def guarantees(self) -> list[Guarantee]:
         return [
             MInvarianceGuarantee(m=self.m, consecutive=not self.remember, balancing=self.balancing)
@@ -169,9 +174,8 @@ class MInvariance:
             if self.changed == "refuse":
                 raise MethodError(
                     f"{changed} person(s) come with another value of {microdata.schema.sensitive!r}"
-                    " than the one published for them, and m-invariance is about values that"
-                    ' persist; set changed = "suppress" or "new-record" in [method], or use a'
-                    " method for values that change."
+                    ' than was published; set [method] changed = "suppress" or "new-record", or'
+                    " use another method."
                 )
             if self.changed == "suppress":
                 published[signatures.changed] = False
@@ -233,7 +237,6 @@ class MInvariance:
                 **regions.to_remember(),
             },
             suppressed_rows=suppressed_rows,
-            privacy_unit="record" if self.changed == "new-record" else "person",
         )
 
     def _assigning(self, microdata: Microdata, s_minus: Ints) -> Assigning:

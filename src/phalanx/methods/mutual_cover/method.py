@@ -160,15 +160,14 @@ class MutualCover:
         form, row = perturb(microdata, drawn, rng.stream("perturb"))
         outputs = self._evidence(microdata, tables, row, order)
         kept = outputs.frames(memory.releases + 1) if self.keep_tables else {}
-        return Draft(form=form, groups=row, outputs=outputs, remember=kept)
+        return Draft(form=form, groups=row, evidence=outputs, remember=kept)
 
     def _refuse(self, microdata: Microdata) -> None:
         """What a table cannot give, before any work."""
         if keep := microdata.schema.keep:
             raise SchemaError(
-                f"column {keep[0]!r} is kept, and mutual cover publishes whole rows, in which a"
-                " kept column would be a quasi-identifier that nobody covers; make it quasi, or"
-                " drop it."
+                f"column {keep[0]!r} is kept, and in rows that are published whole nothing would cover"
+                " it; make it quasi, or drop it."
             )
         if self.changes > len(microdata.schema.quasi):
             raise PlanError(

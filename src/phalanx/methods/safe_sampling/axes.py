@@ -185,9 +185,9 @@ class Nodes(Axis):
             )
         if domain.type != "categorical":
             raise SchemaError(
-                f"column {self.name!r} is {domain.type}, and cells that follow its values would"
-                f" tell of persons; declare its range in [method.scheme], as in {self.name} = {{"
-                " low = 0, high = 100, width = 10 }, or give it a hierarchy of bands and a level."
+                f"column {self.name!r} is {domain.type}, and cells that follow its values tell of"
+                " persons; declare its range in [method.scheme], or give it a hierarchy and a"
+                " level."
             )
 
 

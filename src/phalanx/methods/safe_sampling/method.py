@@ -241,10 +241,8 @@ class SafeSampling:
             form=form,
             groups=groups,
             suppressed_rows=None,
-            discard_mapping=True,
             remember={_SPENT: pl.DataFrame(cost)},
             guarantees=[self._guarantee(self.budget or None)],
-            spent=self._cost(releases),
         )
 
     @staticmethod
@@ -302,8 +300,7 @@ class SafeSampling:
             return
         if self.expected_rows is None:
             raise PlanError(
-                "[method] expected_rows is not declared, so nobody can say whether anything would"
-                " be published before it is paid for; give the table's rows as everybody may know"
+                "[method] expected_rows is not declared; give the table's rows as everybody may know"
                 " them, or allow_empty = true."
             )
         axes = Axes.of(self.scheme, schema, choose=self.promise.epsilon_scheme > 0)
@@ -314,10 +311,9 @@ class SafeSampling:
         cells = math.prod(axis.declared_cells(level) or 1 for axis, level in levels)
         if self.expected_rows < cells * self._crowd:
             raise PlanError(
-                f"[method.scheme] makes {cells:,} or more cells, so that {self.expected_rows:,}"
-                f" expected rows are {_rows(self.expected_rows, cells)} a cell, and a cell is"
-                f" published from about {self._crowd:,} rows on. Recode more coarsely or raise"
-                " epsilon or delta; where rows crowd in few cells, say allow_empty = true."
+                f"[method.scheme] makes {cells:,} or more cells of about"
+                f" {_rows(self.expected_rows, cells)} row(s), and one is published from about"
+                f" {self._crowd:,} on. Recode more coarsely, or say allow_empty = true."
             )
 
     def _within(self, releases: int) -> bool:
@@ -346,19 +342,19 @@ class SafeSampling:
     def _check_budget(self, releases: int) -> None:
         if self._within(releases):
             return
-        cost = self._cost(releases)
+        cost = self.cost(releases)
         allowed = (
             f"epsilon {self.budget['epsilon']} at delta {self.budget['delta']}"
             if self.budget
             else "no more than one release"
         )
         raise MethodError(
-            f"release {releases} would cost, with those before it, epsilon {cost['epsilon']:.4g} at"
+            f"release {releases} and those before it would cost epsilon {cost['epsilon']:.4g} at"
             f" delta {cost['delta']:.3g}, and the plan allows {allowed}; stop here, or raise"
-            " [method] budget, knowing that everybody's protection falls."
+            " [method] budget."
         )
 
-    def _cost(self, releases: int) -> dict[str, float]:
+    def cost(self, releases: int) -> dict[str, float]:
         """What so many releases cost together: by plain addition, or less where tight accounting at
         the budget's delta shows less.
         """

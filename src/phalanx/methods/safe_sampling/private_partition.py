@@ -80,9 +80,8 @@ def choose_partition(
     for axis in divided:
         if isinstance(axis, Banded):
             raise PlanError(
-                f"[method.scheme] {axis.name} is in bands, which have no end, and a partition"
-                " divides a range; give it a level, or a range such as { low = 0, high = 100,"
-                " widths = [5] } in place of the hierarchy."
+                f"[method.scheme] {axis.name} is in bands without an end, and a partition divides a"
+                " range; give it a level, or { low, high, widths } in place of the hierarchy."
             )
     division = Division(axes, microdata, crowd)
     each = epsilon / depth

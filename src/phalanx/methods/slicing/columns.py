@@ -103,9 +103,9 @@ def check_sizes(
         )
     if sensitive_column_size > (most := attributes - columns + 1):
         raise PlanError(
-            f"[method] sensitive_column_size = {sensitive_column_size} leaves fewer of the"
-            f" {attributes} attributes than the other columns need, which is one each; lower it to"
-            f" at most {most}, or lower columns."
+            f"[method] sensitive_column_size = {sensitive_column_size} leaves too few of"
+            f" {attributes} attributes for the other columns; lower it to at most {most}, or lower"
+            " columns."
         )
     if columns == 1 and sensitive_column_size < attributes:
         raise PlanError(

@@ -4,34 +4,39 @@
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from phalanx.data.microdata import Microdata
-from phalanx.release.evidence.exposures import Exposures
-from phalanx.release.evidence.outputs import Ints, OutputTables
+
+Ints = npt.NDArray[np.int64]
+Tables = Mapping[str, pl.DataFrame]
+"""Private tables by name, which the package of a method and its guarantee alone understands."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What somebody knows beyond the published files.
+    """What is known beyond the published files, by release number.
 
-    ``groups``: release number -> (person, group): which group each person was published in, from
-    the ledger (keyed hashes, private). ``microdata``: release number -> the original table, for
-    checks from the public view (boxes). ``before`` and ``after``: what the series carried before
-    the last release, and is to carry after it; with them the last release is checked without those
-    before it. None for a check of the whole series. ``rows``: release number -> the published row,
-    from 1, of every row of the original table, 0 for none, where this is known without ``groups``;
-    of a perturbed release, whose rows each stand alone, ``groups`` holds rows. ``outputs``: release
-    number -> the random output tables that a perturbed release was drawn from, private.
+    ``groups``: which group each person was published in (person, group), from the ledger (keyed
+    hashes, private); of a release whose rows each stand alone, which row. ``microdata``: the
+    original table, for checks from the public view (boxes). ``rows``: the published row, from 1, of
+    every row of the original table, 0 for none, where this is known without ``groups``. ``parts``:
+    what the form or the guarantee of a release asks for by type, private: as its method made it, or
+    as the ledger remembers it. ``state``: the tables that the series carried before the last
+    release, and those that it is to carry after it; with them the last release is checked without
+    those before it. None for a check of the whole series.
     """
 
     groups: Mapping[int, pl.DataFrame] = field(default_factory=dict)
     microdata: Mapping[int, Microdata] = field(default_factory=dict)
-    before: Exposures | None = None
-    after: Exposures | None = None
     rows: Mapping[int, Ints] = field(default_factory=dict)
-    outputs: Mapping[int, OutputTables] = field(default_factory=dict)
+    parts: Mapping[int, object] = field(default_factory=dict)
+    state: tuple[Tables, Tables] | None = None
 
     @classmethod
     def of(cls, parts: Sequence["Evidence"]) -> "Evidence":
@@ -44,8 +49,13 @@ class Evidence:
             groups=dict(ChainMap(*(dict(part.groups) for part in parts))),
             microdata=dict(ChainMap(*(dict(part.microdata) for part in parts))),
             rows=dict(ChainMap(*(dict(part.rows) for part in parts))),
-            outputs=dict(ChainMap(*(dict(part.outputs) for part in parts))),
+            parts=dict(ChainMap(*(dict(part.parts) for part in parts))),
         )
+
+    def part(self, kind: type[T], number: int) -> T | None:
+        """What is of this type beside a release; None where nothing is."""
+        part = self.parts.get(number)
+        return part if isinstance(part, kind) else None
 
     def published_rows(self, number: int) -> Ints | None:
         """The published row, from 1, of every row of a release's original table, 0 for none; None

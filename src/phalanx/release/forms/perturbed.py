@@ -14,6 +14,7 @@ import polars as pl
 from phalanx.data.microdata import Microdata
 from phalanx.errors import ReleaseError
 from phalanx.randomness import Stream
+from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.form import Form
 from phalanx.release.manifest import Manifest, PublishedAttribute
 
@@ -29,7 +30,7 @@ class Perturbed(Form):
     kind: ClassVar = "perturbed"
     id_column: ClassVar[str] = ""
     group_word: ClassVar[str] = ""
-    is_drawn: ClassVar[bool] = True
+    drawn_from: ClassVar = OutputTables
     visible: ClassVar[tuple[str, str] | None] = (
         "Values are real ones of other persons, and sensitive values are exact",
         (

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A subcommand for every adversary, made of what its class says of itself."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, fields
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from phalanx.adversaries.registry import KNOWN, OURS
+from phalanx.cli.attack.described import described
+from phalanx.cli.attack.options import RELEASE, RELEASES, SECOND_PUBLISHER, lying_beside
+from phalanx.cli.attack.playing import other_publisher, play
+from phalanx.cli.output import JSON
+
+_PANELS: Final[Mapping[str, str]] = {
+    "singling out": "Who is in it, from one release",
+    "inference": "Values, from one release",
+    "linkability": "Whose record is which, from one release",
+    "series": "Over a series",
+    "publishers": "Two publishers",
+}
+"""By what an adversary looks at, and of one release by its question."""
+_PLAIN: Final = (int, float, str, bool)
+
+
+class Subcommands(TyperGroup):
+    """``all``, and every adversary that is known, each loaded when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Ours first."""
+        return [*super().list_commands(ctx), *KNOWN]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """One of ours as a list of all shows it; what another package says of its own, it must be asked."""
+        if cmd_name in OURS:
+            text, variables = described(OURS[cmd_name])
+            return TyperCommand(
+                cmd_name,
+                help=_sentence(cmd_name, text, variables),
+                rich_help_panel=_panel(variables),
+            )
+        return command_of(cmd_name) if cmd_name in KNOWN else super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The one that is to be played, with its options; where there is none, those that may be
+        meant.
+        """
+        if args and args[0] not in self.list_commands(ctx):
+            self.commands = {**self.commands, **dict.fromkeys(KNOWN)}  # typer looks for them there
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command_of(str(name)) if name in OURS else command, rest
+
+
+def command_of(name: str) -> Any:
+    """The releases, what lies beside them, and an option for each of the adversary's fields that has a help text."""
+    cls = KNOWN[name]
+    variables = {
+        key: getattr(cls, key)
+        for key in ("looks_at", "question", "asks_for", "sentences")
+        if hasattr(cls, key)
+    }
+    looks_at = variables.get("looks_at", "series")
+    hints, options = get_type_hints(cls), [one for one in fields(cls) if "help" in one.metadata]
+
+    def run(releases: list[str], json: bool, **given: Any) -> None:
+        beside = {key: given.pop(key, None) for key in ("original", "identifier", "ledger")}
+        parameters = getattr(cls, "variants", {}).get(name, {})
+        if looks_at == "publishers":
+            parameters |= other_publisher(
+                given.pop("beside"),
+                given.pop("beside_original"),
+                given.pop("beside_identifier") or beside["identifier"],
+            )
+        chosen = {key: value for key, value in given.items() if value is not None}
+        play(cls(**parameters, **chosen), releases, beside, alone=looks_at == "release", json=json)
+
+    taken = {"releases": _parameter("releases", RELEASE if looks_at == "release" else RELEASES)}
+    taken |= {
+        key: _parameter(key, *option)
+        for key, option in lying_beside(variables.get("asks_for")).items()
+    }
+    taken |= {
+        key: _parameter(key, *option)
+        for key, option in (SECOND_PUBLISHER if looks_at == "publishers" else {}).items()
+    }
+    taken |= {one.name: _option(one, hints[one.name]) for one in options} | {
+        "json": _parameter("json", bool, JSON)
+    }
+    run.__signature__ = inspect.Signature(list(taken.values()))  # type: ignore[attr-defined]
+    run.__annotations__ = {key: parameter.annotation for key, parameter in taken.items()}
+    text = f"{_sentence(name, inspect.getdoc(cls) or name, variables)}\n\n{_keys(cls)}"
+    app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+    app.command(
+        name, help=text, short_help=text.partition("\n")[0], rich_help_panel=_panel(variables)
+    )(run)
+    return typer.main.get_command(app)
+
+
+def _sentence(name: str, text: str, variables: Mapping[str, Any]) -> str:
+    """What it does: the first paragraph of its class, or of this name of it."""
+    return str(
+        variables.get("sentences", {}).get(name) or " ".join(text.partition("\n\n")[0].split())
+    )
+
+
+def _panel(variables: Mapping[str, Any]) -> str:
+    looks_at = variables.get("looks_at", "series")
+    return _PANELS[variables.get("question", "inference") if looks_at == "release" else looks_at]
+
+
+def _keys(cls: Any) -> str:
+    """The keys of what it finds, by the class of its findings."""
+    found = get_type_hints(cls.attack).get("return")
+    text = inspect.getdoc(getattr(found, "to_json", None)) or ""
+    return f"JSON: {text[:1].lower()}{' '.join(text.split())[1:]}" if text else ""
+
+
+def _parameter(
+    name: str, annotation: Any, default: Any = inspect.Parameter.empty
+) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+    )
+
+
+def _option(one: "Field[Any]", hint: Any) -> inspect.Parameter:
+    """A field as an option: of its own type where that is a plain one, repeated where it holds
+    several, else as text.
+    """
+    kinds = [
+        part
+        for part in (get_args(hint) if get_origin(hint) in (Union, UnionType) else [hint])
+        if part is not type(None)
+    ]
+    several = inspect.isclass(get_origin(kinds[0])) and issubclass(get_origin(kinds[0]), Sequence)
+    kind: Any = (
+        list[str] if several else kinds[0] if len(kinds) == 1 and kinds[0] in _PLAIN else str
+    )
+    required = one.default is MISSING and one.default_factory is MISSING
+    default = (
+        inspect.Parameter.empty
+        if required
+        else None
+        if one.default is MISSING or several
+        else one.default
+    )
+    names = [one.metadata["option"]] if "option" in one.metadata else []
+    option = typer.Option(*names, help=one.metadata["help"], show_default=default is not None)
+    return _parameter(
+        one.name, Annotated[kind if default is not None else kind | None, option], default
+    )
