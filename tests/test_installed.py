@@ -3,6 +3,7 @@
 of another.
 """
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -89,6 +90,7 @@ def test_ours_are_announced_too(known: Installed) -> None:
     ]
     assert announced == dict(known.ours)
     assert all(isinstance(known[name], type) for name in announced)
+    assert all(re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name) for name in announced)
 
 
 def test_what_is_announced_is_there() -> None:

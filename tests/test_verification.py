@@ -333,7 +333,7 @@ def test_mutual_cover_with_its_ledger(tmp_path: Path, kept: bool) -> None:
     )
     assert found.holds, [v for v in found.checks if not v.holds]
     assert not_checked(found) == (
-        [] if kept else [f"mutual cover: {part}" for part in ("delta-probability", "drawing")]
+        [] if kept else [f"mutual-cover: {part}" for part in ("delta-probability", "drawing")]
     )
     assert sum(
         v.name.endswith("delta-probability") and v.worst == Fraction(1, 4) for v in found.checks
@@ -372,7 +372,7 @@ def test_mutual_cover_beside_an_original_without_a_ledger(tmp_path: Path) -> Non
     found = verify([made.path], originals=[numbered], identifier="who")
     assert found.holds, [v for v in found.checks if not v.holds]
     assert not_checked(found) == [
-        f"mutual cover: {part}" for part in ("delta-probability", "drawing")
+        f"mutual-cover: {part}" for part in ("delta-probability", "drawing")
     ]
     assert not verify(
         [made.path], originals=[numbered.with_columns(age=pl.col("age") + 100)], identifier="who"

@@ -81,7 +81,7 @@ def main() -> None:
             methods: dict[str, Method] = {
                 "Mondrian, l-diverse": Mondrian(l=l, cuts="strict"),
                 "m-invariance": MInvariance(m=l, changed="new-record", not_eligible="suppress"),
-                "global guarantee": GlobalGuarantee(
+                "global-guarantee": GlobalGuarantee(
                     l=l, protect=protected, expected_later=protected
                 ),
             }

@@ -226,7 +226,7 @@ def breaks(tables: list[pl.DataFrame], folder: Path) -> None:
         methods: dict[str, Method] = {
             "Mondrian, l-diverse": Mondrian(l=l, cuts="strict"),
             "m-invariance": MInvariance(m=l, changed="new-record", not_eligible="suppress"),
-            "global guarantee": GlobalGuarantee(l=l, protect=protected, expected_later=protected),
+            "global-guarantee": GlobalGuarantee(l=l, protect=protected, expected_later=protected),
         }
         for name, method in methods.items():
             place = folder / f"breaks-{name}-{l}"

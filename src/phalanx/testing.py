@@ -16,6 +16,7 @@ runner.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
@@ -43,6 +44,7 @@ from phalanx.series.series import Series
 
 _SENTENCES: Final = 2
 """An error has so many at most."""
+_IDENTIFIER: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _LOOKS: Final = ("release", "series", "publishers")
 
 
@@ -56,13 +58,13 @@ def check_method(method: Method, table: pl.DataFrame, schema: Schema) -> None:
     else's group of everybody, nothing is published.
     """
     _frozen(method)
-    shown = _plain(method.parameters(), "public()")
+    shown = _plain(method.parameters(), "parameters()")
     _must(
         shown.get("name") == method.name,
-        f"public() names {shown.get('name')!r}, and the method is called {method.name!r}",
+        f"parameters() names {shown.get('name')!r}, and the method is called {method.name!r}",
     )
     strange = sorted(shown.keys() - {"name"} - {one.name for one in fields(method)})  # type: ignore[arg-type]
-    _must(not strange, f"public() shows {strange[:1]}, which is no parameter of the method")
+    _must(not strange, f"parameters() shows {strange[:1]}, which is no parameter of the method")
     _must(bool(method.guarantees), "it promises nothing, so nothing protects anybody")
     _refuses_nonsense(method)
     before, parameters = table.clone(), deepcopy(vars(method))
@@ -102,14 +104,20 @@ def check_guarantee(
     error of one sentence.
     """
     _frozen(guarantee)
-    shown = _plain(guarantee.parameters(), "public()")
+    shown = _plain(guarantee.parameters(), "parameters()")
     _must(
         shown.get("name") in GUARANTEES,
         f"no entry point of the group phalanx.guarantees is called {shown.get('name')!r}, so no"
         " manifest that names it can be read",
     )
     _must(
-        from_parameters(shown).parameters() == shown, "what public() shows makes another guarantee"
+        _IDENTIFIER.fullmatch(str(shown["name"])) is not None,
+        f"{shown['name']!r} stands in manifests and is no identifier; use small letters, digits"
+        " and '-'",
+    )
+    _must(
+        from_parameters(shown).parameters() == shown,
+        "what parameters() shows makes another guarantee",
     )
     _must(bool(guarantee.forms), "it is about no form of release")
     _refuses_nonsense(guarantee)

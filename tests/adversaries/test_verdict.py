@@ -31,24 +31,24 @@ def release(*guarantees, known=True, privacy_unit="person"):
     )
 
 
-ALL = {"name": "global guarantee", "protected": "all", "unprotected": []}
+ALL = {"name": "global-guarantee", "protected": "all", "unprotected": []}
 BREACHES = [
     ("intersection", [release("m-invariance")] * 3, "m-invariance"),
-    ("intersection", [release("frequency l-diversity")], "frequency l-diversity"),
-    ("posterior", [release("k-anonymity", "l-diverse slicing")], "l-diverse slicing"),
-    ("history", [release(ALL)] * 2, "global guarantee"),
-    ("minimality", [release("frequency l-diversity")], "frequency l-diversity"),
+    ("intersection", [release("frequency-l-diversity")], "frequency-l-diversity"),
+    ("posterior", [release("k-anonymity", "l-diverse-slicing")], "l-diverse-slicing"),
+    ("history", [release(ALL)] * 2, "global-guarantee"),
+    ("minimality", [release("frequency-l-diversity")], "frequency-l-diversity"),
     ("linkage", [release("k-anonymity")], "k-anonymity"),
 ]
 OTHERS = [
     ("extremes", [release("k-anonymity")], "hides who is in the table"),
-    ("linkage", [release("mutual cover")], "hides whose row is which"),
-    ("informed", [release("mutual cover")], "hides whose row is which"),
-    ("intersection", [release("frequency l-diversity")] * 2, "is about each release by itself"),
+    ("linkage", [release("mutual-cover")], "hides whose row is which"),
+    ("informed", [release("mutual-cover")], "hides whose row is which"),
+    ("intersection", [release("frequency-l-diversity")] * 2, "is about each release by itself"),
     ("intersection", [release("k-anonymity")], "bounds how surely a value is linked"),
     (
         "minimality",
-        [release("frequency l-diversity", known=False)],
+        [release("frequency-l-diversity", known=False)],
         "adversaries who do not know the method",
     ),
     (
@@ -61,7 +61,7 @@ OTHERS = [
     ("history", [release({**ALL, "unprotected": ["flu"]})], "some values are not protected"),
     ("composition", [release("m-invariance")], "two of them"),
     ("downcoding", [release("m-invariance")], "intervals"),
-    ("singling-out", [release("differential privacy")], "differential privacy bounds"),
+    ("singling-out", [release("differential-privacy")], "differential privacy bounds"),
 ]
 
 
@@ -83,7 +83,7 @@ def test_what_nobody_promised_is_no_breach(adversary, releases, why):
 
 def test_two_releases_in_a_row_are_not_a_series():
     """What is promised of consecutive releases is not broken by a series of them."""
-    releases = [release("m-invariance (consecutive releases)")] * 3
+    releases = [release("m-invariance-consecutive")] * 3
     assert "for two releases in a row alone" in verdict(found("intersection"), releases)
 
 

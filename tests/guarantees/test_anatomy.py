@@ -138,4 +138,4 @@ def test_parameters_that_cannot_be(l):
     """L below 1, or no number, is an error of the plan."""
     with pytest.raises(PlanError):
         AnatomyDiversity(l=l)
-    assert AnatomyDiversity(l="5/2").parameters() == {"name": "anatomy's l-diversity", "l": "5/2"}
+    assert AnatomyDiversity(l="5/2").parameters() == {"name": "anatomy-l-diversity", "l": "5/2"}

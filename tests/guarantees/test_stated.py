@@ -65,7 +65,7 @@ def results(made):
         (
             Slicing(l=2, grouping="membership", bucket_size=2, not_eligible="suppress"),
             False,
-            ["not eligible"],
+            ["not-eligible"],
         ),
         (Slicing(l=2, grouping="membership", bucket_size=2, columns=[["age"], ["ill"]]), True, []),
         (Slicing(l=2), False, []),
@@ -80,11 +80,11 @@ def results(made):
         (
             MInvariance(m=2, changed="suppress", not_eligible="suppress"),
             False,
-            ["changed value", "not eligible"],
+            ["changed-value", "not-eligible"],
         ),
-        (GlobalGuarantee(l=2), True, ["spent budget", "no group"]),
-        (GlobalGuarantee(l=2, permanent=["hiv"]), True, ["spent budget", "no group"]),
-        (GlobalGuarantee(l=2, grouping="bottom-up"), False, ["no group"]),
+        (GlobalGuarantee(l=2), True, ["spent-budget", "no-group"]),
+        (GlobalGuarantee(l=2, permanent=["hiv"]), True, ["spent-budget", "no-group"]),
+        (GlobalGuarantee(l=2, grouping="bottom-up"), False, ["no-group"]),
         (MutualCover(delta="1/2"), False, []),
         (SafeSampling(epsilon=1, delta="1/100"), True, []),
     ],
@@ -101,7 +101,7 @@ def test_suppressed_rows_are_not_covered(tmp_path, monkeypatch, capsys):
     """
     (made,) = publish(tmp_path, MInvariance(m=2, not_eligible="suppress"))
     assert sum(made.suppressed_rows.values()) == 4
-    assert json.loads((made.path / NAME).read_text())["may_suppress"] == ["not eligible"]
+    assert json.loads((made.path / NAME).read_text())["may_suppress"] == ["not-eligible"]
 
     verdict = results(made)[SUPPRESSED]
     assert (
@@ -145,7 +145,7 @@ def test_whether_it_came_to_it_is_not_said(tmp_path):
         publish(tmp_path / "b", method, people("aabbccdd")),
     )
     assert (sum(few.suppressed_rows.values()), none.suppressed_rows) == (4, {})
-    assert few.manifest.may_suppress == none.manifest.may_suppress == ["not eligible"]
+    assert few.manifest.may_suppress == none.manifest.may_suppress == ["not-eligible"]
 
 
 ALONE = {
@@ -176,7 +176,7 @@ def test_rows_that_no_group_takes_are_stated(tmp_path, grouping):
     assert second.manifest.rows == before.height
     tables = [before, again]
     assert verify([first.path, second.path], originals=tables, identifier="who").holds
-    fields = json.loads((second.path / NAME).read_text()) | {"may_suppress": ["spent budget"]}
+    fields = json.loads((second.path / NAME).read_text()) | {"may_suppress": ["spent-budget"]}
     (second.path / NAME).write_text(json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
     refused = [
         v
@@ -260,6 +260,6 @@ def test_a_plan_publishes_what_its_method_states(tmp_path):
     plan = Plan.read(tmp_path / "plan.toml")
     made = plan.series().publish(pl.read_csv(tmp_path / "t.csv"))
     assert (
-        made.manifest.may_suppress == ["not eligible"]
+        made.manifest.may_suppress == ["not-eligible"]
         and made.manifest.holds_if_method_known is False
     )

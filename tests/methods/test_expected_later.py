@@ -76,7 +76,7 @@ def test_without_the_check_the_true_value_would_be_unprotected(tmp_path, monkeyp
     """The twin: a mistyped value, published, promises nothing about the one that was meant."""
     monkeypatch.setattr("phalanx.methods.global_guarantee.method.check_named", lambda *_: None)
     published = series(tmp_path, protect=["HIV"]).publish(table())
-    (promise,) = [g for g in published.manifest.guarantees if g["name"] == "global guarantee"]
+    (promise,) = [g for g in published.manifest.guarantees if g["name"] == "global-guarantee"]
     assert promise["protected"] == ["HIV"]
     assert "hiv" in set(published.form.table["ill"])
 

@@ -30,7 +30,7 @@ def ever_linked(series, l=2):
         releases[-1], releases[:-1], evidence_of(series)
     )
     alone, *_, ever = verdicts
-    assert ever.name == "global guarantee: ever linked"
+    assert ever.name == "global-guarantee: ever linked"
     return alone, ever
 
 

@@ -294,7 +294,7 @@ def test_it_says_where_the_original_was_looked_at(tmp_path):
     """A check that used the original table is not told as one of the files alone."""
     release = sliced(tmp_path / "clinic-1")
     verdict = Verdict(
-        name="l-diverse slicing",
+        name="l-diverse-slicing",
         bound=1,
         worst=1,
         holds=True,

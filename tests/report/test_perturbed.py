@@ -161,7 +161,7 @@ def test_every_part_of_the_promise_is_in_words(promise, words):
 )
 def test_a_promise_that_means_nothing_is_shown_as_it_is(said):
     """Names and parameters, where no sentence can be made of them."""
-    assert in_words({"name": "mutual cover", **said}).startswith("mutual cover")
+    assert in_words({"name": "mutual-cover", **said}).startswith("mutual-cover")
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def test_what_the_method_states_is_told():
             manifest(
                 MInvariance(m=2),
                 holds_if_method_known=False,
-                may_suppress=["not eligible", "changed value"],
+                may_suppress=["not-eligible", "changed-value"],
             )
         )
     )

@@ -36,9 +36,9 @@ from report.reader import Page
 
 EVIL = '<img src=x onerror="alert(1)">'
 PROMISE: dict[str, Any] = {
-    "name": "differential privacy", "epsilon": 1, "delta": "1/1000000", "k": 3, "beta": "0.25", "accounting": "tight", "budget": {"epsilon": 3, "delta": "1/100000"},
+    "name": "differential-privacy", "epsilon": 1, "delta": "1/1000000", "k": 3, "beta": "0.25", "accounting": "tight", "budget": {"epsilon": 3, "delta": "1/100000"},
 }  # fmt: skip
-HELD = [Verdict(name="differential privacy: images", bound=3, worst=3, holds=True)]
+HELD = [Verdict(name="differential-privacy: images", bound=3, worst=3, holds=True)]
 ROWS = pl.DataFrame({
     "age": [5, 12, 12, 35, 38, 39, 70, 99, 120, 99, None, None, None],
     "zip": ["12345"] * 6 + ["20000"] * 7,
@@ -396,8 +396,8 @@ def test_two_rows_cost_more_than_twice_delta() -> None:
 )
 def test_a_promise_that_means_nothing_is_shown_as_it_is(said: dict[str, Any]) -> None:
     """Names and parameters, where no sentence can be made of them; the page still comes."""
-    promise = {"name": "differential privacy", **(PROMISE | said if said else {})}
-    assert in_words(promise).startswith("differential privacy")
+    promise = {"name": "differential-privacy", **(PROMISE | said if said else {})}
+    assert in_words(promise).startswith("differential-privacy")
     assert page(release(recoded(), promise=promise)).open == []
 
 

@@ -124,11 +124,11 @@ def a_value_exchanged(draft: Draft, form: Perturbed, _: OutputTables, __: Microd
 
 
 BROKEN: dict[str, tuple[Spoil, str]] = {
-    "a row as it was": (as_it_was, "mutual cover: changed rows"),
-    "more than delta": (more_than_delta, "mutual cover: delta-probability"),
-    "rows of others": (others_rows, "mutual cover: drawing|mutual cover: changed rows|truth"),
-    "a value of nobody": (invented, "mutual cover: values of the original"),
-    "one group": (one_group, "mutual cover: random output tables"),
+    "a row as it was": (as_it_was, "mutual-cover: changed rows"),
+    "more than delta": (more_than_delta, "mutual-cover: delta-probability"),
+    "rows of others": (others_rows, "mutual-cover: drawing|mutual-cover: changed rows|truth"),
+    "a value of nobody": (invented, "mutual-cover: values of the original"),
+    "one group": (one_group, "mutual-cover: random output tables"),
     "a sensitive value exchanged": (a_value_exchanged, "truth"),
 }
 

@@ -354,12 +354,12 @@ def promised_too_well(draft: Draft, _: Recoded, __: Microdata) -> Draft:
 
 
 BROKEN: dict[str, tuple[Spoil, str]] = {
-    "less than a crowd": (less_than_a_crowd, "differential privacy: crowd"),
-    "stars": (stars, "differential privacy: scheme|consistency|differential privacy"),
-    "a cell that follows the data": (tight_boxes, "differential privacy|consistency"),
+    "less than a crowd": (less_than_a_crowd, "differential-privacy: crowd"),
+    "stars": (stars, "differential-privacy: scheme|consistency|differential-privacy"),
+    "a cell that follows the data": (tight_boxes, "differential-privacy|consistency"),
     "the image of another": (others_image, "truth"),
     "a row suppressed": (a_row_suppressed, "truth"),
-    "a smaller delta": (promised_too_well, "differential privacy: delta|consistency"),
+    "a smaller delta": (promised_too_well, "differential-privacy: delta|consistency"),
 }
 
 

@@ -91,9 +91,9 @@ def promise_of(form: Form) -> dict[str, Any]:
     certain.
     """
     if isinstance(form, Sliced) and len(form.columns) > 2:
-        return {"name": "t-close slicing", "t": "99/100"}
+        return {"name": "t-close-slicing", "t": "99/100"}
     return {
-        "name": "anatomy's l-diversity" if form.kind == "bucketized" else "l-diverse slicing",
+        "name": "anatomy-l-diversity" if form.kind == "bucketized" else "l-diverse-slicing",
         "l": 2,
     }
 

@@ -83,8 +83,8 @@ def checked(guarantee, series, *, evidence=None, of_sets=False, last=False):
         [] if last else releases[:-1],
         evidence_of(series) if evidence is None else evidence,
     )
-    assert all(v.name.startswith("global guarantee") for v in found)
-    return {v.name.removeprefix("global guarantee: "): v for v in found}
+    assert all(v.name.startswith("global-guarantee") for v in found)
+    return {v.name.removeprefix("global-guarantee: "): v for v in found}
 
 
 def made(rng, *, of_sets, releases=5, people=40):

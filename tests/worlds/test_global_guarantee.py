@@ -77,7 +77,7 @@ def verdicts(series, guarantee, *, of_sets):
     shown = as_shown(series)
     releases = releases_of(shown, of_sets=of_sets)
     found = guarantee.check(releases[-1], releases[:-1], evidence_of(shown))
-    return {v.name.removeprefix("global guarantee: "): v for v in found}
+    return {v.name.removeprefix("global-guarantee: "): v for v in found}
 
 
 def a_row(draw, of_sets):
@@ -583,6 +583,6 @@ def test_a_method_that_forgets_is_caught(forget, part):
     _, releases, evidence, promised = published_by_the_method(case, forget=forget)
 
     refused = [v.name for v in promised.check(releases[-1], releases[:-1], evidence) if not v.holds]
-    assert f"global guarantee: {part}" in refused
+    assert f"global-guarantee: {part}" in refused
     series, _, _, promised = published_by_the_method(case)
     assert largest_in_all_worlds(series, promised) <= Fraction(1, 2)

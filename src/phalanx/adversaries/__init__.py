@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Adversaries: one file each, each stating what it knows. A new adversary is one file more, and a
-word in ``phalanx attack``.
+"""Adversaries: one file each, each stating what it knows. A new adversary is one file more, found
+by its entry point, and a word of ``phalanx attack`` by that alone.
 
 ``base``: what an adversary is; ``registry``: by name; ``showing``: what they found, as tables;
 ``opinion``: the regulator's three questions, and which adversaries answer them; ``disclosure``:

@@ -26,7 +26,7 @@ class AnatomyDiversity:
     table at all is not hidden.
     """
 
-    name: ClassVar[str] = "anatomy's l-diversity"
+    name: ClassVar[str] = "anatomy-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("bucketized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
     l: Number

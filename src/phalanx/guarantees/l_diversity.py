@@ -28,7 +28,7 @@ class FrequencyDiversity:
     is below 1.
     """
 
-    name: ClassVar[str] = "frequency l-diversity"
+    name: ClassVar[str] = "frequency-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
     l: Number
@@ -60,7 +60,7 @@ class DistinctDiversity:
     number of at least 1.
     """
 
-    name: ClassVar[str] = "distinct l-diversity"
+    name: ClassVar[str] = "distinct-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
     l: int
@@ -94,7 +94,7 @@ class EntropyDiversity:
     exact.
     """
 
-    name: ClassVar[str] = "entropy l-diversity"
+    name: ClassVar[str] = "entropy-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
     l: Number
@@ -126,7 +126,7 @@ class RecursiveDiversity:
     PlanError where c is not above 0 or l below 1.
     """
 
-    name: ClassVar[str] = "recursive (c,l)-diversity"
+    name: ClassVar[str] = "recursive-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
     c: Number

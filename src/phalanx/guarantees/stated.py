@@ -13,10 +13,10 @@ from phalanx.guarantees.lookalikes import lookalikes
 from phalanx.release.folder import Release
 
 _WHY: Final = {
-    "not eligible": "those whose value is too frequent for the guarantee",
-    "changed value": "those of persons whose value changed",
-    "no group": "those for which no group was found",
-    "spent budget": (
+    "not-eligible": "those whose value is too frequent for the guarantee",
+    "changed-value": "those of persons whose value changed",
+    "no-group": "those for which no group was found",
+    "spent-budget": (
         "values of persons whose budget is spent, and of others so that these hold no value with"
         " more than 1/l"
     ),

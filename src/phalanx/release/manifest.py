@@ -14,7 +14,7 @@ from phalanx.data.names import check_names
 from phalanx.errors import ReleaseError
 
 NAME = "release.json"
-Suppressible = Literal["not eligible", "changed value", "no group", "spent budget"]
+Suppressible = Literal["not-eligible", "changed-value", "no-group", "spent-budget"]
 """Why a method may suppress rows that stand for persons, or only their values (spent budget), where
 values decide which.
 """

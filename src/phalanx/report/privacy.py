@@ -14,7 +14,7 @@ from phalanx.errors import PhalanxError
 from phalanx.exact import rounded
 from phalanx.guarantees.sentences import at_most
 
-NAME: Final = "differential privacy"
+NAME: Final = "differential-privacy"
 """The guarantee whose costs these are."""
 
 

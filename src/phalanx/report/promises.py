@@ -19,7 +19,7 @@ def in_words(guarantee: Mapping[str, Any], *, sensitive: bool = True) -> str:
     """One promise as a sentence; its name and parameters where no sentence is known. ``sensitive``:
     whether the release names a sensitive attribute.
 
-    >>> in_words({"name": "distinct l-diversity", "l": 3})
+    >>> in_words({"name": "distinct-l-diversity", "l": 3})
     'Every group has at least 3 different sensitive values (distinct l-diversity).'
     """
     with suppress(PhalanxError):
@@ -64,16 +64,16 @@ KNOWN_METHOD: Final = (
     " on every table that could have been this one."
 )
 _SUPPRESSED: Final = {
-    "not eligible": (
+    "not-eligible": (
         "those whose value is too frequent for the guarantee: where it is known how frequent values"
         " are, a missing person is likely to hold one of the most frequent"
     ),
-    "changed value": (
+    "changed-value": (
         "those of persons whose value changed: a person known to be in the table and not published"
         " is likely to be one"
     ),
-    "no group": "those for which no group was found, or that were too few for one",
-    "spent budget": (
+    "no-group": "those for which no group was found, or that were too few for one",
+    "spent-budget": (
         "those published without a value, as the person's budget is spent, or so that nobody"
         " without a value holds one with more than 1/l: an adversary who knows how often each value"
         " stands in the table infers no more than that of them"

@@ -71,9 +71,9 @@ SAID: dict[str, tuple[str, Callable[[dict[str, Any]], Any], str]] = {
     "a file left out": ("bucketized", lambda m: m["files"].pop(), "is not part of the release"),
     "m-invariance of a sliced release": ("rows", a_promise(name="m-invariance", m=2), "the release is sliced, and this is promised of generalized releases only"),
     "k-anonymity of a bucketized one": ("bucketized", a_promise(name="k-anonymity", k=2), "the release is bucketized, and this is promised of generalized releases only"),
-    "slicing of a bucketized one": ("bucketized", a_promise(name="l-diverse slicing", l=2), "the release is bucketized, and this is promised of sliced releases only"),
-    "anatomy of a sliced one": ("compact", a_promise(name="anatomy's l-diversity", l=2), "the release is sliced, and this is promised of bucketized releases only"),
-    "l of no sense": ("rows", a_promise(name="l-diverse slicing", l=[2]), "promises l-diverse slicing with a wrong parameter"),
+    "slicing of a bucketized one": ("bucketized", a_promise(name="l-diverse-slicing", l=2), "the release is bucketized, and this is promised of sliced releases only"),
+    "anatomy of a sliced one": ("compact", a_promise(name="anatomy-l-diversity", l=2), "the release is sliced, and this is promised of bucketized releases only"),
+    "l of no sense": ("rows", a_promise(name="l-diverse-slicing", l=[2]), "promises l-diverse-slicing with a wrong parameter"),
     "another method's l": ("rows", lambda m: m.update(method={"name": "slicing", "l": 3}), "the method says l = 3 and the promise l-diverse slicing says 2"),
     "no promise": ("rows", lambda m: m.update(guarantees=[]), "the manifest promises nothing"),
     "a hierarchy of no kind": ("boxes rows", an_attribute(0, hierarchy={"kind": "circle"}), "is none that Phalanx knows"),
@@ -104,8 +104,8 @@ def test_a_manifest_that_says_something_else_is_refused(tmp_path, kind, change, 
 @pytest.mark.parametrize(
     "promise",
     [
-        {"name": "t-close slicing", "t": "1/2", "distance": "ordered"},
-        {"name": "t-close slicing", "t": "1/2"},
+        {"name": "t-close-slicing", "t": "1/2", "distance": "ordered"},
+        {"name": "t-close-slicing", "t": "1/2"},
     ],
 )
 def test_a_hierarchy_that_does_not_know_the_values(tmp_path, sensitive, promise):

@@ -254,8 +254,8 @@ def test_a_contradiction_is_inconsistent_and_keeps_no_promise(tmp_path):
     found = verdicts(replace(made, form=form).written(tmp_path / "r"), beside(encoded(ROWS)))
     assert not found["consistency"].holds and "not in the order" in found["consistency"].note
     assert (
-        not found["differential privacy"].holds
-        and "see consistency" in found["differential privacy"].note
+        not found["differential-privacy"].holds
+        and "see consistency" in found["differential-privacy"].note
     )
 
 

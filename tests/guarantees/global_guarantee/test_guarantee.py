@@ -445,4 +445,4 @@ def test_promises_that_mean_nothing(parameters):
         with pytest.raises(PlanError):
             GlobalGuarantee(**parameters)
     with pytest.raises(ReleaseError):
-        from_parameters({"name": "global guarantee", **parameters})
+        from_parameters({"name": "global-guarantee", **parameters})

@@ -446,7 +446,7 @@ def test_what_the_manifest_says_is_read_back():
     promise = MutualCover(delta=0.3, changes=2)
     assert from_parameters(promise.parameters()) == promise
     assert promise.parameters() == {
-        "name": "mutual cover",
+        "name": "mutual-cover",
         "delta": "3/10",
         "changes": 2,
     }

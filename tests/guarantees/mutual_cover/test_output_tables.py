@@ -209,6 +209,6 @@ def test_a_broken_release_says_so() -> None:
         v for v in verify([release], replace(published.evidence, parts={1: outputs})) if not v.holds
     ]
     assert [v.name for v in failing if "mutual" in v.name] == [
-        "release 1: mutual cover: random output tables",
-        "release 1: mutual cover: drawing",
+        "release 1: mutual-cover: random output tables",
+        "release 1: mutual-cover: drawing",
     ]

@@ -272,7 +272,7 @@ def form_of_rows(microdata, form, groups):
     )
 
 
-GLOBAL = {"name": "global guarantee", "l": 2, "protected": "all"}
+GLOBAL = {"name": "global-guarantee", "l": 2, "protected": "all"}
 
 
 def one_group(own, published, *, promise=GLOBAL, type="set", groups=None):

@@ -397,7 +397,7 @@ def test_published_and_checked_from_the_files(tmp_path: Path) -> None:
     ):
         checked = verify(folders, **said)  # type: ignore[arg-type]
         assert checked.holds, [v for v in checked.checks if not v.holds]
-        assert sum("anatomy's l-diversity" in v.name for v in checked.checks) == 2
+        assert sum("anatomy-l-diversity" in v.name for v in checked.checks) == 2
     read = Release.read(folders[0])
     assert (read.manifest.form, read.manifest.boxes, read.manifest.method) == (
         "bucketized",
@@ -426,7 +426,7 @@ def test_a_broken_method_publishes_nothing(
     frame = patients()
     buckets = broken(3, Microdata.encode(frame, SCHEMA))
     monkeypatch.setattr(anatomy, "bucketization", lambda *_, **__: buckets)
-    with pytest.raises(GuaranteeError, match="anatomy's l-diversity"):
+    with pytest.raises(GuaranteeError, match="anatomy-l-diversity"):
         series(tmp_path, SCHEMA).publish(frame)
     assert not list((tmp_path / "out").iterdir())
 

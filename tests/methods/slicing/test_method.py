@@ -527,14 +527,14 @@ def test_a_promise_over_all_buckets_is_kept_by_the_table_if_not_by_all_candidate
     for _ in range(30):
         release = series.publish(frame)
         alone = next(
-            check for check in verify([release.path]).checks if "l-diverse slicing" in check.name
+            check for check in verify([release.path]).checks if "l-diverse-slicing" in check.name
         )
         if not alone.holds:
             break
     assert not alone.holds
     assert "only the original table shows" in alone.note
     beside = verify([release.path], originals=[frame], identifier="who")
-    assert next(check for check in beside.checks if "l-diverse slicing" in check.name).holds
+    assert next(check for check in beside.checks if "l-diverse-slicing" in check.name).holds
 
 
 def test_balanced_cuts_need_the_sensitive_attribute_alone(tmp_path):

@@ -60,7 +60,7 @@ def write(path, form, formats):
         "previous": None,
     }
     write_folder(
-        path, form, formats, guarantees=[{"name": "anatomy's l-diversity", "l": "3/2"}], **said
+        path, form, formats, guarantees=[{"name": "anatomy-l-diversity", "l": "3/2"}], **said
     )
     return Release.read(path)
 

@@ -51,7 +51,7 @@ SCHEMA = Schema(
     missing="value",
 )
 FORMATS = [("parquet", "csv"), ("parquet",), ("csv",)]
-PROMISE = {"name": "mutual cover", "delta": "1/6"}
+PROMISE = {"name": "mutual-cover", "delta": "1/6"}
 
 
 def encoded(frame=FRAME, schema=SCHEMA):
@@ -130,7 +130,7 @@ def test_sensitive_values_of_every_type(tmp_path, kind, formats):
     microdata = encoded(frame, schema)
     form, rows = made(microdata)
     release = Release.read(
-        issue(tmp_path / "r", form, formats, {"name": "mutual cover", "delta": "1/4"})
+        issue(tmp_path / "r", form, formats, {"name": "mutual-cover", "delta": "1/4"})
     )
     evidence = Evidence(
         groups={1: pl.DataFrame({"person": microdata.persons, "group": rows})},
@@ -246,8 +246,8 @@ def test_a_changed_release_is_refused(tmp_path, change, what):
     """
     said = refusal(issue(tmp_path / "r", change(made()[0])), Evidence(microdata={1: encoded()}))
     assert what in said
-    if "mutual cover" in said:
-        assert "mutual cover: not checked, since the release contradicts itself" in said
+    if "mutual-cover" in said:
+        assert "mutual-cover: not checked, since the release contradicts itself" in said
 
 
 def test_a_form_that_was_not_read_is_looked_at_too():

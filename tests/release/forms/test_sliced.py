@@ -52,7 +52,7 @@ MANY = (("weight", "name"), ("born",), ("zip", "age"), ("job",), ("ill",))
 SHARED = (("age", "born"), ("born", "name", "zip"), ("zip", "weight"), ("zip", "job", "ill"))
 OF_ROW = np.array([0, 1, 0, 1, 2, 2, 1, 0])
 SAID = {
-    "series": "s", "number": 1, "method": {"name": "by hand"}, "guarantees": [{"name": "t-close slicing", "t": "99/100"}],
+    "series": "s", "number": 1, "method": {"name": "by hand"}, "guarantees": [{"name": "t-close-slicing", "t": "99/100"}],
     "boxes": "exact", "not_for_publication": False, "previous": None,
 }  # fmt: skip
 

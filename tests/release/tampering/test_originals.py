@@ -114,16 +114,16 @@ def test_who_is_not_published_is_counted(copies: Callable[[str], list[Path]], na
         "5 person(s) of the original table are not published, and the manifest says that none may"
         " be suppressed" in beside(folder, more)
     )
-    stated(folder[0], may_suppress=["not eligible"])
+    stated(folder[0], may_suppress=["not-eligible"])
     assert beside(folder, more) == ""
     assert "245 person(s); 5 of them suppressed" in notes(
         folder, originals=[more], identifier="who"
     )
-    stated(folder[0], may_suppress=["spent budget"])
+    stated(folder[0], may_suppress=["spent-budget"])
     assert "5 person(s) of the original table are not published" in beside(
         folder, more
     )  # that takes values, and no row
-    stated(folder[0], may_suppress=["spent budget", "no group"])
+    stated(folder[0], may_suppress=["spent-budget", "no-group"])
     unlike = pl.concat(
         [TABLES[0][5:], people(10, 3, 5000).with_columns(age=pl.lit(99, dtype=pl.Int64))]
     )

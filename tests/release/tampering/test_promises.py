@@ -18,22 +18,22 @@ from support.tampering_cases import SCHEMA, chained, issue, notes, people, refus
 
 LEAST: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "k-anonymity": ({"k": 1}, {"k": 2}),
-    "frequency l-diversity": ({"l": 1}, {"l": "1.1"}),
-    "distinct l-diversity": ({"l": 1}, {"l": 2}),
-    "entropy l-diversity": ({"l": 1}, {"l": "1.1"}),
-    "recursive (c,l)-diversity": ({"c": 2, "l": 1}, {"c": 2, "l": 2}),
+    "frequency-l-diversity": ({"l": 1}, {"l": "1.1"}),
+    "distinct-l-diversity": ({"l": 1}, {"l": 2}),
+    "entropy-l-diversity": ({"l": 1}, {"l": "1.1"}),
+    "recursive-l-diversity": ({"c": 2, "l": 1}, {"c": 2, "l": 2}),
     "t-closeness": ({"t": 1}, {"t": "0.9"}),
     "m-uniqueness": ({"m": 1}, {"m": 2}),
     "m-invariance": ({"m": 1}, {"m": 2}),
-    "global guarantee": ({"l": 2, "protected": []}, {"l": 2, "protected": ["flu"]}),
-    "l-diverse slicing": ({"l": 1}, {"l": 2}),
-    "l-diverse slicing, counted": ({"l": 1}, {"l": 2}),
-    "distinct l-diverse slicing": ({"l": 1}, {"l": 2}),
-    "recursive (c,l)-diverse slicing": ({"c": 2, "l": 1}, {"c": "1/2", "l": 1}),
-    "t-close slicing": ({"t": 1}, {"t": "1/2"}),
-    "anatomy's l-diversity": ({"l": 1}, {"l": 2}),
-    "mutual cover": ({"delta": 1}, {"delta": "1/2"}),
-    "differential privacy": (
+    "global-guarantee": ({"l": 2, "protected": []}, {"l": 2, "protected": ["flu"]}),
+    "l-diverse-slicing": ({"l": 1}, {"l": 2}),
+    "l-diverse-slicing-counted": ({"l": 1}, {"l": 2}),
+    "distinct-l-diverse-slicing": ({"l": 1}, {"l": 2}),
+    "recursive-l-diverse-slicing": ({"c": 2, "l": 1}, {"c": "1/2", "l": 1}),
+    "t-close-slicing": ({"t": 1}, {"t": "1/2"}),
+    "anatomy-l-diversity": ({"l": 1}, {"l": 2}),
+    "mutual-cover": ({"delta": 1}, {"delta": "1/2"}),
+    "differential-privacy": (
         {"epsilon": 1, "delta": 1, "k": 5, "beta": "0.1"},
         {"epsilon": 1, "delta": "1e-6", "k": 5, "beta": "0.1"},
     ),
@@ -83,8 +83,8 @@ def folders(issued: list[Path], tmp_path: Path) -> list[Path]:
             "k-anonymity: k = 1 promises nothing: everybody is among 1 person or more",
         ),
         (
-            [{"name": "frequency l-diversity", "l": 1}],
-            "frequency l-diversity: l = 1 promises nothing",
+            [{"name": "frequency-l-diversity", "l": 1}],
+            "frequency-l-diversity: l = 1 promises nothing",
         ),
         (
             [
@@ -93,7 +93,7 @@ def folders(issued: list[Path], tmp_path: Path) -> list[Path]:
             ],
             "t-closeness: t = 1 promises nothing",
         ),
-        ([{"name": "mutual cover", "delta": 1}], "mutual cover: the release is generalized"),
+        ([{"name": "mutual-cover", "delta": 1}], "mutual-cover: the release is generalized"),
     ],
 )
 def test_a_release_that_promises_nothing(
@@ -125,17 +125,13 @@ def test_nothing_is_published_under_a_promise_of_nothing(
     """A plan that asks for nothing is refused before anything is looked at."""
     with pytest.raises(PlanError, match=what):
         Series("s", schema=SCHEMA, method=method, to=tmp_path, report=False)
-    assert [g.name for g in Mondrian(k=1, l=2).guarantees] == ["frequency l-diversity"]
+    assert [g.name for g in Mondrian(k=1, l=2).guarantees] == ["frequency-l-diversity"]
 
 
 WEAKER: dict[str, tuple[dict[str, Any], str]] = {
     "per record": ({"privacy_unit": "record"}, "it covers each record and no longer each person"),
     "consecutive releases": (
-        {
-            "guarantees": [
-                {"name": "m-invariance (consecutive releases)", "m": 3, "balancing": "exact"}
-            ]
-        },
+        {"guarantees": [{"name": "m-invariance-consecutive", "m": 3, "balancing": "exact"}]},
         (
             "it promises less than the release before it (m-invariance: consecutive was False and"
             " is True)"
@@ -175,7 +171,7 @@ def test_a_later_release_may_promise_more(folders: list[Path]) -> None:
     """A first release that promised less does not make the next one weaker."""
     stated(
         folders[0],
-        guarantees=[{"name": "m-invariance (consecutive releases)", "m": 2, "balancing": "paper"}],
+        guarantees=[{"name": "m-invariance-consecutive", "m": 2, "balancing": "paper"}],
         method={"name": "m-invariance", "m": 2},
     )
     chained(folders)
@@ -184,7 +180,7 @@ def test_a_later_release_may_promise_more(folders: list[Path]) -> None:
 
 # what was promised, what is, and whether that is less
 ORDER: dict[str, list[tuple[dict[str, Any], dict[str, Any], bool]]] = {
-    "global guarantee": [
+    "global-guarantee": [
         ({"l": 3}, {"l": 2}, True),
         ({"l": 2}, {"l": 3}, False),
         ({"l": 2}, {"l": 2, "protected": ["flu"]}, True),
@@ -195,7 +191,7 @@ ORDER: dict[str, list[tuple[dict[str, Any], dict[str, Any], bool]]] = {
         ({"l": 2, "unprotected": ["flu", "HIV"]}, {"l": 2, "unprotected": ["flu"]}, False),
         ({"l": 2, "permanent": ["HIV"]}, {"l": 2}, True),
     ],
-    "differential privacy": [
+    "differential-privacy": [
         ({"epsilon": 1, "delta": "1e-6", "k": 5, "beta": "0.1"}, {"epsilon": 2, "delta": "1e-6", "k": 5, "beta": "0.1"}, True),
         ({"epsilon": 1, "delta": "1e-6", "k": 5, "beta": "0.1"}, {"epsilon": 1, "delta": "1e-5", "k": 5, "beta": "0.1"}, True),
         ({"epsilon": 1, "delta": "1e-6", "k": 5, "beta": "0.1"}, {"epsilon": 1, "delta": "1e-6", "k": 4, "beta": "0.1"}, True),
@@ -216,8 +212,8 @@ ORDER: dict[str, list[tuple[dict[str, Any], dict[str, Any], bool]]] = {
         ({"t": "0.2"}, {"t": "0.1"}, False),
         ({"t": "0.2"}, {"t": "0.2", "distance": "ordered"}, True),
     ],
-    "recursive (c,l)-diversity": [({"c": 2, "l": 3}, {"c": 3, "l": 3}, True), ({"c": 2, "l": 3}, {"c": 2, "l": 2}, True), ({"c": 2, "l": 3}, {"c": 1, "l": 4}, False)],
-    "mutual cover": [({"delta": "1/4"}, {"delta": "1/2"}, True), ({"delta": "1/4", "changes": 2}, {"delta": "1/4"}, True), ({"delta": "1/4"}, {"delta": "1/8"}, False)],
+    "recursive-l-diversity": [({"c": 2, "l": 3}, {"c": 3, "l": 3}, True), ({"c": 2, "l": 3}, {"c": 2, "l": 2}, True), ({"c": 2, "l": 3}, {"c": 1, "l": 4}, False)],
+    "mutual-cover": [({"delta": "1/4"}, {"delta": "1/2"}, True), ({"delta": "1/4", "changes": 2}, {"delta": "1/4"}, True), ({"delta": "1/4"}, {"delta": "1/8"}, False)],
     "k-anonymity": [({"k": 5}, {"k": 4}, True), ({"k": 5}, {"k": 5}, False), ({"k": 5}, {"k": 6}, False)],
 }  # fmt: skip
 
@@ -252,7 +248,7 @@ def test_the_global_guarantee_keeps_its_values(tmp_path: Path) -> None:
             g | {"unprotected": [*g.get("unprotected", []), "flu"]} for g in listed
         ],
     )
-    assert "global guarantee: the unprotected values are others, and protect less" in refusal(
+    assert "global-guarantee: the unprotected values are others, and protect less" in refusal(
         folders
     )
     assert "not checked" in notes(folders)

@@ -75,10 +75,10 @@ class DifferentialPrivacy:
     reckoning is ours.
 
     >>> DifferentialPrivacy(epsilon="0.5", delta="2.1e-5", k=10, beta="0.1", accounting="theorem").parameters()
-    {'name': 'differential privacy', 'epsilon': 0.5, 'delta': 2.1e-05, 'k': 10, 'beta': 0.1, 'accounting': 'theorem'}
+    {'name': 'differential-privacy', 'epsilon': 0.5, 'delta': 2.1e-05, 'k': 10, 'beta': 0.1, 'accounting': 'theorem'}
     """
 
-    name: ClassVar[str] = "differential privacy"
+    name: ClassVar[str] = "differential-privacy"
     forms: ClassVar[tuple[str, ...]] = ("recoded",)
     epsilon: Number
     delta: Number

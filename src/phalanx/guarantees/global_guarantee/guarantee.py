@@ -44,7 +44,7 @@ class GlobalGuarantee:
     checked``. PlanError where l is not above 1 or the values are not lists.
     """
 
-    name: ClassVar[str] = "global guarantee"
+    name: ClassVar[str] = "global-guarantee"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
     over_series: ClassVar[bool] = True

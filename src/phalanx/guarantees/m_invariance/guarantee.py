@@ -23,7 +23,7 @@ from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
 from phalanx.release.manifest import Manifest
 
-CONSECUTIVE = " (consecutive releases)"
+CONSECUTIVE = "-consecutive"
 _FILLED: Final = (
     "missing values were filled as in the paper, so the bound is against somebody who ignores the"
     " method: whoever knows it can name values of counterfeits"

@@ -47,7 +47,7 @@ class MutualCover:
     with ``not checked``. PlanError for parameters that mean nothing.
     """
 
-    name: ClassVar[str] = "mutual cover"
+    name: ClassVar[str] = "mutual-cover"
     forms: ClassVar[tuple[str, ...]] = ("perturbed",)
     delta: Number
     changes: int = 1

@@ -56,7 +56,7 @@ class SlicedCounting:
     told to a ten-thousandth (see the head of this file).
     """
 
-    name: ClassVar[str] = "l-diverse slicing, counted"
+    name: ClassVar[str] = "l-diverse-slicing-counted"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
     l: Number

@@ -73,7 +73,7 @@ class SlicedDiversity:
     do we where it is given, and at all that may be in it where it is not.
     """
 
-    name: ClassVar[str] = "l-diverse slicing"
+    name: ClassVar[str] = "l-diverse-slicing"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
     l: Number
@@ -161,7 +161,7 @@ class SlicedDistinct:
     their l = 10 cannot be a bound of 1/10 where one occupation of 14 has 13 % of the rows.
     """
 
-    name: ClassVar[str] = "distinct l-diverse slicing"
+    name: ClassVar[str] = "distinct-l-diverse-slicing"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
     l: int
@@ -231,7 +231,7 @@ class SlicedRecursive:
     (section 3.2) say it may be.
     """
 
-    name: ClassVar[str] = "recursive (c,l)-diverse slicing"
+    name: ClassVar[str] = "recursive-l-diverse-slicing"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
     c: Number
@@ -313,7 +313,7 @@ class SlicedCloseness:
     scaled to 1.
     """
 
-    name: ClassVar[str] = "t-close slicing"
+    name: ClassVar[str] = "t-close-slicing"
     forms: ClassVar[tuple[str, ...]] = ("sliced",)
     t: Number
     distance: str = "equal"

@@ -29,7 +29,7 @@ from phalanx.release.forms.sliced import BUCKET, COUNT, Sliced
 from phalanx.release.manifest import PublishedAttribute
 
 NAME: Final = "persons of the original"
-_OF_ROWS: Final = frozenset({"changed value", "no group", "not eligible"})
+_OF_ROWS: Final = frozenset({"changed-value", "no-group", "not-eligible"})
 """The reasons of a manifest for which rows may be missing; a spent budget takes values out of rows
 that are published.
 """

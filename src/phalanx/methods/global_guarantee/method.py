@@ -223,7 +223,7 @@ class GlobalGuarantee:
         """Whose budget is spent is published without a value, and suppressed where too few of them
         are left for a group and no other can take them.
         """
-        return ("spent budget", "no group") if self.grouping == "balanced" else ("no group",)
+        return ("spent-budget", "no-group") if self.grouping == "balanced" else ("no-group",)
 
     @property
     def guarantees(self) -> list[Guarantee]:

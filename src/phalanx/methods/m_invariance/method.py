@@ -136,8 +136,8 @@ class MInvariance:
 
     @property
     def may_suppress(self) -> Sequence[str]:
-        changed: Sequence[str] = ("changed value",) if self.changed == "suppress" else ()
-        return (*changed, "not eligible") if self.not_eligible == "suppress" else changed
+        changed: Sequence[str] = ("changed-value",) if self.changed == "suppress" else ()
+        return (*changed, "not-eligible") if self.not_eligible == "suppress" else changed
 
     @property
     def privacy_unit(self) -> str:

@@ -238,7 +238,7 @@ class Slicing:
 
     @property
     def may_suppress(self) -> Sequence[str]:
-        return ("not eligible",) if self.not_eligible == "suppress" else ()
+        return ("not-eligible",) if self.not_eligible == "suppress" else ()
 
     @property
     def guarantees(self) -> list[Guarantee]:
