@@ -202,14 +202,14 @@ def drawn(outcomes: Sequence[Outcome]) -> str:
         f'<text x="{x}" y="{y}" font-weight="{weight}">{escape(text)}</text>'
         for weight, x, y, text in lines
     )
-    said = "; ".join(
+    description = "; ".join(
         f"{o.method}: {o.exposed_by_box:,} and {o.exposed_by_person:,}" for o in outcomes
     )
     size = f'viewBox="0 0 720 {foot + 34}" width="720" height="{foot + 34}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title says" {size}'
         ' font-family="system-ui, sans-serif" font-size="14" fill="#1c2430"><title'
-        f' id="title">{escape(title)}</title><desc id="says">{escape(said)}</desc><rect width="720"'
+        f' id="title">{escape(title)}</title><desc id="says">{escape(description)}</desc><rect width="720"'
         f' height="{foot + 34}" fill="#fff"/>{"".join(bars)}{shown}</svg>\n'
     )
 

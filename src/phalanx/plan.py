@@ -540,11 +540,13 @@ def _known(above: tuple[str, ...]) -> list[str]:
 
 
 def _with_line(wrong: Exception, text: str) -> str:
-    said = (
+    text_of_error = (
         str(wrong)
         if isinstance(wrong, tomllib.TOMLDecodeError)
         else "it nests too deeply or holds a number that is too long"
     )
-    if "(at end of document)" in said:
-        said = said.replace("(at end of document)", f"(at line {text.count(chr(10)) + 1}, the end)")
-    return said[:1].lower() + said[1:]
+    if "(at end of document)" in text_of_error:
+        text_of_error = text_of_error.replace(
+            "(at end of document)", f"(at line {text.count(chr(10)) + 1}, the end)"
+        )
+    return text_of_error[:1].lower() + text_of_error[1:]

@@ -128,20 +128,20 @@ def check_guarantee(
     for releases, expected in ((keeps, True), (breaks, False)):
         for release in releases:
             tables = {name: table.clone() for name, table in release.form.tables().items()}
-            found, again = (guarantee.check(release, (), evidence) for _ in range(2))
+            verdicts, again = (guarantee.check(release, (), evidence) for _ in range(2))
             _must(
-                bool(found) and all(isinstance(verdict, Verdict) for verdict in found),
+                bool(verdicts) and all(isinstance(verdict, Verdict) for verdict in verdicts),
                 "check() gives no verdicts",
             )
             _must(
-                [v.to_json() for v in found] == [v.to_json() for v in again],
+                [v.to_json() for v in verdicts] == [v.to_json() for v in again],
                 "the same release is judged in another way when it is checked again",
             )
             _must(
                 all(table.equals(tables[name]) for name, table in release.form.tables().items()),
                 "checking changes the release",
             )
-            holds = all(verdict.holds for verdict in found)
+            holds = all(verdict.holds for verdict in verdicts)
             _must(
                 holds == expected,
                 f"release {release.number} of {release.manifest.series!r}"
@@ -172,10 +172,13 @@ def check_form(form: Form) -> None:
 
     _frozen(form)
     try:
-        found = form_class(form.kind)
+        registered = form_class(form.kind)
     except PhalanxError as error:
         raise AssertionError(f"the form is not found by its kind: {error}") from None
-    _must(found is type(form), f"the kind {form.kind!r} is that of another form, {found.__name__}")
+    _must(
+        registered is type(form),
+        f"the kind {form.kind!r} is that of another form, {registered.__name__}",
+    )
     tables, headers = form.tables(), form.headers()
     _must(tables.keys() == headers.keys(), "tables() and headers() are not about the same files")
     for name, columns in headers.items():
@@ -246,17 +249,17 @@ def check_adversary(adversary: Adversary, releases: Sequence[Release], evidence:
         {name: table.clone() for name, table in release.form.tables().items()}
         for release in releases
     ]
-    found, again = (adversary.attack(list(releases), evidence) for _ in range(2))
+    attack, again = (adversary.attack(list(releases), evidence) for _ in range(2))
     _must(
-        isinstance(found, Attack) and found.adversary == adversary.name,
+        isinstance(attack, Attack) and attack.adversary == adversary.name,
         "its attack is no Attack, or is somebody else's",
     )
     _must(
-        0 <= found.exposed <= found.persons and found.persons > 0,
+        0 <= attack.exposed <= attack.persons and attack.persons > 0,
         "it attacks nobody, or exposes more than it attacks",
     )
     _must(
-        _plain(found.to_json(), "to_json()") == again.to_json(),
+        _plain(attack.to_json(), "to_json()") == again.to_json(),
         "it finds something else when it attacks again; draw by a seed of its own",
     )
     for old, release in zip(before, releases, strict=True):
@@ -264,8 +267,8 @@ def check_adversary(adversary: Adversary, releases: Sequence[Release], evidence:
             all(table.equals(old[name]) for name, table in release.form.tables().items()),
             "attacking changes a release",
         )
-    _one_line(found.sentence, "the sentence of what it found")
-    for header, rows, right in found.tables():
+    _one_line(attack.sentence, "the sentence of what it found")
+    for header, rows, right in attack.tables():
         _must(
             all(len(row) == len(header) for row in rows),
             "a row of tables() has more or fewer cells than its header",

@@ -109,8 +109,8 @@ def verify_table(
         asked += DistinctDiversity(l=int(l)).check(table) if float(l).is_integer() else []
     if t is not None:
         asked += Closeness(t=t).check(table)
-    found = levels(table)
-    told = [
+    figures = levels(table)
+    levels_shown = [
         Verdict(
             name=name,
             bound="none asked",
@@ -119,9 +119,9 @@ def verify_table(
             note=_NOTES.get(name, ""),
             less_is_worse=name.endswith("_l"),
         )
-        for name, value in found.items()
+        for name, value in figures.items()
     ]
-    return Verification([*asked, *told])
+    return Verification([*asked, *levels_shown])
 
 
 _NOTES = {

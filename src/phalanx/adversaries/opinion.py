@@ -56,7 +56,7 @@ class Answer:
             "asks": self.asks,
             "asked": self.asked,
             "adversaries": [
-                {"sentence": found.sentence} | found.to_json() for found in self.played
+                {"sentence": attack.sentence} | attack.to_json() for attack in self.played
             ],
             "not_played": [
                 {"adversary": name, "why": why} for name, why in self.not_played.items()
@@ -70,19 +70,19 @@ def answers(attacks: Sequence[Attack], not_played: Mapping[str, str] | None = No
     ``not_played``: by adversary, why it was not played. An adversary that no question names is
     about inference.
     """
-    found = []
+    questions = []
     for question in QUESTIONS:
         those = {
             name: why for name, why in (not_played or {}).items() if question_of(name) == question
         }
-        found.append(
+        questions.append(
             Answer(
                 question=question,
                 played=[a for a in attacks if question_of(a.adversary) == question],
                 not_played=those,
             )
         )
-    return found
+    return questions
 
 
 def question_of(adversary: str) -> str:
@@ -96,23 +96,23 @@ def question_of(adversary: str) -> str:
     return _UNSAID
 
 
-def play_none(why: str, found: Sequence[Attack] = ()) -> list[Answer]:
-    """The three questions with what was ``found`` already; every other adversary is named with the
+def play_none(why: str, attacks: Sequence[Attack] = ()) -> list[Answer]:
+    """The three questions with what was ``attacks`` already; every other adversary is named with the
     reason.
     """
     return answers(
-        found, dict.fromkeys(sorted(set(KNOWN) - {attack.adversary for attack in found}), why)
+        attacks, dict.fromkeys(sorted(set(KNOWN) - {attack.adversary for attack in attacks}), why)
     )
 
 
-def play_one(release: Release, evidence: Evidence, found: Sequence[Attack] = ()) -> list[Answer]:
+def play_one(release: Release, evidence: Evidence, attacks: Sequence[Attack] = ()) -> list[Answer]:
     """Play every adversary of one release that its form and the evidence allow, but for those of
     whom there is a finding already.
 
     Those of a series are named as not played: they need the original tables of all releases.
     """
-    done = {attack.adversary for attack in found}
-    played = list(found)
+    done = {attack.adversary for attack in attacks}
+    played = list(attacks)
     not_played: dict[str, str] = {}
     for name, looks_at in _everybody(not_played):
         if looks_at == "series":
@@ -170,7 +170,7 @@ def _play(
 ) -> None:
     """Play one of them: what it found goes to ``played``, or why it was not to ``not_played``."""
     try:
-        found: Attack = made(name).attack(releases, evidence)
+        attack: Attack = made(name).attack(releases, evidence)
     except PhalanxError as error:
         not_played[name] = str(error).rstrip(".")
     except Exception as error:
@@ -178,7 +178,7 @@ def _play(
             raise
         not_played[name] = f"the package that it comes from fails ({type(error).__name__})"
     else:
-        if found.persons:
-            played.append(found)
+        if attack.persons:
+            played.append(attack)
         else:
             not_played[name] = "nobody of the original table is in the release"

@@ -16,20 +16,20 @@ from phalanx.release.manifest import Manifest
 _UNBOUNDED: Final = "no guarantee of this release bounds how surely a value is linked with a person"
 
 
-def verdict(found: Attack, releases: Sequence[Release]) -> str:
+def verdict(attack: Attack, releases: Sequence[Release]) -> str:
     """How many persons are exposed, and whether some guarantee of the releases says that nobody is;
     where none does, why not.
 
     A breach is only what a manifest promises and an adversary refutes. What nobody promised is
     named with the reason, and is no less true for that.
     """
-    if not found.exposed:
+    if not attack.exposed:
         return (
-            f"Nobody of {found.persons:,} persons: this adversary finds no breach, which is no"
+            f"Nobody of {attack.persons:,} persons: this adversary finds no breach, which is no"
             " proof that there is none."
         )
-    who = f"{found.exposed:,} of {found.persons:,} persons"
-    broken, why = _broken(found.adversary, releases)
+    who = f"{attack.exposed:,} of {attack.persons:,} persons"
+    broken, why = _broken(attack.adversary, releases)
     if broken:
         return f"{who}: A BREACH of {broken}. Do not hand this out, and report it."
     return f"{who}: not a breach of what is promised, because {why}."

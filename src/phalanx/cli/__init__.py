@@ -127,21 +127,21 @@ def main() -> None:
 
 def _use(error: Any) -> str:
     """What is wrong with the words on the command line; empty where the help was shown instead."""
-    said = error.format_message().strip().replace(". Did you", "; did you")
+    message = error.format_message().strip().replace(". Did you", "; did you")
     how = (
         ""
-        if not said or said.endswith("?")
+        if not message or message.endswith("?")
         else f"; {error.ctx.command_path} --help says how."
         if error.ctx is not None
         else "."
     )
-    return f"{said[:1].lower()}{said[1:].rstrip('.')}{how}"
+    return f"{message[:1].lower()}{message[1:].rstrip('.')}{how}"
 
 
 def _one_line(path: object) -> str:
     """What is left of a path in a sentence: one line, and not longer than it has to be."""
-    said = repr(str(path)) if path is not None else "a file"
-    return said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+    text = repr(str(path)) if path is not None else "a file"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _leave(code: int, sentence: str) -> NoReturn:

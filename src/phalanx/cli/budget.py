@@ -192,13 +192,13 @@ def _answer(
     both = {p.accounting: p for p in (promise, other) if p is not None}
     drawn = None if plot is None else _drawn(plot, asked, epsilon_scheme)
     if json:
-        told = dict.fromkeys(_KEYS) if promise is None else promise.to_json()
+        solved = dict.fromkeys(_KEYS) if promise is None else promise.to_json()
         least = {
             f"k_{way}": both[way].k if way in both and asked["k"] is None else None for way in _BOTH
         }
         cost = None if promise is None or releases is None else _cost(promise, releases).to_json()
         published = None if promise is None or cell is None else _published(promise, cell)
-        show_json({**told, **least, "published": published, "together": cost, "plot": drawn})
+        show_json({**solved, **least, "published": published, "together": cost, "plot": drawn})
         return
     if both:
         named = {

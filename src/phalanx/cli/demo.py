@@ -28,12 +28,12 @@ def demo(
     with steps(
         [f"{way}: {year}" for way in WAYS for year in RELEASES], quiet=quiet or json
     ) as progress:
-        found = run(to, progress)
+        outcome = run(to, progress)
     if json:
-        show_json(found.to_json())
+        show_json(outcome.to_json())
         return
     show_text(
-        f"{found.rows:,} person-years of {found.persons:,} persons, {len(RELEASES)} yearly"
+        f"{outcome.rows:,} person-years of {outcome.persons:,} persons, {len(RELEASES)} yearly"
         " releases; sensitive: years of schooling\n"
     )
     show_table(
@@ -48,12 +48,12 @@ def demo(
                 sum(o.suppressed_rows),
                 "holds" if o.verified else "FAILS",
             ]
-            for o in found.outcomes
+            for o in outcome.outcomes
         ],
         right=(1, 2, 3, 4),
     )
     show_text("\nby box: to somebody who knows everybody's age, sex, children, income, …")
     show_text("at worst: to somebody who knows which group everybody was published in")
-    typer.echo(f"\nas a picture: {found.picture}")
-    typer.echo(f"report of the last release: {found.report}")
+    typer.echo(f"\nas a picture: {outcome.picture}")
+    typer.echo(f"report of the last release: {outcome.report}")
     typer.echo(f"look inside: phalanx series list --ledger {to / 'demo.db'}")

@@ -30,12 +30,12 @@ def estimate(
     """
     from phalanx.series.released import Release
 
-    found = Release.read(release).estimate(query, suppressed=suppressed)
+    answer = Release.read(release).estimate(query, suppressed=suppressed)
     if json:
-        show_json(found.to_json())
+        show_json(answer.to_json())
         return
-    header = [*found.by, "certainly", "estimate", "95 % interval (model)"]
-    show_table("", header, found.lines(), right=(len(found.by) + 1,))
-    show_text(f"The estimate is a model's: {found.model}.")
-    for note in found.notes:
+    header = [*answer.by, "certainly", "estimate", "95 % interval (model)"]
+    show_table("", header, answer.lines(), right=(len(answer.by) + 1,))
+    show_text(f"The estimate is a model's: {answer.model}.")
+    for note in answer.notes:
         show_text(f"{note[:1].upper()}{note[1:]}.")

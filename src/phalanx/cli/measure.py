@@ -29,16 +29,16 @@ def measure(
     """
     from phalanx.series.released import Release
 
-    found = Release.read(release).measure(original, held_out=held_out)
+    figures = Release.read(release).measure(original, held_out=held_out)
     if json:
-        show_json(found.to_json())
+        show_json(figures.to_json())
         return
-    show_text(f"{found.rows:,} rows of {found.original:,}")
+    show_text(f"{figures.rows:,} rows of {figures.original:,}")
     show_table(
         "",
         ["figure", "release", "sample of the same size", "what it says"],
-        found.lines(),
+        figures.lines(),
         right=(1, 2),
     )
-    for note in found.notes:
+    for note in figures.notes:
         show_text(f"{note[:1].upper()}{note[1:]}.")

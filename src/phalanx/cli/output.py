@@ -65,9 +65,9 @@ def complain(sentence: str, *, as_json: bool) -> None:
         sys.stderr.write(f"phalanx: {sentence}\n")
 
 
-def show_json(found: Mapping[str, Any]) -> None:
+def show_json(keys: Mapping[str, Any]) -> None:
     """One JSON object on standard output."""
-    sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=1, default=str) + "\n")
+    sys.stdout.write(json.dumps(keys, ensure_ascii=False, indent=1, default=str) + "\n")
 
 
 def show_table(
@@ -201,12 +201,12 @@ def show_verdicts(verdicts: "Sequence[Verdict]", *, details: bool) -> None:
 
 def _by_release(verdicts: "Sequence[Verdict]") -> "dict[str, list[tuple[str, Verdict]]]":
     """The checks under their release, in order; their names without it."""
-    found: dict[str, list[tuple[str, Verdict]]] = {}
+    checks: dict[str, list[tuple[str, Verdict]]] = {}
     for v in verdicts:
         release, _, name = v.name.partition(": ")
         title, name = (release, name) if release.startswith("release ") else ("Checks", v.name)
-        found.setdefault(title[:1].upper() + title[1:], []).append((name, v))
-    return found
+        checks.setdefault(title[:1].upper() + title[1:], []).append((name, v))
+    return checks
 
 
 def _short(figure: str) -> str:

@@ -73,15 +73,15 @@ def show_counts(release: "Release | Preview", title: str, group: str | None) -> 
         )
     if release.registered:
         typer.echo(f"registered: {release.registered} person(s) without a row")
-    for found in release.attacks or ():
-        about = "" if found.sample is None else "about "
+    for attack in release.attacks or ():
+        about = "" if attack.sample is None else "about "
         secrets = (
             ""
-            if found.success is None
-            else f", and {about}{found.success:.1%} of the sensitive values"
+            if attack.success is None
+            else f", and {about}{attack.success:.1%} of the sensitive values"
         )
         show_text(
-            f"{found.adversary + ':':12}names {about}{found.named_rightly[0]:.1%} of the rows"
+            f"{attack.adversary + ':':12}names {about}{attack.named_rightly[0]:.1%} of the rows"
             f" rightly{secrets}"
         )
     results = Counter(v.result for v in release.checks or ())

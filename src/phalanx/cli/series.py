@@ -33,7 +33,7 @@ def list_series(ledger: LEDGER, json: bool = JSON) -> None:
     from phalanx.ledger import Ledger
 
     with Ledger.open(ledger_url(ledger), create=False) as opened:
-        found = [
+        listed = [
             {
                 "name": s.name,
                 "method": s.promise.get("method"),
@@ -44,10 +44,10 @@ def list_series(ledger: LEDGER, json: bool = JSON) -> None:
             for s in opened.series()
         ]
     if json:
-        show_json({"series": found})
+        show_json({"series": listed})
         return
-    rows = [[*list(s.values())[:-1], "moved away" if s["moved"] else ""] for s in found]
-    if not any(s["moved"] for s in found):
+    rows = [[*list(s.values())[:-1], "moved away" if s["moved"] else ""] for s in listed]
+    if not any(s["moved"] for s in listed):
         show_table(
             "Series",
             ["series", "method", "releases", "begun"],
@@ -83,7 +83,7 @@ def show(
             )
         moved = opened.moved(name)
         keys = ("rows", "groups", "counterfeits", "suppressed_rows", "spent")
-        found: list[dict[str, Any]] = [
+        releases: list[dict[str, Any]] = [
             {
                 "number": e.number,
                 "day": e.day,
@@ -93,15 +93,15 @@ def show(
             }
             for e in opened.releases(name)
         ]
-        said = opened.reconciled(name)
+        reconciliations = opened.reconciled(name)
     if json:
         show_json(
             {
                 "name": name,
                 "promise": promise,
                 "moved": moved,
-                "releases": found,
-                "reconciled": [each.to_json() for each in said],
+                "releases": releases,
+                "reconciled": [each.to_json() for each in reconciliations],
             }
         )
         return
@@ -112,15 +112,15 @@ def show(
                 [guarantee["name"], *(f"{k} = {v}" for k, v in guarantee.items() if k != "name")]
             )
         )
-    counts = _spent if any(e["spent"] for e in found) else _counted
+    counts = _spent if any(e["spent"] for e in releases) else _counted
     header = ["number", *counts({}), "folder"]
     show_table(
         f"Releases of {name}",
         header,
-        [[e["number"], *counts(e).values(), Path(e["release"]).name] for e in found],
+        [[e["number"], *counts(e).values(), Path(e["release"]).name] for e in releases],
         right=range(len(header) - 1),
     )
-    for each in said:
+    for each in reconciliations:
         entered = (
             f"release(s) {', '.join(map(str, each.entered))} entered again from their folders"
             if each.entered
@@ -132,7 +132,7 @@ def show(
         )
     if moved is not None:
         typer.echo(f"moved to another ledger on {moved}, where it goes on")
-    for folder in dict.fromkeys(str(Path(e["release"]).parent) for e in found):
+    for folder in dict.fromkeys(str(Path(e["release"]).parent) for e in releases):
         typer.echo(f"in {folder}")
 
 

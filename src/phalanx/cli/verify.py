@@ -126,7 +126,7 @@ def verify(
             for part in quasi or []
             for name in ([part] if "," not in part else part.split(","))
         ]
-        found = verify_table(
+        verification = verify_table(
             releases[0], quasi=names, sensitive=sensitive, group=group, k=k, l=l, t=t
         )
     elif Path(releases[0]).is_file():
@@ -135,7 +135,7 @@ def verify(
             " quasi-identifiers with --quasi (and --sensitive) to check it."
         )
     else:
-        found = check(
+        verification = check(
             releases,
             ledger=None if ledger is None else ledger_url(ledger),
             originals=original or (),
@@ -143,7 +143,7 @@ def verify(
             allow_seeded=allow_seeded,
         )
     if json:
-        show_json(found.to_json())
+        show_json(verification.to_json())
     else:
-        show_verdicts(found.checks, details=details or theirs)
-    raise typer.Exit(0 if found.holds else 1)
+        show_verdicts(verification.checks, details=details or theirs)
+    raise typer.Exit(0 if verification.holds else 1)

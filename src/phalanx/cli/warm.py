@@ -25,18 +25,18 @@ def warm(
     from phalanx.warming import warm as compile_kernels
 
     with steps(methods_of(method), quiet=quiet or json) as progress:
-        found = compile_kernels(method, progress)
+        compiled = compile_kernels(method, progress)
     if json:
-        show_json(found.to_json())
+        show_json(compiled.to_json())
         return
     show_table(
         "",
         ["method", "seconds"],
-        [[name, f"{seconds:.1f}"] for name, seconds in found.seconds.items()],
+        [[name, f"{seconds:.1f}"] for name, seconds in compiled.seconds.items()],
         right=(1,),
     )
     show_text(
-        f"{found.kernels} kernels lie compiled in {found.place}"
-        if found.kept
+        f"{compiled.kernels} kernels lie compiled in {compiled.place}"
+        if compiled.kept
         else "nothing is kept for the next run"
     )

@@ -50,11 +50,11 @@ def phi2(columns: Sequence[Column], bins: int | Mapping[str, int] = BINS) -> Flo
         for column in columns
     ]
     counts = [np.bincount(codes) for codes in coded]
-    found = np.eye(len(columns))
+    matrix = np.eye(len(columns))
     for a in range(len(columns)):
         for b in range(a):
-            found[a, b] = found[b, a] = _phi2(coded[a], coded[b], counts[a], counts[b])
-    return found
+            matrix[a, b] = matrix[b, a] = _phi2(coded[a], coded[b], counts[a], counts[b])
+    return matrix
 
 
 def constant(columns: Sequence[Column]) -> tuple[int, ...]:
@@ -111,10 +111,10 @@ def _intervals(positions: Floats, occurs: npt.NDArray[np.bool_], bins: int) -> I
     )  # exact, and no difference overflows
     present = scaled[occurs]
     low, high = present[0], present[-1]
-    found: Ints = np.floor((np.clip(scaled, low, high) - low) * bins / (high - low)).astype(
+    bins_of: Ints = np.floor((np.clip(scaled, low, high) - low) * bins / (high - low)).astype(
         np.int64
     )
-    return np.minimum(found, bins - 1)  # the highest value closes the last interval
+    return np.minimum(bins_of, bins - 1)  # the highest value closes the last interval
 
 
 def _name(column: Column) -> str:

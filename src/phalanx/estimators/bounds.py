@@ -53,7 +53,7 @@ class Bounds:
         for facet in self.view.facets:
             if within(condition, facet):
                 low, high = (
-                    self._by_group(facet, found) for found in self.entries(facet, condition)
+                    self._by_group(facet, entries) for entries in self.entries(facet, condition)
                 )
                 if facet.fake:
                     low = np.maximum(0, low - self.view.counterfeits)
@@ -67,18 +67,18 @@ class Bounds:
 
     def _parts(self, condition: All | Either) -> Sequence[Condition]:
         """The parts of a condition that no facet answers whole, those of one facet put together."""
-        rest, found = list(condition.parts), []
+        rest, parts = list(condition.parts), []
         for facet in self.view.facets:
             here = [part for part in rest if within(part, facet)]
             rest = [part for part in rest if part not in here]
             if here:
-                found.append(type(condition)(tuple(here)) if len(here) > 1 else here[0])
-        return [*found, *rest]
+                parts.append(type(condition)(tuple(here)) if len(here) > 1 else here[0])
+        return [*parts, *rest]
 
     def _by_group(self, facet: Facet, of_entries: Ints) -> Ints:
-        found = np.zeros(len(self.view.rows), dtype=np.int64)
-        np.add.at(found, facet.group, of_entries)
-        return found
+        by_group = np.zeros(len(self.view.rows), dtype=np.int64)
+        np.add.at(by_group, facet.group, of_entries)
+        return by_group
 
     def entries(self, facet: Facet, condition: Condition) -> Between:
         """Of each entry, how many of its rows the condition is true of, shapes (e,)."""
@@ -298,8 +298,8 @@ def _held(box: Box, mask: Bools) -> Ints:
     inside = (
         upto[np.clip(box.high + 1, 0, len(upto) - 1)] - upto[np.clip(box.low, 0, len(upto) - 1)]
     )
-    found: Ints = np.where(box.low > box.high, 0, inside) + (box.missing & mask[-1])
-    return found
+    rows_inside: Ints = np.where(box.low > box.high, 0, inside) + (box.missing & mask[-1])
+    return rows_inside
 
 
 def _together(condition: "All | Either | Joined", parts: Sequence[Between], n: Ints) -> Between:
@@ -319,13 +319,13 @@ def _last(holds: Callable[[float], bool], low: float, high: float) -> float:
     """
     if holds(high):
         return high
-    found = low
+    last = low
     for _ in range(_HALVINGS):
-        middle = (found + high) / 2
-        if not found < middle < high:
+        middle = (last + high) / 2
+        if not last < middle < high:
             break
         if holds(middle):
-            found = middle
+            last = middle
         else:
             high = middle
-    return found
+    return last

@@ -116,13 +116,13 @@ def _codes(
     view: View, bounds: Bounds, weights: Mapping[tuple[int, str], Floats], stream: Stream
 ) -> dict[str, Ints]:
     """The region of every attribute of every row, rows by groups, shape (n,) each."""
-    found: dict[str, Ints] = {}
+    codes: dict[str, Ints] = {}
     for i, facet in enumerate(view.believed):
         entry = _shuffled(view, facet, stream)
         for name in facet.ends:
-            if name not in found:
-                found[name] = _drawn(bounds, facet, name, weights[i, name], entry, stream)
-    return found
+            if name not in codes:
+                codes[name] = _drawn(bounds, facet, name, weights[i, name], entry, stream)
+    return codes
 
 
 def _shuffled(view: View, facet: Facet, stream: Stream) -> Ints:
@@ -172,10 +172,10 @@ def _wrong(
     regions: Mapping[str, Regions], rules: Sequence[Condition], codes: Mapping[str, Ints], n: int
 ) -> Bools:
     """The rows that cannot be, shape (n,)."""
-    found = np.zeros(n, dtype=bool)
+    wrong = np.zeros(n, dtype=bool)
     for rule in rules:
-        found |= _fulfils(regions, rule, codes, n)
-    return found
+        wrong |= _fulfils(regions, rule, codes, n)
+    return wrong
 
 
 def _fulfils(
@@ -184,14 +184,14 @@ def _fulfils(
     if isinstance(condition, Comparison):
         return np.asarray(regions[condition.attribute].mask(condition)[codes[condition.attribute]])
     every = isinstance(condition, All)
-    found = np.full(n, every)
+    fulfils = np.full(n, every)
     for part in condition.parts:
-        found = (
-            found & _fulfils(regions, part, codes, n)
+        fulfils = (
+            fulfils & _fulfils(regions, part, codes, n)
             if every
-            else found | _fulfils(regions, part, codes, n)
+            else fulfils | _fulfils(regions, part, codes, n)
         )
-    return found
+    return fulfils
 
 
 def _values(regions: Regions, codes: Ints, stream: Stream) -> pl.Series:

@@ -65,8 +65,8 @@ def view(release: Release) -> View:
 
 def _counts(table: pl.DataFrame | None, ids: np.ndarray) -> np.ndarray:
     """Published counts by group, 0 where none is said, shape (g,)."""
-    found = np.zeros(len(ids), dtype=np.int64)
+    counts = np.zeros(len(ids), dtype=np.int64)
     if table is not None:
         known = table.filter(pl.col(GROUP).is_in(ids.tolist()))
-        found[np.searchsorted(ids, known[GROUP].to_numpy())] = known["count"].to_numpy()
-    return found
+        counts[np.searchsorted(ids, known[GROUP].to_numpy())] = known["count"].to_numpy()
+    return counts

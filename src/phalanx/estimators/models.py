@@ -101,11 +101,11 @@ class Model:
                 f"this release says nothing of {where.attribute!r}; ask about another attribute."
             )
         parts, carrying = self._split(where, having)
-        found = [self._group(part, having, name, power, shift) for part in parts]
+        figures = [self._group(part, having, name, power, shift) for part in parts]
         every = isinstance(where, All)
-        shares = [share if every else 1 - share for share, _ in found]
+        shares = [share if every else 1 - share for share, _ in figures]
         others = np.multiply.reduce([s for i, s in enumerate(shares) if i != carrying])
-        with_value = found[carrying][1]
+        with_value = figures[carrying][1]
         if every:
             return shares[carrying] * others, with_value * others
         return 1 - shares[carrying] * others, base - (base - with_value) * others
@@ -115,14 +115,14 @@ class Model:
         the number.
         """
         rest, carrying = list(where.parts), 0
-        found: list[Condition] = []
+        conditions: list[Condition] = []
         for facet in self.view.believed:
             here = [part for part in rest if within(part, facet)]
             rest = [part for part in rest if part not in here]
             if here:
-                carrying = len(found) if facet is having else carrying
-                found.append(type(where)(tuple(here)))
-        return [*found, *rest], carrying
+                carrying = len(conditions) if facet is having else carrying
+                conditions.append(type(where)(tuple(here)))
+        return [*conditions, *rest], carrying
 
     def _mean(
         self, facet: Facet, where: Condition, name: str | None, power: int, shift: float
@@ -188,14 +188,14 @@ class Model:
         """The expected ``value`` (one per region) of a row of each entry."""
         if facet.ends[name].exact:
             at = np.where(box.low > box.high, regions.missing, box.low)
-            found = value[at]
+            shares = value[at]
             free = box.low < box.high
             if free.any():
                 weights = self.weights(facet, name, regions)
-                found = np.where(
-                    free, float((weights * value).sum() / max(weights.sum(), 1e-300)), found
+                shares = np.where(
+                    free, float((weights * value).sum() / max(weights.sum(), 1e-300)), shares
                 )
-            return found
+            return shares
         inner = _inside(box, self.weights(facet, name, regions), value)
         if not self.ends:
             return inner
@@ -251,9 +251,11 @@ def _inside(box: Box, weights: Floats, value: Floats) -> Floats:
     mass, held = (np.concatenate([[0.0], np.cumsum(w[:-1])]) for w in (weights, weights * value))
     some = box.low <= box.high
     total = np.where(some, mass[high] - mass[low], 0) + box.missing * weights[-1]
-    found = np.where(some, held[high] - held[low], 0) + box.missing * weights[-1] * value[-1]
+    weight_inside = (
+        np.where(some, held[high] - held[low], 0) + box.missing * weights[-1] * value[-1]
+    )
     plain = np.where(some, (value[low] + value[np.maximum(high - 1, 0)]) / 2, value[-1])
-    return np.where(total > 0, found / np.where(total > 0, total, 1), plain)
+    return np.where(total > 0, weight_inside / np.where(total > 0, total, 1), plain)
 
 
 def maximized(box: Box, count: Ints | Floats, measure: Floats, *, ends: bool) -> Floats:

@@ -42,8 +42,8 @@ def view(release: Release) -> View:
 
 def _beta(release: Release) -> float:
     """With what probability a row was sampled, as the manifest says it."""
-    said = next((g["beta"] for g in release.manifest.guarantees if "beta" in g), 1)
-    numerator, _, denominator = str(said).partition("/")
+    beta = next((g["beta"] for g in release.manifest.guarantees if "beta" in g), 1)
+    numerator, _, denominator = str(beta).partition("/")
     return float(numerator) / float(denominator or 1)
 
 
@@ -101,14 +101,14 @@ def _nodes(attribute: PublishedAttribute, nodes: pl.Series, recoding: Mapping[st
     kind = (attribute.hierarchy or {}).get("kind")
     low, high = nodes, nodes
     if kind == "tree":
-        found = {
+        ends = {
             node: node_ends(attribute, node) or (node, node)
             for node in nodes.drop_nulls().unique().to_list()
             if node != "*"
         }
         low, high = (
             nodes.replace_strict(
-                {k: v[side] for k, v in found.items()}, default=None, return_dtype=pl.String
+                {k: v[side] for k, v in ends.items()}, default=None, return_dtype=pl.String
             )
             for side in (0, 1)
         )

@@ -163,9 +163,9 @@ class Keys:
     def of(cls, line: Line, values: pl.Series) -> "Keys":
         """The keys of a published column."""
         different, which = np.unique(line.keys(values.drop_nulls()), return_inverse=True)
-        found = np.zeros(len(values), dtype=np.int64)
-        found[values.is_not_null().to_numpy()] = which
-        return cls(different, found)
+        regions = np.zeros(len(values), dtype=np.int64)
+        regions[values.is_not_null().to_numpy()] = which
+        return cls(different, regions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,19 +265,19 @@ class Regions:
         2,).
         """
         with np.errstate(invalid="ignore"):
-            found = (self.least + self.greatest) / 2
-        return np.where(np.isfinite(found), found, 0)
+            middle = (self.least + self.greatest) / 2
+        return np.where(np.isfinite(middle), middle, 0)
 
     def _ends(self, side: int) -> Floats:
-        found = np.zeros(self.missing + 1)
+        ends = np.zeros(self.missing + 1)
         points = self.points.astype(np.float64)
-        found[1:-1:2] = points
+        ends[1:-1:2] = points
         step = 0 if self.line.continuous else 1
         if side == 0:
-            found[0], found[2:-1:2] = -math.inf, points + step
+            ends[0], ends[2:-1:2] = -math.inf, points + step
         else:
-            found[-2], found[0:-2:2] = math.inf, points - step
-        return found
+            ends[-2], ends[0:-2:2] = math.inf, points - step
+        return ends
 
 
 def _leaves(attribute: PublishedAttribute) -> dict[str, int]:

@@ -134,12 +134,12 @@ class View:
                 "this release has no attribute"
                 f" {name!r}{did_you_mean(name, names) or '; it has ' + ', '.join(names) + '.'}"
             )
-        found = self.attributes[names.index(name)]
-        if found.type == "set":
+        attribute = self.attributes[names.index(name)]
+        if attribute.type == "set":
             raise ReleaseError(
                 f"{name!r} holds sets of values, and a query asks about one value; leave it out."
             )
-        return found
+        return attribute
 
     def line(self, name: str) -> Line:
         """How an attribute's values are ordered."""

@@ -106,7 +106,7 @@ def _shown(figure: float | Fraction | str | None, *, up: bool, digits: int = _DI
         return (
             ""
             if figure is None
-            else _LONG.sub(lambda found: _shown(Fraction(found[0]), up=up), str(figure))
+            else _LONG.sub(lambda match: _shown(Fraction(match[0]), up=up), str(figure))
         )
     if number.denominator == 1:
         return str(number.numerator)

@@ -24,23 +24,23 @@ def levels(table: Published) -> dict[str, Any]:
     values.
     """
     groups = Groups.of(table)
-    found: dict[str, Any] = {"rows": groups.rows, "groups": len(groups)}
+    figures: dict[str, Any] = {"rows": groups.rows, "groups": len(groups)}
     if not len(groups):
-        return found
-    found["k"] = int((groups.sizes - groups.counterfeits).min())
+        return figures
+    figures["k"] = int((groups.sizes - groups.counterfeits).min())
     if groups.values is None:
-        return found
-    found["distinct_l"] = int(groups.distinct.min())
-    found["frequency_l"] = 1 / largest_ratio(groups.largest, groups.sizes)[0]
-    found["entropy_l"] = min(effective_numbers(groups))
+        return figures
+    figures["distinct_l"] = int(groups.distinct.min())
+    figures["frequency_l"] = 1 / largest_ratio(groups.largest, groups.sizes)[0]
+    figures["entropy_l"] = min(effective_numbers(groups))
     recursive: dict[int, Fraction] = {}
-    for l in range(2, min(found["distinct_l"], _MOST) + 1):
+    for l in range(2, min(figures["distinct_l"], _MOST) + 1):
         ratio, _ = recursive_ratio(groups, l)
         if ratio is not None:
             recursive[l] = ratio
-    found["recursive"] = recursive
-    found["t_equal"] = farthest(groups, "equal")[0]
-    found["t_ordered"] = farthest(groups, "ordered")[0]
+    figures["recursive"] = recursive
+    figures["t_equal"] = farthest(groups, "equal")[0]
+    figures["t_ordered"] = farthest(groups, "ordered")[0]
     if groups.attribute is not None and groups.attribute.hierarchy is not None:
-        found["t_hierarchical"] = farthest(groups, "hierarchical")[0]
-    return found
+        figures["t_hierarchical"] = farthest(groups, "hierarchical")[0]
+    return figures

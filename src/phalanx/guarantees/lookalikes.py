@@ -24,15 +24,15 @@ def lookalikes(values: Sequence[str]) -> list[list[str]]:
     [['flu', 'Flu '], ['flu', 'fIu']]
     """
     different = dict.fromkeys(values)
-    found: dict[frozenset[str], list[str]] = {}
+    by_shape: dict[frozenset[str], list[str]] = {}
     for drawn in (_without_case, _with_case):
         alike: dict[str, list[str]] = {}
         for value in different:
             alike.setdefault(drawn(value), []).append(value)
         for group in alike.values():
             if len(group) > 1:
-                found.setdefault(frozenset(group), group)
-    return list(found.values())
+                by_shape.setdefault(frozenset(group), group)
+    return list(by_shape.values())
 
 
 def _without_case(value: str) -> str:

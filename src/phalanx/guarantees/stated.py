@@ -62,10 +62,10 @@ def _alike(release: Release) -> Iterator[Verdict]:
     )
     if column is None or column.dtype != pl.String:
         return
-    found = lookalikes(column.drop_nulls().unique().sort().to_list())
-    if found:
+    alike = lookalikes(column.drop_nulls().unique().sort().to_list())
+    if alike:
         note = (
-            f"not covered: {len({value for group in found for value in group})} sensitive values"
+            f"not covered: {len({value for group in alike for value in group})} sensitive values"
             " look like another one (case, blanks, letters of another script) and count as"
             " different; if they mean the same, the guarantees promise less"
         )
@@ -75,7 +75,7 @@ def _alike(release: Release) -> Iterator[Verdict]:
             worst=None,
             holds=True,
             note=note,
-            worst_cases=pl.DataFrame({"values": [repr(group)[1:-1] for group in found]}),
+            worst_cases=pl.DataFrame({"values": [repr(group)[1:-1] for group in alike]}),
         )
 
 

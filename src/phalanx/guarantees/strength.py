@@ -64,15 +64,15 @@ def weakened(
     except ReleaseError:  # which is told elsewhere
         return
     for guarantee in earlier:
-        alike = [found for found in later if type(found) is type(guarantee)]
+        alike = [weaker for weaker in later if type(weaker) is type(guarantee)]
         if not alike:
             yield f"it no longer promises {guarantee.name}, which the release before it does"
             continue
-        found = [list(_less(one, guarantee)) for one in alike]
-        if all(found):
+        weaker = [list(_less(one, guarantee)) for one in alike]
+        if all(weaker):
             yield from (
                 f"it promises less than the release before it ({guarantee.name}: {what})"
-                for what in found[0]
+                for what in weaker[0]
             )
 
 

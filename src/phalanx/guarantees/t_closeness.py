@@ -223,7 +223,7 @@ def domain_places(groups: Groups) -> tuple[pl.Series, Ints]:
     if values.null_count():
         domain = pl.concat([pl.Series(values.name, [None], dtype=values.dtype), domain])
     known = pl.DataFrame({"value": domain, "place": np.arange(len(domain), dtype=np.int64)})
-    found = pl.DataFrame({"value": values}).join(
+    places = pl.DataFrame({"value": values}).join(
         known, on="value", how="left", nulls_equal=True, maintain_order="left"
     )["place"]
-    return domain, found.to_numpy().astype(np.int64)
+    return domain, places.to_numpy().astype(np.int64)

@@ -36,19 +36,21 @@ def verify(
     for i, release in enumerate(series):
         if only_last and i < len(series) - 1:
             continue
-        found = consistency.check(release, series[:i], evidence=evidence, allow_seeded=allow_seeded)
+        checks = consistency.check(
+            release, series[:i], evidence=evidence, allow_seeded=allow_seeded
+        )
         if not release.manifest.guarantees:
             note = "the manifest promises nothing, so nothing protects anybody"
-            found.append(
+            checks.append(
                 Verdict(name="promises", bound="at least one", worst=None, holds=False, note=note)
             )
         for public in release.manifest.guarantees:
-            found += _promise(public, release, series[:i], evidence)
-        found += stated.check(release)
+            checks += _promise(public, release, series[:i], evidence)
+        checks += stated.check(release)
         if evidence is not None:
-            found += _truth(release, evidence, sound=found[0].holds)
+            checks += _truth(release, evidence, sound=checks[0].holds)
         verdicts += [
-            replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in found
+            replace(verdict, name=f"release {release.number}: {verdict.name}") for verdict in checks
         ]
     return verdicts
 
@@ -105,21 +107,21 @@ def _truth(release: Release, evidence: Evidence, *, sound: bool) -> list[Verdict
             )
         ]
     if mapping is None:
-        found = coverage.check(release, microdata, hides_values=truth.suppresses(release))
-        return [] if found is None else [found]
+        verdict = coverage.check(release, microdata, hides_values=truth.suppresses(release))
+        return [] if verdict is None else [verdict]
     persons = microdata.persons.to_frame("person")
     groups = persons.join(mapping, on="person", how="left", maintain_order="left")[
         "group"
     ].fill_null(0)
     without_a_row = mapping.join(persons, on="person", how="anti")["group"]
-    found = truth.check(
+    verdict = truth.check(
         release,
         microdata,
         groups.to_numpy().astype("int64"),
         registered=without_a_row.to_numpy().astype("int64"),
     )
     return [
-        found,
+        verdict,
         *(
             [coverage.check_mapped(release, microdata, int((groups > 0).sum()))]
             if not release.form.tells_itself_alone

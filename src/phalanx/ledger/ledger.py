@@ -277,7 +277,7 @@ class Ledger:
             segment: self._rows.seal(content, series, entry.number, segment)
             for segment, content in tables.items()
         }
-        said = canonical(promise)
+        promise_text = canonical(promise)
         self._rows.mark.prepare()
         with self._store.transaction(series):
             self._rows.check_key()
@@ -285,9 +285,9 @@ class Ledger:
             self._check_marked(series, before)
             self._check_goes_on(series, before)
             _check_next(series, entry.number, len(before))
-            head = Head.of(said, [*known.digests, entry.digest], known.moves)
+            head = Head.of(promise_text, [*known.digests, entry.digest], known.moves)
             if before:
-                if self._rows.promise(series) != said:
+                if self._rows.promise(series) != promise_text:
                     raise LedgerError(
                         f"series {series!r} promises something else than this release, and keeps"
                         " its promise; give the plan another series name."
@@ -295,8 +295,8 @@ class Ledger:
                 self._drop_carried(series, *before[-1])
                 self._rows.set_head(series, head)
             else:
-                self._rows.insert_series(series, said, today(), head)
-            self._rows.insert_release(series, said, entry, list(sealed))
+                self._rows.insert_series(series, promise_text, today(), head)
+            self._rows.insert_release(series, promise_text, entry, list(sealed))
             for segment, blob in sealed.items():
                 self._rows.insert_segment(series, entry.number, segment, blob)
             self._rows.mark.begin(series)
@@ -371,9 +371,9 @@ class Ledger:
             raise gone(series, day)
         if lost := [
             str(number)
-            for said in reconciliations(self._rows, series, entries)
-            if said.forgotten
-            for number in said.entered
+            for reconciliation in reconciliations(self._rows, series, entries)
+            if reconciliation.forgotten
+            for number in reconciliation.entered
         ]:
             raise LedgerError(
                 f"series {series!r} cannot go on: what release(s) {', '.join(lost)} remembered about"

@@ -86,10 +86,10 @@ class Mark:
                 raise ValueError
             return {
                 name: Marked(
-                    releases=tuple((str(day), str(digest)) for day, digest in said["releases"]),
-                    moves=int(said["moves"]),
+                    releases=tuple((str(day), str(digest)) for day, digest in entry["releases"]),
+                    moves=int(entry["moves"]),
                 )
-                for name, said in written["series"].items()
+                for name, entry in written["series"].items()
             }
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise LedgerError(
@@ -154,14 +154,14 @@ class Mark:
             return {}
 
     def _write(
-        self, opened: Any, said: Mapping[str, Marked], series: str, to: Marked, beside: Path
+        self, opened: Any, marked: Mapping[str, Marked], series: str, to: Marked, beside: Path
     ) -> None:
-        if _says(said, series, to):
+        if _says(marked, series, to):
             beside.unlink()
             return
         os.fchmod(opened.fileno(), 0o600)  # whatever the umask
         opened.truncate(0)
-        opened.write(_text(dict(said) | {series: to}))
+        opened.write(_text(dict(marked) | {series: to}))
         opened.flush()
         os.fsync(opened.fileno())
         beside.replace(self.file)
@@ -215,8 +215,8 @@ def unmarked(where: str, series: str, mark: Mark, releases: int) -> LedgerError:
     )
 
 
-def _says(said: Mapping[str, Marked], series: str, to: Marked) -> bool:
-    return series in said and said[series].covers(to)
+def _says(marked: Mapping[str, Marked], series: str, to: Marked) -> bool:
+    return series in marked and marked[series].covers(to)
 
 
 def _is_still(path: Path, handle: int) -> bool:
@@ -226,10 +226,10 @@ def _is_still(path: Path, handle: int) -> bool:
         return False
 
 
-def _text(said: Mapping[str, Marked]) -> str:
+def _text(marked: Mapping[str, Marked]) -> str:
     series = {
         name: {"moves": m.moves, "releases": [list(pair) for pair in m.releases]}
-        for name, m in sorted(said.items())
+        for name, m in sorted(marked.items())
     }
     text = json.dumps({"format": _FORMAT, "series": series}, indent=1, allow_nan=False)
     return f"{text}\n{_sum(text)}\n"

@@ -189,11 +189,12 @@ def _connect(url: str, address: Address) -> dbapi.Connection:
     try:
         connection: dbapi.Connection = postgresql.connect(url, autocommit=True)
     except dbapi.Error as error:  # without a SQLSTATE, and it may quote the url
-        said = str(error)
+        refusal = str(error)
     else:
         return connection
     sentence = next(
-        (sentence for words, sentence in _CONNECTING.items() if re.search(words, said)), _NOT_OPEN
+        (sentence for words, sentence in _CONNECTING.items() if re.search(words, refusal)),
+        _NOT_OPEN,
     )
     raise LedgerError(f"the ledger {address.shown()} {sentence}")
 

@@ -95,9 +95,14 @@ def reconcile(
         _check_follows(rows, series, before, entered, after)
         last = entered[-1][0].number if entered else before[-1][0].number
         earlier = next(
-            (said for said in reconciliations(rows, series, before) if said.number == last), None
+            (
+                reconciliation
+                for reconciliation in reconciliations(rows, series, before)
+                if reconciliation.number == last
+            ),
+            None,
         )
-        said = Reconciliation(
+        reconciliation = Reconciliation(
             number=last,
             day=today(),
             entered=[
@@ -125,24 +130,27 @@ def reconcile(
             series,
             last,
             RECONCILED,
-            rows.seal(json.dumps(said.to_json()).encode(), series, last, RECONCILED),
+            rows.seal(json.dumps(reconciliation.to_json()).encode(), series, last, RECONCILED),
         )
         rows.set_head(series, Head.of(promise, after.digests, known.moves))
     rows.mark.advance(series, after, damaged=True)
-    return said
+    return reconciliation
 
 
 def reconciliations(rows: Rows, series: str, entries: Entries) -> list[Reconciliation]:
     """What was said, in order."""
-    found = []
+    reconciled = []
     for number in (entry.number for entry, names in entries if RECONCILED in names):
-        said = json.loads(rows.segment(series, number, RECONCILED))
-        found.append(
+        record = json.loads(rows.segment(series, number, RECONCILED))
+        reconciled.append(
             Reconciliation(
-                number=number, day=said["day"], entered=said["entered"], forgotten=said["forgotten"]
+                number=number,
+                day=record["day"],
+                entered=record["entered"],
+                forgotten=record["forgotten"],
             )
         )
-    return found
+    return reconciled
 
 
 def _check_follows(

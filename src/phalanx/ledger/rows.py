@@ -236,12 +236,12 @@ class Rows:
         if not rows:
             return [], Head.of("", [], 0)
         promise, sealed = rows[0][:2]
-        said: dict[tuple[Any, ...], list[str]] = {}
+        names: dict[tuple[Any, ...], list[str]] = {}
         for row in rows:
             if row[2] is not None:
-                said.setdefault(tuple(row[2:-1]), []).extend([row[-1]] if row[-1] else [])
+                names.setdefault(tuple(row[2:-1]), []).extend([row[-1]] if row[-1] else [])
         entries: list[tuple[ReleaseEntry, list[str]]] = []
-        for expected, (columns, segments) in enumerate(said.items(), start=1):
+        for expected, (columns, segments) in enumerate(names.items(), start=1):
             entry = self._entry(series, promise, columns, segments)
             if entry is None or entry.number != expected:
                 raise self.changed(series, expected)
@@ -321,7 +321,7 @@ class Rows:
     def _authenticate(
         self, series: str, promise: str, entry: ReleaseEntry, summary: str, segments: Sequence[str]
     ) -> bytes:
-        said = [
+        record = [
             series,
             promise,
             entry.number,
@@ -332,7 +332,7 @@ class Rows:
             summary,
             sorted(segments),
         ]
-        return self.keys.authenticate(series, json.dumps(said).encode())
+        return self.keys.authenticate(series, json.dumps(record).encode())
 
 
 def is_key(store: Store, keys: Keyring) -> bool:

@@ -49,7 +49,7 @@ class Contents:
     def to_bytes(self) -> bytes:
         """The contents as JSON."""
         releases = [asdict(entry) | {"segments": list(names)} for entry, names in self.releases]
-        said = {
+        content = {
             "series": self.series,
             "promise": self.promise,
             "created": self.created,
@@ -57,22 +57,22 @@ class Contents:
             "copy": self.copy,
             "moves": self.moves,
         }
-        return json.dumps(said | {"releases": releases}, allow_nan=False).encode()
+        return json.dumps(content | {"releases": releases}, allow_nan=False).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Contents":
         """The contents that were written; ValueError, KeyError or TypeError where they are of
         another make.
         """
-        said: Mapping[str, Any] = json.loads(content)
+        fields: Mapping[str, Any] = json.loads(content)
         releases = [
             (
                 ReleaseEntry(**{k: v for k, v in r.items() if k != "segments"}),
                 [str(name) for name in r["segments"]],
             )
-            for r in said["releases"]
+            for r in fields["releases"]
         ]
-        key = bytes.fromhex(said["person_key"])
+        key = bytes.fromhex(fields["person_key"])
         own = {name for _, names in releases for name in names} & {PERSON, MOVED}
         if (
             len(key) != 32
@@ -82,12 +82,12 @@ class Contents:
         ):
             raise ValueError
         return cls(
-            series=str(said["series"]),
-            promise=json.dumps(json.loads(said["promise"]), sort_keys=True, allow_nan=False),
-            created=str(said["created"]),
+            series=str(fields["series"]),
+            promise=json.dumps(json.loads(fields["promise"]), sort_keys=True, allow_nan=False),
+            created=str(fields["created"]),
             person_key=key,
-            copy=bool(said["copy"]),
-            moves=int(said["moves"]),
+            copy=bool(fields["copy"]),
+            moves=int(fields["moves"]),
             releases=releases,
         )
 

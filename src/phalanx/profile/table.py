@@ -364,12 +364,12 @@ def _few(columns: list[ColumnProfile]) -> list[ColumnProfile]:
 
 
 def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
-    said = words(column.name)
-    if said & _DIRECT and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS):
+    words_of_name = words(column.name)
+    if words_of_name & _DIRECT and (column.distinct > _FEW_NAMES or column.rows < UNIQUE_ROWS):
         return replace(column, role="drop", reason="its name says that it names people")
     text = values.dtype == pl.String and column.type != "set"
     if text and (
-        said & _FREE
+        words_of_name & _FREE
         or (
             column.uniqueness > 0.5
             and float(values.str.len_chars().mean() or 0)  # type: ignore[arg-type]
@@ -379,7 +379,7 @@ def _dropped(column: ColumnProfile, values: pl.Series) -> ColumnProfile:
         return replace(column, role="drop", reason="it looks like free text")
     if 2 * column.missing > column.rows:
         return replace(column, role="drop", reason="it is missing in most rows")
-    if column.near_unique and not (said & _QUASI):
+    if column.near_unique and not (words_of_name & _QUASI):
         return replace(column, role="drop", reason="nearly every row has its own value")
     return column
 

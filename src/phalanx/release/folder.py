@@ -80,8 +80,8 @@ class Release:
         return Generalized.expect(self.form)
 
 
-def write_folder(path: Path, form: Form, formats: Sequence[str], **said: Any) -> Manifest:
-    """Write the files and the manifest into an empty folder, each flushed to the disk; ``said`` is
+def write_folder(path: Path, form: Form, formats: Sequence[str], **fields: Any) -> Manifest:
+    """Write the files and the manifest into an empty folder, each flushed to the disk; ``fields`` is
     the rest of the manifest.
     """
     files: list[PublishedFile] = []
@@ -99,7 +99,7 @@ def write_folder(path: Path, form: Form, formats: Sequence[str], **said: Any) ->
         registered=form.registered_persons,
         files=files,
         **form.manifest_fields(),
-        **said,
+        **fields,
     )
     write_bytes(path / NAME, manifest.to_bytes())
     _flush_folder(path)
@@ -219,9 +219,9 @@ def _form(path: Path, manifest: Manifest, tables: Mapping[str, pl.DataFrame]) ->
     """
     cls = form_class(manifest.form)
     for name, what in DESCRIBED_BY.items():
-        said = getattr(manifest, name) is not None
-        if (said and cls.described_by != name) or (
-            cls.described_by == name != "layout" and not said
+        described = getattr(manifest, name) is not None
+        if (described and cls.described_by != name) or (
+            cls.described_by == name != "layout" and not described
         ):
             raise ReleaseError(
                 f"{path}: the manifest says {manifest.form} and does not describe its {what} so;"
@@ -275,21 +275,21 @@ def _check_form(path: Path, manifest: Manifest, form: Form) -> None:
                 f"{path}: the columns of {name} are not those of the manifest; ask the publisher"
                 " for the folder again."
             )
-    said = {
+    stated = {
         "rows": manifest.rows,
         "groups": manifest.groups,
         "counterfeits": manifest.counterfeits,
         "registered": manifest.registered,
     }
-    found = {
+    counted = {
         "rows": form.rows,
         "groups": form.groups,
         "counterfeits": form.counterfeit_rows,
         "registered": form.registered_persons,
     }
-    for what, number in said.items():
-        if found[what] != number:
+    for what, number in stated.items():
+        if counted[what] != number:
             raise ReleaseError(
-                f"{path}: the manifest says {number} {what} and the files hold {found[what]}; ask"
+                f"{path}: the manifest says {number} {what} and the files hold {counted[what]}; ask"
                 " the publisher for the folder again."
             )

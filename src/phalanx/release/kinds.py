@@ -26,7 +26,7 @@ def form_class(kind: str) -> type[Form]:
     'Sliced'
     """
     try:
-        found: type[Form] = KNOWN[kind]
+        form: type[Form] = KNOWN[kind]
     except KeyError:
         raise ReleaseError(
             f"the manifest says {kind!r}, a form that nothing installed here reads; install the"
@@ -34,4 +34,4 @@ def form_class(kind: str) -> type[Form]:
         ) from None
     except ExtraError as error:
         raise ReleaseError(f"the form of the release cannot be read: {error}") from None
-    return found
+    return form

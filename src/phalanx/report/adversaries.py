@@ -119,34 +119,34 @@ class Told:
     """How its work was bounded, or what it left out; empty where nothing was."""
 
 
-def told(found: Sequence[Disclosure], bounds: Mapping[str, Any]) -> list[Told]:
+def told(attacks: Sequence[Disclosure], bounds: Mapping[str, Any]) -> list[Told]:
     """Rows of the table, the first of them for somebody who takes any row; none where nobody
     attacked. ``bounds``: the plan's, by adversary.
     """
-    if not found:
+    if not attacks:
         return []
     anybody = Told(
         "anybody",
         "nothing, and takes any row",
         "",
         None,
-        found[0].identity_baseline,
+        attacks[0].identity_baseline,
         None,
-        found[0].attribute_baseline,
+        attacks[0].attribute_baseline,
         "",
     )
-    return [anybody, *(_told(each, str(bounds.get(each.adversary, ""))) for each in found)]
+    return [anybody, *(_told(each, str(bounds.get(each.adversary, ""))) for each in attacks)]
 
 
 def reasons(question: Question, kind: str) -> list[tuple[str, list[str]]]:
     """Why adversaries were not played, each reason once, with their names; that they are about
     another form than this ``kind`` in few words.
     """
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for name, why in question.not_played.items():
         other = f"this one is {kind}" in why or f"a {kind} release has" in why
-        found.setdefault(_OTHER_FORM if other else why, []).append(name)
-    return list(found.items())
+        by_reason.setdefault(_OTHER_FORM if other else why, []).append(name)
+    return list(by_reason.items())
 
 
 def by_public_knowledge(attacks: Sequence[Disclosure]) -> float | None:
@@ -164,17 +164,17 @@ def _of(adversary: str, what: str) -> Any:
     return ""
 
 
-def _told(found: Disclosure, allowed: str) -> Told:
-    rows, interval = found.named_rightly
-    within = None if found.sample is None else interval
+def _told(attack: Disclosure, allowed: str) -> Told:
+    rows, interval = attack.named_rightly
+    within = None if attack.sample is None else interval
     return Told(
-        found.adversary,
-        found.knows,
-        str(_of(found.adversary, "stands_for")),
-        found.persons,
+        attack.adversary,
+        attack.knows,
+        str(_of(attack.adversary, "stands_for")),
+        attack.persons,
         rows,
         within,
-        found.success,
+        attack.success,
         allowed,
         found.note,
     )

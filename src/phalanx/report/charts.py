@@ -63,7 +63,7 @@ class Bars:
         most, tall, base = max(values) or 1, self.height - _TOP - _BOTTOM, self.height - _BOTTOM
         step = self._inner / len(values)
         shown = self._shown(values)
-        said = [
+        figures = [
             f"{label}: {figure} {self.unit}".rstrip()
             for label, figure in zip(labels, shown, strict=True)
         ]
@@ -77,7 +77,7 @@ class Bars:
                 f'x="{middle - max(1.0, wide) / 2:.1f}" y="{base - tip:.1f}"'
                 f' width="{max(1.0, wide):.1f}" height="{tip:.1f}"'
             )
-            parts.append(f'<rect class="bar" {box}><title>{escape(said[i])}</title></rect>')
+            parts.append(f'<rect class="bar" {box}><title>{escape(figures[i])}</title></rect>')
             if written:
                 parts.append(
                     f'<text x="{middle:.1f}" y="{base - tip - 5:.1f}"'
@@ -100,7 +100,7 @@ class Bars:
             f'<svg role="img" aria-labelledby="{self.key}-title {self.key}-says" viewBox="0 0'
             f' {self.width} {self.height}"><title'
             f' id="{self.key}-title">{escape(self.title)}</title><desc'
-            f' id="{self.key}-says">{escape("; ".join(said))}</desc>{"".join(parts)}</svg>'
+            f' id="{self.key}-says">{escape("; ".join(figures))}</desc>{"".join(parts)}</svg>'
         )
 
 

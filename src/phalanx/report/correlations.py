@@ -90,7 +90,7 @@ class Correlations:
             for name, i in home.items()
         }
         narrow = _among_narrow({name: s for name, s in spread.items() if len(s.totals) <= _NARROW})
-        found, together = np.eye(len(names)), np.eye(len(names), dtype=np.bool_)
+        matrix, together = np.eye(len(names)), np.eye(len(names), dtype=np.bool_)
         for x, a in enumerate(names):
             for y, b in enumerate(names[:x]):
                 both = next(
@@ -100,11 +100,11 @@ class Correlations:
                     joint: _Joint | None = _counted(codes[both, a], codes[both, b], counts[both])
                 else:
                     joint = narrow[a, b] if (a, b) in narrow else _estimated(spread[a], spread[b])
-                found[x, y] = found[y, x] = (
+                matrix[x, y] = matrix[y, x] = (
                     np.nan if joint is None else _phi2(*joint, spread[a].totals, spread[b].totals)
                 )
                 together[x, y] = together[y, x] = both is not None
-        return cls(tuple(names), found, together, len(held) - len(names))
+        return cls(tuple(names), matrix, together, len(held) - len(names))
 
     def strongest(self, *, together: bool) -> tuple[str, str, float] | None:
         """The two attributes of one column, or of different ones, that tell most of each other;
@@ -180,13 +180,13 @@ def _among_narrow(spread: Mapping[str, _Spread]) -> dict[tuple[str, str], _Joint
         end = min(begin + _AT_ONCE, len(sizes))
         table = np.concatenate([s.table(begin, end) for s in spread.values()])
         joint += table @ (table / sizes[begin:end]).T
-    found = {}
+    among = {}
     for x, a in enumerate(spread):
         for y, b in enumerate(spread):
             of_both = joint[ends[x] : ends[x + 1], ends[y] : ends[y + 1]]
             rows, columns = np.indices(of_both.shape)
-            found[a, b] = rows.ravel(), columns.ravel(), of_both.ravel()
-    return found
+            among[a, b] = rows.ravel(), columns.ravel(), of_both.ravel()
+    return among
 
 
 def _estimated(a: _Spread, b: _Spread) -> _Joint | None:
@@ -270,5 +270,5 @@ def _intervals(values: Floats) -> Ints:
         values, -int(np.frexp(np.abs(values).max())[1])
     )  # exact, and no difference overflows
     low, high = scaled.min(), scaled.max()
-    found: Ints = np.floor((scaled - low) * BINS / (high - low)).astype(np.int64)
-    return np.minimum(found, BINS - 1)  # the greatest closes the last interval
+    interval_of: Ints = np.floor((scaled - low) * BINS / (high - low)).astype(np.int64)
+    return np.minimum(interval_of, BINS - 1)  # the greatest closes the last interval

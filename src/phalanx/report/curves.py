@@ -105,7 +105,7 @@ class Curves:
                 f'<path d="M{_WIDE - _RIGHT + 18} {y}h30" {look}/>',
                 _text(_WIDE - _RIGHT + 58, y + 4.5, name),
             ]
-        said = "; ".join(
+        description = "; ".join(
             f"{c.colour}, {c.stroke}: {c.points[0][1]:,} at {c.points[0][0]:.3g} to"
             f" {c.points[-1][1]:,} at {c.points[-1][0]:.3g}"
             for c in curves
@@ -116,7 +116,7 @@ class Curves:
             f' viewBox="0 0 {_WIDE} {_TALL}" width="{_WIDE}" height="{_TALL}"'
             " font-family=\"system-ui, -apple-system, 'Segoe UI', sans-serif\"><title"
             f' id="title">{escape(self.title)}</title><desc'
-            f' id="says">{escape(said)}</desc>{"".join(parts)}</svg>\n'
+            f' id="says">{escape(description)}</desc>{"".join(parts)}</svg>\n'
         )
 
 

@@ -229,10 +229,10 @@ def _boxes(table: pl.DataFrame, ends: Sequence[str]) -> pl.DataFrame:
 
 def _beside(ids: pl.Series, counts: pl.DataFrame) -> Ints:
     """What a file of counts says of each group, 0 where it says nothing."""
-    said = counts.select(pl.col(GROUP).cast(ids.dtype), "count")
+    counted = counts.select(pl.col(GROUP).cast(ids.dtype), "count")
     return (
         ids.to_frame(GROUP)
-        .join(said, on=GROUP, how="left", maintain_order="left")["count"]
+        .join(counted, on=GROUP, how="left", maintain_order="left")["count"]
         .fill_null(0)
         .to_numpy()
         .astype(np.int64)
@@ -304,7 +304,7 @@ def _leaf_places(
         .join(place, on="end", how="left", nulls_equal=True, maintain_order="left")
         for s in (low, high)
     )
-    below, upto = (found["place"].to_numpy() for found in joined)
+    below, upto = (table["place"].to_numpy() for table in joined)
     kinds = (
         f"{len(leaves):,}"
         f" value{'' if len(leaves) == 1 else 's'}{' of the hierarchy' if declared else ''}"

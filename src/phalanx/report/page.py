@@ -202,11 +202,11 @@ def _privacy(manifest: Manifest, summary: Mapping[str, Any]) -> dict[str, Any] |
     """What the page tells of a differentially private release beside its promise; None of one that
     promises no such thing, or whose promise means nothing.
     """
-    said = next((g for g in manifest.guarantees if g.get("name") == PRIVACY), None)
-    if said is None:
+    promise_shown = next((g for g in manifest.guarantees if g.get("name") == PRIVACY), None)
+    if promise_shown is None:
         return None
     try:
-        promise = Privacy.of(said)
+        promise = Privacy.of(promise_shown)
     except (KeyError, ValueError, ArithmeticError):
         return None
     cost = promise.cost(manifest.number, summary.get("spent") or {})
@@ -242,17 +242,19 @@ def _repeated(form: Form) -> list[str]:
     return [name for name in dict.fromkeys(held) if held.count(name) > 1]
 
 
-def _matrix(found: Correlations) -> dict[str, Any]:
+def _matrix(correlations: Correlations) -> dict[str, Any]:
     """What the table of correlations shows: a row per attribute, and in each of its cells the
     figure, its shade, and whether the two stand together.
     """
-    d = range(len(found.names))
+    d = range(len(correlations.names))
     rows = [
         [
             {
-                "figure": None if math.isnan(share := float(found.phi2[x, y])) else f"{share:.2f}",
+                "figure": None
+                if math.isnan(share := float(correlations.phi2[x, y]))
+                else f"{share:.2f}",
                 "same": x == y,
-                "together": bool(found.together[x, y]),
+                "together": bool(correlations.together[x, y]),
             }
             | {"shade": 0 if x == y or math.isnan(share) else round(100 * math.sqrt(share))}
             for y in d
@@ -260,13 +262,13 @@ def _matrix(found: Correlations) -> dict[str, Any]:
         for x in d
     ]
     strongest = {
-        kind: found.strongest(together=kind == "together") for kind in ("together", "apart")
+        kind: correlations.strongest(together=kind == "together") for kind in ("together", "apart")
     }
     return {
-        "names": found.names,
+        "names": correlations.names,
         "rows": rows,
-        "left_out": found.left_out,
-        "undefined": bool(np.isnan(found.phi2).any()),
+        "left_out": correlations.left_out,
+        "undefined": bool(np.isnan(correlations.phi2).any()),
         **strongest,
     }
 

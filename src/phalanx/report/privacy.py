@@ -56,11 +56,13 @@ class Privacy:
         """
         from phalanx.accounting import theorem_delta, tight_delta
 
-        found = {}
+        figures = {}
         for name, delta in (("tight", tight_delta), ("theorem", theorem_delta)):
             with suppress(PhalanxError):  # the theorem says nothing of a large beta
-                found[name] = at_most(delta(self.k, self.beta, self.epsilon - self.epsilon_scheme))
-        return found
+                figures[name] = at_most(
+                    delta(self.k, self.beta, self.epsilon - self.epsilon_scheme)
+                )
+        return figures
 
     @property
     def crowd(self) -> int:
@@ -103,14 +105,14 @@ def short(number: Fraction) -> str:
     return rounded(number, up=True)
 
 
-def _number(said: Any) -> Fraction:
+def _number(shown: Any) -> Fraction:
     """A number of a manifest, or of what a series has spent; a float stands for its shortest
     decimal text.
     """
     return Fraction(
-        repr(said)
-        if isinstance(said, float)
-        else said
-        if isinstance(said, Fraction | int)
-        else str(said)
+        repr(shown)
+        if isinstance(shown, float)
+        else shown
+        if isinstance(shown, Fraction | int)
+        else str(shown)
     )

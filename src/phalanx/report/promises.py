@@ -23,9 +23,9 @@ def in_words(guarantee: Mapping[str, Any], *, sensitive: bool = True) -> str:
     'Every group has at least 3 different sensitive values (distinct l-diversity).'
     """
     with suppress(PhalanxError):
-        found = from_parameters(guarantee)
-        if isinstance(found, Worded):
-            return found.in_words(sensitive=sensitive)
+        promised = from_parameters(guarantee)
+        if isinstance(promised, Worded):
+            return promised.in_words(sensitive=sensitive)
     name, parameters = (
         str(guarantee.get("name")),
         {key: value for key, value in guarantee.items() if key != "name"},
@@ -113,9 +113,9 @@ def warnings(
     values were taken out of its rows, and ``reidentified`` the share of persons whose row an
     adversary names who knows how the release was made, where that was measured.
     """
-    found = []
+    warnings_shown = []
     if manifest.not_for_publication:
-        found.append(
+        warnings_shown.append(
             (
                 "Not for publication",
                 (
@@ -124,9 +124,9 @@ def warnings(
                 ),
             )
         )
-    found += _against_whom(manifest)
+    warnings_shown += _against_whom(manifest)
     if manifest.privacy_unit == "record":
-        found.append(
+        warnings_shown.append(
             (
                 "Per record, not per person",
                 (
@@ -137,7 +137,7 @@ def warnings(
             )
         )
     if manifest.method.get("remember") is False:
-        found.append(
+        warnings_shown.append(
             (
                 "Those who return are not covered",
                 (
@@ -149,7 +149,7 @@ def warnings(
         )
     visible = form_class(manifest.form).visible
     if manifest.method.get("name") == "mondrian" or visible is not None:
-        found.append(
+        warnings_shown.append(
             (
                 "One release at a time",
                 (
@@ -159,16 +159,16 @@ def warnings(
             )
         )
     if visible is not None:
-        found.append(visible)
+        warnings_shown.append(visible)
     for guarantee in manifest.guarantees:
         with suppress(PhalanxError):
             promised = from_parameters(guarantee)
             if isinstance(promised, Limited):
-                found += promised.limits(manifest, earlier, reidentified=reidentified)
+                warnings_shown += promised.limits(manifest, earlier, reidentified=reidentified)
     if suppressed_values and any(
         a.role == "sensitive" and a.type != "set" for a in manifest.attributes
     ):
-        found.append(
+        warnings_shown.append(
             (
                 "A missing value tells something",
                 (
@@ -177,4 +177,4 @@ def warnings(
                 ),
             )
         )
-    return found
+    return warnings_shown

@@ -40,7 +40,7 @@ class Recoding:
     @classmethod
     def of(cls, form: Recoded, attribute: PublishedAttribute) -> "Recoding":
         """Counted in the published table."""
-        said = form.scheme.get("attributes", {}).get(attribute.name, {})
+        recoding = form.scheme.get("attributes", {}).get(attribute.name, {})
         ends = form.table.select(
             pl.col(column).alias(place)
             for column, place in zip(attribute.columns, ("low", "high"), strict=False)
@@ -50,13 +50,13 @@ class Recoding:
             .agg(pl.len().alias(_ROWS))
             .sort(ends.columns, nulls_last=True)
         )
-        whole = _whole(attribute, said)
-        labels = ["any" if whole else _label(row[:-1], said) for row in counted.iter_rows()]
+        whole = _whole(attribute, recoding)
+        labels = ["any" if whole else _label(row[:-1], recoding) for row in counted.iter_rows()]
         rows = counted[_ROWS].to_list()
         order = sorted(range(len(rows)), key=rows.__getitem__, reverse=True)
         return cls(
             name=attribute.name,
-            how=how(attribute, said),
+            how=how(attribute, recoding),
             values=len(rows),
             most=tuple((labels[i], rows[i] / form.rows) for i in order[:_MOST]),
             missing=0 if whole else ends["low"].null_count(),
@@ -68,31 +68,29 @@ class Recoding:
         )
 
 
-def how(attribute: PublishedAttribute, said: Mapping[str, Any]) -> str:
-    """To what the values of an attribute were recoded; ``said`` is what the manifest's scheme says
+def how(attribute: PublishedAttribute, recoding: Mapping[str, Any]) -> str:
+    """To what the values of an attribute were recoded; ``recoding`` is what the manifest's scheme says
     of it.
 
     >>> age = PublishedAttribute(name="age", role="quasi", type="numeric", columns=["age_low", "age_high"])
     >>> how(age, {"low": 0, "high": 100, "widths": [10], "level": 0})
     'cells of width 10 from 0 to 100; the first and the last hold everything beyond, too'
     """
-    if _whole(attribute, said):
+    if _whole(attribute, recoding):
         return "all values are one"
     return (
-        _grid(attribute, said)
-        if "widths" in said
-        else _nodes(attribute.hierarchy or {}, said.get("level"))
+        _grid(attribute, recoding)
+        if "widths" in recoding
+        else _nodes(attribute.hierarchy or {}, recoding.get("level"))
     )
 
 
-def _grid(attribute: PublishedAttribute, said: Mapping[str, Any]) -> str:
+def _grid(attribute: PublishedAttribute, recoding: Mapping[str, Any]) -> str:
     """The cells of a grid in words; without a level they are parts of a private partition."""
-    ends = (
-        f"from {said['low']} to {said['high']}; the first and the last hold everything beyond, too"
-    )
-    if said.get("level") is None:
+    ends = f"from {recoding['low']} to {recoding['high']}; the first and the last hold everything beyond, too"
+    if recoding.get("level") is None:
         return f"cells, wider where rows are few, {ends}"
-    width = said["widths"][said["level"]]
+    width = recoding["widths"][recoding["level"]]
     return (
         f"cells of {'one day' if width == 1 else f'{width} days'} {ends}"
         if attribute.type == "date"
@@ -120,13 +118,13 @@ def _nodes(hierarchy: Mapping[str, Any], level: int | None) -> str:
     return "as it is" if level == 0 else f"level {level} of its hierarchy"
 
 
-def _whole(attribute: PublishedAttribute, said: Mapping[str, Any]) -> bool:
+def _whole(attribute: PublishedAttribute, recoding: Mapping[str, Any]) -> bool:
     """Whether the level is the top one, at which all values, and missing ones, are one."""
-    level, hierarchy = said.get("level"), attribute.hierarchy or {}
+    level, hierarchy = recoding.get("level"), attribute.hierarchy or {}
     if level is None:
         return False
-    if "widths" in said:
-        return bool(level >= len(said["widths"]))
+    if "widths" in recoding:
+        return bool(level >= len(recoding["widths"]))
     if (kind := hierarchy.get("kind")) in ("bands", "prefix"):
         return bool(
             level > len(hierarchy["widths"])
@@ -136,14 +134,17 @@ def _whole(attribute: PublishedAttribute, said: Mapping[str, Any]) -> bool:
     return bool(level >= max(map(len, hierarchy["paths"])) - 1 if kind == "tree" else level >= 1)
 
 
-def _label(ends: tuple[Any, ...], said: Mapping[str, Any]) -> str:
+def _label(ends: tuple[Any, ...], recoding: Mapping[str, Any]) -> str:
     """A node, or a cell with its ends; the end cells of a grid say that nothing bounds them."""
     if len(ends) == 1:
         return "missing" if ends[0] is None else str(ends[0])
     low, high = ends
     if low is None or high is None:
         return "missing"
-    first, last = _plain(said.get("low")) == _plain(low), _plain(said.get("high")) == _plain(high)
+    first, last = (
+        _plain(recoding.get("low")) == _plain(low),
+        _plain(recoding.get("high")) == _plain(high),
+    )
     if first and last:
         return "any"
     below, above = _plain(low), _plain(high)

@@ -48,9 +48,9 @@ def disclosed(
     ]
 
 
-def questions(release: Release, evidence: Evidence, found: Sequence[Disclosed]) -> "list[Answer]":
+def questions(release: Release, evidence: Evidence, attacks: Sequence[Disclosed]) -> "list[Answer]":
     """The regulator's three questions about a release, answered by adversaries that were played on
-    it; ``found``: what some of them found already.
+    it; ``attacks``: what some of them found already.
 
     Nobody more is played on a release of more than ``MOST_ROWS`` rows, nor on a differentially
     private one, of whose table nothing but the release may be told; then each adversary is named
@@ -70,26 +70,26 @@ def questions(release: Release, evidence: Evidence, found: Sequence[Disclosed]) 
             f"beyond its budget: the release has {release.form.rows:,} rows, and up to"
             f" {MOST_ROWS:,} are attacked here; play it by 'phalanx attack'"
         )
-        return play_none(why, found)
-    return play_one(release, evidence, found)
+        return play_none(why, attacks)
+    return play_one(release, evidence, attacks)
 
 
-def beyond(found: Sequence[Disclosed], bounds: Mapping[str, Number]) -> Disclosed | None:
+def beyond(attacks: Sequence[Disclosed], bounds: Mapping[str, Number]) -> Disclosed | None:
     """The first of the adversaries that names more rows rightly than its bound allows; where
     persons were drawn, by the end of the interval.
     """
-    for adversary in found:
+    for adversary in attacks:
         bound = bounds.get(adversary.adversary)
         if bound is not None and _at_most(adversary) > exact(bound, "a bound"):
             return adversary
     return None
 
 
-def _at_most(found: Disclosed) -> Fraction:
+def _at_most(attack: Disclosed) -> Fraction:
     """How often it names the right row, at most."""
-    named, interval = found.named_rightly
-    return Fraction(named if found.sample is None else interval[1])
+    named, interval = attack.named_rightly
+    return Fraction(named if attack.sample is None else interval[1])
 
 
-def _identity(found: Disclosed) -> float:
-    return found.identity
+def _identity(attack: Disclosed) -> float:
+    return attack.identity

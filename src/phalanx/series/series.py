@@ -261,15 +261,15 @@ class Series:
         from phalanx.estimators import estimate
 
         releases = [Release.read(entry.folder) for entry in self._entries()]
-        told = [*suppressed, *[None] * (len(releases) - len(suppressed))]
-        if len(told) > len(releases):
+        counts = [*suppressed, *[None] * (len(releases) - len(suppressed))]
+        if len(counts) > len(releases):
             raise ReleaseError(
-                f"'suppressed' has {len(told)} numbers and the series {len(releases)} release(s);"
+                f"'suppressed' has {len(counts)} numbers and the series {len(releases)} release(s);"
                 " give one for each, or none."
             )
         return [
             estimate(r, query, suppressed=n, beside=[other for other in releases if other is not r])
-            for r, n in zip(releases, told, strict=True)
+            for r, n in zip(releases, counts, strict=True)
         ]
 
     def verify(
@@ -358,9 +358,9 @@ class Series:
         microdata = Microdata.encode(frame, self._is.schema, ledger.person_key(self.name), registry)
         self._check_promise(ledger.promise(self.name))
         groups = {
-            entry.number: found
+            entry.number: mapping
             for entry in looked_at
-            if (found := ledger.groups(self.name, entry.number)) is not None
+            if (mapping := ledger.groups(self.name, entry.number)) is not None
         }
         return Drafting(
             series=self.name,
@@ -465,7 +465,7 @@ class Series:
         }
 
     def _summary(self, release: Release) -> dict[str, Any]:
-        told = release.to_json()
+        figures = release.to_json()
         keys = (
             "rows",
             "groups",
@@ -475,8 +475,8 @@ class Series:
             "suppressed_values",
             "seconds",
         )
-        return {key: told[key] for key in keys} | (
-            {} if release.spent is None else {"spent": told["spent"]}
+        return {key: figures[key] for key in keys} | (
+            {} if release.spent is None else {"spent": figures["spent"]}
         )
 
     def _with_page(self, release: Release) -> Release:

@@ -100,14 +100,14 @@ def later(to: Path, series: str, releases: int) -> list[Path]:
     whatever it is, and further ones that are releases.
     """
     name = re.compile(rf"{re.escape(series)}-([1-9][0-9]{{0,17}})")
-    found = [
+    folders = [
         (int(called[1]), path)
         for path in (to.iterdir() if to.is_dir() else ())
         if (called := name.fullmatch(path.name))
     ]
     return [
         path
-        for number, path in sorted(found)
+        for number, path in sorted(folders)
         if number == releases + 1 or (number > releases and (path / "release.json").exists())
     ]
 

@@ -52,20 +52,20 @@ class Bins:
         """The bin of every value, 0 for a missing one, and a last bin for values that the original
         has not.
         """
-        found: dict[str, Ints] = {}
+        codes: dict[str, Ints] = {}
         for name, edges in self.edges.items():
             numbers = table[name].to_physical().cast(pl.Float64)
             place = np.searchsorted(edges, numbers.fill_null(0).to_numpy(), side="left") + 1
-            found[name] = np.where(numbers.is_null().to_numpy(), 0, place).astype(np.int64)
+            codes[name] = np.where(numbers.is_null().to_numpy(), 0, place).astype(np.int64)
         for name, values in self.values.items():
             texts = _texts(table[name], values)
             other = len(values) + 1
             known = {value: i + 1 for i, value in enumerate(values.to_list())}
-            found[name] = np.array(
+            codes[name] = np.array(
                 [0 if text is None else known.get(text, other) for text in texts.to_list()],
                 dtype=np.int64,
             )
-        return {name: found[name] for name in table.columns if name in found}
+        return {name: codes[name] for name in table.columns if name in codes}
 
     def size(self, name: str) -> int:
         """How many bins an attribute has."""
@@ -112,7 +112,7 @@ def phi2(table: Coded, bins: Bins) -> Floats:
     """Mean-square contingency of every pair of attributes, from 0 (nothing) to 1 (one says the
     other), shape (pairs,).
     """
-    found = []
+    differences = []
     for a, b in itertools.combinations(table, 2):
         counts = (
             np.bincount(table[a] * bins.size(b) + table[b], minlength=bins.size(a) * bins.size(b))
@@ -123,10 +123,10 @@ def phi2(table: Coded, bins: Bins) -> Floats:
         shares = counts / counts.sum()
         expected = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
         least = min(counts.shape) - 1
-        found.append(
+        differences.append(
             float(((shares - expected) ** 2 / expected).sum() / least) if least > 0 else 0.0
         )
-    return np.array(found)
+    return np.array(differences)
 
 
 def propensity(one: Coded, other: Coded) -> float:

@@ -88,10 +88,10 @@ class Measured:
         ]
 
     def __repr__(self) -> str:
-        said = ", ".join(
+        figures_text = ", ".join(
             f"{f.name} {_text(f.release)} (sample {_text(f.sample)})" for f in self.figures
         )
-        return f"<Measured of {self.rows:,} rows beside {self.original:,}: {said}>"
+        return f"<Measured of {self.rows:,} rows beside {self.original:,}: {figures_text}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(
@@ -226,9 +226,9 @@ def _of_tables(
         (2, "pairs", "of pairs of values"),
         (3, "triples", "of combinations of three values"),
     ):
-        found = [total_variation(own, c, bins, k) for c in coded]
-        values = [x for x in found if x is not None]
-        said = (
+        distances = [total_variation(own, c, bins, k) for c in coded]
+        values = [x for x in distances if x is not None]
+        meaning_text = (
             f"share of rows to be moved so that shares {meaning} are the original's (total"
             " variation)"
         )
@@ -237,7 +237,7 @@ def _of_tables(
                 name=name,
                 release=float(np.mean(values)) if values else None,
                 sample=total_variation(own, beside, bins, k),
-                meaning=said,
+                meaning=meaning_text,
             )
         )
     whole = phi2(own, bins)
@@ -245,22 +245,24 @@ def _of_tables(
         lost = (
             float(np.mean([np.abs(phi2(c, bins) - whole).mean() for c in coded])) if coded else None
         )
-        said = "difference of how strongly pairs of attributes go together, from 0 to 1"
+        meaning_text = "difference of how strongly pairs of attributes go together, from 0 to 1"
         figures.append(
             Figure(
                 name="phi2",
                 release=lost,
                 sample=float(np.abs(phi2(beside, bins) - whole).mean()),
-                meaning=said,
+                meaning=meaning_text,
             )
         )
-    told = float(np.mean([propensity(own, c) for c in coded])) if coded else None
-    said = (
+    apart = float(np.mean([propensity(own, c) for c in coded])) if coded else None
+    meaning_text = (
         "how well drawn rows are told from the original's by single values, from 0 to 1/4"
         " (propensity MSE)"
     )
     figures.append(
-        Figure(name="propensity", release=told, sample=propensity(own, beside), meaning=said)
+        Figure(
+            name="propensity", release=apart, sample=propensity(own, beside), meaning=meaning_text
+        )
     )
     return figures
 
@@ -277,7 +279,7 @@ def _of_queries(
     plain = _plain(sample, names)
     lost = errors(queries, lambda query: answer(release, query, "").figures[0].estimate or 0.0)
     chance = errors(queries, lambda query: counted(plain, query.where) / share)
-    said = (
+    meaning_text = (
         f"median relative error of {len(queries)} random"
         f" counts{f' by {sensitive}' if sensitive else ''}"
     )
@@ -285,7 +287,7 @@ def _of_queries(
         name="workload",
         release=float(np.median(lost)) if len(lost) else None,
         sample=float(np.median(chance)) if len(chance) else None,
-        meaning=said,
+        meaning=meaning_text,
     )
 
 
@@ -309,14 +311,14 @@ def _of_learning(
     """How often naive Bayes names the sensitive value of rows that the release was not made of."""
     bins = Bins.of(table)
     others = bins.code(held_out)
-    found = float(np.mean([accuracy(bins.code(d), others, target, bins) for d in drawn]))
-    said = (
+    accuracy_drawn = float(np.mean([accuracy(bins.code(d), others, target, bins) for d in drawn]))
+    meaning_text = (
         "share of held-out rows whose sensitive value naive Bayes names, trained on a drawn table"
     )
     return Figure(
         name="learning",
-        release=found,
+        release=accuracy_drawn,
         sample=accuracy(bins.code(sample), others, target, bins),
-        meaning=said,
+        meaning=meaning_text,
         better="higher",
     )

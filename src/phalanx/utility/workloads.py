@@ -21,13 +21,13 @@ def workload(
     """Queries on one to three quasi-identifiers and the sensitive value, each with the number of
     rows of the table that it is true of.
     """
-    found: list[tuple[Query, int]] = []
+    queries: list[tuple[Query, int]] = []
     values = {
         name: table[name].drop_nulls().unique().sort()
         for name in (*quasi, *([sensitive] if sensitive else []))
     }
     for _ in range(times * _TRIES):
-        if len(found) == times:
+        if len(queries) == times:
             break
         order = stream.permutation(len(quasi))[: 1 + int(stream.integers(min(3, len(quasi)), 1)[0])]
         names = [quasi[i] for i in order] + ([sensitive] if sensitive is not None else [])
@@ -39,8 +39,8 @@ def workload(
         ]
         truth = table.select(_all_true(tests)).to_series().sum()
         if truth * _SHARE >= table.height and truth > 0:
-            found.append((Query("count", None, All(tuple(tests))), int(truth)))
-    return found
+            queries.append((Query("count", None, All(tuple(tests))), int(truth)))
+    return queries
 
 
 def _tests(values: pl.Series, table: pl.DataFrame, stream: Stream) -> list[Comparison]:

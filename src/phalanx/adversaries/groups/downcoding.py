@@ -188,7 +188,7 @@ class Downcoding:
         narrowed: int = 0,
         baseline: float = 0.0,
         note: str,
-        **found: Any,
+        **figures: Any,
     ) -> Downcoded:
         success = exposed / max(persons, 1)
         return Downcoded(
@@ -202,8 +202,8 @@ class Downcoding:
             narrowed=narrowed,
             groups=groups,
             note=note,
-            histogram=found.get("histogram", {}),
-            by_attribute=found.get("by_attribute", {}),
+            histogram=figures.get("histogram", {}),
+            by_attribute=figures.get("by_attribute", {}),
         )
 
 
@@ -259,13 +259,13 @@ def _members(release: Release, microdata: Microdata, evidence: Evidence, codes: 
             how="left",
             maintain_order="left",
         )
-        found = beside.join(place, on=GROUP, how="left", maintain_order="left")["place"]
-        if found.null_count():
+        places = beside.join(place, on=GROUP, how="left", maintain_order="left")["place"]
+        if places.null_count():
             raise ReleaseError(
                 f"the person-to-group mapping does not fit the files of release {release.number};"
                 " use the ledger that it was published with."
             )
-        return found.to_numpy().astype(np.int64)
+        return places.to_numpy().astype(np.int64)
     low, high = (
         np.stack(side, axis=1)
         for side in zip(*box_ends(microdata, release.generalized), strict=True)

@@ -155,7 +155,7 @@ def _codes(release: Release, microdata: Microdata, rows: Ints) -> Ints:
     """
     table, attributes = release.form.table, release.form.attribute("quasi")
     widths = release.manifest.method.get("min_width")
-    found = np.full((len(rows), len(attributes), 2), NOBODY, dtype=np.int64)
+    codes = np.full((len(rows), len(attributes), 2), NOBODY, dtype=np.int64)
     for a, attribute in enumerate(attributes):
         domain, ends = (
             microdata.columns[attribute.name].domain,
@@ -171,10 +171,10 @@ def _codes(release: Release, microdata: Microdata, rows: Ints) -> Ints:
         for side, values in enumerate(ends):
             first, last = codes_of_ends(domain, values, values)
             # a missing value is an end that no widening moves
-            found[:, a, side] = np.where(
+            codes[:, a, side] = np.where(
                 (first <= last) & (exact | values.is_null().to_numpy()), first, NOBODY
             )
-    return found
+    return codes
 
 
 def _unmoved(domain: Domain, low: pl.Series, high: pl.Series, width: float | None) -> Bools:

@@ -228,7 +228,7 @@ class Extremes:
         proving = np.unique(of)
         group = np.zeros(len(ends.population), dtype=np.int64)
         group[ends.only[of, a, side]] = ends.groups.ids.to_numpy()[of]
-        found = _extremes(release, ends, microdata)
+        extremes = _extremes(release, ends, microdata)
         fitting = np.flatnonzero(ends.hosted[: microdata.rows])
         return self._concluded(
             microdata.take(fitting),
@@ -237,8 +237,8 @@ class Extremes:
             note=_note(release, microdata.rows - len(fitting)),
             groups=len(ends.groups),
             proving=len(proving),
-            extremes=tuple(extreme for _, extreme in found),
-            alone=len({person for person, _ in found}),
+            extremes=tuple(extreme for _, extreme in extremes),
+            alone=len({person for person, _ in extremes}),
             largest=(
                 float(_shares(ends.groups)[proving].max())
                 if len(proving) and ends.groups.values is not None
@@ -246,7 +246,7 @@ class Extremes:
             ),
         )
 
-    def _concluded(self, microdata: Microdata, fewest: Ints, group: Ints, **found: Any) -> Proven:
+    def _concluded(self, microdata: Microdata, fewest: Ints, group: Ints, **figures: Any) -> Proven:
         """``fewest`` (n,): the fewest candidates for an end of each person's; ``group`` (n,): where
         somebody is who is the only one.
         """
@@ -272,7 +272,7 @@ class Extremes:
                 for number, persons in zip(*np.unique(fewest, return_counts=True), strict=True)
             },
             per_person=per_person,
-            **found,
+            **figures,
         )
 
 
@@ -280,7 +280,7 @@ def _extremes(release: Release, ends: Ends, microdata: Microdata) -> list[tuple[
     """The published extremes of every attribute that are one person's alone, each with the person;
     a missing value is none.
     """
-    found = []
+    extremes = []
     for a, attribute in enumerate(release.form.attribute("quasi")):
         own = ends.population[:, a]
         own = own[own >= int(microdata.columns[attribute.name].domain.has_missing)]
@@ -293,7 +293,7 @@ def _extremes(release: Release, ends: Ends, microdata: Microdata) -> list[tuple[
             if len(at) and (own == extreme).sum() == 1:
                 g = int(at[0])
                 value = release.form.table[attribute.columns[side - 2]][int(ends.rows[g])]
-                found.append(
+                extremes.append(
                     (
                         int(ends.only[g, a, side]),
                         Extreme(
@@ -304,14 +304,14 @@ def _extremes(release: Release, ends: Ends, microdata: Microdata) -> list[tuple[
                         ),
                     )
                 )
-    return found
+    return extremes
 
 
 def _group(groups: Groups, g: int) -> dict[str, Any]:
     """What the release says of one group: its id, its rows, and its most frequent sensitive value
     with its share.
     """
-    said = {
+    shown = {
         "group": int(groups.ids[g]),
         "rows": int(groups.sizes[g]),
         "sensitive": None,
@@ -320,10 +320,10 @@ def _group(groups: Groups, g: int) -> dict[str, Any]:
     held = groups.members
     cells = np.flatnonzero(held.cell_group == g)
     if held.values is None or not len(cells):
-        return said
+        return shown
     most = cells[held.cell_count[cells].argmax()]
     value = held.values[int(held.cell_value[most])]
-    return said | {
+    return shown | {
         "sensitive": None if value is None else str(value),
         "share": float(_shares(groups)[g]),
     }

@@ -94,9 +94,9 @@ class Hosts:
             )
         codes, rows, of_person = _distinct(form, microdata)
         persons = np.bincount(of_person, minlength=len(codes))
-        groups, found, others = by_kind(form, _HOSTS)(form, microdata, rows, persons)
+        groups, pairs, others = by_kind(form, _HOSTS)(form, microdata, rows, persons)
         domains = tuple(microdata.columns[a.name].domain for a in form.attribute("quasi"))
-        return cls(groups, domains, codes, of_person, *_shared(groups, len(codes), *found), others)
+        return cls(groups, domains, codes, of_person, *_shared(groups, len(codes), *pairs), others)
 
     @cached_property
     def first(self) -> Ints:
@@ -201,11 +201,11 @@ def _of_sliced(form: Sliced, microdata: Microdata, rows: Ints, persons: Ints) ->
         raise ReleaseError("the release has no sensitive attribute, so there is nothing to infer.")
     tuples, q = view.of_people(microdata, rows), len(view.sides[-1].values)
     key = view.cell_bucket * q + view.cell_value
-    found: list[Found] = [_NOTHING]
+    pairs: list[Found] = [_NOTHING]
     for some in matches(view, tuples):
         group = np.searchsorted(key, some.bucket * q + tuples[some.tuple, -1]).astype(np.int64)
-        found.append((some.tuple, group, _degrees(some.tuple, some.above, some.below)))
-    owner, group, weight = _together(found)
+        pairs.append((some.tuple, group, _degrees(some.tuple, some.above, some.below)))
+    owner, group, weight = _together(pairs)
     order = np.lexsort((group, owner))
     owner, group, weight = owner[order], group[order], weight[order]
     bucket = view.cell_bucket[group]
@@ -245,14 +245,14 @@ def _of_bucketized(form: Bucketized, microdata: Microdata, rows: Ints, _: Ints) 
     hosted = pl.DataFrame({"\0tuple": np.arange(len(rows)), "\0value": own}).filter(
         pl.col("\0value") >= 0
     )
-    found = hosted.join(
+    hosts = hosted.join(
         cells.select(BUCKET, pl.col("\0value").cast(pl.Int64), "\0rows"), on="\0value"
     )
-    group = found[BUCKET].to_numpy().astype(np.int64) - 1  # buckets are numbered from 1
+    group = hosts[BUCKET].to_numpy().astype(np.int64) - 1  # buckets are numbered from 1
     pairs = (
-        found["\0tuple"].to_numpy().astype(np.int64),
+        hosts["\0tuple"].to_numpy().astype(np.int64),
         group,
-        found["\0rows"].to_numpy().astype(np.float64),
+        hosts["\0rows"].to_numpy().astype(np.float64),
     )
     return Groups.of(form), pairs, {}
 
@@ -310,8 +310,8 @@ def _halved(
     return best
 
 
-def _together(found: Sequence[Found]) -> Found:
-    owner, group, weight = (np.concatenate(side) for side in zip(*found, strict=True))
+def _together(parts: Sequence[Found]) -> Found:
+    owner, group, weight = (np.concatenate(side) for side in zip(*parts, strict=True))
     return owner, group, weight
 
 

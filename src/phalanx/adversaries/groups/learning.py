@@ -125,8 +125,8 @@ class _Fit:
 
     def of_tuples(self, ufunc: np.ufunc, entries: Floats) -> Floats:
         """One figure for each tuple of all of its entries."""
-        found: Floats = ufunc.reduceat(entries, self.starts) if len(entries) else entries
-        return found
+        reduced: Floats = ufunc.reduceat(entries, self.starts) if len(entries) else entries
+        return reduced
 
     def spread(self, of_tuples: Floats) -> Floats:
         """A figure of each tuple for every entry of it."""

@@ -263,11 +263,11 @@ def area(
         for x, given in ((true, persons), (fake, weights))
     )
     of_true, of_fake = _share_below(true, fake, w), 1 - _share_below(fake, true, v)
-    found = min(1.0, float(v @ of_true))  # sums of weights may pass 1 by rounding
+    area = min(1.0, float(v @ of_true))  # sums of weights may pass 1 by rounding
     spread = sqrt(
-        float((v**2 * (of_true - found) ** 2).sum()) + float((w**2 * (of_fake - found) ** 2).sum())
+        float((v**2 * (of_true - area) ** 2).sum()) + float((w**2 * (of_fake - area) ** 2).sum())
     )
-    return Area(area=found, low=max(0.0, found - Z * spread), high=min(1.0, found + Z * spread))
+    return Area(area=area, low=max(0.0, area - Z * spread), high=min(1.0, area + Z * spread))
 
 
 def _equal(degrees: Floats) -> Floats:

@@ -178,7 +178,7 @@ class Membership:
         number[known] = matched(columns, sizes, originals[known])[0]
         there = number > 0
         # measuring protects nobody, and who asks again shall see the same figures
-        found = (
+        ranked = (
             rank(
                 columns,
                 sizes,
@@ -208,15 +208,15 @@ class Membership:
                     Counter(number[of_person.ravel()][there[of_person.ravel()]].tolist()).items()
                 )
             ),
-            note=_note(int(persons[~there].sum()), drawn=found is not None and found.drawn),
+            note=_note(int(persons[~there].sum()), drawn=ranked is not None and ranked.drawn),
             per_person=per_person,
             tuples=int(there.sum()),
-            fakes=0.0 if found is None else found.fakes,
-            drawn=found is not None and found.drawn,
-            by_number=nothing if found is None else found.by_number,
-            by_degree=nothing if found is None else found.by_degree,
+            fakes=0.0 if ranked is None else ranked.fakes,
+            drawn=ranked is not None and ranked.drawn,
+            by_number=nothing if ranked is None else ranked.by_number,
+            by_degree=nothing if ranked is None else ranked.by_degree,
             of_fakes=(
-                {} if found is None else _weighed(found.numbers_of_fakes, found.weights_of_fakes)
+                {} if ranked is None else _weighed(ranked.numbers_of_fakes, ranked.weights_of_fakes)
             ),
         )
 
@@ -256,7 +256,7 @@ def _certain(columns: Sequence[Column], sizes: Ints) -> Ints:
     column beside the most frequent values of the others.
     """
     most = [_most_frequent(column, len(sizes)) for column in columns]
-    found = []
+    certain = []
     for i, column in enumerate(columns):
         lacking = (len(columns) - 1) * sizes[column.bucket] - column.count
         for j in range(len(columns)):
@@ -264,7 +264,7 @@ def _certain(columns: Sequence[Column], sizes: Ints) -> Ints:
                 lacking -= most[j][1][column.bucket]
         sure = lacking < 0
         bucket = column.bucket[sure]
-        found.append(
+        certain.append(
             np.stack(
                 [
                     column.value[sure] if j == i else value[bucket]
@@ -273,7 +273,7 @@ def _certain(columns: Sequence[Column], sizes: Ints) -> Ints:
                 axis=1,
             )
         )
-    return np.concatenate(found)
+    return np.concatenate(certain)
 
 
 def _most_frequent(column: Column, buckets: int) -> tuple[Ints, Ints]:

@@ -244,20 +244,20 @@ class Posterior:
         microdata = original_table(releases[0], evidence)
         hosts = Hosts.of(releases[0].form, microdata)
         if self.by == "learning":
-            found = {"learning": self._conclude(hosts, microdata, "learning", learned(hosts))}
+            concluded = {"learning": self._conclude(hosts, microdata, "learning", learned(hosts))}
         else:
             shares = (
                 ({"shares": hosts.share} | dict(hosts.others))
                 if hosts.others
                 else {"law": hosts.share}
             )
-            found = {
+            concluded = {
                 name: self._conclude(
                     hosts, microdata, name, hosts.tables(partial(hosts.law, share=share))
                 )
                 for name, share in shares.items()
             }
-        worst = max(found.values(), key=lambda one: (one.above, one.largest))
+        worst = max(concluded.values(), key=lambda one: (one.above, one.largest))
         readings = {
             name: Reading(
                 above=one.above,
@@ -265,7 +265,7 @@ class Posterior:
                 largest=one.largest,
                 success=one.success or 0.0,
             )
-            for name, one in found.items()
+            for name, one in concluded.items()
         }
         return replace(worst, readings=readings)
 

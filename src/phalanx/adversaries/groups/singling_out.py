@@ -246,14 +246,14 @@ def _matching(
         else microdata.sensitive.codes.astype(np.int64)
     )
     bits = _bits(microdata, key)
-    found: list[tuple[Ints, Ints]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
+    pairs: list[tuple[Ints, Ints]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
     for who, predicate in containing(codes, made.low, made.high):
         right: npt.NDArray[np.bool_] = (made.value[predicate] < 0) | (
             value[who] == made.value[predicate]
         )
         right &= bits[who] < made.bit[predicate]
-        found.append((who[right], predicate[right]))
-    rows, matched = (np.concatenate(side) for side in zip(*found, strict=True))
+        pairs.append((who[right], predicate[right]))
+    rows, matched = (np.concatenate(side) for side in zip(*pairs, strict=True))
     return rows, matched
 
 

@@ -299,7 +299,7 @@ class Replay:
                 " check that it is the table that was published."
             )
         positions = [domain.normalised for domain in hosts.domains]
-        found = cls(
+        replay = cls(
             hosts,
             microdata,
             Persons(
@@ -311,8 +311,8 @@ class Replay:
             ),
             requirement,
         )
-        found._learn(effort, together)
-        return found
+        replay._learn(effort, together)
+        return replay
 
     def __post_init__(self) -> None:
         groups = self.hosts.groups
@@ -383,9 +383,9 @@ class Replay:
             return
         alone: list[tuple[int, int]] = []
         for i, cut in enumerate(cuts):
-            found, _ = self._counted(cells, [cut], effort)
-            if found is not None:
-                alone.append((found.total, i))
+            arrangements, _ = self._counted(cells, [cut], effort)
+            if arrangements is not None:
+                alone.append((arrangements.total, i))
             elif i - len(alone) == _IN_VAIN - 1:
                 break
         chosen: list[FailedCut] = []
@@ -396,8 +396,8 @@ class Replay:
         self.unused += len(cuts) - len(chosen)
 
     def _settled(self, cells: Sequence[int], cuts: Sequence[FailedCut], effort: int) -> bool:
-        found, atoms = self._counted(cells, cuts, effort)
-        if found is None:
+        arrangements, atoms = self._counted(cells, cuts, effort)
+        if arrangements is None:
             return False
         for cell in cells:
             self._refined[cell] = []
@@ -407,7 +407,7 @@ class Replay:
                 (
                     tuples,
                     {
-                        v: found.expected.get((atom, v), Fraction(0)) / size
+                        v: arrangements.expected.get((atom, v), Fraction(0)) / size
                         for v in self.shares[cell]
                     },
                 )
@@ -448,19 +448,19 @@ class Replay:
             pools.append(Pool(tuple(range(len(atoms), len(atoms) + len(own))), counts))
             atoms += [(cell, some) for some in own]
         lines = [[self._line(line, atoms) for line in cut] for cut in cuts]
-        found = arrange(
+        arrangements = arrange(
             [int(self.persons.count[some].sum()) for _, some in atoms],
             pools,
             lines,
             self.requirement,
             effort,
         )
-        if found is not None and not found.total:
+        if arrangements is not None and not arrangements.total:
             raise ReleaseError(
                 "no table is published in these groups by the method that the manifest names; check"
                 " that it is the table that was published."
             )
-        return found, atoms
+        return arrangements, atoms
 
     @staticmethod
     def _line(line: FailedLine, atoms: Sequence[tuple[int, Ints]]) -> Line:
@@ -520,12 +520,12 @@ def _connected(cuts: Sequence[FailedCut]) -> list[tuple[list[int], list[FailedCu
     for cut in cuts:
         for cell in _parted(cut):
             above[root(cell)] = root(min(_parted(cut)))
-    found: dict[int, tuple[list[int], list[FailedCut]]] = {}
+    parts: dict[int, tuple[list[int], list[FailedCut]]] = {}
     for cell in above:
-        found.setdefault(root(cell), ([], []))[0].append(cell)
+        parts.setdefault(root(cell), ([], []))[0].append(cell)
     for cut in cuts:
-        found[root(min(_parted(cut)))][1].append(cut)
-    return list(found.values())
+        parts[root(min(_parted(cut)))][1].append(cut)
+    return list(parts.values())
 
 
 def _note(replay: Replay) -> str:

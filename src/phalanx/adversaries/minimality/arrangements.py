@@ -103,7 +103,7 @@ def arrange(
         layers.append((value, layer, arrows))
         layer = reached
     after = {state: int(judged.all_fail(state[1])) for state in layer}
-    found: dict[tuple[int, int], int] = {}
+    ways: dict[tuple[int, int], int] = {}
     for turn, (value, before, arrows) in reversed(list(enumerate(layers))):
         back: dict[_State, int] = {}
         for arrow in arrows:
@@ -112,8 +112,8 @@ def arrange(
                 back[arrow.source] = back.get(arrow.source, 0) + behind
                 for atom, count in enumerate(arrow.given):
                     if count:
-                        found[atom, value] = (
-                            found.get((atom, value), 0) + before[arrow.source] * behind * count
+                        ways[atom, value] = (
+                            ways.get((atom, value), 0) + before[arrow.source] * behind * count
                         )
         for state in (state for state in before if judged.settled(state[1])):
             back[state] = _at_will(
@@ -121,11 +121,11 @@ def arrange(
                 before[state],
                 pools,
                 [{v: counts[v] for v in turns[turn:] if v in counts} for counts in given],
-                found,
+                ways,
             )
         after = {state: back.get(state, 0) for state in before}
     total = after[begin]
-    return Counted(total, _expected(found, total, pools, shares))
+    return Counted(total, _expected(ways, total, pools, shares))
 
 
 class _Judge(Protocol):
@@ -293,10 +293,10 @@ def _at_will(
     weight: int,
     pools: Sequence[Pool],
     counts: Sequence[Mapping[int, int]],
-    found: dict[tuple[int, int], int],
+    counted: dict[tuple[int, int], int],
 ) -> int:
     """In how many ways the last values lie with the persons that are ``left`` where no cut forbids
-    any; who has what then is added to ``found``.
+    any; who has what then is added to ``counted``.
     """
     rows = [sum(of_pool.values()) for of_pool in counts]
     ways = prod(
@@ -310,7 +310,7 @@ def _at_will(
             )  # a whole number: so many arrangements give the value to a certain person
             for atom in pool.atoms:
                 if left[atom]:
-                    found[atom, value] = found.get((atom, value), 0) + each * left[atom]
+                    counted[atom, value] = counted.get((atom, value), 0) + each * left[atom]
     return ways
 
 
@@ -352,7 +352,7 @@ def _dealt(room: Places, count: int) -> Iterator[Places]:
 
 
 def _expected(
-    found: Mapping[tuple[int, int], int],
+    ways: Mapping[tuple[int, int], int],
     total: int,
     pools: Sequence[Pool],
     shares: Sequence[Mapping[int, Fraction]],
@@ -363,9 +363,9 @@ def _expected(
         for atom in pool.atoms:
             for value in pool.counts:
                 number, share = (
-                    (found.get((atom, REST), 0), of_rest[value])
+                    (ways.get((atom, REST), 0), of_rest[value])
                     if value in of_rest
-                    else (found.get((atom, value), 0), Fraction(1))
+                    else (ways.get((atom, value), 0), Fraction(1))
                 )
                 if number:
                     expected[atom, value] = share * Fraction(number, total)

@@ -131,7 +131,7 @@ def _narrowest(persons: Persons, node: Ints, least: int, size: int) -> list[Bool
     """
     codes, count = persons.codes[node], persons.count[node]
     weight = np.arange(size + 1) ** (1 - 1 / (2 * codes.shape[1]))
-    found: list[tuple[float, int, Bools]] = []
+    cuts: list[tuple[float, int, Bools]] = []
     for a in range(codes.shape[1]):
         order = np.argsort(codes[:, a], kind="stable")
         column, reached = codes[order, a], np.cumsum(count[order])
@@ -148,8 +148,8 @@ def _narrowest(persons: Persons, node: Ints, least: int, size: int) -> list[Bool
             (column[:-1] == column[1:]) | (reached[:-1] < least) | (reached[:-1] > size - least)
         ] = np.inf
         if len(cost) and (best := int(cost.argmin())) >= 0 and np.isfinite(cost[best]):
-            found.append((float(cost[best]), a, codes[:, a] <= column[best]))
-    return [left for _, _, left in sorted(found, key=lambda cut: cut[:2])]
+            cuts.append((float(cost[best]), a, codes[:, a] <= column[best]))
+    return [left for _, _, left in sorted(cuts, key=lambda cut: cut[:2])]
 
 
 def _parts_a_group(of_group: Ints, left: Bools) -> bool:
@@ -166,7 +166,7 @@ def _failed(
     parted = (on_left > 0) & (on_left < there)
     if int(parted.sum()) > most:
         return None
-    found = []
+    failed = []
     for line in np.unique(persons.line[cells[parted]]):
         here = persons.line[cells] == line
         sizes = int(on_left[here].sum()), int((there - on_left)[here].sum())
@@ -174,7 +174,7 @@ def _failed(
             _counts(groups, cells[here & ~parted & (on_left > 0)]),
             _counts(groups, cells[here & ~parted & (on_left == 0)]),
         )
-        found.append(
+        failed.append(
             FailedLine(
                 sizes,
                 beside,
@@ -184,7 +184,7 @@ def _failed(
                 },
             )
         )
-    return tuple(found)
+    return tuple(failed)
 
 
 def _counts(groups: Groups, cells: Ints) -> dict[int, int]:

@@ -168,8 +168,8 @@ class Linkage:
             if form.is_drawn
             else (original_table(release, evidence),)
         )
-        found = match(form, *table, chosen, self.sample)
-        return _concluded(found, chosen, form.rows).at(self.p_match)
+        matching = match(form, *table, chosen, self.sample)
+        return _concluded(matching, chosen, form.rows).at(self.p_match)
 
 
 _MATCH: Final[Mapping[str, Callable[..., Matching]]] = {
@@ -179,38 +179,38 @@ _MATCH: Final[Mapping[str, Callable[..., Matching]]] = {
 }
 
 
-def _concluded(found: Matching, chosen: Subsets, rows: int) -> Matched:
+def _concluded(matching: Matching, chosen: Subsets, rows: int) -> Matched:
     return Matched(
         adversary="linkage",
         knows="",
-        note=_note(found, chosen),
-        sample=found.drawn,
+        note=_note(matching, chosen),
+        sample=matching.drawn,
         p_match=Fraction(1),
-        by_identity=chosen.by_size(found.identity),
-        by_attribute=None if found.values is None else chosen.by_size(found.attribute),
+        by_identity=chosen.by_size(matching.identity),
+        by_attribute=None if matching.values is None else chosen.by_size(matching.attribute),
         **of_persons(
-            found.microdata,
-            found.who,
-            found.count,
-            found.alone,
-            found.values,
-            found.shares,
+            matching.microdata,
+            matching.who,
+            matching.count,
+            matching.alone,
+            matching.values,
+            matching.shares,
             rows,
             {},
         ),
-        **figures(0.0, None, len(found.who)),
+        **figures(0.0, None, len(matching.who)),
     )
 
 
-def _note(found: Matching, chosen: Subsets) -> str:
+def _note(matching: Matching, chosen: Subsets) -> str:
     notes = []
-    if found.outside:
+    if matching.outside:
         notes.append(
-            f"{found.outside} person(s) match no record on all quasi-identifiers, so that none is"
+            f"{matching.outside} person(s) match no record on all quasi-identifiers, so that none is"
             " theirs, and are left out"
         )
-    if found.drawn is not None:
-        notes.append(f"{found.drawn} persons were drawn")
+    if matching.drawn is not None:
+        notes.append(f"{matching.drawn} persons were drawn")
     if chosen.sampled.any():
         notes.append(
             f"the sets of quasi-identifiers are too many: {len(chosen)} of them were drawn, and the"

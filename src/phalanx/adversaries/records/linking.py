@@ -403,11 +403,11 @@ def _within(codes: Ints, low: Ints, high: Ints) -> Ints:
     """On which attributes each of some persons is within each box, as bits, shape (persons,
     boxes).
     """
-    found = np.zeros((len(codes), len(low)), dtype=np.int64)
+    inside_bits = np.zeros((len(codes), len(low)), dtype=np.int64)
     for a in range(codes.shape[1]):
         inside = (codes[:, a, None] >= low[None, :, a]) & (codes[:, a, None] <= high[None, :, a])
-        found |= inside.astype(np.int64) << a
-    return found
+        inside_bits |= inside.astype(np.int64) << a
+    return inside_bits
 
 
 def _sums(within: Ints, weight: Ints, chosen: Subsets, *, every: bool) -> Floats:

@@ -323,7 +323,7 @@ class Omniscient:
 
     def _concluded(
         self,
-        found: Believed,
+        believed: Believed,
         microdata: Microdata,
         who: Ints,
         of: tuple[int, int],
@@ -335,11 +335,11 @@ class Omniscient:
         """What is believed about the rows ``who`` of the original table; ``of``: of how many
         persons these are, and in how many groups they are.
         """
-        (everybody, groups), (pairs, p, n) = of, (found.pairs, found.probability, len(who))
+        (everybody, groups), (pairs, p, n) = of, (believed.pairs, believed.probability, len(who))
         identity = p[pairs.person == pairs.row]
         count = np.bincount(pairs.person, minlength=n)
         named = _named(pairs.person, p, pairs.person == pairs.row, n)
-        approximate = int((~found.exact).sum())
+        approximate = int((~believed.exact).sum())
         notes = [f"{n} of {everybody} persons were drawn, by groups"] if n < everybody else []
         notes += (
             [f"the probabilities of {approximate} person(s) are approximate"] if approximate else []
@@ -362,7 +362,7 @@ class Omniscient:
             else {"identity": identity, "attribute": attribute}
         )
         draws = n if n == everybody else groups  # persons of one group are not drawn by themselves
-        said = figures(means[0] or 0.0, means[1], draws) | {"success": guessed}
+        shares_named = figures(means[0] or 0.0, means[1], draws) | {"success": guessed}
         return Inverted(
             adversary=self.name,
             knows=self.knows,
@@ -376,7 +376,7 @@ class Omniscient:
             **of_persons(
                 microdata, who, count, count == 1, values, shares(shown, rows), rows, per_person
             ),
-            **said,
+            **shares_named,
         )
 
 
@@ -407,8 +407,8 @@ def _posterior(outcomes: Outcomes, work: int | None) -> Believed:
             f"the largest group has {int(np.bincount(group).max())} rows, which leaves too many"
             " pairs of a person and a row to look at."
         )
-    found = [outcomes.possible(*pairs) for pairs in _pairs(group)]
-    person, row, logs = (np.concatenate(side) for side in zip(*found, strict=True))
+    possible = [outcomes.possible(*pairs) for pairs in _pairs(group)]
+    person, row, logs = (np.concatenate(side) for side in zip(*possible, strict=True))
     if int((person == row).sum()) < len(group):
         raise ReleaseError(
             f"{len(group) - int((person == row).sum())} row(s) cannot have been drawn from the"

@@ -278,12 +278,12 @@ class _View:
             (self.place, self.true // _BITS),
             np.uint64(1) << (self.true % _BITS).astype(np.uint64),
         )
-        told = np.flatnonzero(sizes(self.named))
-        correct = (self.named[told] == (self.sets & ~own)[told]).all(axis=1)
-        size = sizes(self.sets)[told]
+        named_groups = np.flatnonzero(sizes(self.named))
+        correct = (self.named[named_groups] == (self.sets & ~own)[named_groups]).all(axis=1)
+        size = sizes(self.sets)[named_groups]
         return [
             (bool(c), 1 / comb(int(s), int(k)))
-            for c, s, k in zip(correct, size, self.invented[told], strict=True)
+            for c, s, k in zip(correct, size, self.invented[named_groups], strict=True)
         ]
 
 

@@ -92,22 +92,22 @@ def reached(group: Group, demand: Demand) -> Ints:
     )
     near = (gap < (high - low).sum()) & (group.demanded_by_others <= most + _ROUNDING)
     others, n = group.others[near], len(group.members)
-    found = np.full(n, n - 1, dtype=np.int64)
+    least = np.full(n, n - 1, dtype=np.int64)
     step = max(1, _PLACES // ((n + len(others)) * group.members.shape[1]))
     for start in range(0, n if len(others) else 0, step):
-        found[start : start + step] = _grown(
+        least[start : start + step] = _grown(
             group.members, np.arange(start, min(start + step, n)), others
         )
     if demand.known and group.single:
-        found[np.ceil(group.demanded - _ROUNDING) < np.ceil(most - _ROUNDING)] = -1
-    return found
+        least[np.ceil(group.demanded - _ROUNDING) < np.ceil(most - _ROUNDING)] = -1
+    return least
 
 
 def _grown(members: Floats, seeds: Ints, others: Floats) -> Ints:
     """How many members join each of some ``seeds``, one after the other, before somebody else makes
     the box grow less.
     """
-    found = np.full(len(seeds), len(members) - 1, dtype=np.int64)
+    sizes = np.full(len(seeds), len(members) - 1, dtype=np.int64)
     low, high, growing = members[seeds], members[seeds], np.arange(len(seeds))
     joined = np.zeros((len(seeds), len(members)), dtype=bool)
     joined[growing, seeds] = True
@@ -116,7 +116,7 @@ def _grown(members: Floats, seeds: Ints, others: Floats) -> Ints:
         best = wider.argmin(axis=1)
         least = wider[np.arange(len(growing)), best]
         stops = _wider(others, low[growing], high[growing]).min(axis=1) < least - _ROUNDING
-        found[growing[stops]] = so_far
+        sizes[growing[stops]] = so_far
         growing, best = growing[~stops], best[~stops]
         low[growing], high[growing] = (
             np.minimum(low[growing], members[best]),
@@ -125,7 +125,7 @@ def _grown(members: Floats, seeds: Ints, others: Floats) -> Ints:
         joined[growing, best] = True
         if not len(growing):
             break
-    return found
+    return sizes
 
 
 def _wider(rows: Floats, low: Floats, high: Floats) -> Floats:

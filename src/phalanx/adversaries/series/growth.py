@@ -294,7 +294,7 @@ def _attacked(
             continue
         free = np.flatnonzero((taken_at < size) & (place != g) & ~(cohort[place] & (place >= 0)))
         demanded = np.max([count * asked[value] for value, count in here.items()], axis=0)
-        found = reached(
+        sizes = reached(
             Group(
                 positions[rows],
                 positions[free],
@@ -311,7 +311,7 @@ def _attacked(
             ]
         )
         pressing = demanded[rows] >= demanded[rows].max() - _ROUNDING
-        best, possible = found == found.max(), int((found == size - 1).sum())
+        best, possible = sizes == sizes.max(), int((sizes == size - 1).sum())
         best &= demanded[rows] >= demanded[rows][best].max() - _ROUNDING
         yield _Named(
             names=[persons[row] for row in rows[best].tolist()],
@@ -350,10 +350,10 @@ def _placed(release: Release, evidence: Evidence) -> tuple[Microdata, Ints]:
     hosted = mapping.select("person", pl.col("group").cast(pl.Int64)).join(
         ids, on="group", how="left"
     )
-    found = microdata.persons.to_frame("person").join(
+    places = microdata.persons.to_frame("person").join(
         hosted, on="person", how="left", maintain_order="left"
     )["place"]
-    return microdata, found.fill_null(-1).to_numpy()
+    return microdata, places.fill_null(-1).to_numpy()
 
 
 def _promise(release: Release) -> GlobalGuarantee:

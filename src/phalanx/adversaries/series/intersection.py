@@ -280,9 +280,9 @@ def _pruned(
     persons, left = _intersected(seen, values)
     few = np.flatnonzero(sizes(left) <= 1)
     suspects = persons.gather(few)
-    found, by_box = _intersected([_by_box(r, values, evidence, suspects) for r in series], values)
+    who, by_box = _intersected([_by_box(r, values, evidence, suspects) for r in series], values)
     place = (
-        found.to_frame("person")
+        who.to_frame("person")
         .join(
             pl.DataFrame({"person": suspects, "row": few}),
             on="person",

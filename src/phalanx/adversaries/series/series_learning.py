@@ -199,23 +199,23 @@ class SeriesLearning:
 
 def _law(seen: Sightings) -> Floats:
     """What all releases multiply to; of whom they contradict each other, what the last one says."""
-    found = seen.together(range(len(seen.each)))
-    contradicted = found.sum(axis=1) <= 0
+    law = seen.together(range(len(seen.each)))
+    contradicted = law.sum(axis=1) <= 0
     for sighting in seen.each:
         those = contradicted[sighting.who]
-        found[sighting.who[those]] = sighting.law[those]
-    return found
+        law[sighting.who[those]] = sighting.law[those]
+    return law
 
 
 def _alone(seen: Sightings) -> Floats:
     """What the learner of one release believes, from the last release that everybody is in."""
-    found = np.zeros((len(seen.persons), len(seen.values.domain)))
+    learned_alone = np.zeros((len(seen.persons), len(seen.values.domain)))
     for sighting in seen.each:
         table = np.zeros((len(sighting.hosts.codes), sighting.values))
         for tuples, p in learned(sighting.hosts):
             table[tuples, sighting.value] = p
-        found[sighting.who] = table[sighting.hosts.of_person[sighting.rows]]
-    return found
+        learned_alone[sighting.who] = table[sighting.hosts.of_person[sighting.rows]]
+    return learned_alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,10 +260,10 @@ def _fitted(seen: Sightings, fits: Sequence[_Fit], believed: Floats) -> Floats:
     """The beliefs made to fit the counts of every group of every release in turn, everybody's
     adding up to 1.
     """
-    found, masses = believed.copy(), [fit.law for fit in fits]
+    beliefs, masses = believed.copy(), [fit.law for fit in fits]
     for _ in range(SWEEPS):
         for i, (sighting, fit) in enumerate(zip(seen.each, fits, strict=True)):
-            own = found[sighting.who]
+            own = beliefs[sighting.who]
             mass: Floats = masses[i] * _ratio(own.ravel(), _of_values(fit, masses[i], own))[fit.key]
             of_cell = np.bincount(fit.cell, weights=mass, minlength=len(fit.counts)).astype(
                 np.float64
@@ -273,9 +273,9 @@ def _fitted(seen: Sightings, fits: Sequence[_Fit], believed: Floats) -> Floats:
             masses[i] = mass * _ratio(fit.counts, of_cell)[fit.cell]
             fitted = _of_values(fit, masses[i], own).reshape(own.shape)
             there = fitted.sum(axis=1, keepdims=True) > 0
-            found[sighting.who] = np.where(there, _scaled(fitted), own)
+            beliefs[sighting.who] = np.where(there, _scaled(fitted), own)
             masses[i] = np.where(there.ravel()[fit.person], masses[i], fit.law)
-    return found
+    return beliefs
 
 
 def _of_values(fit: _Fit, mass: Floats, own: Floats) -> Floats:

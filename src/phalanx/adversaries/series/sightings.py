@@ -129,15 +129,15 @@ class Sightings:
         for sighting in self.each:
             np.add.at(counts, sighting.value, sighting.hosts.groups.totals)
         share = counts / counts.sum()
-        found = np.tile(share, (len(self.persons), 1))
+        table = np.tile(share, (len(self.persons), 1))
         for i in among:
             sighting = self.each[i]
-            found[sighting.who] *= np.where(
+            table[sighting.who] *= np.where(
                 share > 0, sighting.law / np.where(share > 0, share, 1), 0
             )
-            total = found[sighting.who].sum(axis=1, keepdims=True)
-            found[sighting.who] /= np.where(total > 0, total, 1)
-        return found
+            total = table[sighting.who].sum(axis=1, keepdims=True)
+            table[sighting.who] /= np.where(total > 0, total, 1)
+        return table
 
 
 def named(probability: Floats, true: Ints) -> Floats:

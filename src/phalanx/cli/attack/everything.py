@@ -33,9 +33,9 @@ def everything(
     evidence, _ = gather_evidence(
         read, ledger=url, originals=original, identifier=identifier, persons=len(read) > 1
     )
-    found = play_all(read, evidence)
+    answers = play_all(read, evidence)
     if json:
-        show_json({"questions": [answer.to_json() for answer in found]})
+        show_json({"questions": [answer.to_json() for answer in answers]})
         return
     show_text(
         "The three questions of the Article 29 Working Party (Opinion 05/2014), and what"
@@ -46,7 +46,7 @@ def everything(
             "Adversaries of one release were played on release"
             f" {max(release.number for release in read)}."
         )
-    for answer in found:
+    for answer in answers:
         show_text("")
         title = f"{answer.question.capitalize()}. {QUESTIONS[answer.question]}"
         if answer.asked:
@@ -58,7 +58,7 @@ def everything(
         else:
             show_text(f"{title}\nNOT ASKED: no adversary was played, so that nothing is known.")
     show_text("")
-    rows = [[name, why] for answer in found for name, why in answer.not_played.items()]
+    rows = [[name, why] for answer in answers for name, why in answer.not_played.items()]
     show_table("Not played", ["adversary", "because"], rows)
     show_text(
         "What no adversary found, another one may find: these are the ones that were played, who"

@@ -44,8 +44,8 @@ def play(
         persons=not alone,
     )
     ordered = sorted(read, key=lambda release: release.number)
-    found = adversary.attack(ordered, evidence)
-    if not found.persons:
+    attack = adversary.attack(ordered, evidence)
+    if not attack.persons:
         hint = (
             "check that it is the table that was published"
             if alone
@@ -56,15 +56,15 @@ def play(
             f" release{'' if alone else 's'}; {hint}."
         )
     if json:
-        show_json(found.to_json())
+        show_json(attack.to_json())
         return
-    show_text(f"{found.adversary} {found.sentence}.")
-    show_text(f"{found.adversary} knows {found.knows}")
-    for header, rows, right in found.tables():
+    show_text(f"{attack.adversary} {attack.sentence}.")
+    show_text(f"{attack.adversary} knows {attack.knows}")
+    for header, rows, right in attack.tables():
         show_table("", header, rows, right=right)
-    if found.note:
-        show_text(found.note)
-    show_text(verdict(found, ordered))
+    if attack.note:
+        show_text(attack.note)
+    show_text(verdict(attack, ordered))
 
 
 def other_publisher(

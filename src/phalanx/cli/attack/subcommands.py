@@ -114,8 +114,8 @@ def _panel(variables: Mapping[str, Any]) -> str:
 
 def _keys(cls: Any) -> str:
     """The keys of what it finds, by the class of its findings."""
-    found = get_type_hints(cls.attack).get("return")
-    text = inspect.getdoc(getattr(found, "to_json", None)) or ""
+    findings = get_type_hints(cls.attack).get("return")
+    text = inspect.getdoc(getattr(findings, "to_json", None)) or ""
     return f"JSON: {text[:1].lower()}{' '.join(text.split())[1:]}" if text else ""
 
 

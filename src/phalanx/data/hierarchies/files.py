@@ -117,5 +117,5 @@ def _numbers(value: Any, *, whole: bool = False) -> list[Any]:
 
 
 def _plain(wrong: tomllib.TOMLDecodeError) -> str:
-    said = str(wrong)
-    return said[:1].lower() + said[1:].rstrip(".")
+    text = str(wrong)
+    return text[:1].lower() + text[1:].rstrip(".")

@@ -94,8 +94,8 @@ def _fetch(
             cursor.execute(query)
             return cursor.fetch_arrow_table()
     except (adbc.Error, pa.ArrowException, OSError) as refused:
-        said = _OUR_FAULT.search(str(refused))
-        hint = f" ({said[0].strip()})" if said else ""
+        fault = _OUR_FAULT.search(str(refused))
+        hint = f" ({fault[0].strip()})" if fault else ""
         raise SourceError(
             f"the {scheme} database refuses the query of the source{hint}; try the query in the"
             " database's own shell, with one type per column."

@@ -79,7 +79,7 @@ def _parquet_faults(path: Path) -> Iterator[str]:
 
 def _unused_values(path: Path, texts: list[str]) -> list[str]:
     """The text columns whose dictionary pages name a value that no row refers to."""
-    found: list[str] = []
+    unused: list[str] = []
     with refusing(ReleaseError(_UNREADABLE)), pq.ParquetFile(path, read_dictionary=texts) as file:
         for part in range(file.metadata.num_row_groups):
             for name, column in zip(
@@ -89,10 +89,10 @@ def _unused_values(path: Path, texts: list[str]) -> list[str]:
                     if (
                         isinstance(chunk, pa.DictionaryArray)
                         and len(pc.unique(chunk.indices.drop_null())) < len(chunk.dictionary)
-                        and name not in found
+                        and name not in unused
                     ):
-                        found.append(name)
-    return found
+                        unused.append(name)
+    return unused
 
 
 def hidden(release: Release) -> tuple[list[str], list[str]]:

@@ -109,13 +109,13 @@ def _tests(form: Form, original: Ints | None) -> Iterator[_Test]:
         if form.id_column:
             yield _asked("groups are numbered by their size", sizes.astype(np.float64))
             for name in ordered:
-                for what, found in (
+                for what, statistic in (
                     ("least", np.minimum.reduceat(ranks[name], starts)),
                     ("greatest", np.maximum.reduceat(ranks[name], starts)),
                 ):
                     yield _asked(
                         f"groups are numbered in the order of their {what} {name!r}",
-                        found.astype(np.float64),
+                        statistic.astype(np.float64),
                     )
     if original is not None:
         yield _asked(

@@ -82,10 +82,10 @@ def _repeated(content: bytes, at: int, column: dict[int, Any]) -> int:
     there is none, it ends where it would begin.
     """
     try:
-        found, end = _struct(content, at, 0)
+        fields, end = _struct(content, at, 0)
     except (IndexError, ValueError):
         return at
-    return end if found == column else at
+    return end if fields == column else at
 
 
 def _pages(content: bytes, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -103,13 +103,13 @@ def _pages(content: bytes, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 def _number(content: bytes, at: int) -> tuple[int, int]:
     """An unsigned number of seven bits a byte, and where it ends."""
-    found = shift = 0
+    number = shift = 0
     while True:
         byte = content[at]
-        found |= (byte & 0x7F) << shift
+        number |= (byte & 0x7F) << shift
         at, shift = at + 1, shift + 7
         if byte < 0x80:  # the last byte has no mark
-            return found, at
+            return number, at
         if shift > 70:  # no number is longer
             raise ValueError
 
@@ -163,8 +163,8 @@ def _listed(content: bytes, at: int, depth: int) -> tuple[Sequence[Any], int]:
         size, at = _number(content, at)
     if size > len(content):
         raise ValueError
-    found = []
+    items = []
     for _ in range(size):
         value, at = _value(content, at, kind, depth + 1)
-        found.append(value)
-    return found, at
+        items.append(value)
+    return items, at

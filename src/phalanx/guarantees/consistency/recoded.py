@@ -134,7 +134,7 @@ class Images:
     @cached_property
     def cells(self) -> list[tuple[pl.DataFrame, Ints]]:
         """For every attribute its different cells, and the one of each image, shape (g,)."""
-        found = []
+        cells = []
         for recoding in self.recodings:
             ends = self.table.select(recoding.columns)
             different = ends.unique(maintain_order=True)
@@ -145,8 +145,8 @@ class Images:
                 nulls_equal=True,
                 maintain_order="left",
             )[""]
-            found.append((different, place.to_numpy().astype(np.int64)))
-        return found
+            cells.append((different, place.to_numpy().astype(np.int64)))
+        return cells
 
     @cached_property
     def strays(self) -> int:
@@ -255,10 +255,10 @@ def _holding(pieces: Ints, low: Ints, high: Ints) -> Ints:
     own = pl.DataFrame(low[alive], schema=names).with_columns(
         image=pl.Series(alive, dtype=pl.Int64)
     )
-    found = pl.DataFrame(pieces, schema=names).join(
+    holding = pl.DataFrame(pieces, schema=names).join(
         own, on=names, how="left", maintain_order="left"
     )
-    return found["image"].fill_null(-1).to_numpy()
+    return holding["image"].fill_null(-1).to_numpy()
 
 
 def unlike_attributes(images: Images, microdata: Microdata) -> str:

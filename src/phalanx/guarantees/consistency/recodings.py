@@ -73,13 +73,13 @@ def recoding_of(attribute: PublishedAttribute, entry: Any, *, free: bool) -> Rec
     without a level; ReleaseError where it declares none.
     """
     try:
-        found, lowest, top = _read(attribute, entry)
+        recoding, lowest, top = _read(attribute, entry)
         level = entry.get("level")
         leveled = isinstance(level, int) and not isinstance(level, bool) and lowest <= level <= top
-        if attribute.columns == found.columns and (
+        if attribute.columns == recoding.columns and (
             leveled or (level is None and free and "level" not in entry)
         ):
-            return found
+            return recoding
     except (AttributeError, TypeError, ValueError, KeyError, OverflowError):
         pass
     raise ReleaseError(
@@ -116,13 +116,13 @@ def _read(attribute: PublishedAttribute, entry: Mapping[str, Any]) -> tuple[Reco
     raise ValueError
 
 
-def _number(said: Any, kind: str) -> Fraction:
+def _number(written: Any, kind: str) -> Fraction:
     """A number of a manifest as written, or the day that it names."""
     if kind == "date":
-        return Fraction((date.fromisoformat(said) - date(1970, 1, 1)).days)
-    if isinstance(said, bool) or not isinstance(said, int | float):
+        return Fraction((date.fromisoformat(written) - date(1970, 1, 1)).days)
+    if isinstance(written, bool) or not isinstance(written, int | float):
         raise TypeError
-    return Fraction(str(said))
+    return Fraction(str(written))
 
 
 def _nested(widths: tuple[Fraction, ...]) -> bool:
@@ -303,10 +303,12 @@ class Nodes:
 
     def declared(self, cells: pl.DataFrame) -> Bools:
         nodes = cells[self.name]
-        found = nodes.is_null().to_numpy() & (self.level != self.top)
+        declared_nodes = nodes.is_null().to_numpy() & (self.level != self.top)
         for level in self._levels:
-            found = found | self._of_level(nodes, level).fill_null(value=False).to_numpy()
-        return found
+            declared_nodes = (
+                declared_nodes | self._of_level(nodes, level).fill_null(value=False).to_numpy()
+            )
+        return declared_nodes
 
     def _of_level(self, nodes: pl.Series, level: int) -> pl.Series:
         """Which of the texts are nodes of a level. A code whose kept part ends in a star is of a
@@ -357,11 +359,11 @@ class Nodes:
                 f"{self.name!r} has another hierarchy in the original table than in the release;"
                 " take the plan that it was published by."
             )
-        found = cells.select(pl.col(self.name).alias("node")).join(
+        ends = cells.select(pl.col(self.name).alias("node")).join(
             spans, on="node", how="left", nulls_equal=True, maintain_order="left"
         )
-        top = (found["node"] == _TOP).fill_null(value=False).to_numpy() & (self.top in self._levels)
-        first, last = found["first"].fill_null(1).to_numpy(), found["last"].fill_null(0).to_numpy()
+        top = (ends["node"] == _TOP).fill_null(value=False).to_numpy() & (self.top in self._levels)
+        first, last = ends["first"].fill_null(1).to_numpy(), ends["last"].fill_null(0).to_numpy()
         return np.where(top, 0, first), np.where(top, len(domain) - 1, last)
 
     def _labels(self, values: pl.Series, level: int) -> pl.Series:

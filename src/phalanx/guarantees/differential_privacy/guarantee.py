@@ -133,31 +133,33 @@ class DifferentialPrivacy:
         """
         evidence, form = evidence or Evidence(), Recoded.expect(release.form)
         if faults := form_faults(form):
-            found = [self._verdict("scheme", 0, len(faults), holds=False, note="; ".join(faults))]
+            verdicts = [
+                self._verdict("scheme", 0, len(faults), holds=False, note="; ".join(faults))
+            ]
         else:
             images = Images.of(form)
-            found = [
+            verdicts = [
                 self._crowd(images),
                 self._scheme(form, images),
                 self._original(images, evidence.microdata.get(release.number)),
             ]
-        return [*found, self._delta(), *self._together(release, earlier), *self._unseen(form)]
+        return [*verdicts, self._delta(), *self._together(release, earlier), *self._unseen(form)]
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
-        said: dict[str, Any] = {
+        shown: dict[str, Any] = {
             "name": self.name,
             "epsilon": readable(self.epsilon),
             "delta": readable(self.delta),
             "k": self.k,
             "beta": readable(self.beta),
         }
-        said["accounting"] = self.accounting
+        shown["accounting"] = self.accounting
         if self.epsilon_scheme:
-            said["epsilon_scheme"] = readable(self.epsilon_scheme)
+            shown["epsilon_scheme"] = readable(self.epsilon_scheme)
         if self.budget is not None:
-            said["budget"] = {key: readable(most) for key, most in self.budget.items()}
-        return said
+            shown["budget"] = {key: readable(most) for key, most in self.budget.items()}
+        return shown
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence that says what it means for one row."""
@@ -326,7 +328,7 @@ class DifferentialPrivacy:
             else "none, which asks for a smaller beta or a larger epsilon"
         )
         note = f"by the tight reckoning {_shown(tight)}, by the theorem {by_theorem}"
-        found = tight if self.accounting == "tight" else theorem
+        least_delta = tight if self.accounting == "tight" else theorem
         if beta <= delta:
             return self._verdict(
                 "delta",
@@ -335,15 +337,17 @@ class DifferentialPrivacy:
                 holds=False,
                 note=f"delta is not below beta, so that the sample protects nobody; {note}",
             )
-        if found is None or not found.whole:
+        if least_delta is None or not least_delta.whole:
             why = (
                 "the theorem does not apply"
-                if found is None
+                if least_delta is None
                 else "not settled, as the sums over numbers of rows are too long"
             )
             return self._verdict("delta", delta, None, holds=False, note=f"{why}; {note}")
-        holds = found.delta <= delta
-        return self._verdict("delta", delta, _above(found.delta, delta), holds=holds, note=note)
+        holds = least_delta.delta <= delta
+        return self._verdict(
+            "delta", delta, _above(least_delta.delta, delta), holds=holds, note=note
+        )
 
     def _together(self, release: Release, earlier: Sequence[Release]) -> Iterator[Verdict]:
         """Whether all releases of the series up to this one cost no more than the budget, where
@@ -376,20 +380,20 @@ class DifferentialPrivacy:
                 note=plain,
             )
             return
-        found = (
+        epsilon = (
             Fraction(self._composed(release.number, most, delta))
             if most > 0 and delta > 0
             else Fraction(1)
         )
         note = (
-            f"{plain}; composed they cost no more than delta {_text(found)} at epsilon"
+            f"{plain}; composed they cost no more than delta {_text(epsilon)} at epsilon"
             f" {_text(most)}"
         )
         yield self._verdict(
             "budget",
             bound,
-            f"epsilon {_text(most)} at delta {_text(found)}",
-            holds=found <= delta,
+            f"epsilon {_text(most)} at delta {_text(epsilon)}",
+            holds=epsilon <= delta,
             note=note,
         )
 
@@ -429,13 +433,13 @@ class DifferentialPrivacy:
         )
 
 
-def _budget(said: Mapping[str, Number]) -> dict[str, Fraction]:
+def _budget(budget: Mapping[str, Number]) -> dict[str, Fraction]:
     """What all releases together may cost; PlanError where it is not an epsilon and a delta."""
-    if not isinstance(said, Mapping) or said.keys() != {"epsilon", "delta"}:
-        raise PlanError(f"budget must have the keys epsilon and delta, and is {said!r}.")
+    if not isinstance(budget, Mapping) or budget.keys() != {"epsilon", "delta"}:
+        raise PlanError(f"budget must have the keys epsilon and delta, and is {budget!r}.")
     return {
-        "epsilon": bounded(said["epsilon"], "the budget's epsilon", 0),
-        "delta": bounded(said["delta"], "the budget's delta", 0, 1),
+        "epsilon": bounded(budget["epsilon"], "the budget's epsilon", 0),
+        "delta": bounded(budget["delta"], "the budget's delta", 0, 1),
     }
 
 

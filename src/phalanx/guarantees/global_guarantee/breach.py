@@ -185,19 +185,19 @@ class Series:
         not published are left out.
         """
         cells = Cells.of(releases, protects, added)
-        found = [cells.hosts(i, r, groups[r.number]) for i, r in enumerate(releases)]
+        hosts = [cells.hosts(i, r, groups[r.number]) for i, r in enumerate(releases)]
         everybody = pl.concat(
             [
                 groups[r.number]["person"].gather(row)
-                for r, (row, _) in zip(releases, found, strict=True)
+                for r, (row, _) in zip(releases, hosts, strict=True)
             ]
         )
         persons, who = _distinct(everybody)
-        bounds = np.cumsum([len(row) for row, _ in found])[:-1]
+        bounds = np.cumsum([len(row) for row, _ in hosts])[:-1]
         return cls(
             persons,
             cells,
-            [(one, where) for one, (_, where) in zip(np.split(who, bounds), found, strict=True)],
+            [(one, where) for one, (_, where) in zip(np.split(who, bounds), hosts, strict=True)],
         )
 
     def parts(self) -> Iterator["Pairs"]:
@@ -295,11 +295,11 @@ class Pairs:
         """Whether each pair's probability of having ever been linked is above a bound, compared
         exactly.
         """
-        found: Bools = self.survival < float(1 - bound) - _NEAR
+        exceeded: Bools = self.survival < float(1 - bound) - _NEAR
         near = np.flatnonzero(np.abs(self.survival - float(1 - bound)) <= _NEAR)
         for p, _, alike in self._each(near):
-            found[alike] = p > bound
-        return found
+            exceeded[alike] = p > bound
+        return exceeded
 
     def _each(self, pairs: Ints) -> Iterator[tuple[Fraction, int, Ints]]:
         """The exact probability of pairs: each different one once, with the first pair and all

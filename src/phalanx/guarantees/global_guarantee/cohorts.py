@@ -75,10 +75,10 @@ def faults(
 
 def shown(groups: Groups, lasting: Lasting) -> Bools:
     """Which groups hold a permanent value, shape (g,); ``groups`` are those of single values."""
-    found = np.zeros(len(groups), dtype=bool)
+    cohorts = np.zeros(len(groups), dtype=bool)
     if groups.values is not None:
-        found[groups.cell_group[lasting(groups.values)[groups.cell_value]]] = True
-    return found
+        cohorts[groups.cell_group[lasting(groups.values)[groups.cell_value]]] = True
+    return cohorts
 
 
 def _of_release(

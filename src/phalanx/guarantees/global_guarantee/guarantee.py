@@ -65,7 +65,7 @@ class GlobalGuarantee:
 
     def parameters(self) -> dict[str, Any]:
         """Name and parameters, as the manifest shows them."""
-        said: dict[str, Any] = {
+        shown: dict[str, Any] = {
             "name": self.name,
             "l": plain(self.l),
             "protected": (
@@ -74,8 +74,8 @@ class GlobalGuarantee:
         }
         for key in ("unprotected", "permanent"):
             if getattr(self, key):
-                said[key] = list(getattr(self, key))
-        return said
+                shown[key] = list(getattr(self, key))
+        return shown
 
     def in_words(self, *, sensitive: bool = True) -> str:
         """The promise as a sentence, with the values that it is about."""

@@ -466,11 +466,11 @@ def _moved_cases(
     few = moved.head(5).with_row_index("case", offset=1)
     rows = []
     for hosts, release in zip(hosted, given, strict=True):
-        found = few.join(hosts, on=_whom(hosts), how="inner")
+        where = few.join(hosts, on=_whom(hosts), how="inner")
         groups = Groups.of(release)
-        place, _ = _place(groups, found["group"])
+        place, _ = _place(groups, where["group"])
         for case, group, at in zip(
-            found["case"].to_list(), found["group"].to_list(), place.tolist(), strict=True
+            where["case"].to_list(), where["group"].to_list(), place.tolist(), strict=True
         ):
             rows.append((case, release.number, group, ", ".join(map(str, groups.signature(at)))))
     return pl.DataFrame(

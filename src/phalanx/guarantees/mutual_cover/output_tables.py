@@ -31,8 +31,8 @@ def table_faults(outputs: OutputTables, attributes: Sequence[str], rows: int) ->
     the denominator exactly, and an order of the attributes.
     """
     for look in (_shape_faults, _place_faults):
-        if found := list(look(outputs, attributes, rows)):
-            return found
+        if faults := list(look(outputs, attributes, rows)):
+            return faults
     return [
         *_law_faults(outputs),
         *_size_faults(outputs),

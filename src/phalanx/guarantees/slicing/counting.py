@@ -105,13 +105,13 @@ class SlicedCounting:
                 " the original table alone; give that of all published rows"
             )
             return [Verdict(name=self.name, bound=bound, worst=None, holds=False, note=note)]
-        found, tuples = _largest(view, view.sensitive, microdata, bound)
+        largest, tuples = _largest(view, view.sensitive, microdata, bound)
         return [
             Verdict(
                 name=self.name,
                 bound=bound,
-                worst=found,
-                holds=found <= bound,
+                worst=largest,
+                holds=largest <= bound,
                 note=f"who must be in which bucket was counted for {tuples} different tuples",
             )
         ]

@@ -118,11 +118,11 @@ class SlicedDiversity:
                 c for name in form.columns[i] if name in elsewhere for c in by_name[name].columns
             ]
             counts = part.select(COUNT, pl.col(COUNT).sum().over(BUCKET, *shared).alias("agreeing"))
-            found, _ = largest_ratio(
+            share, _ = largest_ratio(
                 counts[COUNT].to_numpy(), counts["agreeing"].to_numpy().astype(np.int64)
             )
-            if found > most:
-                most, which = found, i
+            if share > most:
+                most, which = share, i
         note = (
             f"no attribute is sensitive, so every column is taken for one; {len(view.sizes)}"
             f" buckets, the worst in column {', '.join(form.columns[which])}"
@@ -186,14 +186,14 @@ class SlicedDistinct:
         bad = groups.distinct < self.l
 
         def search(tuples: Ints) -> tuple[Figure, int]:
-            found: tuple[Figure, int] = math.inf, -1
+            largest: tuple[Figure, int] = math.inf, -1
             for some in roughly(
                 view, tuples, "shares"
             ):  # which values there are is exact, and the same by rows
                 distinct = np.bincount(some.owner)
-                if distinct.min() < found[0]:
-                    found = Fraction(int(distinct.min())), int(some.tuples[np.argmin(distinct)])
-            return found
+                if distinct.min() < largest[0]:
+                    largest = Fraction(int(distinct.min())), int(some.tuples[np.argmin(distinct)])
+            return largest
 
         return [
             _one_by_one(
@@ -375,15 +375,15 @@ class SlicedCloseness:
             return (
                 some.summed(np.abs(some.p - table[some.value])) + 1 - some.summed(table[some.value])
             ) / 2
-        found = np.zeros(len(some.tuples))
+        distances = np.zeros(len(some.tuples))
         of_table = np.bincount(place, weights=table, minlength=length)
         step = max(1, _ENTRIES // length)
-        for start in range(0, len(found), step):
+        for start in range(0, len(distances), step):
             entries = slice(*np.searchsorted(some.owner, [start, start + step]))
-            apart: Floats = np.tile(-of_table, (min(step, len(found) - start), 1))
+            apart: Floats = np.tile(-of_table, (min(step, len(distances) - start), 1))
             apart[some.owner[entries] - start, place[some.value[entries]]] += some.p[entries]
-            found[start : start + step] = np.abs(np.cumsum(apart, axis=1)).sum(axis=1)
-        return found / max(1, length - 1)
+            distances[start : start + step] = np.abs(np.cumsum(apart, axis=1)).sum(axis=1)
+        return distances / max(1, length - 1)
 
     def _distance(
         self, p: Distribution, table: Sequence[Fraction], place: Ints, length: int
@@ -523,16 +523,16 @@ def _one_by_one(
             " different tuples of the original table that may match one"
         )
     else:
-        found = candidates(view, bucket, value)
-        if found is None:
+        pairs = candidates(view, bucket, value)
+        if pairs is None:
             note = (
                 f"{beside}, and more than {MOST_CANDIDATES} candidate tuples match them: the files"
                 " alone do not show the promise; give the original table"
             )
             return Verdict(name=name, bound=bound, worst=None, holds=False, note=note)
-        concerned = found
+        concerned = pairs
         note = (
-            f"{beside}; p(t, s) was computed by shares and by rows for all {len(found)} candidate"
+            f"{beside}; p(t, s) was computed by shares and by rows for all {len(pairs)} candidate"
             " tuples that match one, whether they are in the table or not"
         )
     figure, row = search(concerned)

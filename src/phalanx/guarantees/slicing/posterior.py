@@ -152,15 +152,15 @@ def distributions(view: View, tuples: Ints, by: Weighing) -> Iterator[tuple[int,
         groups.cell_count.tolist(),
     )
     for matching in matches(view, tuples):
-        found, group = matching.weighed(view, by), of_pair(matching)
-        order = np.argsort(found.tuple, kind="stable")
-        owners, begins = np.unique(found.tuple[order], return_index=True)
+        weighed, group = matching.weighed(view, by), of_pair(matching)
+        order = np.argsort(weighed.tuple, kind="stable")
+        owners, begins = np.unique(weighed.tuple[order], return_index=True)
         for owner, pairs in zip(owners.tolist(), np.split(order, begins[1:]), strict=True):
             among = group[pairs].tolist()
-            below = [b * sizes[g] for b, g in zip(found.below[pairs], among, strict=True)]
+            below = [b * sizes[g] for b, g in zip(weighed.below[pairs], among, strict=True)]
             whole = lcm(*below)
             sums: dict[int, int] = {}
-            for g, a, b in zip(among, found.above[pairs], below, strict=True):
+            for g, a, b in zip(among, weighed.above[pairs], below, strict=True):
                 weight = a * (whole // b)
                 for cell in range(starts[g], ends[g]):
                     sums[values[cell]] = sums.get(values[cell], 0) + weight * counts[cell]
@@ -207,9 +207,9 @@ def roughly(view: View, tuples: Ints, by: Weighing) -> Iterator[Rough]:
     lengths = np.diff(np.append(groups.starts, len(groups.cell_group)))
     values = int(groups.cell_value.max(initial=0)) + 1
     for matching in matches(view, tuples):
-        found, group = matching.weighed(view, by), of_pair(matching)
-        owners, local = np.unique(found.tuple, return_inverse=True)
-        share = _shares(found, local, len(owners))
+        weighed, group = matching.weighed(view, by), of_pair(matching)
+        owners, local = np.unique(weighed.tuple, return_inverse=True)
+        share = _shares(weighed, local, len(owners))
         total = np.bincount(local, weights=share)
         times = lengths[group]
         cell = (
@@ -229,17 +229,17 @@ def roughly(view: View, tuples: Ints, by: Weighing) -> Iterator[Rough]:
         )
 
 
-def _shares(found: Matches, local: Ints, owners: int) -> Floats:
+def _shares(matching: Matches, local: Ints, owners: int) -> Floats:
     """f(t, B), or |B| f(t, B), in floating point, where it would be too small for that times a
     power of two, the same for all buckets of a tuple.
     """
-    share = (found.above / found.below).astype(np.float64)
+    share = (matching.above / matching.below).astype(np.float64)
     if share.min(initial=1) > _SMALL:
         return share
     bits = np.array(
         [
             b.bit_length() - a.bit_length()
-            for a, b in zip(found.above.tolist(), found.below.tolist(), strict=True)
+            for a, b in zip(matching.above.tolist(), matching.below.tolist(), strict=True)
         ],
         dtype=np.int64,
     )
@@ -249,7 +249,7 @@ def _shares(found: Matches, local: Ints, owners: int) -> Floats:
         [
             (a << k) / b
             for a, b, k in zip(
-                found.above.tolist(), found.below.tolist(), least[local].tolist(), strict=True
+                matching.above.tolist(), matching.below.tolist(), least[local].tolist(), strict=True
             )
         ]
     )
@@ -267,7 +267,7 @@ def worst(
     Floating point only chooses the candidates: tuples whose ``rough`` figure is as large as any, up
     to what rounding may have cost. These are computed as fractions.
     """
-    found: tuple[Figure, int, Distribution | None] = (Fraction(0), -1, None)
+    worst_figure: tuple[Figure, int, Distribution | None] = (Fraction(0), -1, None)
     for by in WEIGHINGS:
         best, rows, figures = -np.inf, np.zeros(0, dtype=np.int64), np.zeros(0)
         for some in roughly(view, tuples, by):
@@ -280,9 +280,9 @@ def worst(
             rows, figures = rows[near], figures[near]
         for row, p_t in distributions(view, tuples[rows], by):
             figure = exact(p_t)
-            if found[2] is None or figure > found[0]:
-                found = figure, int(rows[row]), p_t
-    return found
+            if worst_figure[2] is None or figure > worst_figure[0]:
+                worst_figure = figure, int(rows[row]), p_t
+    return worst_figure
 
 
 def largest(view: View, tuples: Ints) -> tuple[Fraction, int, int]:
@@ -308,8 +308,8 @@ def _groups_of_pairs(view: View, tuples: Ints) -> tuple[Groups, Callable[[Matche
         raise ValueError("p(t, s) is about a sensitive attribute")
     q = len(view.sides[-1].values)
     key = view.cell_bucket * q + view.cell_value
-    return view.sensitive, lambda found: np.searchsorted(
-        key, found.bucket * q + tuples[found.tuple, -1]
+    return view.sensitive, lambda pairs: np.searchsorted(
+        key, pairs.bucket * q + tuples[pairs.tuple, -1]
     ).astype(np.int64)
 
 
@@ -323,14 +323,14 @@ def candidates(view: View, bucket: Ints, value: Ints) -> Ints | None:
     of_pair = pl.DataFrame({"\0bucket": bucket, f"\0{len(view.sides) - 1}": value})
     if not of_pair.height:
         return np.zeros((0, len(view.sides)), dtype=np.int64)
-    found = _with_attributes(of_pair, view, len(view.sides) - 1)
+    pairs = _with_attributes(of_pair, view, len(view.sides) - 1)
     for i in range(len(view.sides) - 2, -1, -1):
         side = view.sides[i]
         cells = _with_attributes(
             pl.DataFrame({"\0bucket": side.bucket, f"\0{i}": side.value}), view, i
         )
-        shared = [c for c in cells.columns if c in found.columns]
-        expected = found.join(
+        shared = [c for c in cells.columns if c in pairs.columns]
+        expected = pairs.join(
             cells.group_by(shared).agg(pl.len().alias("\0n")),
             on=shared,
             how="inner",
@@ -338,9 +338,9 @@ def candidates(view: View, bucket: Ints, value: Ints) -> Ints | None:
         )["\0n"].sum()
         if int(expected or 0) > MOST_CANDIDATES:
             return None
-        found = found.join(cells, on=shared, how="inner", nulls_equal=True)
+        pairs = pairs.join(cells, on=shared, how="inner", nulls_equal=True)
     return (
-        found.select(f"\0{i}" for i in range(len(view.sides))).unique().to_numpy().astype(np.int64)
+        pairs.select(f"\0{i}" for i in range(len(view.sides))).unique().to_numpy().astype(np.int64)
     )
 
 

@@ -63,7 +63,7 @@ def check(
         return Verdict(name="truth", bound=0, worst=strangers, holds=False, note=note)
     boxes = box_ends(microdata, release.generalized)
     outside = _outside(release, microdata, boxes, published, at)
-    wrong, said = _registry(release, of_release, microdata, boxes, registered)
+    wrong, remarks = _registry(release, of_release, microdata, boxes, registered)
     suppressed, invented = (
         (0, 0)
         if shown is None or of_release.values is None
@@ -86,14 +86,14 @@ def check(
             " are not in their group"
         )
     if unnamed:
-        said += f"; {unnamed} group(s) have another number of rows than persons and counterfeits"
+        remarks += f"; {unnamed} group(s) have another number of rows than persons and counterfeits"
     if loose:
-        said += (
+        remarks += (
             f"; {loose} group(s) have an interval with an end that is nobody's value, and the"
             " manifest says that boxes are tight"
         )
     wrong += outside + unlike + unnamed + loose
-    return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note + said)
+    return Verdict(name="truth", bound=0, worst=wrong, holds=wrong == 0, note=note + remarks)
 
 
 def _as_it_says(form: Form, microdata: Microdata, groups: Ints, _: int) -> Verdict:

@@ -310,12 +310,12 @@ def _own_values(groups: Groups, microdata: Microdata) -> Ints:
         [values.to_frame("value"), column.domain.values.to_frame("value")], how="vertical_relaxed"
     )["value"]
     numbered = pl.DataFrame({"value": both[: len(values)], "place": np.arange(len(values))})
-    found = (
+    places = (
         both[len(values) :]
         .to_frame()
         .join(numbered, on="value", how="left", nulls_equal=True, maintain_order="left")["place"]
     )
-    return found.fill_null(len(values)).to_numpy().astype(np.int64)[column.codes]
+    return places.fill_null(len(values)).to_numpy().astype(np.int64)[column.codes]
 
 
 def _own(microdata: Microdata, attributes: Sequence[PublishedAttribute]) -> pl.DataFrame:

@@ -24,7 +24,7 @@ def box_of(points: Ints, low: Ints, high: Ints) -> Ints:
     >>> box_of(np.array([[1, 1], [5, 5]]), np.array([[0, 0], [1, 1]]), np.array([[0, 9], [2, 2]]))
     array([ 1, -1])
     """
-    found = np.full(len(points), -1, dtype=np.int64)
+    box = np.full(len(points), -1, dtype=np.int64)
     waiting = [(np.arange(len(points)), np.arange(len(low)))]
     while waiting:
         some, boxes = waiting.pop()
@@ -48,8 +48,8 @@ def box_of(points: Ints, low: Ints, high: Ints) -> Ints:
                 points[part].T, low[boxes].T, high[boxes].T, strict=True
             ):
                 inside &= (first <= of_point[:, None]) & (of_point[:, None] <= last)
-            found[part] = np.where(inside.any(axis=1), boxes[inside.argmax(axis=1)], -1)
-    return found
+            box[part] = np.where(inside.any(axis=1), boxes[inside.argmax(axis=1)], -1)
+    return box
 
 
 def any_meet(low: Ints, high: Ints) -> bool:
@@ -83,7 +83,7 @@ def _cut(low: Ints, high: Ints) -> tuple[int, int] | None:
     """An attribute and a value of it that has the fewest boxes on its fuller side, those across it
     being on both; None where no cut is worth it.
     """
-    best, found = int(_WORTH * len(low)), None
+    best, cut = int(_WORTH * len(low)), None
     for at in range(low.shape[1]):
         ends = low[:, at]
         value = np.partition(ends, len(ends) // 2)[len(ends) // 2]
@@ -94,5 +94,5 @@ def _cut(low: Ints, high: Ints) -> tuple[int, int] | None:
             value = above.min()
         fuller = max(int((ends < value).sum()), int((high[:, at] >= value).sum()))
         if fuller < best:
-            best, found = fuller, (at, int(value))
-    return found
+            best, cut = fuller, (at, int(value))
+    return cut

@@ -37,15 +37,15 @@ def candidate_sets(microdata: Microdata, form: Generalized) -> Bools:
     boxes = box_ends(microdata, form)
     codes = np.stack([microdata.columns[a.name].codes for a in form.attribute("quasi")], axis=1)
     distinct, whose = np.unique(codes, axis=0, return_inverse=True)
-    found = np.zeros((len(distinct), holds.shape[1]), dtype=bool)
+    sets = np.zeros((len(distinct), holds.shape[1]), dtype=bool)
     step = max(1, _CELLS // max(len(groups), 1))
     for start in range(0, len(distinct), step):
         part = distinct[start : start + step]
         inside = np.ones((len(part), len(groups)), dtype=bool)
         for i, (low, high) in enumerate(boxes):
             inside &= (part[:, i, None] >= low) & (part[:, i, None] <= high)
-        found[start : start + step] = inside.astype(np.float32) @ holds > 0
-    return found[whose.ravel()]
+        sets[start : start + step] = inside.astype(np.float32) @ holds > 0
+    return sets[whose.ravel()]
 
 
 def box_ends(microdata: Microdata, form: Generalized) -> list[tuple[Ints, Ints]]:
@@ -91,10 +91,10 @@ def _places(domain: Domain, present: pl.Series, ends: pl.Series) -> tuple[Ints, 
     different = ends.unique()
     below, upto = _places_of_each(domain, present, different)
     known = pl.DataFrame({"end": different, "below": below, "upto": upto})
-    found = ends.to_frame("end").join(
+    places = ends.to_frame("end").join(
         known, on="end", how="left", nulls_equal=True, maintain_order="left"
     )
-    return found["below"].to_numpy(), found["upto"].to_numpy()
+    return places["below"].to_numpy(), places["upto"].to_numpy()
 
 
 def _places_of_each(domain: Domain, present: pl.Series, ends: pl.Series) -> tuple[Ints, Ints]:

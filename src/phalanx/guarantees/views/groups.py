@@ -117,11 +117,11 @@ class Groups:
     @cached_property
     def largest(self) -> Ints:
         """The count of the most frequent value of each group, shape (g,)."""
-        found = np.zeros(len(self), dtype=np.int64)
+        largest = np.zeros(len(self), dtype=np.int64)
         held = self.distinct > 0  # a group of empty sets has no cell among the members
         if held.any():
-            found[held] = np.maximum.reduceat(self.cell_count, self.starts[held])
-        return found
+            largest[held] = np.maximum.reduceat(self.cell_count, self.starts[held])
+        return largest
 
     @cached_property
     def totals(self) -> Ints:
@@ -271,7 +271,7 @@ def places(column: pl.Series) -> tuple[pl.Series, Ints]:
             ), place[offsets]
     distinct = column.unique().sort()
     known = pl.DataFrame({"value": distinct, "place": np.arange(len(distinct), dtype=np.int64)})
-    found = pl.DataFrame({"value": column}).join(
+    numbers = pl.DataFrame({"value": column}).join(
         known, on="value", how="left", nulls_equal=True, maintain_order="left"
     )["place"]
-    return distinct, found.to_numpy().astype(np.int64)
+    return distinct, numbers.to_numpy().astype(np.int64)

@@ -40,10 +40,10 @@ def place(groups: Groups, named: pl.Series) -> tuple[Ints, Bools]:
     if (
         ids[-1] - ids[0] == len(ids) - 1
     ):  # the ids follow each other, as in every release of ours: no search is needed
-        found = np.clip(wanted - ids[0], 0, len(ids) - 1)
+        place = np.clip(wanted - ids[0], 0, len(ids) - 1)
     else:
-        found = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1).astype(np.int64)
-    return found, (ids[found] == wanted) & (wanted > 0)
+        place = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1).astype(np.int64)
+    return place, (ids[place] == wanted) & (wanted > 0)
 
 
 def counted_faults(release: Release) -> Iterator[str]:

@@ -160,10 +160,10 @@ def _numbers(table: pl.DataFrame, names: Sequence[str], values: pl.DataFrame) ->
     if not names:
         return np.zeros(table.height, dtype=np.int64)
     numbered = values.with_columns(pl.Series("\0number", np.arange(values.height, dtype=np.int64)))
-    found = table.select(names).join(
+    numbers = table.select(names).join(
         numbered, on=list(names), how="left", nulls_equal=True, maintain_order="left"
     )["\0number"]
-    return found.fill_null(-1).to_numpy().astype(np.int64)
+    return numbers.fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _places_of(ids: pl.Series, column: pl.Series) -> Ints:

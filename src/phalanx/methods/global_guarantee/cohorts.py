@@ -85,9 +85,8 @@ def publish_again(table: Table, state: State) -> State:
         cohorts.append(Cohort(number, carries, absent))
     if missing:
         raise MethodError(
-            f"{missing} person(s) come without the permanent value that was published for them, and"
-            " suppressing them would tell that they have one; put the value back into their rows at"
-            " the source."
+            f"{missing} person(s) come without the permanent value that was published for them; put"
+            " it back into their rows at the source."
         )
     # Registered members too: who is in a cohort is nobody's neighbour elsewhere.
     group = np.where(known.cohort > 0, IN_COHORT, state.group)
@@ -96,9 +95,9 @@ def publish_again(table: Table, state: State) -> State:
 
 def carriers(table: Table, state: State) -> Bools:
     """Who shows a permanent value and is in no cohort yet, shape (e,)."""
-    held, found = table.held, np.zeros(len(state.group), dtype=bool)
-    found[held.row_of[held.permanent[held.codes] & state.shown]] = True
-    return np.asarray(found & (state.group != IN_COHORT))
+    held, carriers = table.held, np.zeros(len(state.group), dtype=bool)
+    carriers[held.row_of[held.permanent[held.codes] & state.shown]] = True
+    return np.asarray(carriers & (state.group != IN_COHORT))
 
 
 def found(table: Table, state: State) -> State:

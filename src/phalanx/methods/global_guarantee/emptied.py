@@ -159,12 +159,12 @@ def _candidates(highest: Floats, least: int) -> list[int]:
     n = len(highest)
     steps = np.unique((1.25 ** np.arange(np.log(max(n, 2)) / np.log(1.25))).astype(np.int64))
     levels = np.flatnonzero(np.diff(np.ceil(np.log2(highest) - 1e-9))) + 1
-    found = (
+    candidates = (
         np.unique(np.concatenate([[0], steps, levels, np.flatnonzero(highest == highest[-1])[:1]]))
         if n
         else np.zeros(0, dtype=np.int64)
     )
-    chosen: list[int] = found[n - found >= least].tolist()
+    chosen: list[int] = candidates[n - candidates >= least].tolist()
     return chosen
 
 

@@ -62,12 +62,12 @@ class Statistics:
         known = pl.DataFrame(
             {"person": carried.persons, "place": np.arange(len(carried.persons), dtype=np.int64)}
         )
-        found = (
+        places = (
             persons.alias("person")
             .to_frame()
             .join(known, on="person", how="left", maintain_order="left")["place"]
         )
-        return cls(carried, found.fill_null(_UNKNOWN).to_numpy(), names)
+        return cls(carried, places.fill_null(_UNKNOWN).to_numpy(), names)
 
     def demands(self, strategy: Strategy) -> Demands:
         """What the rows demand by a strategy, whatever they hold now: who holds a value must not be

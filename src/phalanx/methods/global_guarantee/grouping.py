@@ -143,13 +143,13 @@ def by_demand(highest: Floats, rows: Ints, base: float) -> list[Ints]:
     published, so that this tells nothing new.
     """
     level = np.ceil(np.log2(np.maximum(highest[rows] / base, 1.0)) - 1e-9).astype(np.int64)
-    found, small = [], np.zeros(len(rows), dtype=bool)
+    levels, small = [], np.zeros(len(rows), dtype=bool)
     for height in np.unique(level[level > 0])[::-1].tolist():
         small |= level == height
         if small.sum() >= _ENOUGH * highest[rows[small]].max():
-            found.append(rows[small])
+            levels.append(rows[small])
             small[:] = False
-    return [*found, rows[small | (level == 0)]]
+    return [*levels, rows[small | (level == 0)]]
 
 
 def cut(crowd: Crowd, rows: Ints, group: Ints) -> bool:
@@ -161,10 +161,10 @@ def cut(crowd: Crowd, rows: Ints, group: Ints) -> bool:
     if len(rows) < crowd.least:
         return False
     unit = unit_of(crowd.demands, crowd.least)
-    found = by_cuts(crowd.positions, rows, unit, crowd.least, crowd.shares, nothing_required())
-    if found is None:
+    group_of = by_cuts(crowd.positions, rows, unit, crowd.least, crowd.shares, nothing_required())
+    if group_of is None:
         return False
-    group[rows] = found[rows]
+    group[rows] = group_of[rows]
     return True
 
 

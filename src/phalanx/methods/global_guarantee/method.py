@@ -242,13 +242,13 @@ class GlobalGuarantee:
         )
 
     def parameters(self) -> dict[str, Any]:
-        said: dict[str, Any] = {
+        shown: dict[str, Any] = {
             "name": self.name,
             "l": plain(exact(self.l, "l")),
             "strategy": self.strategy,
         }
         if self.horizon is not None or self.strategy == "constant-ratio":
-            said["horizon"] = (
+            shown["horizon"] = (
                 self._horizon
                 if self.strategy == "constant-ratio"
                 else self.horizon
@@ -256,8 +256,8 @@ class GlobalGuarantee:
                 else list(self.horizon or ())
             )
         if self.strategy == "geometric":
-            said["alpha"] = self._alpha
-        said["protect"] = (
+            shown["alpha"] = self._alpha
+        shown["protect"] = (
             self.protect
             if isinstance(self.protect, str)
             else dict(self.protect)
@@ -265,9 +265,9 @@ class GlobalGuarantee:
             else list(self.protect)
         )
         if self.permanent:
-            said["permanent"] = list(self.permanent)
-        said |= {"grouping": self.grouping, "k": self.least}
-        return said | ({"min_width": dict(self.min_width)} if self.min_width else {})
+            shown["permanent"] = list(self.permanent)
+        shown |= {"grouping": self.grouping, "k": self.least}
+        return shown | ({"min_width": dict(self.min_width)} if self.min_width else {})
 
     @property
     def least(self) -> int:

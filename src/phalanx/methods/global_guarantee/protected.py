@@ -108,8 +108,8 @@ def check_named(
     rows = np.bincount(column.codes, minlength=len(column.domain))
     there = held.filter(pl.Series(rows[held["index"].to_numpy()] > 0))["value"].unique()
     for key, values in named.items():
-        for value, found in zip(values, _is_among(values, there), strict=True):
-            if not found and value not in expected:
+        for value, is_there in zip(values, _is_among(values, there), strict=True):
+            if not is_there and value not in expected:
                 near = did_you_mean(str(value), there.cast(pl.String).to_list()) or "."
                 raise PlanError(
                     f"[method] {key} names {value!r}, which no row has{near} Correct it, or list it"
@@ -200,8 +200,8 @@ def _held(domain: Domain) -> pl.DataFrame:
     none.
     """
     if domain.type == "set":
-        found = members(domain.values)
-        return found.select(pl.col("index").cast(pl.Int64), "value")
+        held = members(domain.values)
+        return held.select(pl.col("index").cast(pl.Int64), "value")
     return pl.DataFrame(
         {"index": np.arange(len(domain), dtype=np.int64), "value": domain.values}
     ).drop_nulls("value")

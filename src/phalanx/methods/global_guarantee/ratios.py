@@ -135,13 +135,13 @@ class Adaptive:
         least = nlow(survival, self.l)
         with np.errstate(divide="ignore", invalid="ignore"):
             budget = np.log(survival) - log1p(-1 / float(self.l))
-        found = np.full(len(least), inf)
+        ratios = np.full(len(least), inf)
         able = np.isfinite(least) & (budget > 0)
         kinds = np.minimum(times, len(self.again))
         for kind in np.unique(kinds[able]):
             here = (kinds == kind) & able
-            found[here] = _first_ratio(budget[here], weights(self.again, int(kind)))
-        return np.maximum(found * _TIE, least)
+            ratios[here] = _first_ratio(budget[here], weights(self.again, int(kind)))
+        return np.maximum(ratios * _TIE, least)
 
 
 @dataclass(frozen=True)
@@ -169,11 +169,11 @@ def weights(again: Sequence[float], times: int) -> list[float]:
     >>> weights([0.5, 0.1], 0)[:3]
     [1.0, 0.5, 0.05]
     """
-    found = [1.0]
-    while found[-1] > _LEAST and len(found) < _LONGEST:
-        behind = times + len(found)
-        found.append(found[-1] * again[min(behind, len(again)) - 1])
-    return found
+    weights = [1.0]
+    while weights[-1] > _LEAST and len(weights) < _LONGEST:
+        behind = times + len(weights)
+        weights.append(weights[-1] * again[min(behind, len(again)) - 1])
+    return weights
 
 
 def _first_ratio(budget: Floats, chances: Sequence[float]) -> Floats:
@@ -236,15 +236,15 @@ def again_of_series(exposures: Sequence[int], releases: int) -> tuple[float, ...
     ``exposures``: how many pairs of person and value have 0, 1, … exposures behind them after so
     many ``releases``; those of the last release could not be exposed again yet.
     """
-    found, chance = [], _LOWEST
+    ratios, chance = [], _LOWEST
     could = max(releases - 1, 0) / max(releases, 1)
     for behind in range(1, len(exposures)):
         reached, further = sum(exposures[behind:]) * could, sum(exposures[behind + 1 :])
         chance = min(
             (further + _WEIGHT * chance) / (reached + _WEIGHT), 1.0
         )  # after more exposures as after fewer, until it is known better
-        found.append(max(chance, _LOWEST))
-    return tuple(found)
+        ratios.append(max(chance, _LOWEST))
+    return tuple(ratios)
 
 
 def again_of_horizon(horizon: int | Sequence[float]) -> tuple[float, ...]:

@@ -113,14 +113,14 @@ class Signatures:
                 .is_not_null()
                 .to_numpy()
             )
-            found = rows.join(records, on=["person", "code"], how="left", maintain_order="left")[
+            places = rows.join(records, on=["person", "code"], how="left", maintain_order="left")[
                 "place"
             ]
-            entry_of_row = found.fill_null(-1).to_numpy()
+            entry_of_row = places.fill_null(-1).to_numpy()
         else:
-            found = _last(rows, records)
-            seen = found.is_not_null().to_numpy()
-            entry_of_row = found.fill_null(-1).to_numpy()
+            places = _last(rows, records)
+            seen = places.is_not_null().to_numpy()
+            entry_of_row = places.fill_null(-1).to_numpy()
             entry_of_row = np.where(values[entry_of_row] == codes, entry_of_row, -1)
         known = entry_of_row >= 0
         return cls(
@@ -218,11 +218,11 @@ def _with_remembered(values: pl.Series, remembered: pl.Series) -> pl.Series:
 
 def _last(rows: pl.DataFrame, records: pl.DataFrame) -> pl.Series:
     """The place of the last record of each row's person, shape (n,); null for who has none."""
-    found = rows.join(records, on="person", how="left", maintain_order="left")["place"]
-    if len(found) > rows.height:  # some have several records
+    places = rows.join(records, on="person", how="left", maintain_order="left")["place"]
+    if len(places) > rows.height:  # some have several records
         latest = records.unique("person", keep="last", maintain_order=True)
-        found = rows.join(latest, on="person", how="left", maintain_order="left")["place"]
-    return found
+        places = rows.join(latest, on="person", how="left", maintain_order="left")["place"]
+    return places
 
 
 def _join_value(table: pl.DataFrame, coded: pl.DataFrame) -> pl.DataFrame:

@@ -100,19 +100,19 @@ class Axis(ABC):
         """The level that the plan asks for; None where it asks for none; PlanError for one that
         there is not.
         """
-        said = declared.get("level") if isinstance(declared, Mapping) else declared
-        if said is None and isinstance(declared, Mapping) and "width" in declared:
-            said = 0
-        if said is not None and (
-            isinstance(said, bool)
-            or not isinstance(said, int)
-            or not self.lowest <= said <= self.top
+        level = declared.get("level") if isinstance(declared, Mapping) else declared
+        if level is None and isinstance(declared, Mapping) and "width" in declared:
+            level = 0
+        if level is not None and (
+            isinstance(level, bool)
+            or not isinstance(level, int)
+            or not self.lowest <= level <= self.top
         ):
             raise PlanError(
-                f"[method.scheme] {self.name} has level {said!r}; give one from {self.lowest} to"
+                f"[method.scheme] {self.name} has level {level!r}; give one from {self.lowest} to"
                 f" {self.top}."
             )
-        return said
+        return level
 
 
 @dataclass(frozen=True)
@@ -275,12 +275,12 @@ class Grid(Axis):
         return Cells(self._cell(domain, level) + np.int32(1), [low, high])
 
     def parameters(self) -> dict[str, Any]:
-        said = (
+        ends = (
             (self.low.isoformat(), self.high.isoformat())
             if isinstance(self.low, date)
             else (self.low, self.high)
         )
-        return {"low": said[0], "high": said[1], "widths": list(self.widths)}
+        return {"low": ends[0], "high": ends[1], "widths": list(self.widths)}
 
     def check_fits(self, domain: Domain) -> None:
         if domain.type != self.type:

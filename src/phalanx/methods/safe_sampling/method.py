@@ -368,17 +368,17 @@ class SafeSampling:
 
     def parameters(self) -> dict[str, Any]:
         p = self.promise
-        said = {
+        shown = {
             "name": self.name,
             "epsilon": readable(p.epsilon),
             "delta": readable(self._delta_exactly),
             "k": p.k,
             "beta": readable(p.beta),
         }
-        said["accounting"] = self.accounting
+        shown["accounting"] = self.accounting
         if p.epsilon_scheme:
-            said |= {"epsilon_scheme": readable(p.epsilon_scheme), "choose": self.choose}
-        return said
+            shown |= {"epsilon_scheme": readable(p.epsilon_scheme), "choose": self.choose}
+        return shown
 
 
 def _rows(rows: int, cells: int) -> str:

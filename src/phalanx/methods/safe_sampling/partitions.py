@@ -114,12 +114,12 @@ class PartitionScheme:
         """What the manifest says of the scheme: nothing of the boxes, as those that are empty, or
         dropped, would tell of rows.
         """
-        said = {axis.name: axis.parameters() for axis in self.axes}
+        axes = {axis.name: axis.parameters() for axis in self.axes}
         return {
             "chosen": self.chosen,
             "attributes": {
                 name: public | ({} if self.levels[name] is None else {"level": self.levels[name]})
-                for name, public in said.items()
+                for name, public in axes.items()
             },
         }
 

@@ -79,8 +79,8 @@ class Axes:
         )
         levels: dict[str, int | None] = {}
         for axis in axes:
-            said = axis.asked(declared.get(axis.name))
-            levels[axis.name] = said if said is not None or choose else axis.lowest
+            level = axis.asked(declared.get(axis.name))
+            levels[axis.name] = level if level is not None or choose else axis.lowest
         return cls(axes, levels)
 
     def check_fits(self, microdata: Microdata) -> None:

@@ -54,7 +54,7 @@ def partition(
         d, columns=columns, sensitive=sensitive, sensitive_column_size=sensitive_column_size
     )
     if sensitive_column_size is None or sensitive is None:
-        found = _clusters(matrix, columns)
+        columns_of = _clusters(matrix, columns)
     else:
         s = names.index(sensitive)
         nearest = sorted(
@@ -63,7 +63,7 @@ def partition(
         )
         with_s = [*nearest[: sensitive_column_size - 1], s]
         rest = np.array(sorted(set(range(d)) - set(with_s)), dtype=np.int64)
-        found = [
+        columns_of = [
             *(
                 rest[cluster].tolist()
                 for cluster in _clusters(matrix[np.ix_(rest, rest)], columns - 1)
@@ -71,7 +71,7 @@ def partition(
             with_s,
         ]
     return _in_order(
-        [[names[place] for place in cluster] for cluster in sorted(map(sorted, found))],
+        [[names[place] for place in cluster] for cluster in sorted(map(sorted, columns_of))],
         names,
         sensitive,
     )
@@ -174,18 +174,18 @@ def _clusters(matrix: Floats, columns: int) -> list[list[int]]:
 
     distance = np.ascontiguousarray(1 - matrix, dtype=np.float64)
     np.fill_diagonal(distance, 0)
-    found = kmedoids.pam(distance, columns, max_iter=_MOST_SWAPS, init="build")
+    clustering = kmedoids.pam(distance, columns, max_iter=_MOST_SWAPS, init="build")
     medoids = [
-        int(medoid) for medoid in found.medoids
+        int(medoid) for medoid in clustering.medoids
     ]  # fewer than asked for where that comes to the same distance
     clusters = {medoid: [medoid] for medoid in medoids}
     away = {}
     for place in sorted(set(range(len(matrix))) - set(medoids)):
-        medoid = medoids[int(found.labels[place])]
+        medoid = medoids[int(clustering.labels[place])]
         clusters[medoid].append(place)
         away[place] = float(distance[place, medoid])
     for place in sorted(away, key=lambda place: (-away[place], place))[: columns - len(medoids)]:
-        clusters[medoids[int(found.labels[place])]].remove(place)
+        clusters[medoids[int(clustering.labels[place])]].remove(place)
         clusters[place] = [place]
     return list(clusters.values())
 

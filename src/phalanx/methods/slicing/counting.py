@@ -56,9 +56,11 @@ def above(coded: Coded, bucket: Ints, tuple_of: Ints, bucket_of: Ints, l: float)
     owner, place = np.unique(
         tuple_of[pair] * values + cells.s[keys[entry] % len(cells.q)], return_inverse=True
     )
-    found = np.zeros(tuples.shape[1], dtype=np.bool_)
-    found[owner[np.bincount(place, weights=share[pair] * part) * l > 1 - _MARGIN] // values] = True
-    return bad & found
+    exceeding = np.zeros(tuples.shape[1], dtype=np.bool_)
+    exceeding[owner[np.bincount(place, weights=share[pair] * part) * l > 1 - _MARGIN] // values] = (
+        True
+    )
+    return bad & exceeding
 
 
 def _likeliest(margins: Sequence[tuple[Ints, Ints]]) -> Floats:

@@ -34,7 +34,7 @@ def merged(buckets: Ints, keeps: Callable[[Ints], bool]) -> Ints:
             break
         joined = np.concatenate([piece, good.pop(0) if good else waiting.pop()])
         (good if keeps(joined) else waiting).append(joined)
-    found = np.empty(len(buckets), dtype=np.int64)
+    bucket_of = np.empty(len(buckets), dtype=np.int64)
     for b, piece in enumerate(good):
-        found[piece] = b
-    return found
+        bucket_of[piece] = b
+    return bucket_of

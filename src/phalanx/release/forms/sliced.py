@@ -271,17 +271,17 @@ def slice_into(
                     raise _taken(series.name)
                 values[series.name] = series
         sides.append(pl.DataFrame(values))
-    said = tuple(
+    published = tuple(
         attributes[name]
         for name in [
             *microdata.schema.quasi,
             *([microdata.schema.sensitive] if microdata.schema.sensitive else []),
         ]
     )
-    form = Sliced(tuple(tuple(c) for c in columns), said, (), compact)
+    form = Sliced(tuple(tuple(c) for c in columns), published, (), compact)
     if compact:
         return (
-            Sliced(form.columns, said, tuple(_counted(side) for side in sides), compact),
+            Sliced(form.columns, published, tuple(_counted(side) for side in sides), compact),
             published_id,
         )
     table = {BUCKET: sides[0][BUCKET]}
@@ -290,7 +290,7 @@ def slice_into(
             if column in table:
                 raise _taken(column)
             table[column] = series
-    return Sliced(form.columns, said, (pl.DataFrame(table),), compact), published_id
+    return Sliced(form.columns, published, (pl.DataFrame(table),), compact), published_id
 
 
 def _values(
@@ -309,28 +309,28 @@ def _values(
     )
     public = None if column.domain.hierarchy is None else column.domain.hierarchy.parameters()
     if boxes is None or role == "sensitive":
-        found = [column.domain.values.gather(column.codes[order]).alias(name)]
+        columns = [column.domain.values.gather(column.codes[order]).alias(name)]
     else:
         low, high = boxes.ends[name]
-        found = [
+        columns = [
             ends.gather(boxes.of_row[order])
             for ends in interval(
                 name, column.domain, low.astype(np.int32), high.astype(np.int32), None
             )
         ]
-    said = PublishedAttribute(
+    published = PublishedAttribute(
         name=name,
         role=role,
         type=column.domain.type,
-        columns=[s.name for s in found],
+        columns=[s.name for s in columns],
         hierarchy=public,
     )
-    if attributes.setdefault(name, said) != said:
+    if attributes.setdefault(name, published) != published:
         raise SchemaError(
             f"attribute {name!r} is generalized in one column and not in another; leave it in one"
             " column, or generalize none."
         )
-    return found
+    return columns
 
 
 def _counted(side: pl.DataFrame) -> pl.DataFrame:

@@ -62,10 +62,10 @@ def widths(before: Pairs, group: Ints, hosts: Hosts) -> Ints:
     ``before``: the pairs that are carried; ``group`` (p,): the one of ``hosts`` that hosts the
     person now, NOWHERE for none.
     """
-    found = np.empty(len(before.starts) - 1, np.int64)
-    for p in range(len(found)):
+    widths = np.empty(len(before.starts) - 1, np.int64)
+    for p in range(len(widths)):
         at, end = before.starts[p], before.starts[p + 1]
-        found[p] = end - at
+        widths[p] = end - at
         g = group[p]
         if g == NOWHERE:
             continue
@@ -73,8 +73,8 @@ def widths(before: Pairs, group: Ints, hosts: Hosts) -> Ints:
             while at < end and before.value[at] < hosts.value[j]:
                 at += 1
             if at == end or before.value[at] != hosts.value[j]:
-                found[p] += 1
-    return found
+                widths[p] += 1
+    return widths
 
 
 @_kernel

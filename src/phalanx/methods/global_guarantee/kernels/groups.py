@@ -292,7 +292,7 @@ def join(
     ``groups`` are changed, and ``place`` (n,) is set to the number of the group; ``tries``: how
     many of the nearest groups are asked.
     """
-    d, found = positions.shape[1], 0
+    d, joined = positions.shape[1], 0
     gaps = np.empty(len(groups.head), np.float64)
     counts, held = np.zeros(len(shares.base), np.int64), np.empty(len(shares.base), np.int64)
     for row in rows:
@@ -309,6 +309,6 @@ def join(
                 for q in range(d):
                     groups.box[g, q, 0] = min(groups.box[g, q, 0], positions[row, q])
                     groups.box[g, q, 1] = max(groups.box[g, q, 1], positions[row, q])
-                found += 1
+                joined += 1
                 break
-    return found
+    return joined
