@@ -122,6 +122,44 @@ def test_save_writes_what_was_checked(release: px.Release, tmp_path: Path) -> No
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["r"]
 
 
+def test_a_folder_is_attacked_with_evidence(tmp_path: Path) -> None:
+    """A release that was only read has none; with its table, and its ledger, it can be attacked by
+    everybody, two publishers' releases together, too.
+    """
+    people = PEOPLE.with_columns(who=pl.Series([f"p{i}" for i in range(40)]))
+    schema = px.Schema(identifier="who", quasi=["age", "zip"], sensitive="ill")
+    folders = []
+    for name in ("one", "other"):
+        series = px.Series(name, schema, METHODS[0], to=tmp_path / name, report=False)
+        folders.append(series.publish(people).path)
+    one, other = (px.Release.read(path) for path in folders)
+    with pytest.raises(px.PhalanxError, match="no original table beside it"):
+        one.attack(px.Linkage())
+    one, other = (r.with_evidence(original=people, identifier="who") for r in (one, other))
+    assert one.attack(px.Linkage()).persons == 40
+    assert one.attack(px.Composition(beside=[other])).persons == 40
+    checks = px.verify(folders[0], originals=people, identifier="who")  # one table, for one release
+    assert checks.holds and len(checks.checks) > len(px.verify(folders[0]).checks)
+    ledger = f"sqlite:///{tmp_path}/one.db"
+    assert one.with_evidence(ledger=ledger).attack(px.History()).persons == 40
+
+
+def test_the_ledger_is_a_path_or_a_url(tmp_path: Path) -> None:
+    """A file is an SQLite ledger."""
+    there = tmp_path / "kept" / "ledger.db"
+    there.parent.mkdir()
+    series = px.Series("s", SCHEMA, METHODS[0], to=tmp_path / "out", ledger=there, report=False)
+    series.publish(PEOPLE)
+    assert there.is_file()
+
+
+def test_every_answer_is_one_line(release: px.Release) -> None:
+    """What a prompt shows of a check says how many hold."""
+    shown = repr(release.verify())
+    assert shown.startswith("<Verification: holds (") and "\n" not in shown and len(shown) < 80
+    assert "\n" not in repr(release.checks)
+
+
 def test_what_was_changed_on_the_disk_is_seen(release: px.Release, tmp_path: Path) -> None:
     """``verify`` of a saved release reads its files again."""
     saved = release.save(tmp_path / "r")
@@ -189,6 +227,10 @@ def test_a_failed_check_is_no_release(monkeypatch: pytest.MonkeyPatch) -> None:
         px.publish(PEOPLE, SCHEMA, METHODS[0])
 
 
+def published() -> px.Release:
+    return px.publish(PEOPLE, SCHEMA, METHODS[0])
+
+
 BUDGETED = px.SafeSampling(
     epsilon=1,
     delta="1e-2",
@@ -225,6 +267,12 @@ MISTAKES: dict[str, Any] = {
     "a column that is no text": lambda: px.Schema(quasi=[1]),  # type: ignore[list-item]
     "two identifiers": lambda: px.Schema(quasi="age", identifier=["a", "b"]),  # type: ignore[arg-type]
     "a path for a release": lambda: px.Linkage().attack("out/x"),  # type: ignore[arg-type]
+    "a name for an adversary": lambda: published().attack("linkage"),  # type: ignore[arg-type]
+    "a class for an adversary": lambda: published().attack(px.Linkage),  # type: ignore[arg-type]
+    "a number for a query": lambda: published().estimate(3),  # type: ignore[arg-type]
+    "a number for a folder": lambda: px.Series("s", SCHEMA, METHODS[0], to=3),  # type: ignore[arg-type]
+    "a text for a seed": lambda: px.publish(PEOPLE, SCHEMA, METHODS[0], seed="a"),  # type: ignore[arg-type]
+    "two tables for one release": lambda: px.verify(published(), originals=[PEOPLE, PEOPLE]),
 }
 
 
@@ -246,4 +294,5 @@ def test_public_names_for_everything() -> None:
     """
     assert px.budget(epsilon=1, delta="1e-6").k == 74
     assert px.verify_table(PEOPLE, quasi=["age"], k=10).holds
+    assert px.verify_table(PEOPLE, quasi="age", k=10).holds
     assert callable(px.read_source) and callable(px.together)

@@ -120,6 +120,24 @@ class Release(folder.Release):
                 )
             )
 
+    def with_evidence(
+        self, *, original: Any = None, identifier: str | None = None, ledger: str | None = None
+    ) -> "Release":
+        """The release with what its publisher can lay beside it, so that a folder that was read can
+        be attacked as one that was published here.
+
+        ``original``: the table that was published, a frame or the path of a file, with its
+        ``identifier`` column where persons are to be followed. ``ledger``: a URL, which knows who
+        was published in which row or group. ReleaseError or LedgerError where they do not fit.
+        """
+        from phalanx.verification import gather_evidence
+
+        originals = [] if original is None else [original]
+        evidence, _ = gather_evidence(
+            [self], ledger=ledger, originals=originals, identifier=identifier, persons=False
+        )
+        return replace(self, evidence=evidence)
+
     def attack(self, adversary: "Adversary") -> "Attack":
         """What an adversary concludes from this release alone; ReleaseError where it lacks what it
         needs to know.
