@@ -61,7 +61,7 @@ def test_every_point_has_its_figures_and_none_is_made_of_two(scene) -> None:
         "posterior-learning",
         "loss",
         "error",
-        "suppressed",
+        "suppressed rows",
         "seconds",
     ]
     assert [row[0] for row in rows] == ["1", "2", "3", "", ""]

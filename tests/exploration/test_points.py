@@ -19,7 +19,7 @@ def test_a_point_has_the_figures_of_its_release() -> None:
     point = measured(7, {"name": "mondrian", "k": 4}, SCHEMA, [people()])
     release = px.publish(people(), SCHEMA, px.Mondrian(k=4))
     lost = release.measure(people(), seed=0)
-    assert (point.number, point.rows, point.suppressed, point.refused) == (7, 120, 0, "")
+    assert (point.number, point.rows, point.suppressed_rows, point.refused) == (7, 120, 0, "")
     assert point.loss == pytest.approx(lost["ncp"].release)
     assert (point.error, point.sample_error) == pytest.approx(
         (lost["workload"].release, lost["workload"].sample)

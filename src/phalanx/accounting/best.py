@@ -63,18 +63,18 @@ def best_beta(
         ks = _spread(*near)
         if all(k in roughly for k in ks):
             break
-    found = {}
+    k_of = {}
     for k in {near[0], known[at], near[1]}:
         if roughly[k] > -math.inf:
             beta = largest_beta(accounting, k, own, limit)
             least = smallest_k(accounting, beta, own, limit)
-            found[log_published(cell, least, float(beta))] = (least, beta)
-    if not found:
+            k_of[log_published(cell, least, float(beta))] = (least, beta)
+    if not k_of:
         raise PlanError(
             f"a cell of {cell} rows is too small to be published at epsilon = {epsilon} and delta ="
             f" {delta}: take a larger cell or a weaker promise."
         )
-    k, beta = found[max(found)]
+    k, beta = k_of[max(k_of)]
     return promised(accounting, k, beta, own, scheme, float_kept(limit))
 
 

@@ -273,10 +273,10 @@ def _of_the_sample(epsilon: Number, scheme: Fraction) -> Fraction:
 
 
 def _probability(number: Number, what: str) -> Fraction:
-    found = exact(number, what)
-    if not 0 < found < 1:
+    probability = exact(number, what)
+    if not 0 < probability < 1:
         raise PlanError(f"{what} must be above 0 and below 1, and is {number}.")
-    return found
+    return probability
 
 
 def _refuse_senseless(

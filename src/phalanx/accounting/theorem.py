@@ -34,12 +34,12 @@ def log_delta(k: int, beta: Fraction, epsilon: Fraction) -> float:
 
 def delta_between(k: int, beta: Fraction, epsilon: Fraction) -> tuple[Decimal, Decimal]:
     """Two decimals with d(k, beta, epsilon) between them, some 1e-30 apart."""
-    found = list(_local_maxima(k, Gamma(beta, epsilon)))
-    largest = max(value for _, _, value in found)
-    digits = 40 + len(str(found[-1][1]))
+    maxima = list(_local_maxima(k, Gamma(beta, epsilon)))
+    largest = max(value for _, _, value in maxima)
+    digits = 40 + len(str(maxima[-1][1]))
     bounds = [
         tail_between(n, m, beta, digits)
-        for m, n, value in found
+        for m, n, value in maxima
         if value >= largest - float_doubt(n)
     ]
     return max(low for low, _ in bounds), max(high for _, high in bounds)

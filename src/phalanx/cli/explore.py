@@ -45,25 +45,27 @@ def explore(
     are kept in NAME.explore/ beside the plan, private, so that an interrupted run goes on, and
     --adopt asks nobody twice. The figures are for the publisher. JSON keys: ran_on, why, resumed,
     sample_error, base_rates, frontiers, points (each number, method, promised, risks, loss, error,
-    sample_error, figures, rows, suppressed, seconds, refused), picture, adopted.
+    sample_error, figures, rows, suppressed_rows, seconds, refused), picture, adopted.
     """
     from phalanx.exploration import explore
 
     with _counting(quiet=quiet or json) as progress:
-        found = explore(
+        exploration = explore(
             plan, tried or (), surrogate=surrogate or (), sample=sample, on_the_table=on_the_table,
             workers=workers, progress=progress,
         )  # fmt: skip
     drawn = None
-    if found.adversaries:
-        drawn = picture or found.folder / "picture.svg"
-        drawn.write_text(found.picture(), encoding="utf-8")
-    written = None if adopt is None else found.adopt(*adopt)
+    if exploration.adversaries:
+        drawn = picture or exploration.folder / "picture.svg"
+        drawn.write_text(exploration.picture(), encoding="utf-8")
+    written = None if adopt is None else exploration.adopt(*adopt)
     if json:
         files = {"picture": drawn, "adopted": written}
-        show_json(found.to_json() | {k: None if v is None else str(v) for k, v in files.items()})
+        show_json(
+            exploration.to_json() | {k: None if v is None else str(v) for k, v in files.items()}
+        )
         return
-    _show(found)
+    _show(exploration)
     if drawn is not None:
         typer.echo(f"picture:   {drawn}")
     if written is not None:
@@ -72,24 +74,24 @@ def explore(
         show_text("Nothing was published. Add --adopt N FILE to write the plan of a point.")
 
 
-def _show(found: "Exploration") -> None:
+def _show(exploration: "Exploration") -> None:
     """The sentence, the figures, what is promised, and what could not be."""
-    show_text(found.why)
-    head, rows = found.table()
+    show_text(exploration.why)
+    head, rows = exploration.table()
     show_table("", head, rows, right=[0, *range(2, len(head))])
     show_text("")
     promised = [
         [point.number, point.label, " ".join(point.promised)]
-        for point in found.points
+        for point in exploration.points
         if not point.refused
     ]
     show_table("What each promises", ["", "method", "guarantee"], promised, right=(0,))
-    for point in found.points:
+    for point in exploration.points:
         if point.refused:
             show_text(f"{point.number} {point.label} cannot be published: {point.refused}")
     show_text(
         "Percentages of an adversary: how often it is right (95 % interval). loss: mean width of "
-        "intervals. error: median relative error of counts. suppressed: rows."
+        "intervals. error: median relative error of counts. suppressed rows: how many."
     )
 
 

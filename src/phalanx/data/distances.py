@@ -184,16 +184,16 @@ def distance_matrix(what: str, domain: Domain, asked: Mapping[Any, Any]) -> Floa
         if isinstance(row, Mapping)
         for b, d in row.items()
     }
-    found = [
+    matrix = [
         [0.0 if i == j else pairs.get((a, b), pairs.get((b, a))) for j, b in enumerate(values)]
         for i, a in enumerate(values)
     ]
-    if not all(_is_distance(d) for row in found for d in row):
+    if not all(_is_distance(d) for row in matrix for d in row):
         raise PlanError(
             f"{what} is a matrix without a distance of 0 or more for some two of its {len(values)}"
             " values; give one for each two."
         )
-    return np.array(found, dtype=np.float64).reshape(len(values), len(values))
+    return np.array(matrix, dtype=np.float64).reshape(len(values), len(values))
 
 
 def _is_distance(number: Any) -> bool:

@@ -25,9 +25,9 @@ def adopted(plan: Plan, text: str, chosen: Section, *, source: Path | None, why:
         path = source.relative_to(plan.path.absolute().parent).as_posix()
         changed = _replaced(changed, "source", [f"path = {quoted(path)}"])
     expected = plan.sections.model_dump(by_alias=True) | {"method": dict(chosen)}
-    found = Plan.parse(changed, plan.path).sections.model_dump(by_alias=True)
+    sections = Plan.parse(changed, plan.path).sections.model_dump(by_alias=True)
     wanted = {key: expected[key] for key in expected if key != "source" or source is None}
-    if {key: found[key] for key in wanted} != wanted:
+    if {key: sections[key] for key in wanted} != wanted:
         raise PlanError(
             f"the plan {str(plan.path)!r} is not written in sections that can be replaced; "
             f"write {label(chosen)} under [method] by hand."

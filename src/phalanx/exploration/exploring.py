@@ -61,14 +61,14 @@ class Exploration:
     @property
     def sample_error(self) -> float | None:
         """The workload's error of a plain sample of the same size, in the middle of the points."""
-        found = [p.sample_error for p in self.points if p.sample_error is not None]
-        return median(found) if found else None
+        errors = [p.sample_error for p in self.points if p.sample_error is not None]
+        return median(errors) if errors else None
 
     def base_rate(self, adversary: str) -> float | None:
         """How often somebody without the release is right, in the middle of the points."""
         risks = [point.risk(adversary) for point in self.points]
-        found = [r.base_rate for r in risks if r is not None and r.base_rate is not None]
-        return median(found) if found else None
+        rates = [r.base_rate for r in risks if r is not None and r.base_rate is not None]
+        return median(rates) if rates else None
 
     def frontier(self, adversary: str) -> tuple[int, ...]:
         """The numbers of the points of which none is better against this adversary and in error."""
@@ -78,7 +78,7 @@ class Exploration:
 
     def _shown(self, adversary: str) -> list[tuple[Point, Dot]]:
         """The points that have both figures."""
-        found = []
+        shown = []
         for point in self.points:
             risk = point.risk(adversary)
             if risk is None or risk.success is None or point.error is None:
@@ -88,8 +88,8 @@ class Exploration:
                 x=point.error, y=risk.success, between=risk.interval, label=str(point.number),
                 of=str(point.method["name"]), says=says,
             )  # fmt: skip
-            found.append((point, dot))
-        return found
+            shown.append((point, dot))
+        return shown
 
     def picture(self) -> str:
         """A panel for each adversary, as the text of an SVG file; PlanError without a point."""
@@ -113,11 +113,11 @@ class Exploration:
     def table(self) -> tuple[list[str], list[list[str]]]:
         """The head and the rows of a table of points; the last two are what to compare with."""
         names = self.adversaries
-        head = ["", "method", *names, "loss", "error", "suppressed", "seconds"]
+        head = ["", "method", *names, "loss", "error", "suppressed rows", "seconds"]
         rows = [
             [
                 str(p.number), p.label, *(_risk(p, name) for name in names), _share(p.loss),
-                _share(p.error), "" if p.suppressed is None else f"{p.suppressed:,}",
+                _share(p.error), "" if p.suppressed_rows is None else f"{p.suppressed_rows:,}",
                 "" if p.seconds is None else f"{p.seconds:.1f}",
             ]
             for p in self.points
@@ -281,9 +281,9 @@ class _Done:
 
     def __init__(self, path: Path, plan: Plan, on: Ground) -> None:
         self._path = path
-        said = [version("phalanx"), OF_ONE, OF_SEVERAL, digest(on.tables)]
+        parts = [version("phalanx"), OF_ONE, OF_SEVERAL, digest(on.tables)]
         schema = plan.sections.schema_.model_dump(mode="json")
-        self._on = json.dumps([*said, schema], sort_keys=True)
+        self._on = json.dumps([*parts, schema], sort_keys=True)
         self._found: dict[str, Mapping[str, Any]] = {}
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -312,8 +312,8 @@ class _Done:
 
     def point(self, number: int, section: Section) -> Point:
         """A point that is there, under its number in this grid."""
-        found = self._found[self._key(section)]
-        return Point.of_json({**found, "number": number, "method": dict(section)})
+        stored = self._found[self._key(section)]
+        return Point.of_json({**stored, "number": number, "method": dict(section)})
 
 
 def _share(figure: float | None) -> str:

@@ -34,13 +34,13 @@ def sections(own: Section, schema: Schema, asked: Sequence[str | Section] = ()) 
     any: every method that the schema has a place for, over ``LADDERS``. PlanError for a text that
     is none, an unknown method, or more than 200 points.
     """
-    found = [own]
+    combined = [own]
     for each in asked:
-        found += [dict(each)] if isinstance(each, Mapping) else _combined(each, own)
+        combined += [dict(each)] if isinstance(each, Mapping) else _combined(each, own)
     if not asked:
-        found += _usual(own, schema)
+        combined += _usual(own, schema)
     different: list[Section] = []
-    for each in found:
+    for each in combined:
         if each not in different:
             different.append(each)
     if len(different) > _MOST:

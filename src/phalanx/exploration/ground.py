@@ -22,7 +22,7 @@ from phalanx.plan import Plan
 from phalanx.randomness import Randomness
 from phalanx.release.folder import Release
 
-_PRIVATE: Final = "differential privacy"
+_PRIVATE: Final = "differential-privacy"
 _BECAUSE: Final = (
     "because whoever chooses what looks best on the table makes a choice that depends on it, which "
     "no guarantee covers"
@@ -69,8 +69,8 @@ def ground(
         return _last_release(plan)
     if private := [str(each["name"]) for each in points if _is_private(each)]:
         raise PlanError(
-            f"{private[0]} is differentially private, and a choice that looks at the table, or at "
-            "a part of it, is a use of it that no epsilon covers; explore on a --surrogate."
+            f"{private[0]} is differentially private, and no epsilon covers a choice that looks at"
+            " the table, or at a part of it; explore on a --surrogate."
         )
     if sample is not None:
         return _spent(plan, bounded(sample, "--sample", 0, 1), folder)
@@ -172,11 +172,11 @@ def _spent(plan: Plan, share: Fraction, folder: Path) -> Ground:
 
 def digest(tables: Sequence[pl.DataFrame]) -> str:
     """Tells whether tables are the same, at the next run."""
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     for table in tables:
-        found.update(
+        hashed.update(
             json.dumps([(name, str(kind)) for name, kind in table.schema.items()]).encode()
         )
         hashes = table.hash_rows(seed=0)
-        found.update(hashes.to_numpy().tobytes())
-    return found.hexdigest()
+        hashed.update(hashes.to_numpy().tobytes())
+    return hashed.hexdigest()

@@ -47,22 +47,22 @@ class Risk:
     persons: int
 
     @classmethod
-    def of(cls, found: Attack) -> "Risk":
+    def of(cls, attack: Attack) -> "Risk":
         """How often an adversary names the row that is the person's, else the person's value."""
-        named = getattr(found, "named_rightly", None)
+        named = getattr(attack, "named_rightly", None)
         if named is None:
-            success, base = found.success, found.baseline
-            interval = getattr(found, "interval", None) or wilson(success or 0.0, found.persons)
+            success, base = attack.success, attack.baseline
+            interval = getattr(attack, "interval", None) or wilson(success or 0.0, attack.persons)
         else:
-            (success, interval), base = named, found.identity_baseline  # type: ignore[attr-defined]
+            (success, interval), base = named, attack.identity_baseline  # type: ignore[attr-defined]
         return cls(
-            adversary=found.adversary,
-            question=question_of(found.adversary),
-            sentence=found.sentence,
+            adversary=attack.adversary,
+            question=question_of(attack.adversary),
+            sentence=attack.sentence,
             success=success,
             interval=(interval[0], interval[1]),
             base_rate=base,
-            persons=found.persons,
+            persons=attack.persons,
         )
 
 
@@ -85,7 +85,7 @@ class Point:
     figures: tuple[Mapping[str, Any], ...] = field(default=(), repr=False)
     """All that ``release.measure`` says."""
     rows: int | None = None
-    suppressed: int | None = None
+    suppressed_rows: int | None = None
     """Suppressed rows; None under differential privacy."""
     seconds: float | None = None
     """How long the last release took, on one core."""
@@ -104,18 +104,18 @@ class Point:
     def to_json(self) -> dict[str, Any]:
         """Stable keys: number, method, promised, risks (each adversary, question, sentence,
         success, interval, base_rate, persons), loss, error, sample_error, figures, rows,
-        suppressed, seconds, refused.
+        suppressed_rows, seconds, refused.
         """
         return asdict(self)
 
     @classmethod
-    def of_json(cls, found: Mapping[str, Any]) -> "Point":
+    def of_json(cls, fields: Mapping[str, Any]) -> "Point":
         """The point that ``to_json`` told."""
         risks = tuple(
-            Risk(**{**each, "interval": tuple(each["interval"])}) for each in found["risks"]
+            Risk(**{**each, "interval": tuple(each["interval"])}) for each in fields["risks"]
         )
-        lists = {"promised": tuple(found["promised"]), "figures": tuple(found["figures"])}
-        return cls(**{**found, **lists, "risks": risks})
+        lists = {"promised": tuple(fields["promised"]), "figures": tuple(fields["figures"])}
+        return cls(**{**fields, **lists, "risks": risks})
 
 
 def measured(
@@ -149,7 +149,9 @@ def measured(
         sample_error=by_name["workload"].sample,
         figures=tuple(figure.to_json() for figure in lost.figures),
         rows=release.rows,
-        suppressed=release.suppressed,
+        suppressed_rows=(
+            None if release.suppressed_rows is None else sum(release.suppressed_rows.values())
+        ),
         seconds=None if release.seconds is None else round(release.seconds, 3),
     )
 
@@ -161,10 +163,10 @@ def warm(section: Section, schema: Schema, table: pl.DataFrame) -> None:
 
 
 def _played(names: Sequence[str], attack: Any) -> list[Risk]:
-    found = []
+    risks = []
     for name in names:
         with suppress(PhalanxError):  # it attacks releases of another form
             concluded = attack(made(name))
             if concluded.persons:
-                found.append(Risk.of(concluded))
-    return found
+                risks.append(Risk.of(concluded))
+    return risks

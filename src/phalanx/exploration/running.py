@@ -21,7 +21,7 @@ def answers(tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Mapping[
     Whoever stops asking ends the processes.
     """
     waiting: SimpleQueue[tuple[int, Task]] = SimpleQueue()
-    found: SimpleQueue[tuple[int, Mapping[str, Any] | None]] = SimpleQueue()
+    queue: SimpleQueue[tuple[int, Mapping[str, Any] | None]] = SimpleQueue()
     started: list[subprocess.Popen[str]] = []
     stopped = Event()
     for each in enumerate(tasks):
@@ -44,7 +44,7 @@ def answers(tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Mapping[
             if answer is None and process is not None:
                 _end(process)
                 process = None
-            found.put((i, answer))
+            queue.put((i, answer))
         if process is not None:
             _end(process)
 
@@ -53,7 +53,7 @@ def answers(tasks: Sequence[Task], workers: int) -> Iterator[tuple[int, Mapping[
         thread.start()
     try:
         for _ in tasks:
-            yield found.get()
+            yield queue.get()
     finally:
         stopped.set()
         while any(thread.is_alive() for thread in threads):
@@ -86,5 +86,5 @@ def _asked(process: subprocess.Popen[str], task: Task) -> Mapping[str, Any] | No
     process.stdin.write(json.dumps(task) + "\n")
     process.stdin.flush()
     line = process.stdout.readline()
-    found: Mapping[str, Any] | None = json.loads(line) if line else None
-    return found
+    answer: Mapping[str, Any] | None = json.loads(line) if line else None
+    return answer

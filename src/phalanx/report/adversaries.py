@@ -176,5 +176,5 @@ def _told(attack: Disclosure, allowed: str) -> Told:
         within,
         attack.success,
         allowed,
-        found.note,
+        attack.note,
     )

@@ -44,7 +44,7 @@ class Classes:
         if form.kind == "generalized":
             sizes = form.table[form.id_column].value_counts(sort=False)["count"]
             return cls(sizes.to_numpy().astype(np.int64), "a group")
-        if isinstance(form, Bucketized):
+        if form.kind == Bucketized.kind:
             columns = [c for a in form.attribute("quasi") for c in a.columns]
             return cls(_equal(form.table, columns), "rows with the same quasi-identifiers")
         if form.kind == "recoded":
@@ -74,15 +74,15 @@ class Classes:
     @property
     def distribution(self) -> list[tuple[str, int, int]]:
         """Sizes of classes as (sizes, classes, rows), those without classes left out."""
-        found = []
+        bins = []
         for low, high in _BINS:
             held = self.sizes[
                 (self.sizes >= low) & (self.sizes <= (high or self.sizes.max(initial=0)))
             ]
             label = f"{low}" if low == high else f"{low} to {high}" if high else f"{low} or more"
             if len(held):
-                found.append((label, len(held), int(held.sum())))
-        return found
+                bins.append((label, len(held), int(held.sum())))
+        return bins
 
     def to_json(self) -> dict[str, Any]:
         """Stable keys: prosecutor (highest, average), journalist (highest, is), marketer, above,

@@ -49,18 +49,20 @@ def found(
     release: Release, classes: Classes | None, answers: Sequence[Question], *, inside: bool
 ) -> list[str]:
     """Who could still be found, and by whom."""
-    said = [by_class(classes, release.form.kind)]
+    sentences = [by_class(classes, release.form.kind)]
     if not inside:
-        said.append("What adversaries find who are judged by the original table is not said here.")
-        return said
+        sentences.append(
+            "What adversaries find who are judged by the original table is not said here."
+        )
+        return sentences
     from phalanx.adversaries.verdict import verdict
 
     played: list[Any] = [attack for answer in answers for attack in answer.played]
     if not played:
-        said.append("No adversary was played, so that nothing more is known.")
-        return said
+        sentences.append("No adversary was played, so that nothing more is known.")
+        return sentences
     certain = max(played, key=_certain)
-    said.append(
+    sentences.append(
         f"{_many(len(played), 'adversary')} {_was(len(played))} played on this release. "
         + (
             f"Most certain is {certain.adversary}: {verdict(certain, [release])}"
@@ -71,8 +73,8 @@ def found(
     for answer in answers:
         if answer.played:
             best: Any = max(answer.played, key=_right)
-            said.append(f"{answer.question.capitalize()}: {best.adversary} {best.sentence}.")
-    return said
+            sentences.append(f"{answer.question.capitalize()}: {best.adversary} {best.sentence}.")
+    return sentences
 
 
 def by_class(classes: Classes | None, kind: str) -> str:
@@ -105,28 +107,28 @@ def lost(
     figures: Figures, use: Usefulness, suppressed: int | None, values: int, *, intervals: bool
 ) -> list[str]:
     """What was lost, in figures that can be compared."""
-    said = []
+    sentences = []
     if intervals and figures.widths:
-        said.append(
+        sentences.append(
             f"An interval covers {percent(figures.loss)} of its attribute's range on average."
         )
     if use.error is not None and use.sample_error is not None:
-        said.append(
+        sentences.append(
             f"Half of {len(use.errors)} typical counts are off by more than {percent(use.error)};"
             f" in a plain sample of as many rows, by more than {percent(use.sample_error)}."
         )
     if use.moved is not None:
-        said.append(
+        sentences.append(
             f"To have the original's shares again, {percent(use.moved)} of the rows would have to"
             " be moved, on average over attributes."
         )
     if suppressed is not None:
         rows = f"{_many(suppressed, 'row')} {_is(suppressed)}" if suppressed else "No row is"
         more = f", and {_many(values, 'value')} of published rows" if values else ""
-        said.append(f"{rows} suppressed{more}.")
+        sentences.append(f"{rows} suppressed{more}.")
     if use.why_not:
-        said.append(f"Nothing else was measured: {use.why_not}.")
-    return said or ["What was lost is measured beside the original, by 'phalanx measure'."]
+        sentences.append(f"Nothing else was measured: {use.why_not}.")
+    return sentences or ["What was lost is measured beside the original, by 'phalanx measure'."]
 
 
 def usable(release: Release, use: Usefulness) -> list[str]:
@@ -134,23 +136,23 @@ def usable(release: Release, use: Usefulness) -> list[str]:
     form = release.form
     if not form.rows:
         return ["Nothing: there is no row."]
-    said = [_USES.get(form.kind, form.read_as or "Read what its package says of it.")]
+    sentences = [_USES.get(form.kind, form.read_as or "Read what its package says of it.")]
     if use.pairs:
-        told = [pair for pair in use.pairs if pair[2] >= 0.01] or list(use.pairs)
-        best = min(told, key=_changed)
-        worst = max(told, key=_changed)
-        said.append(
+        pairs = [pair for pair in use.pairs if pair[2] >= 0.01] or list(use.pairs)
+        best = min(pairs, key=_changed)
+        worst = max(pairs, key=_changed)
+        sentences.append(
             f"Best kept together: {best[0]} and {best[1]} (phi² {best[2]:.2f}, released"
             f" {best[3]:.2f}); least: {worst[0]} and {worst[1]} ({worst[2]:.2f}, released"
             f" {worst[3]:.2f})."
         )
     if form.kind in _USES:
-        said.append(
+        sentences.append(
             "Count, add up and average by 'phalanx estimate', which says how far it can be off;"
             " for other analyses, draw plain tables by 'phalanx draw'."
         )
-    said.append("It is not for finding out about single persons.")
-    return said
+    sentences.append("It is not for finding out about single persons.")
+    return sentences
 
 
 def _certain(attack: Any) -> float:

@@ -31,9 +31,9 @@ class Picture:
     svg: str
 
 
-def distributions(found: Usefulness) -> list[Picture]:
+def distributions(use: Usefulness) -> list[Picture]:
     """Released shares as bars, and beside each a mark: the original's, or of even intervals."""
-    other = "original" if found.inside else "evenly filled intervals"
+    other = "original" if use.inside else "evenly filled intervals"
     return [
         Picture(
             one.name,
@@ -42,7 +42,7 @@ def distributions(found: Usefulness) -> list[Picture]:
                 f"share-{i}", f"Shares of {one.name}", one.labels, one.released, one.beside, other
             ),
         )
-        for i, one in enumerate(found.distributions[:MOST])
+        for i, one in enumerate(use.distributions[:MOST])
         if one.labels
     ]
 
@@ -56,13 +56,13 @@ def risk_over_series(
     return Picture("Prosecutor risk", "by release; bars: at worst; marks: on average", drawn)
 
 
-def pairs(found: Usefulness) -> Picture | None:
+def pairs(use: Usefulness) -> Picture | None:
     """A dot for every two attributes: on the line where they tell as much of each other as in the
     original; None outside, and for fewer than two attributes.
     """
-    if not found.pairs:
+    if not use.pairs:
         return None
-    most = max(0.05, *(max(was, now) for _, _, was, now in found.pairs))
+    most = max(0.05, *(max(was, now) for _, _, was, now in use.pairs))
     parts = [
         _text(_LEFT - 6, _TOP + 4, f"{most:.2f}", "end"),
         _text(_LEFT - 6, _FLOOR + 4, "0", "end"),
@@ -73,10 +73,10 @@ def pairs(found: Usefulness) -> Picture | None:
         _text(_LEFT + _ROOM, _FLOOR + 17, f"{most:.2f}", "end"),
         _text(_LEFT, _FLOOR + 17, "0 in the original"),
     ]
-    said = []
-    for a, b, was, now in found.pairs:
+    lines = []
+    for a, b, was, now in use.pairs:
         says = f"{a} and {b}: {was:.3f} in the original, {now:.3f} released"
-        said.append(says)
+        lines.append(says)
         x, y = _LEFT + _ROOM * was / most, _FLOOR - (_FLOOR - _TOP) * now / most
         parts.append(
             f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"><title>{escape(says)}</title>'
@@ -85,15 +85,15 @@ def pairs(found: Usefulness) -> Picture | None:
     return Picture(
         "Correlation kept",
         "phi² of every two attributes: released (up) against original (across)",
-        _svg("pairs", "Correlation kept", said, parts),
+        _svg("pairs", "Correlation kept", lines, parts),
     )
 
 
-def questions(found: Usefulness) -> Picture | None:
+def questions(use: Usefulness) -> Picture | None:
     """Which share of random counts is off by at most so much, and of a plain sample; None
     outside.
     """
-    if not found.errors:
+    if not use.errors:
         return None
     names = ("this release", "a plain sample of the same size")
     parts = [f'<path class="axis" d="M{_LEFT} {_TOP}V{_FLOOR}H{_LEFT + _ROOM}"/>']
@@ -104,9 +104,9 @@ def questions(found: Usefulness) -> Picture | None:
         y = _FLOOR - (_FLOOR - _TOP) * share
         parts.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{_LEFT + _ROOM}"/>')
         parts.append(_text(_LEFT - 6, y + 4, f"{share:.0%}", "end"))
-    said = []
+    lines = []
     for kind, name, errors in zip(
-        ("steps", "steps beside"), names, (found.errors, found.sample_errors), strict=True
+        ("steps", "steps beside"), names, (use.errors, use.sample_errors), strict=True
     ):
         path, n = f"M{_LEFT} {_FLOOR}", len(errors)
         for i, error in enumerate(errors, 1):
@@ -117,11 +117,11 @@ def questions(found: Usefulness) -> Picture | None:
         parts.append(
             f'<path class="{kind}" d="{path}H{_LEFT + _ROOM}"><title>{name}</title></path>'
         )
-        said.append(f"{name}: half of the questions are off by at most {percent(errors[n // 2])}")
+        lines.append(f"{name}: half of the questions are off by at most {percent(errors[n // 2])}")
     return Picture(
         "Error of typical questions",
         "share of random counts (up) off by at most so much (across); dashed: a plain sample",
-        _svg("questions", "Error of typical questions", said, parts),
+        _svg("questions", "Error of typical questions", lines, parts),
     )
 
 
@@ -142,7 +142,7 @@ def _bars(
         _text(_LEFT - 6, _TOP + 4, percent(most), "end"),
         _text(_LEFT - 6, _FLOOR + 4, "0", "end"),
     ]
-    said = []
+    lines = []
     room = max(len(_cut(label)) for label in labels) * _CHARACTER + 6
     every = max(1, -(-int(room) // max(1, int(step))))
     for i, (label, value) in enumerate(zip(labels, values, strict=True)):
@@ -151,7 +151,7 @@ def _bars(
         says = f"{label}: {percent(value)}"
         if marks:
             says += f", {mark} {percent(marks[i])}"
-        said.append(says)
+        lines.append(says)
         parts.append(
             f'<rect class="bar" x="{middle - wide / 2:.1f}" y="{_FLOOR - tall:.1f}" '
             f'width="{wide:.1f}" height="{tall:.1f}"><title>{escape(says)}</title></rect>'
@@ -163,7 +163,7 @@ def _bars(
         if i % every == 0:
             parts.append(_text(middle, _FLOOR + 17, _cut(label), "middle"))
     parts.append(f'<path class="axis" d="M{_LEFT} {_FLOOR}H{_LEFT + _ROOM}"/>')
-    return _svg(key, title, said, parts)
+    return _svg(key, title, lines, parts)
 
 
 def _cut(label: str) -> str:
@@ -174,11 +174,11 @@ def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _svg(key: str, title: str, said: Sequence[str], parts: Sequence[str]) -> str:
+def _svg(key: str, title: str, lines: Sequence[str], parts: Sequence[str]) -> str:
     return (
         f'<svg role="img" aria-labelledby="{key}-title {key}-says" viewBox="0 0 {_WIDE} {_TALL}">'
         f'<title id="{key}-title">{escape(title)}</title>'
-        f'<desc id="{key}-says">{escape("; ".join(said))}</desc>{"".join(parts)}</svg>'
+        f'<desc id="{key}-says">{escape("; ".join(lines))}</desc>{"".join(parts)}</svg>'
     )
 
 

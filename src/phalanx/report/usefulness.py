@@ -78,8 +78,8 @@ class Usefulness:
     @property
     def moved(self) -> float | None:
         """How far shares of values are from the original's, on average over attributes."""
-        found = [d.moved for d in self.distributions if d.beside]
-        return float(np.mean(found)) if found and self.inside else None
+        shares = [d.moved for d in self.distributions if d.beside]
+        return float(np.mean(shares)) if shares and self.inside else None
 
     @property
     def correlation_lost(self) -> float | None:
@@ -120,12 +120,12 @@ class Usefulness:
         original = _decoded(microdata, names)
         bins = Bins.of(drawn.select(names))  # no value is named that was not released
         before, after = bins.code(original), bins.code(drawn.select(names))
-        found, chance = _errors(release, view, original)
+        errors_found, chance = _errors(release, view, original)
         return cls(
             inside=True,
             distributions=_distributions(bins, before, after),
             pairs=_pairs(bins, before, after),
-            errors=found,
+            errors=errors_found,
             sample_errors=chance,
         )
 
@@ -143,7 +143,7 @@ def _decoded(microdata: Microdata, names: Sequence[str]) -> pl.DataFrame:
 
 def _distributions(bins: Bins, before: Coded, after: Coded) -> tuple[Distribution, ...]:
     """Shares by bin, the attributes that moved most first."""
-    found = []
+    drawn = []
     for name in after:
         shares = [
             np.bincount(table[name], minlength=bins.size(name)) / max(1, len(table[name]))
@@ -155,7 +155,7 @@ def _distributions(bins: Bins, before: Coded, after: Coded) -> tuple[Distributio
             order = sorted(shown, key=lambda i: -shares[1][i])
             kept, rest = sorted(order[: _MOST_BARS - 1]), order[_MOST_BARS - 1 :]
             more = [float(of[rest].sum()) for of in shares]
-            found.append(
+            drawn.append(
                 Distribution(
                     name,
                     (*(labels[i] for i in kept), "other"),
@@ -164,7 +164,7 @@ def _distributions(bins: Bins, before: Coded, after: Coded) -> tuple[Distributio
                 )
             )
         else:
-            found.append(
+            drawn.append(
                 Distribution(
                     name,
                     tuple(labels[i] for i in shown),
@@ -172,7 +172,7 @@ def _distributions(bins: Bins, before: Coded, after: Coded) -> tuple[Distributio
                     tuple(float(shares[1][i]) for i in shown),
                 )
             )
-    return tuple(sorted(found, key=lambda d: -d.moved))
+    return tuple(sorted(drawn, key=lambda d: -d.moved))
 
 
 def _labels(bins: Bins, name: str) -> list[str]:
@@ -197,11 +197,11 @@ def _beside_even(view: View, drawn: pl.DataFrame) -> tuple[Distribution, ...]:
             {n: known for n, known in bins.values.items() if n == name},
         )
         flat[name] = after[name] if values is None else alone.code(values.to_frame(name))[name]
-    found = []
+    moved = []
     for one in _distributions(bins, flat, after):
         known = even[one.name] is not None
-        found.append(one if known else Distribution(one.name, one.labels, one.released, ()))
-    return tuple(found)
+        moved.append(one if known else Distribution(one.name, one.labels, one.released, ()))
+    return tuple(moved)
 
 
 def _even(view: View, name: str, stream: Stream) -> pl.Series | None:
@@ -251,6 +251,6 @@ def _errors(
     rows = int(view.real.sum())
     picked = pl.Series(rng.stream("sample").integers(table.height, rows), dtype=pl.UInt32)
     sample, share = table[picked], rows / table.height
-    found = errors(asked, lambda query: answer(release, query, "").figures[0].estimate or 0.0)
+    of_release = errors(asked, lambda query: answer(release, query, "").figures[0].estimate or 0.0)
     chance = errors(asked, lambda query: counted(sample, query.where) / share)
-    return tuple(sorted(map(float, found))), tuple(sorted(map(float, chance)))
+    return tuple(sorted(map(float, of_release))), tuple(sorted(map(float, chance)))

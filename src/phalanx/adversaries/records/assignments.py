@@ -95,15 +95,15 @@ def posterior(pairs: Pairs, most_states: int = MOST_STATES, work: int | None = N
     for k in tangled[np.argsort(size[tangled], kind="stable")].tolist():
         edges = order[ends[k - 1] if k else 0 : ends[k]]
         most = most_states if left is None else min(most_states, left)
-        found = (
+        believed = (
             person_by_person(_square(pairs, edges), most)
             if most > 0 and size[k] <= _LARGEST
             else None
         )
-        if found is None:
+        if believed is None:
             large.append(edges)
         else:
-            probability[edges], states = found
+            probability[edges], states = believed
             left = None if left is None else left - states
     if large:
         edges = np.sort(np.concatenate(large))
@@ -142,7 +142,7 @@ def knots(pairs: Pairs) -> Ints:
     row = pairs.row.tolist()
     place, low, knot = [-1] * pairs.people, [0] * pairs.people, [-1] * pairs.people
     at = first[:-1].copy()
-    seen, found = 0, 0
+    seen, components = 0, 0
     stack: list[int] = []
     for root in range(pairs.people):
         path = [root] if place[root] < 0 else []
@@ -165,8 +165,8 @@ def knots(pairs: Pairs) -> Ints:
                 low[path[-1]] = min(low[path[-1]], low[here])
             if low[here] == place[here]:
                 while knot[here] < 0:
-                    knot[stack.pop()] = found
-                found += 1
+                    knot[stack.pop()] = components
+                components += 1
     return np.array(knot, dtype=np.int64)
 
 
@@ -185,7 +185,7 @@ def person_by_person(logs: Floats, most_states: int) -> tuple[Floats, int] | Non
     if order is None:
         return None
     weight: Floats = np.exp(logs)
-    found = np.zeros(weight.shape)
+    table = np.zeros(weight.shape)
     steps, behind = list(_steps(weight, order)), np.ones(1, dtype=np.float64)
     for step in reversed(
         steps
@@ -196,12 +196,12 @@ def person_by_person(logs: Floats, most_states: int) -> tuple[Floats, int] | Non
         )
         if not share.sum() > 0:  # too far apart for floating point
             return None
-        found[step.person, step.rows] = share / share.sum()
+        table[step.person, step.rows] = share / share.sum()
         behind = np.asarray(
             np.bincount(step.before, weights=ahead, minlength=len(step.reached)), dtype=np.float64
         )
         behind /= behind.max()
-    return found[np.isfinite(logs)], sum(len(step.before) for step in steps)
+    return table[np.isfinite(logs)], sum(len(step.before) for step in steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,17 +284,17 @@ def beliefs(person: Ints, row: Ints, logs: Floats) -> Floats:
     other way round; half of each new message is the old one, so that they settle.
     """
     by_person, by_row = _Sides.of(person), _Sides.of(row)
-    said = np.zeros(len(logs))
+    messages = np.zeros(len(logs))
     for _ in range(_ROUNDS):
-        asked = -by_person.of_others(logs + said)
-        new = (said - by_row.of_others(logs + asked)) / 2
-        change = float(np.abs(new - said).max())
-        said = new
+        asked = -by_person.of_others(logs + messages)
+        new = (messages - by_row.of_others(logs + asked)) / 2
+        change = float(np.abs(new - messages).max())
+        messages = new
         if change < _STILL:
             break
-    asked = -by_person.of_others(logs + said)
-    found = 1 / (1 + np.exp(-np.clip(logs + said + asked, -700, 700)))
-    return np.asarray(found / np.bincount(by_person.place, weights=found)[by_person.place])
+    asked = -by_person.of_others(logs + messages)
+    belief = 1 / (1 + np.exp(-np.clip(logs + messages + asked, -700, 700)))
+    return np.asarray(belief / np.bincount(by_person.place, weights=belief)[by_person.place])
 
 
 @dataclass(frozen=True, eq=False)
@@ -330,14 +330,14 @@ class _Sides:
         without[first] = -np.inf
         second = np.maximum.reduceat(without, self.starts)
         others = summed[place] - rest
-        found = np.empty_like(logs)
+        products = np.empty_like(logs)
         with np.errstate(divide="ignore"):
             values = np.log(others) + most[place]
             values[first] = (
                 np.log(np.add.reduceat(np.exp(without - second[place]), self.starts)) + second
             )
-        found[self.order] = values
-        return found
+        products[self.order] = values
+        return products
 
     def _first(self, ordered: Floats, most: Floats, place: Ints) -> Ints:
         """The first pair of each side that has the most."""

@@ -180,8 +180,8 @@ class Informed:
                     f"distances names {name!r}, which is no"
                     f" quasi-identifier{did_you_mean(name, names) or '; remove it.'}"
                 )
-        said = manifest.method.get("distances", {})
-        return {name: word for name, word in said.items() if word in WORDS} | dict(self.distances)
+        stated = manifest.method.get("distances", {})
+        return {name: word for name, word in stated.items() if word in WORDS} | dict(self.distances)
 
     def _at_least(self, manifest: Manifest, d: int) -> int:
         """On how many quasi-identifiers each row differs from its person, at least."""
@@ -211,12 +211,12 @@ def _picked(
     distinct, place = _different(records.rows)
     times = np.bincount(place)
     cells, held = np.unique(place * q + (0 if shown is None else shown), return_counts=True)
-    found = list(
+    nearest_rows = list(
         nearest(Blocks.of(records.rows[distinct], distances), records.persons[who], changes)
     )
     person, row = (
-        np.repeat(np.arange(len(who)), [len(rows) for rows in found]),
-        np.concatenate([np.zeros(0, np.int64), *found]),
+        np.repeat(np.arange(len(who)), [len(rows) for rows in nearest_rows]),
+        np.concatenate([np.zeros(0, np.int64), *nearest_rows]),
     )
     count = np.bincount(person, weights=times[row], minlength=len(who)).astype(np.int64)
     identity = np.bincount(person, weights=row == place[own][person], minlength=len(who))
@@ -280,7 +280,7 @@ class Blocks:
         """By attribute what is the nearest in each block: for every code, or the first and the last
         place; nothing is nearer than 0.
         """
-        found: list[Floats | tuple[Floats, Floats]] = []
+        bounds: list[Floats | tuple[Floats, Floats]] = []
         for a, distance in enumerate(self.distances):
             codes = self.codes[:, a]
             low, high = (
@@ -288,7 +288,7 @@ class Blocks:
             )
             if isinstance(distance, Line):
                 known = low >= 0
-                found.append(
+                bounds.append(
                     (
                         np.where(known, distance.line[np.maximum(low, 0)], -np.inf),
                         np.where(known, distance.line[high], np.inf),
@@ -309,8 +309,8 @@ class Blocks:
                     if few
                     else [np.zeros(len(held))]
                 )
-                found.append(np.stack(away))
-        return found
+                bounds.append(np.stack(away))
+        return bounds
 
     def at_least(self, persons: Ints) -> Floats:
         """How far each block is from each of some persons, at least, shape (c, b); ``persons`` (c,
@@ -349,7 +349,7 @@ def _nearest(
     """
     order = np.argsort(bounds)
     bounds, least, done, step = bounds[order], np.inf, 0, 4
-    found: list[tuple[Ints, Floats]] = []
+    nearest_rows: list[tuple[Ints, Floats]] = []
     while done < len(order) and bounds[done] <= _limit(least):
         upto = max(
             done + 1, min(done + step, int(np.searchsorted(bounds, _limit(least), side="right")))
@@ -362,11 +362,11 @@ def _nearest(
         for a, distances in enumerate(away):
             total += distances[codes[:, a]]
         least = min(least, float(total.min(initial=np.inf)))
-        found.append((at, total))
+        nearest_rows.append((at, total))
         done, step = upto, 4 * step
     if not np.isfinite(least):
         return blocks.row
-    at, total = (np.concatenate(side) for side in zip(*found, strict=True))
+    at, total = (np.concatenate(side) for side in zip(*nearest_rows, strict=True))
     return blocks.row[at[total <= _limit(least)]]
 
 

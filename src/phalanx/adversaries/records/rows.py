@@ -39,18 +39,18 @@ class Records:
             raise ReleaseError(
                 "the release has no quasi-identifier, so there is nothing to link it by."
             )
-        found = [
+        columns = [
             _together(microdata.columns[a.name].domain, form.table[a.columns[0]])
             for a in attributes
         ]
         persons = [
             place[microdata.columns[a.name].codes]
-            for a, (_, place, _) in zip(attributes, found, strict=True)
+            for a, (_, place, _) in zip(attributes, columns, strict=True)
         ]
         return cls(
-            tuple(domain for domain, _, _ in found),
+            tuple(domain for domain, _, _ in columns),
             np.stack(persons, axis=1),
-            np.stack([codes for _, _, codes in found], axis=1),
+            np.stack([codes for _, _, codes in columns], axis=1),
         )
 
     def differ(self, persons: Ints, rows: Ints) -> np.ndarray:
@@ -98,18 +98,18 @@ def _alike(values: pl.Series, published: pl.Series) -> tuple[pl.Series, pl.Serie
 def _places(values: pl.Series, wanted: pl.Series) -> Ints:
     """The place of each wanted value, -1 for none."""
     known = pl.DataFrame({"value": values, "place": np.arange(len(values), dtype=np.int64)})
-    found = wanted.to_frame("value").join(
+    places = wanted.to_frame("value").join(
         known, on="value", how="left", nulls_equal=True, maintain_order="left"
     )["place"]
-    return found.fill_null(-1).to_numpy().astype(np.int64)
+    return places.fill_null(-1).to_numpy().astype(np.int64)
 
 
 def bits_of(has: npt.NDArray[np.bool_]) -> Ints:
     """The rows of a table as bits of a whole number each, the first column the lowest, shape
     (m,).
     """
-    found: Ints = (has.astype(np.int64) << np.arange(has.shape[1])).sum(axis=1)
-    return found
+    bits: Ints = (has.astype(np.int64) << np.arange(has.shape[1])).sum(axis=1)
+    return bits
 
 
 def renumbered(keys: Ints) -> Ints:

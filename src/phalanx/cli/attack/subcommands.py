@@ -50,7 +50,8 @@ class Subcommands(TyperGroup):
         meant.
         """
         if args and args[0] not in self.list_commands(ctx):
-            self.commands = {**self.commands, **dict.fromkeys(KNOWN)}  # typer looks for them there
+            known = {name: TyperCommand(name) for name in KNOWN}
+            self.commands = {**known, **self.commands}  # typer looks for them there
         name, command, rest = super().resolve_command(ctx, args)
         return name, command_of(str(name)) if name in OURS else command, rest
 

@@ -121,11 +121,11 @@ class DrawnRows:
         leave = (whole - self.stay).astype(kind)
         begins = np.zeros((len(leave), d + 1), dtype=kind)
         begins[:, 1:] = np.cumsum(leave[:, list(self.outputs.order)], axis=1)
-        changed, found = self.changed, np.zeros(len(leave), np.bool_)
+        changed, together = self.changed, np.zeros(len(leave), np.bool_)
         for point in range(d + 1):
             here = np.ones(len(leave), np.bool_)
             for place, a in enumerate(self.outputs.order):
                 from_begin = (begins[:, point] - begins[:, place]) % whole
                 here &= (from_begin < leave[:, a]) == changed[:, a]
-            found |= here
-        return found
+            together |= here
+        return together

@@ -158,8 +158,8 @@ def _past(tables: Mapping[str, pl.DataFrame], asked: pl.DataFrame) -> Ints:
     known = tables[PRESENT].group_by("person").agg(release.sort().alias("past"))
     pasts = known.select("past").unique().sort(pl.col("past").list.len(), "past")
     numbered = known.join(pasts.with_row_index("number", 1), on="past")
-    found = asked.join(numbered, on="person", how="left", maintain_order="left")["number"]
-    return found.fill_null(0).to_numpy().astype(np.int64)
+    places = asked.join(numbered, on="person", how="left", maintain_order="left")["number"]
+    return places.fill_null(0).to_numpy().astype(np.int64)
 
 
 def _silenced(table: Table, state: State) -> State:

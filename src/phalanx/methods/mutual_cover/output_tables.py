@@ -233,8 +233,8 @@ def widened(group: Ints, bad: Bools, places: Floats) -> Ints:
     g = len(bad)
     if g == 1:
         raise MethodError(
-            "not even all rows together can all change: their quasi-identifiers have too few"
-            " different values; ask for fewer changes, raise delta, or add quasi-identifiers."
+            "not even all rows together can all change: their values differ too little; ask for"
+            " fewer changes, raise delta, or add quasi-identifiers."
         )
     sizes = np.bincount(group, minlength=g)
     sums = [np.bincount(group, weights=place, minlength=g) for place in places.T]

@@ -117,11 +117,11 @@ class Problems:
 
     def _bytes(self) -> tuple[list[bytes], list[bytes]]:
         """The counts, and the distances, of each problem."""
-        found = []
+        contents = []
         for values, places in ((self.counts, self.starts), (self.distances + 0.0, self.cells)):
             whole, ends = values.tobytes(), (8 * places).tolist()
-            found.append([whole[a:b] for a, b in pairwise(ends)])
-        return found[0], found[1]
+            contents.append([whole[a:b] for a, b in pairwise(ends)])
+        return contents[0], contents[1]
 
     def take(self, which: Ints) -> "Problems":
         """The problems ``which``, in that order."""

@@ -157,15 +157,17 @@ def solve_together(
     for dearness, slack in _ATTEMPTS:
         if not len(which):
             return
-        found, costs, bounds = np.zeros_like(table), np.empty_like(cost), np.empty_like(bound)
+        solution, costs, bounds = np.zeros_like(table), np.empty_like(cost), np.empty_like(bound)
         asked = problems.grid, *layout.types, delta.numerator, delta.denominator, changes
-        work = partial(joint_kernel.least_together, *asked, dearness, slack, found, costs, bounds)
+        work = partial(
+            joint_kernel.least_together, *asked, dearness, slack, solution, costs, bounds
+        )
         in_threads(work, which)
         proves = np.where(np.isfinite(costs[which]), bounds[which], -math.inf)
         bound[which] = np.maximum(bound[which], proves)
         better = which[costs[which] < cost[which]]
         cells = layout.cells(better)
-        table[cells], cost[better] = found[cells], costs[better]
+        table[cells], cost[better] = solution[cells], costs[better]
         enough = _PROVEN_TOGETHER * (cost[which] + 1e-3 * span[which])
         proven = np.isfinite(cost[which]) & (cost[which] - bound[which] <= enough)
         most = layout.attributes * span[which]  # no tables cost more
@@ -186,19 +188,19 @@ def change_by_turns(layout: Layout, delta: Fraction, changes: int, g: int, table
     """
     problems, (types, first), d = layout.problems, layout.types, layout.attributes
     asked = [problems.of(p) for p in layout.tables[g].tolist()]
-    found = [problems.part(table, p) for p in layout.tables[g].tolist()]
+    parts = [problems.part(table, p) for p in layout.tables[g].tolist()]
     own, left = types[first[g] : first[g + 1]], list(range(d))
     for turn in range(1, changes + 1):
-        stays = np.stack([np.diagonal(p)[own[:, a]] for a, p in enumerate(found)], axis=1)
+        stays = np.stack([np.diagonal(p)[own[:, a]] for a, p in enumerate(parts)], axis=1)
         others = {a: d - turn - (stays.sum(axis=1) - stays[:, a]) for a in left}
         solved = {a: _capped(*asked[a], own[:, a], others[a], delta) for a in left}
-        dearer = {a: cost - _cost([asked[a]], [found[a]]) for a, (cost, _) in solved.items()}
+        dearer = {a: cost - _cost([asked[a]], [parts[a]]) for a, (cost, _) in solved.items()}
         best = min(left, key=dearer.__getitem__, default=-1)
         if best < 0 or not math.isfinite(dearer[best]):
             return math.inf
-        found[best][:] = solved[best][1].reshape(found[best].shape)
+        parts[best][:] = solved[best][1].reshape(parts[best].shape)
         left.remove(best)
-    return _cost(asked, found)
+    return _cost(asked, parts)
 
 
 def _capped(
@@ -228,16 +230,16 @@ def _together_by_highs(
     """Solve one group by HiGHS, where that finds better tables than there are."""
     types, first = layout.types
     asked = [layout.problems.of(p) for p in layout.tables[g].tolist()]
-    found = together_by_highs(
+    solved = together_by_highs(
         [counts for counts, _ in asked],
         [distances for _, distances in asked],
         types[first[g] : first[g + 1]],
         delta,
         changes,
     )
-    if found is not None and (costs := _cost(asked, found)) < cost[g]:
+    if solved is not None and (costs := _cost(asked, solved)) < cost[g]:
         cost[g] = costs
-        for p, one in zip(layout.tables[g].tolist(), found, strict=True):
+        for p, one in zip(layout.tables[g].tolist(), solved, strict=True):
             layout.problems.part(table, p)[:] = one
 
 
@@ -282,8 +284,8 @@ def together_by_highs(
         solver.run()
     if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
-    found = np.maximum(np.array(solver.getSolution().col_value), 0.0)
-    tables = [found[at : at + k * k].reshape(k, k) for at, k in zip(first, sizes, strict=False)]
+    solution = np.maximum(np.array(solver.getSolution().col_value), 0.0)
+    tables = [solution[at : at + k * k].reshape(k, k) for at, k in zip(first, sizes, strict=False)]
     return [table / table.sum(axis=1, keepdims=True) for table in tables]
 
 

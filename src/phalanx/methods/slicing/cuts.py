@@ -110,25 +110,28 @@ def _every_column(
     """A cell for each column of a row: the column's value, among the rows of the bucket that agree
     on what the column shares with others.
     """
-    found: list[Cells] = []
+    by_column: list[Cells] = []
     for i, column in enumerate(columns):
         elsewhere = {name for j, other in enumerate(columns) if j != i for name in other}
         shared = [microdata.columns[name].codes for name in column if name in elsewhere]
-        found.append(
+        by_column.append(
             cells_of(
                 numbered(shared) if shared else np.zeros(coded.rows, dtype=np.int32),
                 coded.values[i],
             )
         )
-    cells_before = np.cumsum([0, *(len(c.q) for c in found)])
-    q_before = np.cumsum([0, *(len(c.first) - 1 for c in found)])
+    cells_before = np.cumsum([0, *(len(c.q) for c in by_column)])
+    q_before = np.cumsum([0, *(len(c.first) - 1 for c in by_column)])
     lines = np.stack(
-        [c.of_row + before for c, before in zip(found, cells_before, strict=False)]
+        [c.of_row + before for c, before in zip(by_column, cells_before, strict=False)]
     ).astype(np.int32)
-    q = np.concatenate([c.q + before for c, before in zip(found, q_before, strict=False)]).astype(
-        np.int32
-    )
+    q = np.concatenate(
+        [c.q + before for c, before in zip(by_column, q_before, strict=False)]
+    ).astype(np.int32)
     first = np.concatenate(
-        [*(c.first[:-1] + before for c, before in zip(found, cells_before, strict=False)), [len(q)]]
+        [
+            *(c.first[:-1] + before for c, before in zip(by_column, cells_before, strict=False)),
+            [len(q)],
+        ]
     ).astype(np.int64)
-    return lines, Cells(lines.ravel(), q, np.concatenate([c.s for c in found]), first)
+    return lines, Cells(lines.ravel(), q, np.concatenate([c.s for c in by_column]), first)

@@ -43,7 +43,8 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         _check_columns(release, table)
     except PhalanxError as error:
         return found | {"wrong": str(error)}
-    suppressed = place.entry(series, number).summary.get("suppressed")
+    by_reason = place.entry(series, number).summary.get("suppressed_rows")
+    suppressed = None if by_reason is None else sum(by_reason.values())
     key = ("questions", release.digest, table.key)
     found["questions"] = place.answers.get(key, lambda: questions(release, table, suppressed))
     found["charts"] = charts(place, release, table, found["attribute"])

@@ -70,6 +70,7 @@ def _series(ledger: Ledger) -> list[dict[str, Any]]:
 def _release(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]:
     """A release as the ledger knows it, and as its folder says where it is there still."""
     summary = entry.summary
+    suppressed = summary.get("suppressed_rows")
     found: dict[str, Any] = {
         "number": entry.number,
         "day": entry.day,
@@ -78,8 +79,8 @@ def _release(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]:
         "rows": summary.get("rows"),
         "groups": summary.get("groups"),
         "counterfeits": summary.get("counterfeits"),
-        "suppressed": summary.get("suppressed"),
-        "suppressed_rows": summary.get("suppressed_rows") or {},
+        "suppressed": None if suppressed is None else sum(suppressed.values()),
+        "suppressed_rows": suppressed or {},
         "spent": summary.get("spent"),
         "checks": _checks(place, series, entry.number),
         "attacks": attacks(place, series, entry.number),

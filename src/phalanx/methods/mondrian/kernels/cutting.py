@@ -204,8 +204,8 @@ def next_median(table: Table, nodes: Nodes, start: int, stop: int) -> Cut:
         nodes.width[a] = -1.0
         state[_ATTRIBUTE] = a
         column = table.codes[a, start:stop]
-        found = median(column, nodes.low[a], nodes.high[a], nodes.histogram)
-        state[_MEDIAN], state[_BELOW], state[_AT_MOST] = found
+        middle = median(column, nodes.low[a], nodes.high[a], nodes.histogram)
+        state[_MEDIAN], state[_BELOW], state[_AT_MOST] = middle
     last_way = _THROUGH if nodes.relaxed else _BEFORE
     state[_WAY] = way + 1 if way < last_way else nodes.first_way
     attribute, code, below = state[_ATTRIBUTE], state[_MEDIAN], state[_BELOW]
