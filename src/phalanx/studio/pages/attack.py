@@ -8,6 +8,7 @@ from typing import Any
 from phalanx.adversaries.opinion import QUESTIONS, question_of
 from phalanx.adversaries.registry import KNOWN, made
 from phalanx.errors import PhalanxError, PlanError
+from phalanx.ledger import ReleaseEntry
 from phalanx.studio.pages import timeline
 from phalanx.studio.pages.reproducing import command, python, shown
 from phalanx.studio.place import Place
@@ -36,12 +37,21 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
             "command": command(
                 "attack", "all", *(shown(place, e.folder) for e in entries), "--original", "TABLE"
             ),
-            "python": python(
-                f"series = px.Plan.read({shown(place, str(place.plan_path))!r}).series()",
-                "print(series.attack(px.Linkage()).sentence)",
-            ),
+            "python": python(*_lines(place, series, entries)),
         },
     }
+
+
+def _lines(place: Place, series: str, entries: Sequence[ReleaseEntry]) -> list[str]:
+    """What plays an adversary in Python, by the plan; without one, what checks the folders."""
+    if place.has_plan and place.plan().name == series:
+        plan = shown(place, str(place.plan_path))
+        return [
+            f"series = px.Plan.read({plan!r}).series()",
+            "print(series.attack(px.Intersection(), originals=[…]).sentence)",
+        ]
+    folders = [shown(place, e.folder) for e in entries]
+    return [f"print(px.verify({folders!r}, ledger={shown(place, place.ledger_url())!r}).holds)"]
 
 
 def _of(question: str, found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
