@@ -126,3 +126,12 @@ def test_bins() -> None:
     assert bins.code(pl.DataFrame({"n": [0.0], "t": ["c"]}))["t"][0] == bins.size("t") - 1
     few = pl.DataFrame({"n": [1, 2, 3]})
     assert Bins.of(few).code(pl.DataFrame({"n": [1.2, 3.0]}))["n"].tolist() == [1, 3]
+
+
+def test_numbers_beyond_64_bits_have_bins() -> None:
+    """A decimal of many digits, which a release shows as a float, is still the original's value;
+    beyond all integers it is none of them, and missing stays missing.
+    """
+    bins = Bins.of(pl.DataFrame({"x": ["2000000000000000000000", "2200000000000000000000"]}))
+    floats = pl.DataFrame({"x": [2e21, 2.2e21, None, 1e300]})
+    assert bins.code(floats)["x"].tolist() == [1, 2, 0, 3]
