@@ -273,3 +273,14 @@ def test_lazy_tables_fail_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "t.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(SourceError, match="the lazy table cannot be computed"):
         to_polars(pl.scan_parquet(tmp_path / "t.parquet"))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_a_type_that_is_not_read_is_named_as_that(tmp_path: Path, kind: str) -> None:
+    """Whole numbers of 128 bits, which Polars writes and Arrow does not read: the file is not
+    called damaged.
+    """
+    frame = pl.DataFrame({"x": pl.Series([1, 2], dtype=pl.Int128)})
+    getattr(frame, {"parquet": "write_parquet", "arrow": "write_ipc"}[kind])(tmp_path / f"t.{kind}")
+    with pytest.raises(SourceError, match="holds a type that is not read, such as numbers beyond"):
+        read_source(tmp_path / f"t.{kind}", drop=None)

@@ -102,7 +102,7 @@ def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFram
     import pyarrow.parquet as pq
 
     malformed = refusal or _malformed(path, "Parquet")
-    with refusing(malformed):
+    with refusing(malformed), _of_known_types(path, refusal):
         meta = pq.read_metadata(path)
         groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
         rows = max(meta.num_rows, sum(g.num_rows for g in groups))
@@ -121,7 +121,11 @@ def read_arrow(path: Path) -> Any:
     """
     import pyarrow as pa
 
-    with refusing(_malformed(path, "Arrow")), pa.memory_map(str(path)) as mapped:
+    with (
+        refusing(_malformed(path, "Arrow")),
+        _of_known_types(path),
+        pa.memory_map(str(path)) as mapped,
+    ):
         if mapped.read(4) == b"FEA1":
             raise SourceError(
                 f"the file {path.name!r} is of the first Feather format, which is no longer read;"
@@ -144,6 +148,20 @@ def read_arrow(path: Path) -> Any:
         table = pa.Table.from_batches(batches, schema=reader.schema)
         table.validate()
         return pl.from_arrow(table, rechunk=True)
+
+
+@contextmanager
+def _of_known_types(path: Path, refusal: PhalanxError | None = None) -> Iterator[None]:
+    """``refusal``, or SourceError, where a column has a type that Arrow has and does not read."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowNotImplementedError:
+        raise refusal or SourceError(
+            f"the file {path.name!r} holds a type that is not read, such as numbers beyond 64 bits;"
+            " make it text at the source, or drop it there."
+        ) from None
 
 
 def _malformed(path: Path, kind: str) -> SourceError:
