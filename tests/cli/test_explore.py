@@ -21,7 +21,7 @@ def test_it_says_on_what_it_ran_and_shows_every_point(ward) -> None:
         "This ran on last.csv, and not on the table, because whoever chooses"
     )
     assert "a plain sample of the same size" in said.out and "without the release" in said.out
-    assert re.search(r"^ *2 anatomy l=2 ", said.out, re.MULTILINE)
+    assert re.search(r"^ *2 +anatomy l=2 ", said.out, re.MULTILINE)
     assert "more than 1/2 of the persons have the same sensitive value" in said.out
     assert "3 anatomy l=9 cannot be published: the most frequent value" in said.out
     assert "Nothing was published." in said.out and not (ward.path / "out").exists()
