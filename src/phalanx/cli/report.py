@@ -73,12 +73,13 @@ def report(
         persons=False,
     )
     release = replace(Release.read(last.path), evidence=evidence, _earlier=earlier)
-    written = release.report(to, audience=audience.value)
+    inside = audience is Audience.internal
+    written = release.report(to, audience="internal" if inside else "external")
     if not json:
         typer.echo(f"report:    {written}")
         return
     classes = Classes.of_form(release.form)
-    asked = questions(release, evidence, ()) if audience is Audience.internal else []
+    asked = questions(release, evidence, ()) if inside else []
     show_json({
         "page": str(written),
         "audience": audience.value,
