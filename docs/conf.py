@@ -42,7 +42,7 @@ html_css_files = ["site.css"]
 
 # The side bar: what a reader looks for, in this order; a `*` stands for all pages of a folder.
 BAR = {
-    "First steps": ["/README", "/docs/installing", "/docs/tutorial", "/docs/tutorial/analyse"],
+    "First steps": ["/README", "/docs/installing", "/docs/tutorial", "/docs/tutorial/*"],
     "How to": ["/docs/how-to/*", "/docs/extending"],
     "Understand": ["/docs/explanation/*"],
     "Look up": ["/docs/reference/index"],
