@@ -235,14 +235,15 @@ def test_the_papers_release_2(attempt):
 
 
 def test_another_numbering_fills_another_bucket():
-    """In the order of the alphabet Ray's place is another one, so that Table 3a does not come
-    out: the numbering is what the paper chose.
+    """In the order of the alphabet a new flu can be spared for Jane and Linda, where Table 3a has a
+    counterfeit: which place is filled is the numbering's.
     """
     draft = MInvariance(m=2, balancing="paper").publish(
         microdata(T2), memory_of_release_1(), Randomness.secure()
     )
     group = dict(zip((row[0] for row in T2), draft.groups.tolist(), strict=True))
-    assert group["Ray"] != group["Steve"]
+    assert group["Jane"] == group["Linda"]
+    assert group["Jane"] in {group["Emily"], group["Vince"]}
 
 
 def test_never_filling_needs_one_for_every_value_that_is_short():
