@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,10 @@ def exact(value: Number, what: str) -> Fraction:
         raise PlanError(
             f'{what} must be a number such as 2, 0.5 or "1/6", and is {value!r}.'
         ) from None
+
+
+MOST_EPSILON: Final = 500
+"""Beyond it epsilon promises nothing, and e^epsilon is no number to compute with."""
 
 
 def bounded(value: Number, what: str, low: int, high: int | None = None) -> Fraction:

@@ -15,7 +15,7 @@ from phalanx.accounting.directed import (
     upwards,
 )
 from phalanx.errors import PlanError
-from phalanx.exact import Number, exact
+from phalanx.exact import MOST_EPSILON, Number, bounded, exact
 
 _DIGITS = 60
 
@@ -65,8 +65,8 @@ def _scaled(epsilon: Fraction, ratio: Fraction) -> tuple[Decimal, Decimal]:
 
 
 def _epsilon(epsilon: Number) -> Fraction:
-    number = exact(epsilon, "epsilon")
-    if number <= 0:
+    number = bounded(epsilon, "epsilon", 0, MOST_EPSILON)
+    if number == 0:
         raise PlanError(f"epsilon must be above 0, and is {epsilon}.")
     return number
 

@@ -17,7 +17,7 @@ from phalanx.accounting.directed import float_kept, log_of
 from phalanx.accounting.promise import Accounting, Promise, default_beta, log_delta, promised
 from phalanx.accounting.solve import largest_beta, smallest_k
 from phalanx.errors import PlanError
-from phalanx.exact import Number, bounded, exact, whole
+from phalanx.exact import MOST_EPSILON, Number, bounded, exact, whole
 
 _AT_ONCE = 40
 _DIGITS = 6
@@ -40,7 +40,7 @@ def best_beta(
     """
     whole(cell, "cell")
     own, scheme, limit = (
-        exact(epsilon, "epsilon") - bounded(epsilon_scheme, "epsilon_scheme", 0),
+        bounded(epsilon, "epsilon", 0, MOST_EPSILON) - bounded(epsilon_scheme, "epsilon_scheme", 0),
         exact(epsilon_scheme, "epsilon_scheme"),
         exact(delta, "delta"),
     )

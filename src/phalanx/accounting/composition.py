@@ -31,7 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,7 @@ import numpy.typing as npt
 from phalanx.accounting.binomials import log_pmf
 from phalanx.accounting.directed import float_kept
 from phalanx.accounting.promise import Promise
-from phalanx.errors import require_extra
+from phalanx.errors import PlanError, require_extra
 from phalanx.exact import whole
 
 Floats = npt.NDArray[np.float64]
@@ -58,6 +58,8 @@ _RAISED = 1e-8
 """By so much of it the profile is raised, and by 1e-14 more for every row of the cell: far more
 than floats lose in computing it and its second differences.
 """
+
+_MOST_RELEASES: Final = 10**6
 
 
 class _Loss(Protocol):
@@ -156,7 +158,8 @@ def together(promise: Promise, releases: int) -> Together:
     >>> float(cost.epsilon), cost.tight_epsilon < 4
     (8.0, True)
     """
-    whole(releases, "releases")
+    if whole(releases, "releases") > _MOST_RELEASES:
+        raise PlanError(f"releases must be at most {_MOST_RELEASES}, and is {releases}.")
     require_extra("dp", "what releases cost together")
     losses, rounding = _composed(promise, releases)
     return Together(

@@ -28,7 +28,7 @@ from phalanx.accounting.promise import (
     surely_keeps,
 )
 from phalanx.errors import PlanError
-from phalanx.exact import Number, bounded, exact, plain, whole
+from phalanx.exact import MOST_EPSILON, Number, bounded, exact, plain, whole
 
 _UNDETERMINED = "does not determine the promise: give delta or k as well."
 _SCALE: int = 10**PLACES
@@ -70,6 +70,8 @@ def solve(
     ratio = None if beta is None else _probability(beta, "beta")
     if k is not None:
         whole(k, "k")
+        if k > 2**60:
+            raise too_extreme("a k above 2**60")
 
     if own is None:
         own, ratio = _epsilon_and_beta(accounting, ratio, k, limit)
@@ -265,7 +267,7 @@ def _first_up_to(holds: Callable[[int], bool], low: int, guess: int, end: int) -
 
 def _of_the_sample(epsilon: Number, scheme: Fraction) -> Fraction:
     """What is left of epsilon for the sample itself."""
-    own = exact(epsilon, "epsilon") - scheme
+    own = bounded(epsilon, "epsilon", 0, MOST_EPSILON) - scheme
     if own <= 0:
         what = f"above epsilon_scheme = {plain(scheme)}, a part of it" if scheme else "above 0"
         raise PlanError(f"epsilon must be {what}, and is {epsilon}.")

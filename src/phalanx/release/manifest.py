@@ -169,6 +169,7 @@ class Manifest(_Strict):
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"]) or "the file"
+            place = place if place.isprintable() else repr(place)
             raise ReleaseError(
                 f"{where}: the manifest is not valid at {place} ({first['msg'].lower()}); ask the"
                 " publisher for the folder again."

@@ -534,5 +534,5 @@ def test_a_check_is_little_work(tmp_path):
     assert lines(lambda: found.extend(promise.check(release, (), Evidence()))) < 10**6
     assert (
         all(v.holds for v in found if not v.name.endswith("crowd"))
-        and differential_privacy.MOST_EPSILON == 1000
+        and differential_privacy.MOST_EPSILON == 500
     )

@@ -426,7 +426,7 @@ def _sums(within: Ints, weight: Ints, chosen: Subsets, *, every: bool) -> Floats
     for axis in range(1, d + 1):  # what is within on more attributes is within on fewer
         without, with_it = (tuple([slice(None)] * axis + [i]) for i in (0, 1))
         summed[without] += summed[with_it]
-    return np.asarray(summed.reshape(n, -1)[:, chosen.bits], dtype=np.float64)
+    return np.asarray(summed.reshape(n, 1 << d)[:, chosen.bits], dtype=np.float64)
 
 
 def _of_values(groups: Groups, published: Ints | None, values: Ints | None) -> Floats:

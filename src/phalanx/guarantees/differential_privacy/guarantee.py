@@ -15,7 +15,7 @@ import polars as pl
 
 from phalanx.data.microdata import Microdata
 from phalanx.errors import PlanError
-from phalanx.exact import Number, bounded, exact, readable, whole
+from phalanx.exact import MOST_EPSILON, Number, bounded, exact, readable, whole
 from phalanx.guarantees.base import Verdict
 from phalanx.guarantees.consistency.forms import form_faults
 from phalanx.guarantees.consistency.recoded import Images, unlike_attributes
@@ -39,8 +39,6 @@ from phalanx.release.manifest import Manifest
 
 Accounting = Literal["tight", "theorem"]
 
-MOST_EPSILON: Final = 1000
-"""A larger epsilon promises nothing to anybody."""
 _SHOWN: Final = 5
 """So many of the smallest images are shown."""
 
