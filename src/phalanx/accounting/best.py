@@ -40,7 +40,7 @@ def best_beta(
     """
     whole(cell, "cell")
     own, scheme, limit = (
-        bounded(epsilon, "epsilon", 0, MOST_EPSILON) - bounded(epsilon_scheme, "epsilon_scheme", 0),
+        exact(epsilon, "epsilon") - bounded(epsilon_scheme, "epsilon_scheme", 0),
         exact(epsilon_scheme, "epsilon_scheme"),
         exact(delta, "delta"),
     )
@@ -49,6 +49,7 @@ def best_beta(
             "epsilon must be above epsilon_scheme and 0, and delta between 0 and 1; they are"
             f" {epsilon} and {delta}."
         )
+    bounded(epsilon, "epsilon", 0, MOST_EPSILON)
     roughly: dict[int, float] = {}
     ks = _spread(1, cell)
     while True:
