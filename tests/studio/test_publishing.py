@@ -158,7 +158,6 @@ def test_a_second_release_of_another_table(tmp_path: Path) -> None:
 
 def test_a_point_that_was_tried_becomes_the_plan(tmp_path: Path) -> None:
     """Points are tried on another table; one is shown beside another, and written into the plan."""
-    pytest.importorskip("phalanx.exploration", reason="this version explores nothing")
     write(people(300), tmp_path / "other.csv")
     with opened(tmp_path) as (studio, browser):
         form = {"ground": "other", "source": "other.csv", "tried": "mondrian k=4,9"}

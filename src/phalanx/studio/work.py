@@ -17,6 +17,7 @@ from phalanx.adversaries.registry import KNOWN, made
 from phalanx.adversaries.verdict import verdict
 from phalanx.data.sources.source import read_source
 from phalanx.errors import PhalanxError, PlanError, ReleaseError
+from phalanx.exploration import explore as tried_on
 from phalanx.ledger import Ledger
 from phalanx.plan import Plan
 from phalanx.series.released import Release
@@ -67,10 +68,8 @@ def explore(
     step: Step, *, plan: str, tried: Sequence[str], surrogate: Sequence[str], on_the_table: bool
 ) -> dict[str, Any]:
     """Points over a grid, each with what it promises, risks and loses; and their picture."""
-    from importlib import import_module
-
     tell = lambda done, of: step(f"{done} of {of} points")  # noqa: E731 - one line of its own
-    found = import_module("phalanx.exploration").explore(
+    found = tried_on(
         plan, tried, surrogate=surrogate, on_the_table=on_the_table, workers=1, progress=tell
     )
     head, rows = found.table()

@@ -2,7 +2,6 @@
 """Explore: what a promise would cost, before anything leaves; a point of it becomes the plan."""
 
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Any
 
 from phalanx.errors import PlanError
@@ -21,7 +20,6 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     return {
         "stamp": place.stamp(),
         "series": plan.name,
-        "tries": can_explore(),
         "released": len(place.entries(plan.name)),
         "running": [job for job in tried if job["state"] == "running"],
         "done": done,
@@ -29,19 +27,10 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
         "chosen": chosen,
         "runs": [job.to_json() for job in place.jobs.of("check")],
         "by": {
-            "command": command("explore" if can_explore() else "check", name),
-            "python": python(
-                f"print(px.explore({name!r}))"
-                if can_explore()
-                else f"print(px.Plan.read({name!r}).check())"
-            ),
+            "command": command("explore", name),
+            "python": python(f"print(px.explore({name!r}))"),
         },
     }
-
-
-def can_explore() -> bool:
-    """Whether points can be tried here, and not only the plan's own."""
-    return find_spec("phalanx.exploration") is not None
 
 
 def point(place: Place, work: int, number: int) -> Mapping[str, Any]:
