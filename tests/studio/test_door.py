@@ -140,10 +140,13 @@ def test_a_wrong_cookie_opens_nothing(studio: Studio, cookie: str) -> None:
     assert studio.browser(given).get("/").status_code == 403
 
 
-def test_a_right_cookie_opens(studio: Studio) -> None:
-    """The power of the tests above: with the right one there is a page."""
-    right = studio.inside().cookies[SESSION]
-    assert studio.browser({"cookie": f"{SESSION}={right}"}).get("/").status_code == 200
+@pytest.mark.parametrize("cookie", ["{0}", 'a={{"b": 1}}; {0}', "{0}; b=,;;=", "phalanx-1=x; {0}"])
+def test_a_right_cookie_opens(studio: Studio, cookie: str) -> None:
+    """The power of the tests above: with the right one there is a page, whatever other programs of
+    this machine put beside it.
+    """
+    right = f"{SESSION}={studio.inside().cookies[SESSION]}"
+    assert studio.browser({"cookie": cookie.format(right)}).get("/").status_code == 200
 
 
 @pytest.mark.parametrize("site", ["cross-site", "same-site", "nonsense"])

@@ -8,7 +8,6 @@ another user of the machine are all refused here, before any page is asked.
 import hmac
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final
 from urllib.parse import parse_qs
 
@@ -127,14 +126,12 @@ class Door:
 
     def _knows(self, cookies: Iterable[str]) -> bool:
         """Whether one of the cookies is a session of this studio."""
-        for text in cookies:
-            try:
-                found = SimpleCookie(text).get(self._cookie)
-            except CookieError:
-                continue
-            given = b"" if found is None else found.value.encode()
-            with self._lock:
-                if any(hmac.compare_digest(given, known.encode()) for known in self._sessions):
+        for part in (part for text in cookies for part in text.split(";")):
+            name, _, value = part.strip().partition("=")
+            if name == self._cookie:
+                with self._lock:
+                    sessions = tuple(self._sessions)
+                if any(hmac.compare_digest(value.encode(), known.encode()) for known in sessions):
                     return True
         return False
 
