@@ -41,7 +41,7 @@ def text_of(page: Path) -> str | None:
     if page.resolve() in reference():
         return reference()[page.resolve()]
     if page.is_file():
-        return page.read_text(encoding="utf-8")
+        return page.read_text(encoding="utf-8", errors="replace")  # a picture is no text
     return "" if page.is_dir() else None
 
 
