@@ -243,6 +243,14 @@ def test_a_column_without_a_role_is_named():
         Microdata.encode(frame, Schema(quasi=["aeg"], drop=["notes"]))
 
 
+def test_a_first_line_of_values_is_not_quoted():
+    """Where no column is called as declared, the names may be somebody's values."""
+    frame = pl.DataFrame({"41": [1], "hiv": ["x"]})
+    with pytest.raises(SchemaError, match="none of the declared columns") as refused:
+        Microdata.encode(frame, Schema(quasi=["age"], sensitive="ill"))
+    assert "hiv" not in str(refused.value)
+
+
 def test_an_empty_table_is_refused():
     """Without rows there is nobody to publish."""
     with pytest.raises(SourceError, match="no rows"):

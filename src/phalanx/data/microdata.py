@@ -159,6 +159,10 @@ class Microdata:
 
 
 def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
+    if not set(schema.columns) & set(frame.columns):  # names may then be a row of values
+        raise SchemaError(
+            "none of the declared columns is in the table; see whether its first line names them."
+        )
     for name in schema.columns:
         if name not in frame.columns:
             raise SchemaError(
