@@ -97,7 +97,7 @@ def test_what_is_published_keeps_the_promise_and_is_true(parameters, compact):
     for guarantee in Slicing(**parameters).guarantees:
         found = guarantee.check(released(draft.form), (), Evidence(microdata={1: microdata}))
         assert all(v.holds for v in found), found
-    assert bucket_truth.check(draft.form, microdata, draft.groups).holds
+    assert bucket_truth.check_sliced(draft.form, microdata, draft.groups).holds
     assert np.bincount(draft.groups)[1:].min() >= parameters.get("bucket_size", 1)
     assert draft.form.groups > 1
 
@@ -469,7 +469,7 @@ def test_rows_may_be_suppressed():
         )
         assert set(frame.filter(pl.Series(absent))["illness"]) == {"illness 0"}
         assert SlicedDiversity(l=4).check(draft.form)[0].holds
-        assert bucket_truth.check(draft.form, microdata, draft.groups).holds
+        assert bucket_truth.check_sliced(draft.form, microdata, draft.groups).holds
     assert (drafts[0].groups == 0).tolist() != (drafts[1].groups == 0).tolist()
     assert publish(encoded(), l=2, not_eligible="suppress").suppressed_rows == {}
 
