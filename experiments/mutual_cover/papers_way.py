@@ -86,7 +86,7 @@ class PapersWay(MutualCover):
         form, row = perturb(microdata, codes, rng.stream("perturb"))
         evidence = self._evidence(microdata, tables, row, np.arange(drawn.shape[1]))
         parts = {f.name: getattr(evidence, f.name) for f in fields(evidence)}
-        return Draft(form=form, groups=row, outputs=Afterwards(**parts, weights=weights))
+        return Draft(form=form, groups=row, evidence=Afterwards(**parts, weights=weights))
 
     def _maker(self, microdata: Microdata, distances: list[Distance]) -> Maker:
         return Apart(**vars(super()._maker(microdata, distances)))
@@ -250,7 +250,7 @@ def main() -> None:
     schema = Schema(identifier="patient", quasi=["age", "sex", "town"], sensitive="diagnosis")
     microdata = Microdata.encode(patients(), schema)
     draft = PapersWay(delta="1/6").publish(microdata, Memory(), Randomness.seeded(1))
-    outputs: Any = draft.outputs
+    outputs: Any = draft.evidence
     share = published_share(outputs, microdata, draft.groups)
     print(
         "3,000 made-up patients, delta = 1/6: with the rows that were changed afterwards the"

@@ -107,7 +107,7 @@ def test_the_share_of_what_is_published(seed):
             k = len(drawing.tables[g, a])
             given = [shares.marginal(law, a, k) for law in laws]
             largest = max(largest, shares.largest_share(given))
-    assert published_share(evidence.outputs[1], microdata, evidence.rows[1]) == largest
+    assert published_share(evidence.parts[1], microdata, evidence.rows[1]) == largest
 
 
 def test_rows_come_out_as_in_the_paper():
@@ -143,7 +143,7 @@ def test_weights_are_the_papers():
     """
     microdata = encoded()
     draft = PapersWay(delta="1/3").publish(microdata, Memory(), Randomness.seeded(1))
-    outputs, age = draft.outputs, microdata.columns["age"]
+    outputs, age = draft.evidence, microdata.columns["age"]
     codes = np.empty(microdata.rows, np.int64)
     codes[draft.groups - 1] = age.codes
     for g in range(len(outputs.of)):

@@ -18,7 +18,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError
-from phalanx.methods.base import Draft, Memory, Widening, strengthened
+from phalanx.methods.base import Draft, Memory, Widening, privacy_unit, strengthened
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import Release
@@ -262,7 +262,7 @@ def canonical(draft: Any, method: Any) -> tuple[Any, ...]:
             name: said if isinstance(said, dict) else said.model_dump()
             for name, said in form.manifest_fields().items()
         },
-        ["exact" if not form.has_intervals else "intervals", draft.privacy_unit],
+        ["exact" if not form.has_intervals else "intervals", privacy_unit(method)],
         [guarantees, method.parameters()],
         sorted(
             (name, table.columns, [str(kind) for kind in table.dtypes])

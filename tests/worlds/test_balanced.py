@@ -324,7 +324,7 @@ def test_mondrian_with_balanced_cuts_says_no_more_than_shares(
         codes = [int(v) for v in world]
         return sets_of(
             balanced_partition(
-                Mondrian(**parameters),
+                Mondrian(**parameters).requirement,
                 quasi,
                 column(codes, max(codes) + 1),
                 Randomness.seeded(1).stream("deal"),
