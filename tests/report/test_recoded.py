@@ -119,8 +119,14 @@ def test_counts_that_somebody_hands_over_are_not_shown() -> None:
     """Not even where they stand in the summary, as they do for other forms, whose page shows
     them.
     """
-    told = {"suppressed_rows": {"dropped": 90417}, "seconds": 41.7}
-    assert not re.search("90,?417|dropped:", page(release(recoded()), **told).text)
+    told = {
+        "suppressed_rows": {"dropped": 90417},
+        "suppressed_values": {"too frequent": 80316},
+        "seconds": 41.7,
+    }
+    assert not re.search(
+        "90,?417|dropped:|80,?316|too frequent|41.7", page(release(recoded()), **told).text
+    )
     other = Manifest(
         series="s",
         number=1,
@@ -134,10 +140,17 @@ def test_counts_that_somebody_hands_over_are_not_shown() -> None:
         boxes="exact",
         files=[],
     )
-    assert (
-        "suppressed 90,417"
-        in page(Release(other, Perturbed(pl.DataFrame(), ()), Path("nowhere")), **told).text
-    )
+    counted = Release(other, Perturbed(pl.DataFrame(), ()), Path("nowhere"))
+    assert "suppressed rows 90,417" in page(counted, **told).text
+
+    class Alone(Perturbed):
+        """Of another package, whose promise covers whatever is counted."""
+
+        tells_itself_alone = True
+
+    alone = Release(other, Alone(pl.DataFrame(), ()), Path("nowhere"))
+    text = page(alone, **told).text
+    assert not re.search("90,?417|dropped:|80,?316|too frequent|41.7|suppressed row", text)
 
 
 def test_recodings_are_told_with_what_the_rows_show() -> None:
@@ -381,7 +394,7 @@ def test_two_rows_cost_more_than_twice_delta() -> None:
         in limits(PROMISE | {"epsilon": math.log(2), "delta": "1/100"}, rows=1)[of_two]
     )
     assert (
-        "epsilon is 1800 and delta 1: twice" in limits(PROMISE | {"epsilon": 900}, rows=1)[of_two]
+        "epsilon is 1000 and delta 1: twice" in limits(PROMISE | {"epsilon": 500}, rows=1)[of_two]
     )
     text = limits(PROMISE, rows=1)[of_two]
     assert (

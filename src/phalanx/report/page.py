@@ -97,9 +97,10 @@ def render(
     intervals = form.has_intervals and not form.tells_itself_alone
     checks = [_check(v) for v in verdicts]
     checked = [c for c in checks if c["result"] in ("holds", "fails")]
+    counted = {} if form.tells_itself_alone else summary
     suppressed_rows, taken_out = (
-        dict(summary.get("suppressed_rows") or {}),
-        dict(summary.get("suppressed_values", {})),
+        dict(counted.get("suppressed_rows") or {}),
+        dict(counted.get("suppressed_values") or {}),
     )
     results = {
         kind: sum(c["result"] == kind for c in checks) for kind in ("holds", "fails", "not checked")
@@ -151,7 +152,7 @@ def render(
         suppressed_values=taken_out,
         suppressed=suppressed,
         private=_privacy(manifest, summary),
-        seconds=None if form.tells_itself_alone else summary.get("seconds"),
+        seconds=counted.get("seconds"),
         roles=_roles(form),
         form=form,
         place=place,
