@@ -72,13 +72,13 @@ def test_differential_privacy_is_never_chosen_on_the_table(
     tmp_path: Path, asked: dict[str, object]
 ) -> None:
     """Nor on a part of it; also where it is one point of many, and where it cannot even be made."""
-    with pytest.raises(PlanError, match="a use of it that no epsilon covers"):
+    with pytest.raises(PlanError, match="no epsilon covers a choice that looks at the table"):
         on(tmp_path, DP, **asked)
     for beside in (
         {"name": "safe-sampling", "epsilon": 1, "delta": 1e-6},
         {"name": "safe-sampling"},
     ):
-        with pytest.raises(PlanError, match="a use of it that no epsilon covers"):
+        with pytest.raises(PlanError, match="no epsilon covers a choice that looks at the table"):
             on(tmp_path, points=[{"name": "mondrian", "k": 4}, beside], **asked)
     assert on(tmp_path, DP, surrogate=[people(7)]).tables[0].height == 120
 

@@ -24,8 +24,10 @@ def test_a_point_has_the_figures_of_its_release() -> None:
     assert (point.error, point.sample_error) == pytest.approx(
         (lost["workload"].release, lost["workload"].sample)
     )
-    assert point.promised == (
-        "Every group has at least 4 rows, so that everybody is one of at least 4 (k-anonymity).",
+    (promise,) = point.promised
+    assert promise == (
+        "By the quasi-identifiers everybody is one of at least 4: every group has at least 4 rows"
+        " (k-anonymity)."
     )
     assert [risk.adversary for risk in point.risks] == [
         "singling-out", "linkage", "posterior", "posterior-learning",

@@ -339,4 +339,4 @@ def test_what_was_laid_beside_is_told(tmp_path):
         "the original table was looked at" not in bare.text
         and "the private record of them" not in bare.text
     )
-    assert "4 parts not checked" in bare.text
+    assert "; 4 parts were not checked." in bare.text

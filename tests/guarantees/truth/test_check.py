@@ -41,7 +41,13 @@ SCHEMA = Schema(
 
 @dataclass(frozen=True)
 class Shown:
+    """A form without a manifest, which promises nothing."""
+
     form: Generalized
+
+    @property
+    def generalized(self) -> Generalized:
+        return Generalized.expect(self.form)
 
 
 def table(n, seed=0):
