@@ -46,9 +46,14 @@ WORDS = [word for row in [HEADER, *ROWS] for cell in row for word in str(cell).s
 
 
 def test_the_table_of_the_demo_fits(on_terminal) -> None:
-    """Every row of the demo's table is one line of at most 80 columns."""
+    """Every row of the demo's table is one line of at most 80 columns; the header alone takes
+    two.
+    """
     lines = on_terminal(output.show_table, "Persons exposed", HEADER, ROWS, right=(1, 2, 3, 4))
-    assert len(lines) == 2 + len(ROWS)
+    assert len(lines) == 3 + len(ROWS)
+    assert [line.startswith(way) for line, way in zip(lines[3:], demo.WAYS, strict=True)] == [
+        True
+    ] * len(ROWS)
     assert max(map(len, lines)) <= 80
     assert split_words(lines, WORDS) == []
 

@@ -27,8 +27,8 @@ def test_counts_are_those_of_the_form(ward, method: str, counted: list[str]) -> 
     said = ward.publish()
     title, header, figures = said.out.splitlines()[:3]
     assert (said.code, said.err, title) == (0, "", "Release 1 of ward")
-    assert header.split() == counted
-    assert len(figures.split()) == len(counted) - counted.count("back")
+    assert re.split(r" {2,}", header.strip()) == counted
+    assert len(figures.split()) == len(counted)
 
 
 def test_a_column_that_changes_its_type_is_named(ward) -> None:

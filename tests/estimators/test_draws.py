@@ -91,6 +91,27 @@ def test_rows_that_cannot_be_are_not_drawn(drawn) -> None:
     assert all(t.height >= 0.9 * TABLE.height for t in after)
 
 
+@pytest.mark.parametrize("values", [list("abcd"), [1, 2, 3, 4], [1.5, 2.5, 3.5, 4.5]])
+def test_where_every_value_is_suppressed_none_is_drawn(tmp_path, values) -> None:
+    """Of an attribute of which no value at all is published, every drawn value is missing."""
+    frame = pl.DataFrame(
+        {
+            "who": [f"p{i}" for i in range(40)],
+            "age": [20 + i % 7 for i in range(40)],
+            "ill": [values[i % 4] for i in range(40)],
+        }
+    )
+    of = px.Schema(identifier="who", quasi=["age"], sensitive="ill")
+    series = px.Series(
+        "s", of, px.GlobalGuarantee(l=2, protect=[values[0]]), to=tmp_path / "out", report=False
+    )
+    series.publish(frame)
+    second = px.Release.read(series.publish(frame).path)
+    assert second.form.table["ill"].null_count() == 40
+    (table,) = draw(second, 1, seed=1)
+    assert (table.height, table["ill"].null_count(), table["age"].null_count()) == (40, 40, 0)
+
+
 def test_what_cannot_be_drawn(drawn) -> None:
     """Wrong numbers and wrong conditions are refused in a sentence."""
     release, _ = drawn("mondrian")

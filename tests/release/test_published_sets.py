@@ -66,6 +66,10 @@ some_sets = st.lists(
 class Shown:
     form: Generalized
 
+    @property
+    def generalized(self) -> Generalized:
+        return self.form
+
 
 def reports(n=60, seed=0):
     """Reports with up to three reactions; some have none, of some it is not known."""

@@ -111,8 +111,8 @@ def _console() -> "Console":
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> Sequence[int | None]:
-    """A width for every column, the widest made narrower until all fit, but none narrower than its
-    longest word; None where words must be split.
+    """A width for every column, the widest made narrower until all fit, those first of which only
+    the header is so wide, but none narrower than its longest word; None where words must be split.
     """
     from rich.cells import cell_len
 
@@ -121,11 +121,15 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> Sequence[int | None]
         for column in columns
     ]
     widths = [max(map(cell_len, column)) for column in columns]
+    cells = [max(map(cell_len, column[1:]), default=0) for column in columns]
     room -= 2 * (len(columns) - 1)
     if sum(least) > room:
         return [None] * len(columns)
     while sum(widths) > room:
-        i = max((i for i, width in enumerate(widths) if width > least[i]), key=widths.__getitem__)
+        i = max(
+            (i for i, width in enumerate(widths) if width > least[i]),
+            key=lambda i: (widths[i] > cells[i], widths[i]),
+        )
         widths[i] -= 1
     return widths
 

@@ -202,6 +202,7 @@ def _values(regions: Regions, codes: Ints, stream: Stream) -> pl.Series:
     missing = codes == regions.missing
     if kind in ("leaf", "text"):
         names: Any = np.array([*regions.line.tree], dtype=object) if kind == "leaf" else points
+        missing |= len(names) == 0  # no value is published: nothing says what it could be
         place = np.clip(codes // 2, 0, max(len(names) - 1, 0))
         texts = [
             None if gone else str(names[i])
@@ -213,6 +214,8 @@ def _values(regions: Regions, codes: Ints, stream: Stream) -> pl.Series:
         np.where(np.isfinite(least), least, greatest),
         np.where(np.isfinite(greatest), greatest, least),
     )
+    missing |= ~np.isfinite(least)  # no value is published: nothing says what it could be
+    least, greatest = np.where(missing, 0, least), np.where(missing, 0, greatest)
     point = (codes % 2 == 1) & ~missing
     own = (
         points[np.clip(codes // 2, 0, max(len(points) - 1, 0))]

@@ -209,7 +209,7 @@ def test_what_is_missing_is_named():
         Downcoding().attack([one, one], evidence)
     with pytest.raises(ReleaseError, match="a bucketized release has none"):
         Downcoding().attack([published("bucketized", microdata, [0, 1] * 4)], evidence)
-    with pytest.raises(ReleaseError, match="into several of release 1, and only a ledger tells"):
+    with pytest.raises(ReleaseError, match="into several of release 1; name the ledger"):
         Downcoding().attack([one], evidence)
     wrong = {1: pl.DataFrame({"person": microdata.persons, "group": [7] * 8})}
     with pytest.raises(ReleaseError, match="does not fit the files of release 1"):

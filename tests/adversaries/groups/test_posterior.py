@@ -223,7 +223,7 @@ def test_everybody_has_the_twins_probabilities(case, bound):
         for r in readings
     }
 
-    with mock.patch.object(hosts, "_of_sliced", without_counting(hosts._of_sliced)):
+    with mock.patch.dict(hosts._HOSTS, {"sliced": without_counting(hosts._of_sliced)}):
         found = attack(kind, rows, buckets, Posterior(bound=bound), columns=columns)
 
     agrees(found, rows, expected[found.reading], Fraction(bound))
@@ -310,8 +310,8 @@ def test_a_wrong_law_is_seen(monkeypatch):
     rows = [(1, "x", "m", "s"), (1, "x", "m", "s"), (1, "x", "m", "t"), (2, "x", "m", "u")]
     expected = [naive.by_value(p) for p in naive.law(*slow_hosts("sliced", rows, [0, 0, 1, 1]))]
 
-    monkeypatch.setattr(
-        hosts, "_of_sliced", without_counting(hosts._of_sliced)
+    monkeypatch.setitem(
+        hosts._HOSTS, "sliced", without_counting(hosts._of_sliced)
     )  # which is right where a law is wrong
     agrees(attack("sliced", rows, [0, 0, 1, 1]), rows, expected, Fraction(1, 2))
     monkeypatch.setattr(hosts, "_degrees", lambda owner, *_: np.ones(len(owner)))

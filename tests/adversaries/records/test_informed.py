@@ -472,7 +472,9 @@ def test_what_is_missing_is_named():
         Informed().attack([release, release], evidence)
     with pytest.raises(ReleaseError, match="release 1 has no original table"):
         Informed().attack([release], Evidence())
-    with pytest.raises(ReleaseError, match="which row of release 1 is whose is not known"):
+    with pytest.raises(
+        ReleaseError, match="nothing says which row of release 1 is whose; name the ledger"
+    ):
         Informed().attack([release], Evidence(microdata={1: microdata}))
     bucketized, _ = bucketize(
         microdata, np.zeros(2, np.int64), Randomness.seeded(1).stream("small")

@@ -413,7 +413,9 @@ def test_what_is_missing_is_named():
         Linkage().attack([release, release], evidence)
     with pytest.raises(ReleaseError, match="release 1 has no original table"):
         Linkage().attack([release], Evidence())
-    with pytest.raises(ReleaseError, match="which row of release 1 is whose is not known"):
+    with pytest.raises(
+        ReleaseError, match="nothing says which row of release 1 is whose; name the ledger"
+    ):
         Linkage().attack([release], Evidence(microdata={1: microdata}))
     for wrong in ([1, 1], [1, 3], [1], [-1, 1]):
         with pytest.raises(ReleaseError, match="are not those of its file"):

@@ -10,7 +10,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
-from phalanx.methods.base import Memory
+from phalanx.methods.base import Memory, privacy_unit
 from phalanx.methods.m_invariance.method import MInvariance
 from phalanx.randomness import Randomness
 
@@ -116,12 +116,13 @@ def test_a_changed_value_is_suppressed():
 
 
 def test_a_changed_value_is_a_new_record():
-    """Each value of the person has a signature of its own, which lasts; the draft says that the
+    """Each value of the person has a signature of its own, which lasts; the method says that the
     promise is per record.
     """
     history = History(m=2, changed="new-record", not_eligible="suppress")
-    draft, first = history.publish(FOUR)
-    assert draft.privacy_unit == "record"
+    _, first = history.publish(FOUR)
+    assert privacy_unit(history.method) == "record"
+    assert privacy_unit(MInvariance(m=2)) == "person"
     more = [("ida", 21, "flu"), ("joe", 22, "acne"), ("kim", 23, "ulcer")]
     _, second = history.publish([*CHANGED, *more])
     _, third = history.publish([*CHANGED, *more])

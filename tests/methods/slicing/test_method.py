@@ -323,7 +323,7 @@ def test_parameters_that_cannot_be(parameters, sentence):
         (
             {"l": 2, "sensitive_column_size": 5},
             PlanError,
-            r"sensitive_column_size = 5 leaves fewer",
+            r"sensitive_column_size = 5 leaves too few of 5 attributes",
         ),
         (
             {"l": 2, "columns": [["age", "sex"], ["town", "illness"]]},

@@ -321,7 +321,7 @@ def test_a_promise_that_is_not_the_methods(tmp_path, changes):
     assert refusal(path) == ""
     say(path, lambda m: m["method"].update(changes))
     assert (
-        f"the method says delta = {changes['delta']} and the promise mutual cover says 1/6"
+        f"the method says delta = {changes['delta']} and the promise mutual-cover says 1/6"
         in refusal(path)
     )
 
