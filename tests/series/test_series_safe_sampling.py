@@ -225,7 +225,7 @@ def test_tight_accounting_lets_more_releases_into_a_budget(tmp_path: Path) -> No
     theorem = series_in(tmp_path / "theorem", accounting="theorem", budget=budget)
     for _ in range(4):
         theorem.publish(table(200))
-    with pytest.raises(MethodError, match="release 5 would cost"):
+    with pytest.raises(MethodError, match="release 5 and those before it would cost"):
         theorem.publish(table(200))
     tight = series_in(tmp_path / "tight", budget=budget)
     made = [tight.publish(table(200)) for _ in range(6)]
