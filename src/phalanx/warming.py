@@ -76,7 +76,9 @@ WAYS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
         _NAMED | {"c": 3, "diversity": "recursive", "cuts": "strict"},
     ],
 }
-"""By method, the parameters that between them reach every kernel."""
+"""By method, the parameters that between them reach every kernel, but for three that few tables
+need.
+"""
 
 
 @dataclass(frozen=True)
