@@ -74,7 +74,7 @@ SAID: dict[str, tuple[str, Callable[[dict[str, Any]], Any], str]] = {
     "slicing of a bucketized one": ("bucketized", a_promise(name="l-diverse-slicing", l=2), "the release is bucketized, and this is promised of sliced releases only"),
     "anatomy of a sliced one": ("compact", a_promise(name="anatomy-l-diversity", l=2), "the release is sliced, and this is promised of bucketized releases only"),
     "l of no sense": ("rows", a_promise(name="l-diverse-slicing", l=[2]), "promises l-diverse-slicing with a wrong parameter"),
-    "another method's l": ("rows", lambda m: m.update(method={"name": "slicing", "l": 3}), "the method says l = 3 and the promise l-diverse slicing says 2"),
+    "another method's l": ("rows", lambda m: m.update(method={"name": "slicing", "l": 3}), "the method says l = 3 and the promise l-diverse-slicing says 2"),
     "no promise": ("rows", lambda m: m.update(guarantees=[]), "the manifest promises nothing"),
     "a hierarchy of no kind": ("boxes rows", an_attribute(0, hierarchy={"kind": "circle"}), "is none that Phalanx knows"),
     "a hierarchy that is empty": ("boxes rows", an_attribute(0, hierarchy={}), "is none that Phalanx knows"),
