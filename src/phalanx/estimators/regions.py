@@ -51,7 +51,7 @@ class Line:
             if numeric
             else "text"
         )
-        if numeric and any(d.is_float() for d in dtypes):
+        if numeric and any(d.is_float() or d.is_decimal() for d in dtypes):
             self.kind = "number"
         elif not dtypes and attribute.type == "numeric":
             self.kind = "whole"

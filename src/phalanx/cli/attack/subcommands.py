@@ -94,6 +94,7 @@ def command_of(name: str) -> Any:
     run.__signature__ = inspect.Signature(list(taken.values()))  # type: ignore[attr-defined]
     run.__annotations__ = {key: parameter.annotation for key, parameter in taken.items()}
     text = f"{_sentence(name, inspect.getdoc(cls) or name, variables)}\n\n{_keys(cls)}"
+    text = text.replace("``", "")  # which markdown would not show
     app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
     app.command(
         name, help=text, short_help=text.partition("\n")[0], rich_help_panel=_panel(variables)
