@@ -19,7 +19,7 @@ PRICE = PublishedAttribute(name="price", role="quasi", type="numeric", columns=[
 )
 def test_a_number_is_taken_for_what_it_is(dtype, kind):
     """A decimal is no whole number: 2.50 is above 2, and one of 30 digits is no fault."""
-    values = pl.Series([Decimal("2"), Decimal("10") ** 18]).cast(dtype)
+    values = pl.Series([Decimal(2), Decimal(10) ** 18]).cast(dtype)
     line = Line(PRICE, [values])
     assert line.kind == kind
     assert list(line.keys(values)) == [2, 10**18]
