@@ -163,7 +163,7 @@ def test_any_name(ward: Any, name: str, reader: str, method: str, role: str) -> 
     content = table(role, NAMES[name])
     try:
         source = write(content, reader)
-    except (sqlite3.OperationalError, ValueError) as error:
+    except (sqlite3.Error, ValueError) as error:
         pytest.skip(f"no such source can be made: {error}")
     if reader == "sqlite":
         write(content, "parquet")
