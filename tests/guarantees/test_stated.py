@@ -83,7 +83,7 @@ def results(made):
             ["changed-value", "not-eligible"],
         ),
         (GlobalGuarantee(l=2), True, ["spent-budget", "no-group"]),
-        (GlobalGuarantee(l=2, permanent=["hiv"]), True, ["spent-budget", "no-group"]),
+        (GlobalGuarantee(l=2, permanent=["hiv"]), False, ["spent-budget", "no-group"]),
         (GlobalGuarantee(l=2, grouping="bottom-up"), False, ["no-group"]),
         (MutualCover(delta="1/2"), False, []),
         (SafeSampling(epsilon=1, delta="1/100"), True, []),

@@ -67,6 +67,7 @@ TOTALS = (
     "a refusal tells how frequent a value is, of no person more than another; a prior that is"
     " skewed uses it"
 )
+TOTAL = "nothing is left here that a total would tell of; in the lines below something is"
 COVERED = "the line asks of suppressed rows, too, which no guarantee covers, as the manifest says"
 LUCKY = "on this table no cut that is not made tells; on others it does"
 UNSEEN = "groups and tables do not look at values, which is all that is asked here"
@@ -219,6 +220,16 @@ INFECTED = Setting(
         (one, two)
         for one in orders(hiv(1, 20))
         for two in orders(hiv(2, 20))
+        if two[one.index("hiv")] == "hiv"
+    ),
+)
+LATE = Setting((MANY[:20], MANY[:21]), tuple((("none",) * 20, two) for two in orders(hiv(1, 21))))
+INFECTED_AMONG = Setting(
+    (MANY[:24],) * 2,
+    tuple(
+        (one, two)
+        for one in orders(hiv(1, 24))
+        for two in orders(hiv(2, 24))
         if two[one.index("hiv")] == "hiv"
     ),
 )
@@ -403,10 +414,14 @@ def global_guarantee() -> Iterable[Case]:
     lasting = base | {"permanent": ["hiv"]}
     for table, setting in FOR_GOOD.items():
         quick = table.endswith("one comes")
-        yield holds(method, lasting | small, table, setting, HALF, quick=quick, **cut)
-    yield holds(
-        method, lasting, "1 of 20 for good, then another one of them, too", INFECTED, HALF, **cut
-    )
+        yield holds(
+            method, lasting | small, table, setting, HALF, quick=quick, differs=TOTAL, **cut
+        )
+    another = "for good, then another one of them, too"
+    yield holds(method, lasting, f"1 of 20 {another}", INFECTED, HALF, differs=TOTAL, **cut)
+    yield open_(method, lasting | small, f"1 of 24 {another}", INFECTED_AMONG, HALF, **cut)
+    later = lasting | {"expected_later": ["hiv"]}
+    yield open_(method, later, "none of 20, then 1 of 21 for good", LATE, HALF, **cut)
     yield open_(
         method,
         lasting | {"grouping": "bottom-up"},

@@ -31,11 +31,6 @@ WITHIN: Mapping[tuple[str, str], Sequence[str]] = {
 
 NOT_ASKED: Mapping[Option, str] = {
     (
-        "global-guarantee",
-        "expected_later",
-        "list",
-    ): "it only says which named values may come later; no release depends on it",
-    (
         "m-invariance",
         "regions",
         "'auto'",

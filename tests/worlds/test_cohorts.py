@@ -11,14 +11,19 @@ import pytest
 
 from phalanx.methods.global_guarantee import cohorts
 from phalanx.methods.global_guarantee.method import GlobalGuarantee
-from worlds.cases import FOR_GOOD, INFECTED
+from worlds.cases import FOR_GOOD, INFECTED, INFECTED_AMONG, LATE
 from worlds.choices import as_they_stand
 from worlds.oracle import ask
 
 HALF = Fraction(1, 2)
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "cohorts.md"
 SMALLEST = GlobalGuarantee(
-    l=2, protect=["hiv"], permanent=["hiv"], strategy="constant-ratio", horizon=1
+    l=2,
+    protect=["hiv"],
+    permanent=["hiv"],
+    expected_later=["hiv"],
+    strategy="constant-ratio",
+    horizon=1,
 )
 
 
@@ -49,6 +54,15 @@ def test_a_member_who_comes_to_have_it_is_not_shown(monkeypatch):
     assert f"{share.numerator}/{share.denominator}" in PAGE.read_text(encoding="utf-8")
     monkeypatch.setattr(cohorts, "_silenced", lambda _, state: state)
     assert largest(INFECTED)[0] == 1
+
+
+def test_a_total_tells_what_is_hidden():
+    """The page's figures for whoever knows how often the value stands in the table."""
+    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+    found, above = largest(LATE)
+    assert (found, above) == (1, Fraction(1, 21)) and "in 4.8 % of the publications" in page
+    found, above = largest(INFECTED_AMONG)
+    assert (found, above) == (1, Fraction(1, 23)) and "both are certain: in 4.3 %" in page
 
 
 @pytest.mark.parametrize("table", [name for name in FOR_GOOD if "20 who" not in name])

@@ -215,8 +215,10 @@ class GlobalGuarantee:
 
     @property
     def holds_if_method_known(self) -> bool:
-        """Balanced groups and cohorts follow from quasi-identifiers and earlier releases."""
-        return self.grouping == "balanced"
+        """Balanced groups follow from quasi-identifiers and earlier releases. What cohorts do not show
+        is told to whoever knows how often a permanent value stands in the table.
+        """
+        return self.grouping == "balanced" and not self.permanent
 
     @property
     def may_suppress(self) -> Sequence[str]:

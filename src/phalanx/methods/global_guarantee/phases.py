@@ -226,7 +226,8 @@ def _cut_evenly(table: Table, crowd: Crowd, state: State, rng: Randomness) -> St
     """Balanced groups; whoever may not be shown is published without a value in other groups."""
     if table.rules.permanent:
         state = _cut_cohorts(table, crowd, state)
-        crowd = replace(crowd, held=table.held.only(state.shown))
+        passing = ~table.held.permanent[table.held.codes]
+        crowd = replace(crowd, held=table.held.only(state.shown & passing))
     state = _cut_classes(table, crowd, state, crowd.order, rng)
     populated = np.isin(state.group, state.group[: crowd.real])
     state = replace(state, group=np.where(populated | (state.group < 0), state.group, FREE))
