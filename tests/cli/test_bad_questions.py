@@ -158,7 +158,7 @@ ASKED = {
     ),
     "a seed below all": (
         ("publish", "plan.toml", "--seed", "-99"),
-        "a seed is a whole number from 0",
+        "the seed must be a whole number of at least 0",
     ),
 }
 
