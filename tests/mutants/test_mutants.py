@@ -123,7 +123,9 @@ def tried(folder: Path, test: str, *words: str, listed: str = "") -> tuple[int, 
     shutil.copytree(HERE, folder / "tests/mutants", ignore=shutil.ignore_patterns("__pycache__"))
     support = folder / "tests/support"
     support.mkdir()
-    shutil.copy(HERE.parent / "support/postgresql_server.py", support)
+    for name in ("postgresql_server.py", "thoroughly.py"):
+        shutil.copy(HERE.parent / "support" / name, support)
+    (folder / "tests/seconds.json").write_text("{}")
     (folder / "tests/mutants/survivors.toml").write_text(listed)
     where = {"PYTHONPATH": str(folder / "tests"), "TMPDIR": str(folder)}
     command = [sys.executable, "-m", "mutants", "--json", *words]

@@ -20,19 +20,29 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 import hypothesis
 import pytest
 
 from mutants.mutations import Mutation, mutated
+from support import thoroughly
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("guarantees", "ledger", "accounting")
 TESTS = (
     *(f"tests/{name}" for name in PACKAGES),
+    "tests/release",
+    "tests/series",
+    "tests/threats",
+    "tests/cli/test_budget.py",
+    "tests/cli/test_ledger_commands.py",
+    "tests/cli/test_series.py",
+    "tests/test_registry.py",
+    "tests/test_testing.py",
+    "tests/test_third_party.py",
     "tests/test_verification.py",
-    "tests/series/test_reconciling.py",
 )
 """Where tests are that may notice a mutant."""
 WARM = (
@@ -53,13 +63,21 @@ others.
 """
 NO_TEST = 5
 """Pytest's word for having had nothing to run."""
-_LONGEST = 30.0
+_EXAMPLES = 20
+"""Of Hypothesis, enough to see which lines a test runs."""
+_OFTEN = 50
+_LONGEST = 6.0
+"""Tests that are known to take so many seconds of a processor are left out."""
 _MEMORY = 6 << 30
+_BUSY = 20
+"""How many seconds may go by for one of a processor, on a machine that is busy with others."""
 
 
 @dataclass
 class Tests:
-    """What is known of the tests: how long each takes, and which lines of the source it runs."""
+    """What is known of the tests: how many seconds of a processor each takes, and which lines of the
+    source it runs.
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
     lines: dict[str, dict[str, list[int]]] = field(default_factory=dict)
@@ -82,26 +100,51 @@ class Tests:
         )
 
 
+@dataclass
+class _Lines:
+    """The lines of a piece of code that a test has not run yet."""
+
+    code: CodeType
+    file: str
+    left: set[int]
+    calls: int = 0
+    """Since it last ran a new one."""
+
+
 class _Recorder:
     """A plugin that notes the lines of ``source`` that each test runs, and how long it takes; and
     stops at no failure.
+
+    Code that a test calls again and again is looked at less often: a line may then be taken for one
+    that the test does not run, but never the other way round.
     """
 
     def __init__(self, source: Path) -> None:
         self.source, self.tests, self.failed = str(source) + "/", Tests(), set[str]()
-        self._lines: dict[str, set[int]] = defaultdict(set)
+        self._lines: dict[str, set[int]] = {}
+        self._codes: dict[int, _Lines | CodeType] = {}
+        """By the code's id; by the code itself, so that it stays, where it is not of interest."""
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        known = thoroughly.known()
         items[:] = [
             item
             for item in items
             if item.get_closest_marker("slow") is None
+            and known.get(thoroughly.function(item.nodeid), 0) < _LONGEST
             and not _CLOCK.search(inspect.getsource(item.function))
         ]  # type: ignore[attr-defined]
+        for test in {item.obj for item in items}:  # type: ignore[attr-defined]
+            own = getattr(test, "_hypothesis_internal_use_settings", None)
+            if own is not None and own.max_examples > _EXAMPLES:
+                test._hypothesis_internal_use_settings = hypothesis.settings(
+                    own, max_examples=_EXAMPLES
+                )
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self._lines, began = defaultdict(set), time.monotonic()
+        self._lines, began = defaultdict(set), used()
+        self._codes = {at: code for at, code in self._codes.items() if not isinstance(code, _Lines)}
         threading.settrace(self._trace)
         sys.settrace(self._trace)
         try:
@@ -109,7 +152,7 @@ class _Recorder:
         finally:
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
-            self.tests.seconds[item.nodeid] = time.monotonic() - began
+            self.tests.seconds[item.nodeid] = used() - began
             self.tests.lines[item.nodeid] = {
                 name.removeprefix(self.source): sorted(lines) for name, lines in self._lines.items()
             }
@@ -118,28 +161,36 @@ class _Recorder:
         if not report.passed:
             self.failed.add(report.nodeid)
 
-    def _trace(self, frame: Any, *_: Any) -> Any:
-        name = frame.f_code.co_filename
-        if (
-            not name.startswith(self.source)
-            or name[len(self.source) :].split("/")[0] not in PACKAGES
-        ):
+    def _trace(self, frame: FrameType, *_: Any) -> Any:
+        code = frame.f_code
+        known = self._codes.get(id(code)) or self._met(code)
+        if not isinstance(known, _Lines) or not known.left:
             return None
-        lines = self._lines[name]
+        known.calls += 1
+        if known.calls > _OFTEN and known.calls % _OFTEN:
+            return None
+        left, seen = known.left, self._lines[known.file]
 
-        def line(frame: Any, *_: Any) -> Any:
-            lines.add(frame.f_lineno)
+        def line(frame: FrameType, *_: Any) -> Any:
+            if frame.f_lineno in left:
+                left.discard(frame.f_lineno)
+                seen.add(frame.f_lineno)
+                known.calls = 0
+                frame.f_trace_lines = bool(left)
             return line
 
         return line
 
+    def _met(self, code: CodeType) -> _Lines | CodeType:
+        name, new = code.co_filename, code
+        if name.startswith(self.source) and name[len(self.source) :].split("/")[0] in PACKAGES:
+            new = _Lines(code, name, {line for _, _, line in code.co_lines() if line})
+        self._codes[id(code)] = new
+        return new
+
     def answer(self) -> dict[str, Any]:
-        """What was noted, of the tests that pass and are not too long."""
-        good = [
-            test
-            for test, seconds in self.tests.seconds.items()
-            if test not in self.failed and seconds < _LONGEST
-        ]
+        """What was noted, of the tests that pass."""
+        good = [test for test in self.tests.seconds if test not in self.failed]
         return {
             "seconds": {test: self.tests.seconds[test] for test in good},
             "lines": {test: self.tests.lines[test] for test in good},
@@ -147,11 +198,17 @@ class _Recorder:
         }
 
 
+def used() -> float:
+    """The seconds of a processor that this process and its children have used."""
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in both)
+
+
 class _Chosen:
     """A plugin that runs these tests in this order."""
 
     def __init__(self, order: Sequence[str]) -> None:
-        self.place, self.failed = {test: i for i, test in enumerate(order)}, ""
+        self.place, self.failed = {test: i for i, test in enumerate(order)}, list[str]()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = sorted(
@@ -160,8 +217,8 @@ class _Chosen:
         )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed and not self.failed:
-            self.failed = report.nodeid
+        if report.failed:
+            self.failed.append(report.nodeid)
 
 
 class _Same:
@@ -173,7 +230,12 @@ class _Same:
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self) -> None:
         hypothesis.settings.register_profile(
-            "mutants", deadline=None, derandomize=True, database=None, max_examples=self.examples
+            "mutants",
+            deadline=None,
+            derandomize=True,
+            database=None,
+            max_examples=self.examples,
+            suppress_health_check=[hypothesis.HealthCheck.too_slow],
         )
         hypothesis.settings.load_profile("mutants")
 
@@ -224,7 +286,9 @@ class Copy:
 
 @dataclass
 class Fork:
-    """Work in a fork, in a process group of its own, and what it says."""
+    """Work in a fork, in a process group of its own, and what it says. It may use so many seconds of
+    a processor.
+    """
 
     pid: int
     answer: Path
@@ -234,11 +298,12 @@ class Fork:
     def start(cls, work: Callable[[], Any], answer: Path, seconds: float) -> "Fork":
         answer.unlink(missing_ok=True)
         if pid := os.fork():
-            return cls(pid, answer, time.monotonic() + seconds)
+            return cls(pid, answer, time.monotonic() + _BUSY * seconds)
         status = 1
         try:
             os.setpgid(0, 0)
             resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
+            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
             said = os.open(answer.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(said, 1)
             os.dup2(said, 2)
@@ -286,22 +351,20 @@ def warm() -> None:
 def record(source: Path, files: Sequence[str]) -> dict[str, Any]:
     """Run the tests of some files and note what each runs."""
     recorder = _Recorder(source)
-    code = pytest_on(
-        source, files, recorder, examples=20
-    )  # that is enough to see which lines a test runs
+    code = pytest_on(source, files, recorder, examples=_EXAMPLES)
     if code not in {0, 1, NO_TEST}:
         raise RuntimeError(f"tests that cannot be collected: {', '.join(files)}")
     return recorder.answer()
 
 
-def noticed(source: Path, order: Sequence[str]) -> dict[str, Any]:
-    """Whether one of these tests fails, and which."""
+def noticed(source: Path, order: Sequence[str], *words: str) -> dict[str, Any]:
+    """Whether some of these tests fail, and which."""
     if not order:
-        return {"code": NO_TEST, "test": ""}
+        return {"code": NO_TEST, "failed": []}
     chosen = _Chosen(order)
     files = list(dict.fromkeys(test.partition("::")[0] for test in order))
-    code = pytest_on(source, files, chosen, "-x")
-    return {"code": code, "test": chosen.failed}
+    code = pytest_on(source, files, chosen, *words)
+    return {"code": code, "failed": chosen.failed}
 
 
 def apply(copy: Copy, mutation: Mutation) -> None:
