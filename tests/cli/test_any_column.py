@@ -230,7 +230,11 @@ def test_any_type_in_memory(kind: str, role: str, tmp_path: Path) -> None:
     """The same in Python, where no reader stands before it: a release, or an error of ours."""
     frame = pl.from_arrow(table(role, "x")).with_columns(of(kind))
     said = []
-    for method in (px.Mondrian(k=4), px.Anatomy(l=2), px.MInvariance(m=2)):
+    methods = (
+        *(px.Mondrian(k=4), px.Anatomy(l=2), px.MInvariance(m=2)),
+        *(px.Slicing(l=2, columns=2), px.MutualCover(delta="1/4")),
+    )
+    for method in methods:
         try:
             release = px.publish(frame, px.Schema(**schema(role, "x", method.name)), method)
         except PhalanxError as refused:
@@ -239,3 +243,4 @@ def test_any_type_in_memory(kind: str, role: str, tmp_path: Path) -> None:
             assert release.verify().holds
             assert release.save(tmp_path / method.name).path.is_dir()
     assert all(words.endswith(".") and words.count(". ") <= 1 for words in said), said
+    assert not any("ask the publisher" in words for words in said), "that is us"

@@ -76,6 +76,11 @@ class Microdata:
         _check_columns(frame, schema)
         if frame.height == 0:
             raise SourceError("the table has no rows; there is nobody to publish.")
+        frame = frame.with_columns(
+            _narrow(frame[name])
+            for name in frame.columns
+            if name != schema.identifier and name not in schema.drop
+        )
         if registry is not None:
             return cls._encode_beside(frame, schema, key, registry)
         names = [*schema.quasi, *([schema.sensitive] if schema.sensitive else [])]
@@ -454,14 +459,28 @@ def _typed(values: pl.Series, kind: Type) -> pl.Series:
     return values
 
 
+def _narrow(values: pl.Series) -> pl.Series:
+    """Whole numbers of 128 bits, which no reader of Parquet knows, as such of 64."""
+    if values.dtype not in (pl.Int128, pl.UInt128):
+        return values
+    narrow = values.cast(pl.Int64, strict=False)
+    if narrow.null_count() > values.null_count():
+        raise _too_wide(values.name)
+    return narrow
+
+
+def _too_wide(name: str) -> SourceError:
+    return SourceError(
+        f"column {name!r} holds whole numbers beyond 64 bits; declare it identifier, drop it, or"
+        " make it text at the source."
+    )
+
+
 def _encode_integers(values: pl.Series, kind: Type) -> Column:
     """Whole numbers of a small range are counted instead of sorted."""
     low, high = int(values.min()), int(values.max())  # type: ignore[arg-type]
     if not -(2**63) <= low <= high < 2**63:
-        raise SourceError(
-            f"column {values.name!r} holds whole numbers beyond 64 bits; declare it identifier,"
-            " drop it, or make it text at the source."
-        )
+        raise _too_wide(values.name)
     numbers = values.cast(pl.Int64).to_numpy()
     if high - low > 4 * len(values) + 1024:
         distinct, codes = np.unique(numbers, return_inverse=True)
