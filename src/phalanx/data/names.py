@@ -4,13 +4,17 @@ in, so that a name is a name behind the door.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from phalanx.errors import PhalanxError
 
+MAX_NAMES: Final = 10_000
+"""So many columns may a table have: each takes its time, however few the rows are."""
+
 
 def check_names(names: Iterable[str], refusal: type[PhalanxError]) -> None:
-    """Raise ``refusal`` for a name that would be expanded, for one with a NUL in it, and for one
-    that begins with a byte order mark.
+    """Raise ``refusal`` for a name that would be expanded, for one with a NUL in it, for one that
+    begins with a byte order mark, and for more than ``MAX_NAMES`` of them.
 
     Polars takes ``*`` for all columns, and ``^…$`` for those whose names match, wherever it takes a
     name: a cast of the column ``*`` is a cast of all, and a group-by over ``^a$`` is one over
@@ -23,7 +27,12 @@ def check_names(names: Iterable[str], refusal: type[PhalanxError]) -> None:
     Traceback (most recent call last):
     phalanx.errors.PhalanxError: the column name '^.*$' is a pattern ...; rename it at the source.
     """
-    for name in names:
+    for number, name in enumerate(names):
+        if number == MAX_NAMES:
+            raise refusal(
+                f"the table has more than {MAX_NAMES} columns; leave out at the source those that"
+                " nobody needs."
+            )
         if name == "*" or (name.startswith("^") and name.endswith("$")):
             raise refusal(
                 f"the column name {name!r} is a pattern ('*', or '^' with '$' at its end) and may"

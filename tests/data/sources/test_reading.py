@@ -3,7 +3,9 @@
 nothing.
 """
 
+import gzip
 import io
+import itertools
 import os
 import random
 import subprocess
@@ -17,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from phalanx.data.sources import available_memory as memory
-from phalanx.data.sources import csv_files, reading
+from phalanx.data.sources import csv_files, databases, reading
 from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.reading import refusing
 from phalanx.data.sources.source import read_source
@@ -226,8 +228,6 @@ def test_a_packed_file_is_unpacked_no_further_than_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A small file that unpacks to more than half of what is left is refused on the way."""
-    import gzip
-
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a\n" + b"1\n" * 500_000))
     monkeypatch.setattr(csv_files, "memory_left", lambda: 1_000_000)
     with pytest.raises(SourceError, match="unpacks to more than 500000 bytes"):
@@ -284,3 +284,104 @@ def test_a_type_that_is_not_read_is_named_as_that(tmp_path: Path, kind: str) -> 
     getattr(frame, {"parquet": "write_parquet", "arrow": "write_ipc"}[kind])(tmp_path / f"t.{kind}")
     with pytest.raises(SourceError, match="holds a type that is not read, such as numbers beyond"):
         read_source(tmp_path / f"t.{kind}", drop=None)
+
+
+LONG = "x" * ((1 << 24) + 1)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "t.arrow"])
+@pytest.mark.parametrize("whole", [LONG, LONG.replace("xxxx", "x\nxx")], ids=["line", "lines"])
+def test_a_value_that_is_no_attribute_of_a_person(tmp_path: Path, name: str, whole: str) -> None:
+    """A value of more than 16 MB is refused by every reader, in one line or in many."""
+    frame, path = pl.DataFrame({"a": ["y", whole], "b": [1, 2]}), tmp_path / name
+    if name == "t.csv.gz":
+        path.write_bytes(gzip.compress(frame.write_csv().encode(), 1))
+    else:
+        getattr(
+            frame, {"csv": "write_csv", "arrow": "write_ipc"}.get(path.suffix[1:], "write_parquet")
+        )(path)
+    with pytest.raises(SourceError, match=r"of more than 16 MB, which (is )?no"):
+        read_source(path)
+    fits = frame.with_columns(pl.col("a").str.head(1000))
+    fits.write_csv(tmp_path / "fits.csv")
+    assert read_source(tmp_path / "fits.csv").shape == (2, 2)
+
+
+def test_a_line_is_measured_to_the_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line as long as the limit is read, wherever it stands; one byte more is refused."""
+    monkeypatch.setattr(csv_files, "MAX_LINE", 10)
+    for before, after in itertools.product(["", "1,2\n", "1,2\n" * 7], ["", "\n", "\n1,2\n"]):
+        (tmp_path / "t.csv").write_text(f"a,b\n{before}1234567,10{after}")
+        assert read_source(tmp_path / "t.csv")["b"].max() == 10
+        (tmp_path / "t.csv").write_text(f"a,b\n{before}1234567,101{after}")
+        with pytest.raises(SourceError, match="a line of more than"):
+            read_source(tmp_path / "t.csv")
+
+
+def test_a_packed_line_without_an_end_is_refused_on_the_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small file whose line has no end is unpacked little further than a line may be long."""
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a\n" + bytes(10**8)))
+    read = []
+
+    class Counted(gzip.GzipFile):
+        def read(self, size: int | None = -1) -> bytes:
+            read.append(part := super().read(size))
+            return part
+
+    monkeypatch.setattr(csv_files.gzip, "open", Counted)
+    with pytest.raises(SourceError, match="a line of more than 16 MB"):
+        read_source(tmp_path / "t.csv.gz")
+    assert sum(map(len, read)) < 20_000_000
+
+
+def test_many_small_cells_count_with_what_each_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of short values needs more memory than its bytes, and is refused by that."""
+    (tmp_path / "t.csv").write_bytes(b"a\n" + b"1\n" * 100_000)
+    monkeypatch.setattr(reading, "memory_left", lambda: 1_000_000)
+    with pytest.raises(SourceError, match="of memory or more"):
+        read_source(tmp_path / "t.csv")
+    monkeypatch.setattr(reading, "memory_left", lambda: 2_000_000)
+    assert read_source(tmp_path / "t.csv").height == 100_000
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT printf('%.*c', 20000000, 'x') AS a", "column 'a' holds a value of more than 16"),
+        ("SELECT zeroblob(20000000) AS a", "column 'a' holds a value of more than 16 MB"),
+        ("SELECT zeroblob(999999999) AS a", "it needs too much memory for a row"),
+        ("SELECT printf('%.*c', 999999999, 'x') AS a", "it needs too much memory for a row"),
+    ],
+)
+def test_a_query_makes_no_value_without_an_end(tmp_path: Path, query: str, said: str) -> None:
+    """SQLite makes any value of nothing: it is refused before it is copied, or made."""
+    (tmp_path / "d.db").touch()
+    with pytest.raises(SourceError, match=said):
+        read_source(f"sqlite:///{tmp_path}/d.db", query=query)
+
+
+def test_a_query_gives_no_rows_without_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are taken until half of the memory is full, and then refused."""
+    (tmp_path / "d.db").touch()
+    endless = "WITH RECURSIVE c(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM c) SELECT a FROM c"
+    monkeypatch.setattr(databases, "memory_left", lambda: 50_000_000)
+    with pytest.raises(SourceError, match="more rows than there is memory for"):
+        read_source(f"sqlite:///{tmp_path}/d.db", query=endless)
+    few = read_source(f"sqlite:///{tmp_path}/d.db", query=endless + " LIMIT 1000000")
+    assert few["a"].to_list() == list(range(1, 1_000_001))
+
+
+def test_headers_have_an_end(tmp_path: Path) -> None:
+    """More than ten thousand columns, and a header longer than a megabyte, are refused at once."""
+    for count, said in ((10_001, "more than 10000 columns"), (200_000, "is longer than 1 MB")):
+        (tmp_path / "t.csv").write_text(",".join(f"c{i}" for i in range(count)) + "\n")
+        with pytest.raises(SourceError, match=said):
+            read_source(tmp_path / "t.csv")
+    with pytest.raises(SourceError, match="more than 10000 columns"):
+        to_polars(pl.DataFrame({f"c{i}": [1] for i in range(10_001)}))

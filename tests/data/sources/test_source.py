@@ -342,8 +342,11 @@ def test_sqlite_is_opened_to_read_only(database, query):
 @pytest.mark.parametrize(
     ("url", "query", "said"),
     [
-        ("sqlite:///{}", "select * from nowhere", "no such table: nowhere"),
-        ("sqlite:///{}", "selec 1", "syntax error"),
+        ("sqlite:///{}", "select 1 from PASSWORD", r"\(no such table\)"),
+        ("sqlite:///{}", "select PASSWORD from mixed", r"\(no such column\)"),
+        ("sqlite:///{}", "select PASSWORD(1)", r"\(no such function\)"),
+        ("sqlite:///{}", "select 'PASSWORD", "refuses the query of the source; try"),
+        ("sqlite:///{}", "selec 1 PASSWORD", r"\(syntax error\)"),
         ("sqlite:///{}", None, "needs a query"),
         ("sqlite:///{}x", "select 1", "did you mean"),
         ("sqlite://x", "select 1", "three slashes"),
@@ -351,8 +354,8 @@ def test_sqlite_is_opened_to_read_only(database, query):
     ],
 )
 def test_wrong_databases_are_one_sentence(database, url, query, said):
-    """What is wrong with a database or query is said without values and passwords, also where some
-    columns are to be text.
+    """What is wrong with a database or query is said without values, passwords and words of the
+    query, also where some columns are to be text.
     """
     for text in ((), ("x",)):
         with pytest.raises(SourceError, match=said) as refused:

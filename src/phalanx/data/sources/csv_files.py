@@ -6,6 +6,7 @@ away.
 import csv
 import gzip
 import io
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final
@@ -14,17 +15,23 @@ import polars as pl
 
 from phalanx.data.names import check_names
 from phalanx.data.sources.available_memory import memory_left
-from phalanx.data.sources.reading import check_size, refusing
+from phalanx.data.sources.reading import MAX_VALUE, check_size, check_values, refusing
 from phalanx.errors import SourceError
 
 MAX_EXPANSION: Final = 200
 """So often may a .gz file grow when unpacked, beyond ``ALWAYS_BYTES``."""
-ALWAYS_BYTES: Final = 1 << 30
+ALWAYS_BYTES: Final = 1 << 27
+MAX_LINE: Final = MAX_VALUE
+"""Bytes that a line may have; checked before anything is made of it."""
 
-_PART: Final = 1 << 24
+_PART: Final = 1 << 20
 """Bytes that are unpacked at a time, so that a small file never asks for much."""
+_CELL: Final = 16
+"""Bytes that a value takes as text, beside its own."""
 _PROBE: Final = 200
 """So many values decide which types are worth trying on the whole column."""
+_TYPED: Final = re.compile(r"[\s\d+.-]|nan|inf", re.IGNORECASE)
+"""How numbers and dates begin: of a wide table, most columns are known as text by one value."""
 _TIMESTAMPS: Final = (
     "%Y-%m-%dT%H:%M:%S%.f",
     "%Y-%m-%d %H:%M:%S%.f",
@@ -60,9 +67,13 @@ def read_csv(
     ):
         check_size(path, 0, 2 * path.stat().st_size)
         data = (_unpacked(path) if packed else path.read_bytes()).removeprefix(b"\xef\xbb\xbf")
+    _check_lines(data, path.name)
     if not data.strip():
         raise SourceError(f"the file {path.name!r} is empty; give a table with a header line.")
     header = _header(data, path.name, separator)
+    check_names(header, SourceError)
+    cells = data.count(separator.encode()) + data.count(b"\n")
+    check_size(path, cells, len(data) + _CELL * cells)
     if len(header) > 1:
         data = data.rstrip(b"\r\n")
     unreadable = SourceError(
@@ -85,8 +96,8 @@ def read_csv(
     ):
         raise _explained(data, path.name, separator, len(header))
     frame.columns = header
-    check_names(header, SourceError)
     with refusing(unreadable):
+        check_values(frame)
         return (
             frame
             if text is None
@@ -105,7 +116,7 @@ def inferred(text: pl.Series) -> pl.Series:
     """
     values = text.set(text == "", None) if (text == "").any() else text
     probe = values.drop_nulls().head(_PROBE)
-    if not len(probe):
+    if not len(probe) or not _TYPED.match(probe[0]):
         return text
     for parse in (_whole, _number, _date, _timestamp):
         if parse(probe) is not None and (parsed := parse(values)) is not None:
@@ -144,21 +155,38 @@ def _timestamp(values: pl.Series) -> pl.Series | None:
 
 def _unpacked(path: Path) -> bytes:
     limit = min(max(ALWAYS_BYTES, MAX_EXPANSION * path.stat().st_size), memory_left() // 2)
-    parts: list[bytes] = []
-    size = 0
+    whole = io.BytesIO()
+    line = 0
     with (
         refusing(SourceError(f"the file {path.name!r} is not a whole gzip file; save it again.")),
         gzip.open(path) as packed,
     ):
         while part := packed.read(_PART):
-            parts.append(part)
-            size += len(part)
-            if size > limit:
+            if whole.write(part) and whole.tell() > limit:
                 raise SourceError(
                     f"the file {path.name!r} unpacks to more than {limit} bytes; it is damaged or"
                     " hostile, so unpack it by hand if you trust it."
                 )
-    return b"".join(parts)
+            end = part.rfind(b"\n") + 1
+            line = len(part) - end + (0 if end else line)
+            if line > MAX_LINE:
+                raise _long_line(path.name)
+    return whole.getvalue()
+
+
+def _check_lines(data: bytes, file: str) -> None:
+    start = 0
+    while len(data) - start > MAX_LINE:
+        start = data.rfind(b"\n", start, start + MAX_LINE + 1) + 1
+        if not start:
+            raise _long_line(file)
+
+
+def _long_line(file: str) -> SourceError:
+    return SourceError(
+        f"the file {file!r} has a line of more than {MAX_LINE >> 20} MB, which no row about a"
+        " person needs; check what it is, and leave such a column out."
+    )
 
 
 def _header(data: bytes, file: str, separator: str) -> list[str]:
@@ -171,6 +199,11 @@ def _header(data: bytes, file: str, separator: str) -> list[str]:
         raise SourceError(
             f"the file {file!r} ends its lines with a lone carriage return; save it with line"
             " feeds."
+        )
+    if b"\n" not in head and len(data) > len(head):
+        raise SourceError(
+            f"the header of {file!r} is longer than 1 MB; write one name per column in the first"
+            " line."
         )
     try:
         names = next(
@@ -200,16 +233,18 @@ def _header(data: bytes, file: str, separator: str) -> list[str]:
             f"the header of {file!r} goes on over several lines; close its quotes, and write every"
             " name on the first line."
         )
+    seen: set[str] = set()
     for i, name in enumerate(names, 1):
         if name == "":
             raise SourceError(
                 f"the header of {file!r} has no name for column {i}; name it (a table saved with"
                 " its row numbers has such a column; save it without)."
             )
-        if name in names[: i - 1]:
+        if name in seen:
             raise SourceError(
                 f"the header of {file!r} names {name!r} twice; rename one of the columns."
             )
+        seen.add(name)
     return names
 
 

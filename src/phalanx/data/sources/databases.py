@@ -7,14 +7,22 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
+from phalanx.data.sources.available_memory import memory_left
+from phalanx.data.sources.reading import check_value
 from phalanx.errors import SourceError, did_you_mean, require_extra
 
-_OUR_FAULT: Final = re.compile(
-    r"no such (?:table|column|function)[^\n]*|syntax"
-    r" error[^\n]*|(?:relation|column|function|schema) [^\n]* does not exist|incomplete input",
-    re.IGNORECASE,
-)
-"""What a database says about the query; all else it says may quote values and is not repeated."""
+_FAULTS: Final = {
+    r"no such (table|column|function)|(relation|column|function|schema) [^\n]* does not exist": (
+        "no such {}"
+    ),
+    r"syntax error|incomplete input": "syntax error",
+    r"out of memory|too big": "it needs too much memory for a row",
+}
+"""What a database may say about a query, and what is passed on: its other words may be the query's,
+or values.
+"""
+_HEAP: Final = 1 << 29
+"""Bytes that SQLite may take to make a row: a query can make a value of a gigabyte of nothing."""
 
 
 def read_query(url: str, query: str | None, text: Collection[str] = ()) -> Any:
@@ -89,17 +97,46 @@ def _fetch(
                 cursor.execute("SET TRANSACTION READ ONLY")
             if options:
                 cursor.adbc_statement.set_options(**options)
-            if scheme == "sqlite" and text:
-                query = _with_text(cursor, query, text)
+            if scheme == "sqlite":
+                cursor.execute(f"PRAGMA hard_heap_limit = {_HEAP}")
+                query = _with_text(cursor, query, text) if text else query
             cursor.execute(query)
-            return cursor.fetch_arrow_table()
+            return _within_memory(cursor.fetch_record_batch())
     except (adbc.Error, pa.ArrowException, OSError) as refused:
-        fault = _OUR_FAULT.search(str(refused))
-        hint = f" ({fault[0].strip()})" if fault else ""
         raise SourceError(
-            f"the {scheme} database refuses the query of the source{hint}; try the query in the"
+            f"the {scheme} database refuses the query of the source{_hint(str(refused))}; try the query in the"
             " database's own shell, with one type per column."
         ) from None
+
+
+def _within_memory(reader: Any) -> Any:
+    """The rows that are read, as a table; SourceError before they take more than half of the memory
+    that is left, and for a value that is too long.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    batches, room = [], memory_left() // 2
+    for batch in reader:
+        room -= batch.nbytes
+        if room < 0:
+            raise SourceError(
+                "the query gives more rows than there is memory for; ask for fewer, or read it on a"
+                " larger machine."
+            )
+        for name, values in zip(batch.schema.names, batch.columns, strict=True):
+            if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
+                check_value(name, pc.max(pc.binary_length(values)).as_py() or 0)
+        batches.append(batch)
+    return pa.Table.from_batches(batches, schema=reader.schema)
+
+
+def _hint(said: str) -> str:
+    for pattern, words in _FAULTS.items():
+        if fault := re.search(pattern, said, re.IGNORECASE):
+            kind = next(filter(None, fault.groups()), "")
+            return f" ({words.format(kind.lower())})"
+    return ""
 
 
 def _with_text(cursor: Any, query: str, text: Collection[str]) -> str:

@@ -148,7 +148,8 @@ def _like_other(native: Any, frame: pl.DataFrame) -> Any:
 
 
 def _check_unique(names: list[str]) -> None:
-    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise SourceError(f"the table has two columns called {twice!r}; rename one at the source.")
 
 

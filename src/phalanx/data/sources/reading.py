@@ -25,6 +25,10 @@ ALWAYS_CELLS: Final = 100_000_000
 MAX_EXPANSION: Final = 2_000
 """So often may the declared size exceed the file's, beyond ``ALWAYS_BYTES``."""
 ALWAYS_BYTES: Final = 4 << 30
+MAX_VALUE: Final = 1 << 24
+"""Bytes that a value may have; what is longer is no attribute of a person, and each step would copy
+it.
+"""
 _CELL: Final = 4
 """Bytes that a value takes at least, once it is read."""
 
@@ -93,6 +97,28 @@ def check_size(path: Path, cells: int, size: int) -> None:
             f"the file {path.name!r} needs {needed / 1e9:.1f} GB of memory or more, and"
             f" {left / 1e9:.1f} GB are left; read it on a larger machine, or in parts."
         )
+
+
+def check_value(column: str, size: int) -> None:
+    """Refuse a column whose longest value has more than ``MAX_VALUE`` bytes."""
+    if size > MAX_VALUE:
+        raise SourceError(
+            f"column {column!r} holds a value of more than {MAX_VALUE >> 20} MB, which is no"
+            " attribute of a person; leave the column out at the source."
+        )
+
+
+def check_values(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame, where no text or bytes in it are longer than ``MAX_VALUE``; else SourceError."""
+    for column in frame.get_columns():
+        values = column
+        while isinstance(values.dtype, pl.List):
+            values = values.explode()
+        if values.dtype == pl.String:
+            check_value(values.name, values.str.len_bytes().max() or 0)  # type: ignore[arg-type]
+        elif values.dtype == pl.Binary:
+            check_value(values.name, values.bin.size().max() or 0)  # type: ignore[arg-type]
+    return frame
 
 
 def read_parquet(path: Path, refusal: PhalanxError | None = None) -> pl.DataFrame:

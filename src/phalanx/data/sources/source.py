@@ -11,7 +11,7 @@ import polars as pl
 
 from phalanx.data.sources.csv_files import read_csv
 from phalanx.data.sources.frames import to_polars
-from phalanx.data.sources.reading import read_arrow, read_parquet
+from phalanx.data.sources.reading import check_values, read_arrow, read_parquet
 from phalanx.errors import SourceError, did_you_mean
 
 _CSV: Final = {".csv": ",", ".tsv": "\t"}
@@ -35,8 +35,9 @@ def read_source(
     empty field is missing. Categories become text. Columns in ``drop`` may have any type; ``None``
     lets all do, for profiling.
 
-    Raises SourceError where there is no such file, where it is malformed, or declares more than a
-    file of its size can hold, and where the database refuses the query.
+    Raises SourceError where there is no such file, where it is malformed, declares more than a file
+    of its size can hold, or holds a value of more than 16 MB, and where the database refuses the
+    query.
     """
     if "://" in str(source):
         from phalanx.data.sources.databases import read_query
@@ -57,9 +58,9 @@ def read_source(
     if kind in _CSV:
         return read_csv(path, separator=_CSV[kind], packed=packed, text=text)
     if kind in _PARQUET and not packed:
-        return to_polars(read_parquet(path), drop=drop)
+        return to_polars(check_values(read_parquet(path)), drop=drop)
     if kind in _IPC and not packed:
-        return to_polars(read_arrow(path), drop=drop)
+        return to_polars(check_values(read_arrow(path)), drop=drop)
     raise SourceError(
         f"the file {path.name!r} is not of a known kind; give a .csv, .tsv, .csv.gz, .parquet,"
         " .arrow or .feather file."
