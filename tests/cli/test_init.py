@@ -4,6 +4,7 @@ together; never a value.
 """
 
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -126,3 +127,20 @@ def test_what_slicing_does_not_take_is_left_out(ward, columns) -> None:
     """Two attributes, and sets of values, have no correlation, and no word is lost about it."""
     assert looked_at(ward, columns) is None
     assert "orrelation" not in looked_at(ward, columns, "--name", "x")
+
+
+def test_a_wide_table_takes_seconds_and_one_screen(ward) -> None:
+    """Of three thousand columns two hundred are shown, and all are in the plan; it takes less than
+    ten seconds of a processor.
+    """
+    columns = {"ill": ["a", "b", "c", "d"] * 10, "age": [20 + i % 7 for i in range(40)]}
+    wide = {f"town{j}": [f"t{i * j % 5}" for i in range(40)] for j in range(3000)}
+    pl.DataFrame({**columns, **wide}).write_csv(ward.path / "t.csv")
+    began = time.process_time()
+    said = ward.call("init", "t.csv", "--to", "wide.toml")
+    assert time.process_time() - began < 10
+
+    assert (said.code, said.err) == (0, "")
+    assert "town197 " in said.out and "town198" not in said.out
+    assert "\n2802 more columns are in the plan.\n" in said.out
+    assert '"town2999"' in (ward.path / "wide.toml").read_text(encoding="utf-8")

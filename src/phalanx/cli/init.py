@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _MOST_ATTRIBUTES: Final = 12
 """So many attributes' correlations fit beside each other on a screen."""
+_MOST_COLUMNS: Final = 200
+"""So many columns are shown; the plan and ``--json`` have all."""
 _MOST_ROWS: Final = 200_000
 """Of a larger table, rows at equal distances tell two digits of a correlation as well."""
 
@@ -91,9 +93,14 @@ def init(
     show_table(
         source,
         ["column", "type", "distinct", "missing", "role", "why"],
-        [[p.name, p.type, p.distinct, p.missing, p.role, p.reason] for p in profiles],
+        [
+            [p.name, p.type, p.distinct, p.missing, p.role, p.reason]
+            for p in profiles[:_MOST_COLUMNS]
+        ],
         right=(2, 3),
     )
+    if len(profiles) > _MOST_COLUMNS:
+        show_text(f"{len(profiles) - _MOST_COLUMNS} more columns are in the plan.")
     if correlation is not None:
         _show_correlation(correlation, of=sum(p.role in ("quasi", "sensitive") for p in profiles))
     typer.echo(

@@ -30,6 +30,11 @@ _SCALES: Final = tuple(
 )
 """Each in its order, in small letters."""
 _SPELLINGS: Final[tuple[Callable[[str], str], ...]] = (str.lower, str.title, str.upper)
+_SPELLED: Final = tuple(
+    tuple(spelled(word) for word in (*scale, _UNKNOWN))
+    for scale in _SCALES
+    for spelled in _SPELLINGS
+)
 
 
 def scale_of(values: pl.Series) -> tuple[str, ...]:
@@ -45,9 +50,7 @@ def scale_of(values: pl.Series) -> tuple[str, ...]:
     if values.dtype != pl.String:
         return ()
     held = set(values.drop_nulls().unique())
-    for scale in _SCALES:
-        for spelled in _SPELLINGS:
-            words = [spelled(word) for word in (*scale, _UNKNOWN)]
-            if len(held - {words[-1]}) >= 3 and held <= set(words):
-                return tuple(words)
+    for words in _SPELLED:
+        if len(held - {words[-1]}) >= 3 and held.issubset(words):
+            return words
     return ()
