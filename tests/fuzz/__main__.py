@@ -109,19 +109,20 @@ def report(outcomes: list[Outcome], seconds: float) -> int:
     say(
         f"{'door':12}{'inputs':>8}"
         + "".join(f"{end:>15}" for end in ends)
-        + f"{'slowest':>10}{'largest':>10}"
+        + f"{'slowest':>10}{'by clock':>10}{'largest':>10}"
     )
     for door in dict.fromkeys(o.door for o in outcomes):
         of_door = [o for o in outcomes if o.door == door]
         row = "".join(f"{counts[door, end]:15}" for end in ends)
         say(
             f"{door:12}{len(of_door):8}{row}{max(o.seconds for o in of_door):8.1f}"
-            f" s{max(o.megabytes for o in of_door):7.0f} MB"
+            f" s{max(o.by_clock for o in of_door):8.1f} s"
+            f"{max(o.megabytes for o in of_door):7.0f} MB"
         )
     wrong = [o for o in outcomes if o.faults]
     say(
         f"{len(outcomes)} inputs in {seconds:.0f} s; {len(wrong)} by which a promise was broken (at"
-        f" most {SECONDS} s, {MEGABYTES} MB)"
+        f" most {SECONDS} s of running or sleeping, {MEGABYTES} MB)"
     )
     for o in wrong:
         say(
