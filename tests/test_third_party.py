@@ -19,9 +19,14 @@ from phalanx import Mondrian, Release, Schema, Series, publish, verify
 from phalanx.adversaries.opinion import play_all, play_none, play_one
 from phalanx.data.microdata import Microdata
 from phalanx.errors import GuaranteeError, ReleaseError
+from phalanx.exploration.grid import sections
 from phalanx.guarantees.verify import verify as verify_releases
+from phalanx.methods.offer import offers
 from phalanx.release.evidence.evidence import Evidence
+from phalanx.studio.pages import promise
+from phalanx.studio.place import Place
 from phalanx.testing import check_adversary, check_form, check_guarantee, check_method
+from phalanx.warming import warm
 from support.acme import ANNOUNCES, MODULES
 from support.pythons import run
 from support.third_party import install
@@ -268,6 +273,30 @@ def test_from_the_command_line(acme: Acme, tmp_path: Path) -> None:
     assert "acme-guesser" in listed and "Names the value that stands most often" in listed
     assert "--rank" in own and "or the third" in own
     assert "acme-guesser" in phalanx("attack", "all", "out/ward-1", "--original", "t.csv").stdout
+
+
+def test_its_method_is_offered_tried_and_compiled(acme: Acme, tmp_path: Path) -> None:
+    """In its own words and over its own figures, where nobody names it; not where the table lacks
+    what it needs.
+    """
+    assert acme.folder
+    offer = offers()["acme-neighbours"]
+    assert offer.asked[0].key == "rows" and "{rows}" in offer.promise
+    own = {"name": "mondrian", "k": 4}
+    points = [each for each in sections(own, SCHEMA) if each["name"] == "acme-neighbours"]
+    assert [each["rows"] for each in points] == [3, 6]
+    without = sections(own, Schema(identifier="who", quasi=["age", "pay"]))
+    assert "acme-neighbours" not in {each["name"] for each in without}
+    steps: list[str] = []
+    assert list(warm("acme-neighbours", steps.append).seconds) == ["acme-neighbours"] == steps
+    people().write_csv(tmp_path / "t.csv")
+    plan = PLAN.replace('"acme-neighbours"\nrows = 3', '"mondrian"\nk = 4')
+    (tmp_path / "plan.toml").write_text(plan)
+    page = promise.page(Place(tmp_path / "plan.toml"), {"method": "acme-neighbours", "rows": "7"})
+    (card,) = [card for card in page["offers"] if card["name"] == "acme-neighbours"]
+    assert card["wrong"] == ""
+    assert card["promise"] == "Everybody is one of at least 7 persons who are counted together."
+    assert card["guarantees"] == ["Every group of this tally has at least 7 rows."]
 
 
 def test_a_form_must_describe_its_layout(tmp_path: Path) -> None:

@@ -8,77 +8,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, did_you_mean
-from phalanx.methods.base import make, registered
+from phalanx.methods.base import KNOWN, make
+from phalanx.methods.offer import offers
 from phalanx.series.series import Series
-
-_AGE: Final = {"low": 0, "high": 100, "width": 10}
-_ALONE: Final = {"l": 2, "sensitive_column_size": 1}
-_NAMED: Final = {"l": 2, "columns": [["age", "job", "sex"], ["ill"]]}
-WAYS: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = {
-    "anatomy": [{"l": 2}],
-    "global-guarantee": [
-        {"l": 2},
-        {"l": 2, "grouping": "bottom-up"},
-        {"l": 2, "strategy": "geometric", "alpha": 2},
-        {"l": 2, "strategy": "constant-ratio", "horizon": 3},
-        {"l": 2, "protect": ["a"], "k": 2},
-    ],
-    "m-invariance": [
-        {"m": 2},
-        {"m": 2, "regions": 2},
-        {"m": 2, "balancing": "paper"},
-        {"m": 2, "not_eligible": "suppress", "changed": "new-record"},
-    ],
-    "mondrian": [
-        {"k": 3, "l": 2, "cuts": "balanced"},
-        *(
-            {"k": 3, "l": 2, "cuts": cuts, "diversity": d}
-            for cuts in ("strict", "relaxed")
-            for d in ("frequency", "distinct", "entropy")
-        ),
-        {"k": 2, "l": 2, "c": 3, "diversity": "recursive"},
-        *({"k": 2, "t": 0.6, "distance": distance} for distance in ("equal", "ordered")),
-        {"k": 3, "min_width": {"age": 5}},
-        {"k": 3, "cuts": "strict", "cut_at": "median"},
-    ],
-    "mutual-cover": [
-        {"delta": 0.5},
-        {"delta": 0.5, "grouping": "mondrian", "changes": 2},
-        {"delta": 0.4, "k": 4, "changes": 2},
-    ],
-    "safe-sampling": [
-        {"epsilon": 2, "delta": 0.01, "scheme": {"age": _AGE}, "allow_empty": True},
-        {
-            "epsilon": 2,
-            "delta": 0.01,
-            "scheme": {"age": _AGE},
-            "allow_empty": True,
-            "choose": "partition",
-            "epsilon_scheme": 1,
-        },
-    ],
-    "slicing": [
-        *(
-            _ALONE | {"check": check, "cuts": cuts}
-            for check in ("exact", "local")
-            for cuts in ("balanced", "strict", "relaxed")
-        ),
-        _ALONE | {"columns": 2, "check": "local"},
-        _NAMED | {"grouping": "random", "bucket_size": 8},
-        _NAMED | {"grouping": "membership", "bucket_size": 8},
-        _NAMED | {"generalize_columns_k": 2, "compact": True},
-        _NAMED | {"c": 3, "diversity": "recursive", "cuts": "strict"},
-    ],
-}
-"""By method, the parameters that between them reach every kernel, but for three that few tables
-need.
-"""
 
 
 @dataclass(frozen=True)
@@ -105,17 +43,18 @@ class Warmed:
         }
 
 
-def methods_of(name: str | None) -> list[str]:
-    """The method of that name, or all that have kernels; PlanError where there is none."""
+def ways(name: str | None = None) -> dict[str, Sequence[Mapping[str, Any]]]:
+    """By method what compiles its kernels: of the method of that name, or of all that have kernels;
+    PlanError where there are none.
+    """
+    compiled = {each: offer.compiled_by for each, offer in offers().items() if offer.compiled_by}
     if name is None:
-        return sorted(WAYS)
-    if name not in WAYS:
-        also = " and has no kernels of ours" if name in registered() else ""
-        raise PlanError(
-            f"{name!r} is not a method to"
-            f" compile{also}{did_you_mean(name, WAYS) or '; known are ' + ', '.join(sorted(WAYS)) + '.'}"
-        )
-    return [name]
+        return dict(sorted(compiled.items()))
+    if name not in compiled:
+        also = " and says nothing of kernels" if name in KNOWN else ""
+        near = did_you_mean(name, compiled) or "; known are " + ", ".join(sorted(compiled)) + "."
+        raise PlanError(f"{name!r} is not a method to compile{also}{near}")
+    return {name: compiled[name]}
 
 
 def warm(name: str | None = None, progress: Callable[[str], None] = lambda _: None) -> Warmed:
@@ -125,10 +64,10 @@ def warm(name: str | None = None, progress: Callable[[str], None] = lambda _: No
     from phalanx.kernels import cache
 
     seconds: dict[str, float] = {}
-    for method in methods_of(name):
+    for method, parameters in ways(name).items():
         progress(method)
         began = time.perf_counter()
-        for way in WAYS[method]:
+        for way in parameters:
             _publish(method, way)
         seconds[method] = time.perf_counter() - began
     return Warmed(
@@ -148,7 +87,7 @@ def _publish(method: str, way: Mapping[str, Any]) -> None:
             ledger=f"sqlite:///{folder}/warm.db",
             report=False,
         )
-        for number in (0,) if method == "safe-sampling" else (0, 1):
+        for number in (0, 1):
             series.publish(_people(number))
 
 

@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which points are explored."""
 
+import dataclasses
+
 import pytest
 
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
-from phalanx.exploration.grid import LADDERS, label, sections
-from phalanx.methods.base import OURS
+from phalanx.exploration.grid import label, sections
+from phalanx.methods.base import KNOWN, OURS
+from phalanx.methods.offer import offers
 
 OWN = {"name": "mondrian", "k": 4, "l": 2, "cuts": "strict"}
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")
 
 
-def test_every_method_of_ours_has_a_ladder() -> None:
-    """A new method is tried, too."""
-    assert set(LADDERS) == set(OURS)
+def test_every_method_of_ours_is_tried() -> None:
+    """Over figures that its plan may have, which it offers itself."""
+    assert set(offers()) == set(OURS)
+    for name, offer in offers().items():
+        fields = {one.name for one in dataclasses.fields(KNOWN[name])}
+        assert offer.tried and {*offer.tried, *offer.tried_beside} <= fields
+        assert {asked.key for asked in offer.asked} <= fields
 
 
 def test_every_combination_is_a_point_once_and_the_plans_own_is_first() -> None:

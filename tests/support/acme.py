@@ -131,6 +131,7 @@ from acme.form import Tally
 from acme.guarantee import ManyRows
 from phalanx.exact import whole
 from phalanx.methods.base import Draft
+from phalanx.methods.offer import Asked, Offer
 from phalanx.release.manifest import PublishedAttribute
 
 
@@ -144,6 +145,15 @@ class Neighbours:
     takes_registry: ClassVar[bool] = False
     holds_if_method_known: ClassVar[bool] = True
     may_suppress: ClassVar = ()
+    offer: ClassVar[Offer] = Offer(
+        table="The table is published once, and counts of groups will do.",
+        promise="Everybody is one of at least {rows} persons who are counted together.",
+        open="Which values stand together in a group.",
+        asked=(Asked("rows", "rows: persons who are counted together", "5"),),
+        needs_sensitive=True,
+        tried={"rows": (3, 6)},
+        compiled_by=({"rows": 4},),
+    )
     rows: int = 2
 
     def __post_init__(self):

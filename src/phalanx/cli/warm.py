@@ -21,10 +21,10 @@ def warm(
     installation (a container, a service user). JSON keys: place, kept, methods (each name,
     seconds), kernels.
     """
-    from phalanx.warming import methods_of
     from phalanx.warming import warm as compile_kernels
+    from phalanx.warming import ways
 
-    with steps(methods_of(method), quiet=quiet or json) as progress:
+    with steps(list(ways(method)), quiet=quiet or json) as progress:
         compiled = compile_kernels(method, progress)
     if json:
         show_json(compiled.to_json())

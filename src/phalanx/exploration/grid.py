@@ -8,21 +8,12 @@ from typing import Any, Final
 
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, did_you_mean
-from phalanx.methods.base import KNOWN
+from phalanx.methods.base import KNOWN, make
+from phalanx.methods.offer import offers
 
 Section = Mapping[str, Any]
 """What stands under ``[method]``: the name and the parameters."""
 
-LADDERS: Final[Mapping[str, Mapping[str, Sequence[Any]]]] = {
-    "mondrian": {"k": (5, 10, 20)},
-    "anatomy": {"l": (2, 3, 5)},
-    "slicing": {"l": (2, 3, 5)},
-    "mutual-cover": {"delta": ("1/3", "1/5", "1/10")},
-    "m-invariance": {"m": (2, 3, 5)},
-    "global-guarantee": {"l": (2, 3, 5)},
-    "safe-sampling": {"epsilon": (0.5, 1, 2)},
-}
-"""By method, the parameter that says how much is promised, and what is tried where nobody says."""
 _MOST: Final = 200
 
 
@@ -31,7 +22,7 @@ def sections(own: Section, schema: Schema, asked: Sequence[str | Section] = ()) 
 
     ``asked``: texts such as ``"mondrian k=5,10 l=2"`` (every combination), or tables like
     ``[method]``; parameters that are not named are the plan's where the method is its own. Without
-    any: every method that the schema has a place for, over ``LADDERS``. PlanError for a text that
+    any: every method that the schema has a place for, over what its offer tries. PlanError for a text that
     is none, an unknown method, or more than 200 points.
     """
     combined = [own]
@@ -66,20 +57,32 @@ def _short(value: Any) -> str:
 
 
 def _usual(own: Section, schema: Schema) -> Iterator[Section]:
-    """What is tried where nobody says."""
-    possible = {
-        "mondrian",
-        "mutual-cover",
-    }  # safe sampling needs a scheme that only the plan can have
-    if schema.sensitive is not None:
-        possible |= {"anatomy", "slicing"}
-        possible |= set() if schema.identifier is None else {"m-invariance", "global-guarantee"}
-    for name, ladder in LADDERS.items():
+    """What is tried where nobody says: no method that needs what the schema has not, or a figure
+    that only the plan can have.
+    """
+    for name, offer in offers().items():
+        beside = {} if schema.sensitive is None else offer.tried_beside
+        needs_persons, needs_sensitive = KNOWN[name].needs_persons, offer.needs_sensitive
         if name == own["name"]:
-            yield from _combinations(own, ladder)
-        elif name in possible:
-            more = {"l": 2} if name == "mondrian" and schema.sensitive is not None else {}
-            yield from _combinations({"name": name, **more}, ladder)
+            yield from _combinations(own, offer.tried)
+        elif (
+            (schema.identifier is not None or not needs_persons)
+            and (schema.sensitive is not None or not needs_sensitive)
+            and offer.tried
+            and _is_enough(
+                name, {**beside, **{key: tried[0] for key, tried in offer.tried.items()}}
+            )
+        ):
+            yield from _combinations({"name": name, **beside}, offer.tried)
+
+
+def _is_enough(name: str, parameters: Section) -> bool:
+    """Whether these parameters make a method, and none is missing that only a plan can have."""
+    try:
+        make(name, parameters)
+    except PlanError:
+        return False
+    return True
 
 
 def _combined(text: str, own: Section) -> Iterator[Section]:

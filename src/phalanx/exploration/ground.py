@@ -17,7 +17,7 @@ from phalanx.errors import PhalanxError, PlanError
 from phalanx.exact import bounded
 from phalanx.exploration.grid import Section
 from phalanx.ledger import Ledger
-from phalanx.methods.base import make
+from phalanx.methods.base import KNOWN, make
 from phalanx.plan import Plan
 from phalanx.randomness import Randomness
 from phalanx.release.folder import Release
@@ -87,7 +87,7 @@ def _is_private(section: Section) -> bool:
         parameters = {key: value for key, value in section.items() if key != "name"}
         promised = make(str(section["name"]), parameters).guarantees
     except PhalanxError:  # said of the point itself, too
-        return str(section["name"]) == "safe-sampling"
+        return hasattr(KNOWN.get(str(section["name"])), "cost")  # Budgeted, and nothing else costs
     return any(g.parameters().get("name") == _PRIVATE for g in promised)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Anatomy: ``method``, ``kernels``."""
+"""Anatomy: ``method``, ``offer``, ``kernels``."""

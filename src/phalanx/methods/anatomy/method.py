@@ -18,7 +18,9 @@ from phalanx.guarantees.anatomy import AnatomyDiversity
 from phalanx.guarantees.base import Guarantee
 from phalanx.kernels.picking import SPARE
 from phalanx.methods.anatomy import kernels as kernel
+from phalanx.methods.anatomy.offer import OFFER
 from phalanx.methods.base import Draft, Memory, parameters_of
+from phalanx.methods.offer import Offer
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.forms.bucketized import bucketize
 from phalanx.release.forms.generalized import by_group
@@ -50,6 +52,7 @@ class Anatomy:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    offer: ClassVar[Offer] = OFFER
     holds_if_method_known: ClassVar[bool] = True
     may_suppress: ClassVar[Sequence[str]] = ()
 

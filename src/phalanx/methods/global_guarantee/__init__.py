@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The global guarantee: ``method``, ``kernels``; ``phases`` of a release, and the ``state`` that
+"""The global guarantee: ``method``, ``offer``, ``kernels``; ``phases`` of a release, and the ``state`` that
 they hand on; ``draft``: what they come to, as it would be published.
 
 ``exposures``: the statistics file; ``ratios``, ``protected``: what is demanded of a group, and for

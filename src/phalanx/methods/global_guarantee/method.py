@@ -24,6 +24,7 @@ from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee as Promise
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
 from phalanx.methods.global_guarantee.draft import draft
+from phalanx.methods.global_guarantee.offer import OFFER
 from phalanx.methods.global_guarantee.phases import decide, expose, recall
 from phalanx.methods.global_guarantee.protected import check_named
 from phalanx.methods.global_guarantee.ratios import (
@@ -35,6 +36,7 @@ from phalanx.methods.global_guarantee.ratios import (
     again_of_series,
 )
 from phalanx.methods.global_guarantee.state import Rules
+from phalanx.methods.offer import Offer
 from phalanx.randomness import Randomness
 
 StrategyName = Literal["adaptive", "constant-ratio", "geometric"]
@@ -61,6 +63,7 @@ class GlobalGuarantee:
     name: ClassVar[str] = "global-guarantee"
     needs_persons: ClassVar[bool] = True
     takes_registry: ClassVar[bool] = True
+    offer: ClassVar[Offer] = OFFER
 
     l: Number
     """Nobody is ever linked to a protected value with a probability above 1/l; above 1."""

@@ -29,8 +29,10 @@ from phalanx.guarantees.m_invariance.guarantee import MInvariance as MInvariance
 from phalanx.methods.base import Draft, Memory, check_min_width, check_widths, parameters_of
 from phalanx.methods.m_invariance import kernels
 from phalanx.methods.m_invariance.assigning import Assigning, automatic, count, take
+from phalanx.methods.m_invariance.offer import OFFER
 from phalanx.methods.m_invariance.regions import Regions
 from phalanx.methods.m_invariance.signatures import Signatures
+from phalanx.methods.offer import Offer
 from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Randomness
 from phalanx.release.forms.generalized import generalize
@@ -60,6 +62,7 @@ class MInvariance:
     needs_persons: ClassVar[bool] = True
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    offer: ClassVar[Offer] = OFFER
 
     m: int
     """At least this many values, all different, in every group; 2 or more."""

@@ -28,6 +28,8 @@ from phalanx.methods.mondrian.balanced import by_even_cuts
 from phalanx.methods.mondrian.kernels import cuts as kernel
 from phalanx.methods.mondrian.kernels.cutting import EITHER, RELAXED, STRICT, Table
 from phalanx.methods.mondrian.kernels.narrow_cuts import LOOKED_AT
+from phalanx.methods.mondrian.offer import OFFER
+from phalanx.methods.offer import Offer
 from phalanx.methods.requirement import Distance, Diversity, Requirement
 from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Randomness, Stream
@@ -76,6 +78,7 @@ class Mondrian:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    offer: ClassVar[Offer] = OFFER
     may_suppress: ClassVar[Sequence[str]] = ()
 
     k: int = 1

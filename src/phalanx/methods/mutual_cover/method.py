@@ -25,8 +25,10 @@ from phalanx.methods.base import Draft, Memory
 from phalanx.methods.mondrian.method import Mondrian, partition
 from phalanx.methods.mutual_cover.kernels import cover_cuts
 from phalanx.methods.mutual_cover.kernels import drawing as kernel
+from phalanx.methods.mutual_cover.offer import OFFER
 from phalanx.methods.mutual_cover.output_tables import Maker, Tables
 from phalanx.methods.mutual_cover.problems import Ints
+from phalanx.methods.offer import Offer
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.forms.perturbed import perturb
@@ -72,6 +74,7 @@ class MutualCover:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    offer: ClassVar[Offer] = OFFER
     holds_if_method_known: ClassVar[bool] = False
     may_suppress: ClassVar[Sequence[str]] = ()
     refused: ClassVar[Mapping[str, str]] = dict.fromkeys(

@@ -22,7 +22,9 @@ from phalanx.exact import Number, bounded, exact, readable, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.differential_privacy.guarantee import DifferentialPrivacy
 from phalanx.methods.base import Draft, Memory
+from phalanx.methods.offer import Offer
 from phalanx.methods.safe_sampling.kernels import images as kernel
+from phalanx.methods.safe_sampling.offer import OFFER
 from phalanx.methods.safe_sampling.schemes import Axes, FixedScheme, Scheme
 from phalanx.randomness import Randomness
 from phalanx.release.forms.recoded import Recoded, recode
@@ -72,6 +74,7 @@ class SafeSampling:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "last"
     takes_registry: ClassVar[bool] = False
+    offer: ClassVar[Offer] = OFFER
     holds_if_method_known: ClassVar[bool] = True
     may_suppress: ClassVar[Sequence[str]] = ()
 

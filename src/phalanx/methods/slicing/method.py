@@ -26,12 +26,14 @@ from phalanx.guarantees.slicing.guarantee import (
 )
 from phalanx.methods.base import Draft, Memory, check_word, parameters_of
 from phalanx.methods.mondrian.method import balanced_partition
+from phalanx.methods.offer import Offer
 from phalanx.methods.requirement import Requirement
 from phalanx.methods.slicing.column_boxes import column_boxes
 from phalanx.methods.slicing.columns import check_partition, check_sizes, partition
 from phalanx.methods.slicing.cuts import Local, by_cuts
 from phalanx.methods.slicing.dealing import at_random, merged
 from phalanx.methods.slicing.membership import eligible, group
+from phalanx.methods.slicing.offer import OFFER
 from phalanx.methods.slicing.tuples import Coded, largest_share
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.forms.sliced import slice_into
@@ -88,6 +90,7 @@ class Slicing:
     needs_persons: ClassVar[bool] = False
     looks_back: ClassVar[Literal["all", "last"]] = "all"
     takes_registry: ClassVar[bool] = False
+    offer: ClassVar[Offer] = OFFER
 
     l: Number
     """Diversity of p(t, .), for every tuple t; a whole number for ``distinct`` and

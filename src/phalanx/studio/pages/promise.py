@@ -5,128 +5,16 @@ one is not offered for this table.
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import tomlkit
 
 from phalanx.errors import PhalanxError, PlanError
+from phalanx.exploration import Asked, Offer, offers
 from phalanx.plan import Plan
 from phalanx.report.promises import KNOWN_METHOD, in_words
 from phalanx.studio.place import Place
 from phalanx.studio.planfile import set_method
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One parameter that a person is asked for; the plan may set others by hand."""
-
-    key: str
-    label: str
-    begins: str
-    """What stands there before anybody wrote something; empty where nothing is asked for."""
-    whole: bool = True
-    choices: Sequence[str] = ()
-    """The words to choose from, where it is no figure."""
-
-
-@dataclass(frozen=True)
-class Offer:
-    """A method in the words of somebody who has a table and a duty."""
-
-    name: str
-    table: str
-    """Which table it is for."""
-    promise: str
-    """What it promises; ``{it}`` stands for the sensitive attribute."""
-    open: str
-    """What it does not hide."""
-    asked: Sequence[Asked]
-
-
-OFFERS: Final = (
-    Offer(
-        "m-invariance",
-        "The table changes, and a person's value stays, as a chronic disease does.",
-        "Nobody's {it} can be inferred with more than one chance in {m}, over all releases.",
-        "Who is in the table.",
-        (
-            Asked("m", "m: at least so many different values cover everybody", "4"),
-            Asked(
-                "changed",
-                "whose value is another one than before",
-                "refuse",
-                choices=("refuse", "suppress", "new-record"),
-            ),
-            Asked(
-                "not_eligible",
-                "where a value is too frequent",
-                "refuse",
-                choices=("refuse", "suppress"),
-            ),
-        ),
-    ),
-    Offer(
-        "global-guarantee",
-        "The table changes, and a person's values come and go, as a flu does.",
-        "Nobody can be linked to any {it} they ever had with more than one chance in {l}.",
-        "Who is in the table.",
-        (Asked("l", "l: one chance in so many, over all releases", "4", whole=False),),
-    ),
-    Offer(
-        "mondrian",
-        "The table is published once, and simple groups will do.",
-        "Everybody is one of at least {k} persons who look alike; with l, no {it} has more than 1/l "
-        "of such a group.",
-        "Anything once a second table about the same persons is published.",
-        (
-            Asked("k", "k: persons who look alike", "5"),
-            Asked(
-                "l",
-                "l: no value in more than 1/l of a group; empty: no value is covered",
-                "",
-                whole=False,
-            ),
-        ),
-    ),
-    Offer(
-        "anatomy",
-        "The table is published once, and exact quasi-identifiers matter.",
-        "Nobody can be linked with any {it} with more than one chance in {l}, while all else is "
-        "published as it is.",
-        "Who is in the table, and everything about a person but {it}.",
-        (Asked("l", "l: one chance in so many", "4", whole=False),),
-    ),
-    Offer(
-        "slicing",
-        "The table is published once, and what goes together matters.",
-        "Nobody can be linked with any {it} with more than one chance in {l}, over all buckets in "
-        "which they may be.",
-        "Values that stand alone in a column.",
-        (Asked("l", "l: one chance in so many", "4", whole=False),),
-    ),
-    Offer(
-        "mutual-cover",
-        "The table is published once, and must look like the original.",
-        "Every published value could come from at least 1/delta persons.",
-        "Any {it}; and rows can be found, at a rate that is measured.",
-        (
-            Asked("delta", "delta: the greatest part of one person, as in 1/6", "1/6", whole=False),
-            Asked("k", "k: persons in a group", "6"),
-        ),
-    ),
-    Offer(
-        "safe-sampling",
-        "The release must be differentially private.",
-        "Whoever sees the release can hardly tell whether any one row was in the table.",
-        "What a whole population has in common.",
-        (
-            Asked("epsilon", "epsilon: less protects more", "1", whole=False),
-            Asked("delta", "delta: how often the bound may fail", "1e-6", whole=False),
-            Asked("expected_rows", "rows of the table, from what is public", ""),
-        ),
-    ),
-)
 
 
 def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
@@ -134,17 +22,17 @@ def page(place: Place, query: Mapping[str, str]) -> dict[str, Any]:
     plan = place.plan()
     section = tomllib.loads(place.plan_text()).get("method", {})
     tried = query.get("method", str(section.get("name")))
-    begun = place.promise(plan.name)
-    offers = [
-        _offer(place, offer, section, query if offer.name == tried else {}) for offer in OFFERS
-    ]
+    begun, known = place.promise(plan.name), offers()
     return {
         "stamp": place.stamp(),
         "series": plan.name,
         "sensitive": plan.sections.schema_.sensitive,
         "current": section.get("name"),
-        "tried": tried if tried in {o.name for o in OFFERS} else str(section.get("name")),
-        "offers": offers,
+        "tried": tried if tried in known else str(section.get("name")),
+        "offers": [
+            _offer(place, name, offer, section, query if name == tried else {})
+            for name, offer in known.items()
+        ],
         "most": _most(place, plan.sections.schema_.sensitive),
         "begun": begun.get("method"),
         "known_method": KNOWN_METHOD,
@@ -161,11 +49,11 @@ def _most(place: Place, sensitive: str | None) -> dict[str, Any] | None:
 
 
 def _offer(
-    place: Place, offer: Offer, section: Mapping[str, Any], query: Mapping[str, str]
+    place: Place, name: str, offer: Offer, section: Mapping[str, Any], query: Mapping[str, str]
 ) -> dict[str, Any]:
     """A method with the figures that were written, or the plan's, or those to begin with."""
     sensitive = place.plan().sections.schema_.sensitive
-    own = section.get("name") == offer.name
+    own = section.get("name") == name
     held = {
         a.key: query.get(
             a.key, str(section.get(a.key, a.begins if a.choices else "")) if own else a.begins
@@ -177,10 +65,10 @@ def _offer(
     knows: bool | None = None
     suppresses: Sequence[str] = ()
     try:
-        plan = with_method(place, offer.name, held)
+        plan = with_method(place, name, held)
         method = plan.method()
         plan.series()
-        if sensitive is None and offer.name not in ("mondrian", "mutual-cover", "safe-sampling"):
+        if sensitive is None and offer.needs_sensitive:
             raise PlanError("it covers a sensitive attribute, and none is chosen.")
         promises = [
             in_words(g.parameters(), sensitive=sensitive is not None) for g in method.guarantees
@@ -190,7 +78,7 @@ def _offer(
         wrong = _reason(str(error))
     it = sensitive or "sensitive value"
     return {
-        "name": offer.name,
+        "name": name,
         "table": offer.table,
         "promise": _filled(offer.promise, {"it": it, **held}),
         "open": _filled(offer.open, {"it": it}),
@@ -233,7 +121,7 @@ def with_method(place: Place, name: str, held: Mapping[str, str]) -> Plan:
 
 def adopt(document: tomlkit.TOMLDocument, name: str, held: Mapping[str, str]) -> None:
     """Write a method and its figures into the plan."""
-    offer = next((o for o in OFFERS if o.name == name), None)
+    offer = offers().get(name)
     if offer is None:
         raise PlanError(f"{name!r} is none of the methods; choose one of the page.")
     figures = {a.key: _figure(a, held.get(a.key, "").strip()) for a in offer.asked}

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Anatomy as it is offered."""
+
+from typing import Final
+
+from phalanx.methods.offer import Asked, Offer
+
+OFFER: Final = Offer(
+    table="The table is published once, and exact quasi-identifiers matter.",
+    promise="Nobody can be linked with any {it} with more than one chance in {l}, while all else is"
+    " published as it is.",
+    open="Who is in the table, and everything about a person but {it}.",
+    asked=(Asked("l", "l: one chance in so many", "4", whole=False),),
+    needs_sensitive=True,
+    tried={"l": (2, 3, 5)},
+    compiled_by=({"l": 2},),
+)
