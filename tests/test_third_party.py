@@ -211,9 +211,31 @@ def test_its_report_speaks_its_words(ward: Release) -> None:
     for words in (
         "Every group of this tally has at least 3 rows.",
         "The file data counts the values of each group.",
+        "Add up its counts.",
+        "a tally has no rows of persons",
         "acme-guesser",
     ):
         assert words in text
+
+
+def test_its_form_is_estimated_from_and_drawn(ward: Release, acme: Acme) -> None:
+    """By the view that it gives of itself; without one, there is a sentence."""
+    exactly = people()["ill"].to_list().count("a")
+    (figure,) = ward.estimate("count(*) where ill = 'a'").figures
+    assert (figure.low, figure.estimate, figure.high) == (exactly, exactly, exactly)
+    assert ward.estimate("count(*) where age < 40").model == "values lie evenly in their boxes"
+    drawn = ward.draw()[0]
+    assert sorted(drawn["ill"]) == sorted(people()["ill"]) and set(drawn.columns) == {
+        "age",
+        "pay",
+        "ill",
+    }
+    form = type(ward.form)
+    unread = publish(people(), SCHEMA, acme.make("acme-neighbours", rows=3), seed=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr(form, "view")
+        with pytest.raises(ReleaseError, match="how to estimate from acme-tally releases"):
+            unread.estimate("count(*)")
 
 
 def test_its_adversary_answers_a_question(ward: Release) -> None:

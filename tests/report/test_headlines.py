@@ -10,6 +10,11 @@ import pytest
 
 import phalanx as px
 from phalanx.adversaries.opinion import play_none, play_one
+from phalanx.release.form import Form
+from phalanx.release.forms.generalized import Generalized
+from phalanx.release.forms.perturbed import Perturbed
+from phalanx.release.forms.sliced import Sliced
+from phalanx.release.kinds import OURS, form_class
 from phalanx.report import headlines
 from phalanx.report.classes import Classes
 from phalanx.report.figures import Figures
@@ -69,16 +74,16 @@ def test_the_first_answer_is_never_yes_for_nothing(
 def test_sizes_say_who_is_found(sizes: list[int], says: str) -> None:
     """By the smallest class; a row that is alone is said to be found."""
     assert says in headlines.by_class(
-        Classes(np.array(sizes, dtype=np.int64), "a group"), "generalized"
+        Classes(np.array(sizes, dtype=np.int64), "a group"), Generalized
     )
 
 
 def test_forms_without_classes_say_why() -> None:
     """Drawn values and shuffled columns have no rows of persons."""
     for kind, says in (
-        ("perturbed", "values of rows were drawn"),
-        ("sliced", "a row is not a person's"),
-        ("stars", "another package"),
+        (Perturbed, "values of rows were drawn"),
+        (Sliced, "a row is not a person's"),
+        (Form, "another package"),
     ):
         assert says in headlines.by_class(None, kind)
 
@@ -173,9 +178,7 @@ def test_what_was_lost_is_what_was_measured(release: px.Release) -> None:
 
 def test_every_form_of_ours_says_what_it_is_good_for() -> None:
     """A sentence for each; an empty release is good for nothing."""
-    from phalanx.release.kinds import OURS
-
-    assert set(headlines._USES) == set(OURS)
+    assert [kind for kind in OURS if not form_class(kind).used_for] == []
 
 
 def test_sentences_of_a_true_release_agree_with_its_attacks(release: px.Release) -> None:

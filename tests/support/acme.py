@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from phalanx.errors import ReleaseError
+from phalanx.estimators.view import Ends, Facet, View
 from phalanx.release.form import Form, SensitiveCounts, SortedCounts
 
 
@@ -22,6 +23,8 @@ class Tally(Form):
     kind: ClassVar = "acme-tally"
     id_column: ClassVar[str] = "group"
     described_by: ClassVar[str] = "layout"
+    used_for: ClassVar[str] = "Add up its counts."
+    why_no_class: ClassVar[str] = "a tally has no rows of persons"
     read_as: ClassVar[str] = "The file data counts the values of each group."
     counts: pl.DataFrame
     attributes: tuple
@@ -68,6 +71,17 @@ class Tally(Form):
 
     def faults(self):
         return ["a count is below 1"] if (self.counts["count"] < 1).any() else []
+
+    def view(self, release):
+        ids, rows = np.unique(self.counts["group"].to_numpy().repeat(self.counts["count"].to_numpy()), return_counts=True)
+        boxes = self.counts.select("group", *(c for a in self.attribute("quasi") for c in a.columns)).unique(maintain_order=True)
+        intervals = {a.name: Ends.of_interval(*(boxes[column] for column in a.columns)) for a in self.attribute("quasi")}
+        values = {self.sensitive: Ends.of_values(self.counts[self.sensitive])}
+        facets = (
+            Facet(np.arange(len(ids)), rows, intervals),
+            Facet(np.searchsorted(ids, self.counts["group"].to_numpy()), self.counts["count"].to_numpy(), values),
+        )
+        return View(self.kind, self.attributes, rows, np.zeros(len(ids), dtype=np.int64), facets, model="values lie evenly in their boxes")
 
     def untrue(self, microdata, groups):
         own = pl.DataFrame({"group": groups, self.sensitive: microdata.sensitive.domain.values.gather(microdata.sensitive.codes)}).filter(pl.col("group") > 0)

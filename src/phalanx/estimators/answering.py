@@ -22,6 +22,7 @@ from phalanx.estimators.models import Model
 from phalanx.estimators.queries import read_query
 from phalanx.estimators.view import Ends, Facet, View
 from phalanx.release.folder import Release
+from phalanx.release.form import Form
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,18 +33,7 @@ FORMS: Final[Mapping[str, Callable[[Release], View]]] = {
     "recoded": recoded.view,
     "sliced": sliced.view,
 }
-"""How to read each form."""
-
-_MODELS: Final = {
-    "bucketized": "values of a bucket meet by chance",
-    "generalized": (
-        "values as they lie in all boxes together, a row at each tight end, independent within"
-        " a box"
-    ),
-    "perturbed": "rows as they were published",
-    "recoded": "published rows over the sampling rate, spread evenly over their cells",
-    "sliced": "columns of a bucket meet by chance",
-}
+"""How to read each form of ours; one of another package reads itself."""
 
 ERROR: Final[Mapping[str, float]] = {
     "anatomy": 0.45,
@@ -104,15 +94,22 @@ def answer(
         _figures(view, others, replace(asked, where=where), values, method)
         for values, where in _groups(view, asked)
     )
-    return Estimate(query=text, by=asked.by, figures=figures, model=_MODELS[view.form], notes=notes)
+    return Estimate(query=text, by=asked.by, figures=figures, model=view.model, notes=notes)
 
 
 def view_of(release: Release) -> View:
     """What a release shows, looked at once; how many rows it does not, where its manifest tells."""
     if release in _views:
         return _views[release]
-    _views[release] = _with_suppression(release, FORMS[release.form.kind](release))
+    reader = FORMS.get(release.form.kind)
+    view = release.form.view(release) if reader is None else reader(release)
+    _views[release] = _with_suppression(release, view)
     return _views[release]
+
+
+def can_be_read(form: Form) -> bool:
+    """Whether estimates can be made from a form."""
+    return form.kind in FORMS or type(form).view is not Form.view
 
 
 _views: WeakKeyDictionary[Release, View] = WeakKeyDictionary()

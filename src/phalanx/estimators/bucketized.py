@@ -37,4 +37,5 @@ def view(release: Release) -> View:
         rows.astype(np.int64),
         np.zeros(len(ids), dtype=np.int64),
         facets,
+        model="values of a bucket meet by chance",
     )

@@ -60,7 +60,15 @@ def view(release: Release) -> View:
             free = values.is_null().to_numpy() & (may_hide if a.role == "sensitive" else fake)
             ends[a.name] = Ends.of_values(values, free)
         facets.append(Facet(group_of, counted[""].to_numpy().astype(np.int64), ends, fake=True))
-    return View("generalized", form.attributes, rows.astype(np.int64), counterfeits, tuple(facets))
+    return View(
+        "generalized",
+        form.attributes,
+        rows.astype(np.int64),
+        counterfeits,
+        tuple(facets),
+        model="values as they lie in all boxes together, a row at each tight end, independent"
+        " within a box",
+    )
 
 
 def _counts(table: pl.DataFrame | None, ids: np.ndarray) -> np.ndarray:

@@ -34,5 +34,6 @@ def view(release: Release) -> View:
         all_rows,
         np.zeros(len(one), dtype=np.int64),
         tuple(facets),
-        (Facet(group, count, exact),),
+        model="rows as they were published",
+        shown=(Facet(group, count, exact),),
     )

@@ -34,6 +34,7 @@ def view(release: Release) -> View:
         count,
         none,
         facets,
+        model="published rows over the sampling rate, spread evenly over their cells",
         unpublished=None,
         why_unpublished=_WHY,
         share=_beta(release),

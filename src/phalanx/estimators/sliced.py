@@ -35,4 +35,11 @@ def view(release: Release) -> View:
             )
         )
     rows = form.sizes[COUNT].to_numpy().astype(np.int64)
-    return View("sliced", form.attributes, rows, np.zeros(len(ids), dtype=np.int64), tuple(facets))
+    return View(
+        "sliced",
+        form.attributes,
+        rows,
+        np.zeros(len(ids), dtype=np.int64),
+        tuple(facets),
+        model="columns of a bucket meet by chance",
+    )

@@ -104,6 +104,8 @@ class View:
     counterfeits: Ints
     """How many of these are counterfeits, shape (g,)."""
     facets: tuple[Facet, ...]
+    model: str = "as the package that its form is from reads it"
+    """What a point estimate takes for true beyond what is published, in few words."""
     shown: tuple[Facet, ...] = ()
     """What a point estimate goes by, where that is not what the bounds go by."""
     unpublished: int | None = 0

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from phalanx.data.microdata import Microdata
+    from phalanx.release.folder import Release
 
 T = TypeVar("T")
 
@@ -103,6 +104,10 @@ class Form(ABC):
     """
     read_as: ClassVar[str] = ""
     """What stands in its files, for the report: one or two sentences."""
+    used_for: ClassVar[str] = ""
+    """What can be done with it, for the report, in one sentence."""
+    why_no_class: ClassVar[str] = "the form is one of another package"
+    """Why rows of equal quasi-identifiers are not those among whom a person is found."""
     visible: ClassVar[tuple[str, str] | None] = None
     """What can be seen in it of single persons, for the report, as (headline, sentence); None where
     nothing can.
@@ -229,6 +234,15 @@ class Form(ABC):
         None where the form cannot tell; of forms of ours the checks find that out themselves.
         """
         return None
+
+    def view(self, release: "Release") -> Any:
+        """What estimates are made from, and what is drawn, as ``phalanx.estimators.view.View``;
+        ReleaseError where nothing is. Forms of ours are read by ``phalanx.estimators``.
+        """
+        raise ReleaseError(
+            f"nothing is known of how to estimate from {self.kind} releases; count in its tables,"
+            " or ask for a newer version of the package that it was made with."
+        )
 
     def attribute(self, role: str) -> list[PublishedAttribute]:
         """The attributes of one role, in order."""

@@ -4,26 +4,16 @@ found, what was lost, what can be done with it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
+from phalanx.estimators.answering import can_be_read
 from phalanx.guarantees.sentences import percent
 from phalanx.release.folder import Release
+from phalanx.release.form import Form
 from phalanx.report.adversaries import Question
 from phalanx.report.classes import Classes
 from phalanx.report.figures import Figures
 from phalanx.report.usefulness import Usefulness
-
-_USES: Final[Mapping[str, str]] = {
-    "generalized": "Sensitive values stand as they are; quasi-identifiers as intervals that hold"
-    " for every row.",
-    "bucketized": "Quasi-identifiers stand as they are; which sensitive value of a bucket is whose"
-    " does not.",
-    "sliced": "Attributes of one column go together as in the original; between columns only the"
-    " bucket links them.",
-    "perturbed": "It looks like the original and loads as one; a single row need not be true of"
-    " anybody.",
-    "recoded": "It is a sample: what is counted in it, divided by beta, estimates the table.",
-}
 
 
 def kept(results: Mapping[str, int], rows: int) -> tuple[str, bool]:
@@ -49,7 +39,7 @@ def found(
     release: Release, classes: Classes | None, answers: Sequence[Question], *, inside: bool
 ) -> list[str]:
     """Who could still be found, and by whom."""
-    sentences = [by_class(classes, release.form.kind)]
+    sentences = [by_class(classes, release.form)]
     if not inside:
         sentences.append(
             "What adversaries find who are judged by the original table is not said here."
@@ -77,10 +67,10 @@ def found(
     return sentences
 
 
-def by_class(classes: Classes | None, kind: str) -> str:
+def by_class(classes: Classes | None, form: Form) -> str:
     """What the sizes of classes say of whoever is known to be in the table."""
     if classes is None or not classes.rows:
-        why = "there is no row" if classes is not None else _NO_CLASS.get(kind, _NO_CLASS[""])
+        why = "there is no row" if classes is not None else form.why_no_class
         return f"No size of a class says who could be found: {why}."
     least = int(classes.sizes.min())
     if least == 1:
@@ -94,13 +84,6 @@ def by_class(classes: Classes | None, kind: str) -> str:
         f" may be the person's: the right one with at most {percent(classes.worst)}, and with"
         f" {percent(classes.average)} on average."
     )
-
-
-_NO_CLASS: Final[Mapping[str, str]] = {
-    "perturbed": "values of rows were drawn, and the adversaries say what that hides",
-    "sliced": "a row is not a person's, and the adversaries say what buckets tell",
-    "": "the form is one of another package",
-}
 
 
 def lost(
@@ -136,7 +119,7 @@ def usable(release: Release, use: Usefulness) -> list[str]:
     form = release.form
     if not form.rows:
         return ["Nothing: there is no row."]
-    sentences = [_USES.get(form.kind, form.read_as or "Read what its package says of it.")]
+    sentences = [form.used_for or form.read_as or "Read what its package says of it."]
     if use.pairs:
         pairs = [pair for pair in use.pairs if pair[2] >= 0.01] or list(use.pairs)
         best = min(pairs, key=_changed)
@@ -146,7 +129,7 @@ def usable(release: Release, use: Usefulness) -> list[str]:
             f" {best[3]:.2f}); least: {worst[0]} and {worst[1]} ({worst[2]:.2f}, released"
             f" {worst[3]:.2f})."
         )
-    if form.kind in _USES:
+    if can_be_read(form):
         sentences.append(
             "Count, add up and average by 'phalanx estimate', which says how far it can be off;"
             " for other analyses, draw plain tables by 'phalanx draw'."

@@ -111,9 +111,8 @@ class Usefulness:
         try:
             view = view_of(release)
             drawn = draw(release, 1, seed=0)[0]
-        except (PhalanxError, KeyError) as error:
-            why = str(error) if isinstance(error, PhalanxError) else "no reader knows its form"
-            return cls(inside, why_not=why.rstrip("."))
+        except PhalanxError as error:
+            return cls(inside, why_not=str(error).rstrip("."))
         if microdata is None or not inside:
             return cls(inside=False, distributions=_beside_even(view, drawn))
         names = [n for n in drawn.columns if n in microdata.columns or n in microdata.kept.columns]

@@ -35,6 +35,9 @@ class Bucketized(Form):
 
     kind: ClassVar = "bucketized"
     id_column: ClassVar[str] = BUCKET
+    used_for: ClassVar[str] = (
+        "Quasi-identifiers stand as they are; which sensitive value of a bucket is whose does not."
+    )
     group_word: ClassVar[str] = "bucket"
     visible: ClassVar[tuple[str, str] | None] = (
         "Who is in the table can be seen",

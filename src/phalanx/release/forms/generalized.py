@@ -42,6 +42,10 @@ class Generalized(Form):
 
     kind: ClassVar = "generalized"
     id_column: ClassVar[str] = GROUP
+    used_for: ClassVar[str] = (
+        "Sensitive values stand as they are; quasi-identifiers as intervals that hold "
+        "for every row."
+    )
 
     table: pl.DataFrame
     attributes: tuple[PublishedAttribute, ...]

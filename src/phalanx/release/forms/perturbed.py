@@ -29,6 +29,12 @@ class Perturbed(Form):
 
     kind: ClassVar = "perturbed"
     id_column: ClassVar[str] = ""
+    used_for: ClassVar[str] = (
+        "It looks like the original and loads as one; a single row need not be true of anybody."
+    )
+    why_no_class: ClassVar[str] = (
+        "values of rows were drawn, and the adversaries say what that hides"
+    )
     group_word: ClassVar[str] = ""
     drawn_from: ClassVar = OutputTables
     visible: ClassVar[tuple[str, str] | None] = (

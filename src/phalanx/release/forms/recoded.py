@@ -29,6 +29,9 @@ class Recoded(Form):
 
     kind: ClassVar = "recoded"
     id_column: ClassVar[str] = ""
+    used_for: ClassVar[str] = (
+        "It is a sample: what is counted in it, divided by beta, estimates the table."
+    )
     group_word: ClassVar[str] = "image"
     described_by: ClassVar[str | None] = "scheme"
     tells_itself_alone: ClassVar[bool] = True

@@ -50,6 +50,13 @@ class Sliced(Form):
 
     kind: ClassVar = "sliced"
     id_column: ClassVar[str] = BUCKET
+    used_for: ClassVar[str] = (
+        "Attributes of one column go together as in the original; between columns only "
+        "the bucket links them."
+    )
+    why_no_class: ClassVar[str] = (
+        "a row is not a person's, and the adversaries say what buckets tell"
+    )
     group_word: ClassVar[str] = "bucket"
     described_by: ClassVar[str | None] = "sliced"
     visible: ClassVar[tuple[str, str] | None] = (
