@@ -295,6 +295,9 @@ def test_from_the_command_line(acme: Acme, tmp_path: Path) -> None:
     assert "acme-guesser" in listed and "Names the value that stands most often" in listed
     assert "--rank" in own and "or the third" in own
     assert "acme-guesser" in phalanx("attack", "all", "out/ward-1", "--original", "t.csv").stdout
+    table = ("verify", "t.csv", "--quasi", "ill", "--json")
+    codes = [phalanx(*table, "--rows", rows).returncode for rows in ("8", "9")]
+    assert codes == [0, 1] and "groups of so many rows" in phalanx("verify", "--help").stdout
 
 
 def test_its_method_is_offered_tried_and_compiled(acme: Acme, tmp_path: Path) -> None:

@@ -271,8 +271,10 @@ def test_somebodys_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "error", "what"),
     [
-        ({"l": 2}, ReleaseError, "are about a sensitive attribute; name it"),
-        ({"t": 0.2}, ReleaseError, "are about a sensitive attribute; name it"),
+        ({"l": 2}, ReleaseError, "frequency-l-diversity is about a sensitive attribute; name it"),
+        ({"t": 0.2}, ReleaseError, "t-closeness is about a sensitive attribute; name it"),
+        ({"K": 3}, PlanError, "'K' is no bound that a table can be asked for; did you mean 'k'"),
+        ({"m": 3}, PlanError, "it can be one of k, l, t"),
         ({"k": 0}, PlanError, "k must be a whole number of at least 1"),
         ({"sensitive": "ilness", "l": 2}, ReleaseError, "has no column 'ilness'"),
         ({"sensitive": "ill", "l": 0.5}, PlanError, "l must be at least 1"),

@@ -19,10 +19,8 @@ from phalanx.data.sources.frames import to_polars
 from phalanx.data.sources.source import read_source
 from phalanx.errors import LedgerError, ReleaseError
 from phalanx.guarantees.base import Verdict
-from phalanx.guarantees.k_anonymity import KAnonymity
-from phalanx.guarantees.l_diversity import DistinctDiversity, FrequencyDiversity
 from phalanx.guarantees.levels import levels
-from phalanx.guarantees.t_closeness import Closeness
+from phalanx.guarantees.registry import asked
 from phalanx.guarantees.verify import verify as verify_releases
 from phalanx.guarantees.views.hierarchies import hierarchy_of
 from phalanx.ledger import Ledger
@@ -36,6 +34,7 @@ class Verification:
     """What a check found; ``holds`` only if every single check holds."""
 
     checks: Sequence[Verdict]
+    """One for each part that was looked at."""
 
     @property
     def holds(self) -> bool:
@@ -48,7 +47,13 @@ class Verification:
         return f"<Verification: {'holds' if self.holds else 'FAILS'} ({counts})>"
 
     def to_json(self) -> dict[str, Any]:
-        """Stable keys: holds, checks (each name, bound, worst, holds, note)."""
+        """What a program reads of the check.
+
+        Returns
+        -------
+        dict[str, Any]
+            Stable keys: holds, checks (each name, bound, worst, holds, note).
+        """
         return {"holds": self.holds, "checks": [v.to_json() for v in self.checks]}
 
 
@@ -63,13 +68,33 @@ def verify(
     """Check releases of one series from their files, and against whatever evidence is laid beside
     them.
 
-    ``releases``: one or several, as folders or as what ``publish`` returned; somebody else's table
-    is checked by ``verify_table``.
+    What could not be checked is said. Somebody else's table is checked by ``verify_table``.
 
-    ``ledger`` (a URL) adds the private person-to-group mapping and the digests it recorded;
-    ``originals`` (one table or path per release, in the order of ``releases``, with the
-    ``identifier`` column) adds the public view, in which an adversary knows everybody's
-    quasi-identifiers. What could not be checked is said.
+    Parameters
+    ----------
+    releases : str | Path | Release | Sequence[str | Path | Release]
+        One or several, as folders or as what ``publish`` returned.
+    ledger : str, optional
+        A URL; adds the private person-to-group mapping and the digests that the ledger recorded.
+    originals : sequence of frames or paths
+        One table for each release, in the order of ``releases``, with the ``identifier`` column;
+        adds the public view, in which an adversary knows everybody's quasi-identifiers.
+    identifier : str, optional
+        The identifier column of the originals.
+    allow_seeded : bool, default False
+        Accept releases that were made with a seed, in a test.
+
+    Returns
+    -------
+    Verification
+        Every check, and whether all hold.
+
+    Raises
+    ------
+    ReleaseError
+        Where a folder cannot be read, or the originals do not fit.
+    LedgerError
+        Where the ledger cannot be read, or knows no such series.
     """
     given, originals = read_releases(releases), as_tables(originals)
     with ExitStack() as rooms:
@@ -90,25 +115,44 @@ def verify_table(
     quasi: Sequence[str] | str,
     sensitive: str | None = None,
     group: str | None = None,
-    k: int | None = None,
-    l: float | None = None,
-    t: float | str | None = None,
+    **bounds: Any,
 ) -> Verification:
-    """Which k, l and t anybody's table has; with bounds given, whether it keeps them."""
+    """Which k, l and t anybody's table has; with bounds given, whether it keeps them.
+
+    Parameters
+    ----------
+    source : frame or path of shape (n, columns)
+        The table, or its CSV or Parquet file; a missing value is a value of its own.
+    quasi : Sequence[str] | str
+        The quasi-identifiers.
+    sensitive : str, optional
+        The sensitive column; without it, only k is told.
+    group : str, optional
+        The column that names a row's group; without it, rows of equal quasi-identifiers are a
+        group.
+    **bounds : int, float, Fraction or str
+        ``k``, ``l``, ``t``, or whatever field of a guarantee of another package has a help text;
+        None is no bound.
+
+    Returns
+    -------
+    Verification
+        Every check, and whether all hold; the levels of the table, each the best that holds.
+
+    Raises
+    ------
+    ReleaseError
+        Where the table cannot be read or lacks a column.
+    PlanError
+        Where a bound means nothing.
+    """
     quasi = [quasi] if isinstance(quasi, str) else quasi
     table = Foreign.read(source, quasi=quasi, sensitive=sensitive, group=group)
-    if sensitive is None and (l is not None or t is not None):
-        raise ReleaseError(
-            "l-diversity and t-closeness are about a sensitive attribute; name it with --sensitive."
-        )
-    asked: list[Verdict] = []
-    if k is not None:
-        asked += KAnonymity(k=k).check(table)
-    if l is not None:
-        asked += FrequencyDiversity(l=l).check(table)
-        asked += DistinctDiversity(l=int(l)).check(table) if float(l).is_integer() else []
-    if t is not None:
-        asked += Closeness(t=t).check(table)
+    guarantees = asked({name: bound for name, bound in bounds.items() if bound is not None})
+    verdicts = [verdict for guarantee in guarantees for verdict in guarantee.check(table)]
+    unseen = [verdict.name for verdict in verdicts if verdict.worst is None and not verdict.holds]
+    if sensitive is None and unseen:
+        raise ReleaseError(f"{unseen[0]} is about a sensitive attribute; name it with --sensitive.")
     figures = levels(table)
     levels_shown = [
         Verdict(
@@ -121,7 +165,7 @@ def verify_table(
         )
         for name, value in figures.items()
     ]
-    return Verification([*asked, *levels_shown])
+    return Verification([*verdicts, *levels_shown])
 
 
 _NOTES = {

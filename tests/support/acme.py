@@ -97,7 +97,7 @@ class Tally(Form):
 '''
 GUARANTEE = '''
 """Many rows."""
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from phalanx.exact import whole
@@ -111,7 +111,7 @@ class ManyRows:
 
     name: ClassVar[str] = "acme-rows"
     forms: ClassVar = ("acme-tally", "generalized")
-    rows: int = 2
+    rows: int = field(default=2, metadata={"help": "Ask for groups of so many rows."})
 
     def __post_init__(self):
         whole(self.rows, "rows")

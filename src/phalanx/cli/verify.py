@@ -1,16 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
 """``phalanx verify``: check releases, ours or anybody's, from their files."""
 
+import inspect
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from phalanx.cli.fields import option_fields
 from phalanx.cli.locations import release_folders
 from phalanx.cli.output import JSON, show_json, show_verdicts
 
 
+class Verify(TyperCommand):
+    """The command with an option for each bound that a guarantee can be asked for; whoever installs
+    a guarantee has its option.
+    """
+
+    @cached_property
+    def bounds(self) -> Sequence[Any]:
+        """The options of guarantees, each found when the command is run."""
+        from phalanx.guarantees.registry import askable
+
+        taken = {name: option_fields(cls, required=False)[name] for name, cls in askable().items()}
+
+        def options(**bounds: Any) -> None:
+            del bounds
+
+        options.__signature__ = inspect.Signature(list(taken.values()))  # type: ignore[attr-defined]
+        options.__annotations__ = {name: option.annotation for name, option in taken.items()}
+        alone = typer.Typer(add_completion=False)
+        alone.command()(options)
+        return [option for option in typer.main.get_command(alone).params if option.name in taken]
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The command's own, and those of guarantees."""
+        *params, show_help = super().get_params(ctx)
+        return [*params, *self.bounds, show_help]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Hand the bounds on by themselves."""
+        ctx.meta["bounds"] = {option.name: ctx.params.pop(option.name) for option in self.bounds}
+        return super().invoke(ctx)
+
+
 def verify(
+    ctx: typer.Context,
     releases: Annotated[
         list[str],
         typer.Argument(
@@ -56,11 +94,6 @@ def verify(
             help="For somebody else's table: the column that names the group, if there is one."
         ),
     ] = None,
-    k: Annotated[int | None, typer.Option(help="Ask for k-anonymity with this k.")] = None,
-    l: Annotated[float | None, typer.Option(help="Ask for l-diversity with this l.")] = None,
-    t: Annotated[
-        str | None, typer.Option(help="Ask for t-closeness (equal distance) with this t.")
-    ] = None,
     allow_seeded: Annotated[
         bool, typer.Option("--allow-seeded", help="Accept a release made with a seed, in a test.")
     ] = False,
@@ -92,7 +125,8 @@ def verify(
         "--identifier": identifier,
         "--allow-seeded": allow_seeded or None,
     }
-    about_theirs = {"--sensitive": sensitive, "--k": k, "--l": l, "--t": t}
+    bounds = ctx.meta["bounds"]
+    about_theirs = {"--sensitive": sensitive, **{f"--{name}": b for name, b in bounds.items()}}
     theirs = bool(quasi or group)
     if stray := next(
         (
@@ -127,7 +161,7 @@ def verify(
             for name in ([part] if "," not in part else part.split(","))
         ]
         verification = verify_table(
-            releases[0], quasi=names, sensitive=sensitive, group=group, k=k, l=l, t=t
+            releases[0], quasi=names, sensitive=sensitive, group=group, **bounds
         )
     elif Path(releases[0]).is_file():
         raise ReleaseError(

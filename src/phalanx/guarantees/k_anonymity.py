@@ -2,7 +2,7 @@
 """k-anonymity: every person is published among at least k."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +26,7 @@ class KAnonymity:
     name: ClassVar[str] = "k-anonymity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("records",)
-    k: int
+    k: int = field(metadata={"help": "Ask for k-anonymity with this k."})
 
     def __post_init__(self) -> None:
         whole(self.k, "k")

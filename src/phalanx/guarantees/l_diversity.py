@@ -7,7 +7,7 @@ be told from real ones.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -31,7 +31,9 @@ class FrequencyDiversity:
     name: ClassVar[str] = "frequency-l-diversity"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
     hides: ClassVar[tuple[str, ...]] = ("values",)
-    l: Number
+    l: Number = field(
+        metadata={"help": "Ask for l-diversity with this l: no value in more than 1/l of a group."}
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", bounded(self.l, "l", 1))

@@ -35,6 +35,30 @@ alike.
 KNOWN: Final = Installed("phalanx.guarantees", OURS)
 
 
+def asked(bounds: Mapping[str, Any]) -> list[Any]:
+    """The guarantees that these bounds ask of anybody's table, by the fields that have a ``help``
+    text; PlanError where none has such a bound, or it means nothing.
+
+    >>> asked({"k": 3, "t": "1/5"})
+    [KAnonymity(k=3), Closeness(t=Fraction(1, 5), distance='equal')]
+    """
+    by_field = askable()
+    if unknown := next((name for name in bounds if name not in by_field), None):
+        near = did_you_mean(unknown, by_field) or "; it can be one of " + ", ".join(by_field) + "."
+        raise PlanError(f"{unknown!r} is no bound that a table can be asked for{near}")
+    return [by_field[name](**{name: bound}) for name, bound in bounds.items()]
+
+
+def askable() -> dict[str, Any]:
+    """By field, the guarantees that anybody's table can be asked for."""
+    by_field: dict[str, Any] = {}
+    for cls in KNOWN.values():
+        for field in fields(cls):
+            if "help" in field.metadata:
+                by_field.setdefault(field.name, cls)  # ours stand first
+    return by_field
+
+
 def from_parameters(public: Mapping[str, Any]) -> Guarantee:
     """The guarantee that a manifest lists; ReleaseError where its name or a parameter is unknown,
     missing or wrong.

@@ -4,7 +4,7 @@ shows (Li, Li & Venkatasubramanian, ICDE 2007).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -42,7 +42,7 @@ class Closeness:
 
     name: ClassVar[str] = "t-closeness"
     forms: ClassVar[tuple[str, ...]] = ("generalized",)
-    t: Number
+    t: Number = field(metadata={"help": "Ask for t-closeness (equal distance) with this t."})
     distance: Distance = "equal"
 
     def __post_init__(self) -> None:

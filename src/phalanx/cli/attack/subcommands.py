@@ -2,10 +2,8 @@
 """A subcommand for every adversary, made of what its class says of itself."""
 
 import inspect
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, fields
-from types import UnionType
-from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from collections.abc import Mapping
+from typing import Any, Final, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -14,6 +12,7 @@ from phalanx.adversaries.registry import KNOWN, OURS
 from phalanx.cli.attack.described import described
 from phalanx.cli.attack.options import RELEASE, RELEASES, SECOND_PUBLISHER, lying_beside
 from phalanx.cli.attack.playing import other_publisher, play
+from phalanx.cli.fields import option_fields, parameter
 from phalanx.cli.output import JSON
 
 _PANELS: Final[Mapping[str, str]] = {
@@ -24,7 +23,6 @@ _PANELS: Final[Mapping[str, str]] = {
     "publishers": "Two publishers",
 }
 """By what an adversary looks at, and of one release by its question."""
-_PLAIN: Final = (int, float, str, bool)
 
 
 class Subcommands(TyperGroup):
@@ -65,7 +63,7 @@ def command_of(name: str) -> Any:
         if hasattr(cls, key)
     }
     looks_at = variables.get("looks_at", "series")
-    hints, options = get_type_hints(cls), [one for one in fields(cls) if "help" in one.metadata]
+    options = option_fields(cls)
 
     def run(releases: list[str], json: bool, **given: Any) -> None:
         beside = {key: given.pop(key, None) for key in ("original", "identifier", "ledger")}
@@ -79,18 +77,16 @@ def command_of(name: str) -> Any:
         chosen = {key: value for key, value in given.items() if value is not None}
         play(cls(**parameters, **chosen), releases, beside, alone=looks_at == "release", json=json)
 
-    taken = {"releases": _parameter("releases", RELEASE if looks_at == "release" else RELEASES)}
+    taken = {"releases": parameter("releases", RELEASE if looks_at == "release" else RELEASES)}
     taken |= {
-        key: _parameter(key, *option)
+        key: parameter(key, *option)
         for key, option in lying_beside(variables.get("asks_for")).items()
     }
     taken |= {
-        key: _parameter(key, *option)
+        key: parameter(key, *option)
         for key, option in (SECOND_PUBLISHER if looks_at == "publishers" else {}).items()
     }
-    taken |= {one.name: _option(one, hints[one.name]) for one in options} | {
-        "json": _parameter("json", bool, JSON)
-    }
+    taken |= options | {"json": parameter("json", bool, JSON)}
     run.__signature__ = inspect.Signature(list(taken.values()))  # type: ignore[attr-defined]
     run.__annotations__ = {key: parameter.annotation for key, parameter in taken.items()}
     text = f"{_sentence(name, inspect.getdoc(cls) or name, variables)}\n\n{_keys(cls)}"
@@ -119,39 +115,3 @@ def _keys(cls: Any) -> str:
     findings = get_type_hints(cls.attack).get("return")
     text = inspect.getdoc(getattr(findings, "to_json", None)) or ""
     return f"JSON: {text[:1].lower()}{' '.join(text.split())[1:]}" if text else ""
-
-
-def _parameter(
-    name: str, annotation: Any, default: Any = inspect.Parameter.empty
-) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
-    )
-
-
-def _option(one: "Field[Any]", hint: Any) -> inspect.Parameter:
-    """A field as an option: of its own type where that is a plain one, repeated where it holds
-    several, else as text.
-    """
-    kinds = [
-        part
-        for part in (get_args(hint) if get_origin(hint) in (Union, UnionType) else [hint])
-        if part is not type(None)
-    ]
-    several = inspect.isclass(get_origin(kinds[0])) and issubclass(get_origin(kinds[0]), Sequence)
-    kind: Any = (
-        list[str] if several else kinds[0] if len(kinds) == 1 and kinds[0] in _PLAIN else str
-    )
-    required = one.default is MISSING and one.default_factory is MISSING
-    default = (
-        inspect.Parameter.empty
-        if required
-        else None
-        if one.default is MISSING or several
-        else one.default
-    )
-    names = [one.metadata["option"]] if "option" in one.metadata else []
-    option = typer.Option(*names, help=one.metadata["help"], show_default=default is not None)
-    return _parameter(
-        one.name, Annotated[kind if default is not None else kind | None, option], default
-    )
