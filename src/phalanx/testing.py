@@ -23,7 +23,7 @@ from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 import polars as pl
@@ -39,7 +39,7 @@ from phalanx.methods.base import Draft, Method
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.release.folder import FORMATS, Release, write_folder
 from phalanx.release.form import Form
-from phalanx.release.manifest import NAME
+from phalanx.release.manifest import NAME, Suppressible
 from phalanx.series.series import Series
 
 _SENTENCES: Final = 2
@@ -66,6 +66,11 @@ def check_method(method: Method, table: pl.DataFrame, schema: Schema) -> None:
     strange = sorted(shown.keys() - {"name"} - {one.name for one in fields(method)})  # type: ignore[arg-type]
     _must(not strange, f"parameters() shows {strange[:1]}, which is no parameter of the method")
     _must(bool(method.guarantees), "it promises nothing, so nothing protects anybody")
+    unknown = sorted({*method.may_suppress} - {*get_args(Suppressible)})
+    _must(
+        not unknown,
+        f"may_suppress names {unknown[:1]}, and a manifest takes {', '.join(get_args(Suppressible))}",
+    )
     _refuses_nonsense(method)
     before, parameters = table.clone(), deepcopy(vars(method))
     first, again = _published(method, table, schema), _published(method, table, schema)

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from phalanx.errors import PhalanxError
-from phalanx.guarantees.base import Limited, Worded
+from phalanx.guarantees.base import Guarantee, Limited, Worded
 from phalanx.guarantees.registry import from_parameters
 from phalanx.release.kinds import form_class
 from phalanx.release.manifest import Manifest
@@ -100,6 +100,18 @@ def _against_whom(manifest: Manifest) -> Iterator[tuple[str, str]]:
         )
 
 
+def _readable(manifest: Manifest) -> Iterator[Guarantee]:
+    """The guarantees that a manifest lists and somebody here can check."""
+    for guarantee in manifest.guarantees:
+        with suppress(PhalanxError):
+            yield from_parameters(guarantee)
+
+
+def _over_series(guarantee: Guarantee) -> bool:
+    """Whether it is about all releases of a series."""
+    return bool(getattr(guarantee, "over_series", False))
+
+
 def warnings(
     manifest: Manifest,
     earlier: Sequence[Manifest] = (),
@@ -148,7 +160,8 @@ def warnings(
             )
         )
     visible = form_class(manifest.form).visible
-    if manifest.method.get("name") == "mondrian" or visible is not None:
+    promised = list(_readable(manifest))
+    if visible is not None or (promised and not any(map(_over_series, promised))):
         warnings_shown.append(
             (
                 "One release at a time",
@@ -160,11 +173,9 @@ def warnings(
         )
     if visible is not None:
         warnings_shown.append(visible)
-    for guarantee in manifest.guarantees:
-        with suppress(PhalanxError):
-            promised = from_parameters(guarantee)
-            if isinstance(promised, Limited):
-                warnings_shown += promised.limits(manifest, earlier, reidentified=reidentified)
+    for guarantee in promised:
+        if isinstance(guarantee, Limited):
+            warnings_shown += guarantee.limits(manifest, earlier, reidentified=reidentified)
     if suppressed_values and any(
         a.role == "sensitive" and a.type != "set" for a in manifest.attributes
     ):
