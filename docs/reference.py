@@ -7,6 +7,7 @@ Reads the source and not the running objects, so that every Python version write
 import ast
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -142,10 +143,29 @@ def signature(node: ast.FunctionDef, name: str) -> Iterator[str]:
 
 
 def prose(text: str) -> str:
-    """A docstring as Markdown: double backticks become single ones, examples stand in a fence."""
+    """A docstring as Markdown: what stands under Parameters, Returns and Raises is a list."""
+    first, *sections = re.split(r"^(\w+)\n-+\n", text.replace("``", "`"), flags=re.MULTILINE)
+    out = [fenced(first)]
+    for name, body in zip(sections[::2], sections[1::2], strict=True):
+        out.append(f"**{name}**\n\n{fenced(body) if name == 'Examples' else listed(body)}")
+    return "".join(out)
+
+
+def listed(body: str) -> str:
+    """Entries such as ``name : type``, each with what is said of it below."""
+    lines = []
+    for line in body.splitlines():
+        name, colon, kind = line.partition(" : ")
+        entry = f"- `{name}`" + (f" (`{kind}`)" if colon else "")
+        lines.append(line[2:] if line.startswith(" ") or not line else entry)
+    return "\n".join([*lines, ""])
+
+
+def fenced(text: str) -> str:
+    """Examples stand in a fence."""
     out: list[str] = []
     example = False
-    for line in text.replace("``", "`").splitlines():
+    for line in text.splitlines():
         if line.startswith(">>> ") and not example:
             out.append("```pycon")
             example = True
@@ -153,7 +173,7 @@ def prose(text: str) -> str:
             out.append("```")
             example = False
         out.append(line)
-    return "\n".join(out) + ("\n```" if example else "")
+    return "\n".join([*out, *(["```"] if example else []), ""])
 
 
 def write() -> None:

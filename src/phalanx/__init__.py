@@ -41,10 +41,11 @@ if TYPE_CHECKING:
     from phalanx.methods.safe_sampling.method import SafeSampling
     from phalanx.methods.slicing.method import Slicing
     from phalanx.plan import Plan
+    from phalanx.series.once import publish
     from phalanx.series.preview import Preview
     from phalanx.series.reconciling import reconcile
     from phalanx.series.released import Release
-    from phalanx.series.series import Series, publish
+    from phalanx.series.series import Series
     from phalanx.verification import Verification, verify, verify_table
 
 _WHERE = {
@@ -85,7 +86,7 @@ _WHERE = {
     "budget": "phalanx.accounting:solve",
     "explore": "phalanx.exploration",
     "pool": "phalanx.estimators.pooling",
-    "publish": "phalanx.series.series",
+    "publish": "phalanx.series.once",
     "read_source": "phalanx.data.sources.source",
     "reconcile": "phalanx.series.reconciling",
     "together": "phalanx.accounting",

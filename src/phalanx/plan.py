@@ -27,9 +27,10 @@ from phalanx.data.sources.databases import sqlite_path
 from phalanx.data.sources.source import read_source
 from phalanx.errors import PhalanxError, PlanError, SchemaError, SourceError, did_you_mean
 from phalanx.methods.base import Method, make, promises_nothing
+from phalanx.series.given import Progress
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
-from phalanx.series.series import Progress, Series
+from phalanx.series.series import Series
 
 Name = Annotated[StrictStr, StringConstraints(min_length=1)]
 Number = StrictInt | StrictFloat
@@ -213,6 +214,21 @@ class Plan:
     def read(cls, path: str | Path) -> "Plan":
         """Read and validate a plan; what its hierarchies' files hold is looked at by ``schema``,
         its method's parameters by ``method``.
+
+        Parameters
+        ----------
+        path : str | Path
+            The TOML file.
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        PlanError
+            Where a key is unknown or its value wrong.
         """
         path = Path(path)
         try:
@@ -235,7 +251,25 @@ class Plan:
 
     @classmethod
     def parse(cls, text: str, path: Path) -> "Plan":
-        """A plan from its text; ``path`` is where it stands, or would."""
+        """A plan from its text.
+
+        Parameters
+        ----------
+        text : str
+            What stands in the file, TOML.
+        path : Path
+            Where it stands, or would; other paths are relative to its folder.
+
+        Returns
+        -------
+        Plan
+            The plan.
+
+        Raises
+        ------
+        PlanError
+            Where a key is unknown or its value wrong.
+        """
         if any(
             part.count(".") > _MOST_DOTS for line in text.splitlines() for part in line.split("=")
         ):
@@ -281,7 +315,18 @@ class Plan:
         return tuple(dict.fromkeys(self.sections.publish.formats))
 
     def schema(self) -> Schema:
-        """The roles of the columns, with the hierarchies read; PlanError."""
+        """The roles of the columns, with the hierarchies read.
+
+        Returns
+        -------
+        Schema
+            The schema.
+
+        Raises
+        ------
+        PlanError
+            Where a hierarchy's file cannot be read, or the roles contradict each other.
+        """
         s = self.sections.schema_
         hierarchies: dict[str, Hierarchy] = {}
         for name, declared in s.hierarchies.items():
@@ -310,8 +355,16 @@ class Plan:
     def method(self) -> Method:
         """The method with its parameters.
 
-        PlanError where the name or a parameter is unknown or wrong, where all that is promised
-        holds of any table, and where the plan names a registry that the method does not take.
+        Returns
+        -------
+        Method
+            The method.
+
+        Raises
+        ------
+        PlanError
+            Where the name or a parameter is unknown or wrong, where all that is promised holds of
+            any table, and where the plan names a registry that the method does not take.
         """
         m = self.sections.method_
         try:
@@ -336,8 +389,22 @@ class Plan:
         return method
 
     def series(self, *, seed: int | None = None) -> Series:
-        """The series that the plan describes; ``seed`` is for tests, and marks what it
-        publishes.
+        """The series that the plan describes.
+
+        Parameters
+        ----------
+        seed : int, optional
+            For tests; marks what the series publishes.
+
+        Returns
+        -------
+        Series
+            The series, with its schema, method, folder and ledger.
+
+        Raises
+        ------
+        PlanError, SchemaError
+            As of ``method`` and ``schema``.
         """
         return Series(
             self.name,
@@ -356,8 +423,27 @@ class Plan:
         seed: int | None = None,
         progress: Progress = lambda _: None,
     ) -> Release:
-        """Publish the plan's table, or the file ``source`` in its place, as the next release of its
-        series; at any error nothing is published.
+        """Publish the plan's table as the next release of its series; at any error nothing is
+        published.
+
+        Parameters
+        ----------
+        source : str, optional
+            A file in the place of the plan's table.
+        seed : int, optional
+            Makes the release predictable, for tests; it is marked as not for publication.
+        progress : Progress, optional
+            Called with the name of each step as it begins.
+
+        Returns
+        -------
+        Release
+            The release that is now in its folder and in the ledger.
+
+        Raises
+        ------
+        PhalanxError
+            As for ``Series.publish``.
         """
         series = self.series(seed=seed)
         progress("read")
@@ -367,6 +453,23 @@ class Plan:
     def check(self, *, source: str | None = None, progress: Progress = lambda _: None) -> Preview:
         """Do everything but publish, as ``Series.check`` does: the figures of a release, and none
         of its rows.
+
+        Parameters
+        ----------
+        source : str, optional
+            A file in the place of the plan's table.
+        progress : Progress, optional
+            Called with the name of each step as it begins.
+
+        Returns
+        -------
+        Preview
+            What the release would promise, and its figures.
+
+        Raises
+        ------
+        PhalanxError
+            As for ``Series.publish``.
         """
         series = self.series()
         progress("read")
@@ -407,8 +510,16 @@ class Plan:
         """The ledger's url, its path made absolute; beside the plan and named after the series
         where none is given.
 
-        PlanError where that would be the SQLite file that a table is read from, into which nothing
-        may be written.
+        Returns
+        -------
+        str
+            The url.
+
+        Raises
+        ------
+        PlanError
+            Where that would be the SQLite file that a table is read from, into which nothing may be
+            written.
         """
         url = self._url(self.sections.ledger.url or f"sqlite:///{self.name}.db", "[ledger] url")
         if url.startswith("sqlite:") and url in (self.source_path(), self.registry_path()):

@@ -31,7 +31,7 @@ from phalanx.plan import Plan
 from phalanx.randomness import Randomness
 from phalanx.release.forms.generalized import Generalized
 from phalanx.series import series as publishing
-from phalanx.series.series import STEPS
+from phalanx.series.given import STEPS
 
 SCHEMA = Schema(identifier="who", quasi=["age", "sex"], sensitive="ill")
 

@@ -153,6 +153,25 @@ class Together:
 def together(promise: Promise, releases: int) -> Together:
     """What so many releases with this promise, each of a fresh sample, cost together.
 
+    Parameters
+    ----------
+    promise : Promise
+        What one release promises.
+    releases : int
+        How many releases, each of a fresh sample.
+
+    Returns
+    -------
+    Together
+        Epsilon and delta of all together, by addition and by exact composition.
+
+    Raises
+    ------
+    PlanError
+        Where the number of releases is none.
+
+    Examples
+    --------
     >>> from phalanx.accounting import solve
     >>> cost = together(solve(epsilon=1, delta="1e-6", accounting="tight"), 8)
     >>> float(cost.epsilon), cost.tight_epsilon < 4

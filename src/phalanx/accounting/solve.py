@@ -44,11 +44,9 @@ def solve(
     accounting: Accounting = "theorem",
     epsilon_scheme: Number = 0,
 ) -> Promise:
-    """The promise with what is left out solved for; PlanError where the rest does not determine it,
-    or nothing keeps it.
+    """The promise with what is left out solved for.
 
-    ``epsilon`` is the whole of it, ``epsilon_scheme`` the part that choosing the scheme costs. What
-    is missing:
+    What is missing:
 
     - beta: the largest the theorem allows, ``default_beta``; but where epsilon, delta and k are all
       given, the largest that keeps delta (``largest_beta``).
@@ -59,6 +57,33 @@ def solve(
       k and delta, -ln(1 - beta), the smallest the theorem allows; with delta and k alone, -ln(1 -
       beta) again, for the largest sample (beta, k) that keeps delta.
 
+    Parameters
+    ----------
+    epsilon : Number, optional
+        By what factor, e^epsilon, a row may change the odds of a release; the whole of it.
+    delta : Number, optional
+        The probability with which that factor may be exceeded.
+    k : int, optional
+        How often an image must occur in the sample to be published.
+    beta : Number, optional
+        With what probability a row enters the sample.
+    accounting : Accounting, default 'theorem'
+        ``theorem``: the paper's bound; ``tight``: the exact delta, which asks for a smaller k.
+    epsilon_scheme : Number, default 0
+        The part of epsilon that choosing the scheme costs.
+
+    Returns
+    -------
+    Promise
+        The promise with what is missing solved for.
+
+    Raises
+    ------
+    PlanError
+        Where the rest does not determine it, or nothing keeps it.
+
+    Examples
+    --------
     >>> solve(epsilon=1, delta="1e-6").k, solve(epsilon=1, delta="1e-6", accounting="tight").k
     (74, 58)
     """

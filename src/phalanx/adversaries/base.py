@@ -126,7 +126,25 @@ class Adversary(Protocol):
     def attack(
         self, releases: Release | Sequence[Release], evidence: Evidence | None = None
     ) -> Attack:
-        """Attack all persons of a series; ReleaseError where it lacks what it needs to know."""
+        """Attack all persons of a series.
+
+        Parameters
+        ----------
+        releases : Release | Sequence[Release]
+            One release, or those of a series in order.
+        evidence : Evidence, optional
+            What lies beside the releases; without any, an adversary who needs some refuses.
+
+        Returns
+        -------
+        Attack
+            What it found, and of how many persons it is certain.
+
+        Raises
+        ------
+        ReleaseError
+            Where it lacks what it needs to know.
+        """
 
 
 def percent(share: float) -> str:

@@ -28,7 +28,7 @@ def check(
     publishes is for the release alone to say.
     """
     from phalanx.plan import Plan
-    from phalanx.series.series import STEPS
+    from phalanx.series.given import STEPS
 
     with steps(STEPS[:-1], quiet=quiet or json) as progress:
         read = Plan.read(plan)

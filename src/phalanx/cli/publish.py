@@ -38,7 +38,7 @@ def publish(
     disclosed.
     """
     from phalanx.plan import Plan
-    from phalanx.series.series import STEPS
+    from phalanx.series.given import STEPS
 
     with steps(STEPS, quiet=quiet or json) as progress:
         read = Plan.read(plan)

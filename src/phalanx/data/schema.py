@@ -18,8 +18,13 @@ Missing = Literal["refuse", "value"]
 class Schema:
     """What each column of the microdata is; every column has exactly one role.
 
-    Raises SchemaError where a column has two roles, or a setting names a column that has no role.
+    Raises
+    ------
+    SchemaError
+        Where a column has two roles, or a setting names a column that has no role.
 
+    Examples
+    --------
     >>> Schema(identifier="patient", quasi=["age", "zip"], sensitive="diagnosis").role("zip")
     'quasi'
     """
@@ -148,7 +153,18 @@ class Schema:
         ]
 
     def role(self, name: str) -> str | None:
-        """The role of a column, or None where it has none."""
+        """The role of a column.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+
+        Returns
+        -------
+        str | None
+            Its role; None where it has none.
+        """
         return next((role for role, names in self._by_role() if name in names), None)
 
     @property
@@ -169,5 +185,16 @@ class Schema:
         )
 
     def missing_policy(self, name: str) -> Missing:
-        """What to do with a missing value in a column."""
+        """What to do with a missing value in a column.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+
+        Returns
+        -------
+        Missing
+            ``refuse``, or ``value`` where it is a value of its own.
+        """
         return self.missing if isinstance(self.missing, str) else self.missing.get(name, "refuse")

@@ -46,11 +46,30 @@ def pool(estimates: Sequence[float], variances: Sequence[float], *, level: float
     """The figure of an analysis that was made of each drawn table, with its variance, by Rubin's
     rules.
 
-    ``estimates`` and ``variances`` (squared standard errors): one for each table, at least two. The
-    interval says what the draws do not know; that draws hold less of how attributes go together
-    than people do, no pooling mends. ReleaseError where the numbers are not two or more pairs of
-    finite ones.
+    The interval says what the draws do not know; that draws hold less of how attributes go together
+    than people do, no pooling mends.
 
+    Parameters
+    ----------
+    estimates : sequence of float, shape (m,)
+        The figure of each table, of at least two.
+    variances : sequence of float, shape (m,)
+        The squared standard error of each figure.
+    level : float, default 0.95
+        With what probability the interval is to hold the truth.
+
+    Returns
+    -------
+    Pooled
+        The pooled figure, its variance and its interval.
+
+    Raises
+    ------
+    ReleaseError
+        Where the numbers are not two or more pairs of finite ones.
+
+    Examples
+    --------
     >>> found = pool([4.0, 5.0, 6.0], [1.0, 1.0, 1.0])
     >>> found.estimate, round(found.variance, 4), round(found.freedom, 3)
     (5.0, 2.3333, 6.125)

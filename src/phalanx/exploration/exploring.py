@@ -65,13 +65,35 @@ class Exploration:
         return median(errors) if errors else None
 
     def base_rate(self, adversary: str) -> float | None:
-        """How often somebody without the release is right, in the middle of the points."""
+        """How often somebody without the release is right, in the middle of the points.
+
+        Parameters
+        ----------
+        adversary : str
+            Its name.
+
+        Returns
+        -------
+        float | None
+            A share of persons; None where no point has one.
+        """
         risks = [point.risk(adversary) for point in self.points]
         rates = [r.base_rate for r in risks if r is not None and r.base_rate is not None]
         return median(rates) if rates else None
 
     def frontier(self, adversary: str) -> tuple[int, ...]:
-        """The numbers of the points of which none is better against this adversary and in error."""
+        """The numbers of the points of which none is better against this adversary and in error.
+
+        Parameters
+        ----------
+        adversary : str
+            Its name.
+
+        Returns
+        -------
+        tuple[int, ...]
+            The numbers, ascending.
+        """
         shown = self._shown(adversary)
         front = frontier([(dot.x, dot.y) for _, dot in shown])
         return tuple(point.number for i, (point, _) in enumerate(shown) if i in front)
@@ -92,7 +114,18 @@ class Exploration:
         return shown
 
     def picture(self) -> str:
-        """A panel for each adversary, as the text of an SVG file; PlanError without a point."""
+        """A panel for each adversary.
+
+        Returns
+        -------
+        str
+            The text of an SVG file.
+
+        Raises
+        ------
+        PlanError
+            Where there is no point.
+        """
         panels = [
             Panel(title=name, dots=dots, base=self.base_rate(name))
             for name in self.adversaries
@@ -132,7 +165,22 @@ class Exploration:
     def adopt(self, number: int, path: str | Path) -> Path:
         """Write the plan with the method of a point, as a new file beside it.
 
-        PlanError where the point could not be published, and where the file is elsewhere or there.
+        Parameters
+        ----------
+        number : int
+            The number of the point.
+        path : str | Path
+            The file, beside the plan, which must not be there yet.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        PlanError
+            Where the point could not be published, and where the file is elsewhere or there.
         """
         point, path = self[number], Path(path)
         if point.refused:
@@ -197,21 +245,41 @@ def explore(
 
     Every point publishes into a private folder, is checked, attacked by named adversaries, and
     measured; nothing of it is kept but the figures. By default this runs on a table drawn from the
-    last release, which is out already. Whoever chooses on the table itself what looks best makes a
-    choice that depends on it, and no guarantee covers that: it takes ``on_the_table``, and is
-    refused under differential privacy. These figures say how private values are distributed in
-    what it ran on: they are for the publisher.
+    last release, which is out already. To choose on the table itself what looks best is a choice
+    that depends on it, and no guarantee covers that: it takes ``on_the_table``, and is refused
+    under differential privacy. These figures say how private values are distributed in what it ran
+    on: they are for the publisher. What a method refuses is said of its point.
 
-    ``grid``: points such as ``"mondrian k=5,10 l=2"`` or ``{"name": "mondrian", "k": 5}``; without,
-    every method that the schema has a place for. The plan's own method is always the first.
-    ``surrogate``: a table of the same kind, or several, published one after the other, frames or
-    paths. ``sample``: a share of the rows, drawn once and written to ``folder``, which are spent:
-    an adopted plan publishes the others. ``folder``: where points are kept so that the next run
-    goes on, by default beside the plan. ``workers``: how many processes, by default one per core.
-    ``progress`` is told how many points are done, and of how many.
+    Parameters
+    ----------
+    plan : Plan | str | Path
+        The plan, or its file; its own method is always the first point.
+    grid : Sequence[str | Mapping[str, Any]], optional
+        Points such as ``"mondrian k=5,10 l=2"`` or ``{"name": "mondrian", "k": 5}``; without, every
+        method that the schema has a place for.
+    surrogate : frame, path or sequence of these
+        A table of the same kind, or several, published one after the other.
+    sample : Any, optional
+        A share of the rows, drawn once and written to ``folder``, which are spent: an adopted plan
+        publishes the others.
+    on_the_table : bool, default False
+        Run on the table itself.
+    folder : str | Path, optional
+        Where points are kept so that the next run goes on, by default beside the plan.
+    workers : int, optional
+        How many processes, by default one per core.
+    progress : Progress, optional
+        Called with how many points are done, and of how many.
 
-    Raises PlanError where there is nothing to run on, or the grid is none; what a method refuses is
-    said of its point.
+    Returns
+    -------
+    Exploration
+        The points, with their figures.
+
+    Raises
+    ------
+    PlanError
+        Where there is nothing to run on, or the grid is none.
     """
     plan = plan if isinstance(plan, Plan) else Plan.read(plan)
     count = (os.cpu_count() or 1) if workers is None else whole(workers, "workers")

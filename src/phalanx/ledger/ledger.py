@@ -69,11 +69,25 @@ class Ledger:
 
     @classmethod
     def open(cls, url: str, *, create: bool = True) -> "Ledger":
-        """Open the ledger of a url (``sqlite:///file.db`` or ``postgresql://host/database``), or
-        create it and its key file.
+        """Open the ledger of a url, or create it and its key file.
 
-        LedgerError where it cannot be opened or made, is something else, or the key is missing,
-        wrong or not private.
+        Parameters
+        ----------
+        url : str
+            ``sqlite:///file.db`` or ``postgresql://host/database``.
+        create : bool, default True
+            Whether to create one where there is none.
+
+        Returns
+        -------
+        Ledger
+            The ledger, to be closed.
+
+        Raises
+        ------
+        LedgerError
+            Where it cannot be opened or made, is something else, or the key is missing, wrong or
+            not private.
         """
         store = _store(url, create=create)
         try:
@@ -101,8 +115,22 @@ class Ledger:
 
     @staticmethod
     def exists(url: str) -> bool:
-        """Whether there is something at a url that a ledger would be opened from; LedgerError where
-        that cannot be told.
+        """Whether there is something at a url that a ledger would be opened from.
+
+        Parameters
+        ----------
+        url : str
+            As for ``open``.
+
+        Returns
+        -------
+        bool
+            Whether there is.
+
+        Raises
+        ------
+        LedgerError
+            Where that cannot be told.
         """
         if url.startswith("sqlite:"):
             return sqlite_path(url).exists()
@@ -115,6 +143,16 @@ class Ledger:
     def person_key(self, series: str) -> PersonKey:
         """The key that turns identifiers into person keys; another one for each series, the same
         each time, also after a move to another ledger.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+
+        Returns
+        -------
+        PersonKey
+            The key, of 32 bytes.
         """
         with self._store.snapshot():
             return self._rows.person_key(series, self._rows.entries(series))
@@ -137,16 +175,41 @@ class Ledger:
         return sorted(listed, key=attrgetter("name"))
 
     def promise(self, series: str) -> Mapping[str, Any] | None:
-        """What the series promises; None where it has not begun."""
+        """What the series promises.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+
+        Returns
+        -------
+        Mapping[str, Any] | None
+            The method and the roles that its first release had; None where it has not begun.
+        """
         text = self._rows.promise(series)
         return None if text is None else dict(json.loads(text))
 
     def releases(self, series: str, *, marked: bool = False) -> list[ReleaseEntry]:
-        """The releases of a series in order, once commits under way are decided; LedgerError where
-        an entry was changed or removed by others than Phalanx.
+        """The releases of a series in order, once commits under way are decided.
 
-        With ``marked``, for whoever goes on from them, also where no mark says whether there were
-        more; and the mark says afterwards what the ledger does.
+        Parameters
+        ----------
+        series : str
+            Its name.
+        marked : bool, default False
+            For a series that goes on from them: also where no mark says whether there were more;
+            and the mark says afterwards what the ledger does.
+
+        Returns
+        -------
+        list[ReleaseEntry]
+            One entry for each release.
+
+        Raises
+        ------
+        LedgerError
+            Where an entry was changed or removed by others than Phalanx.
         """
         self._store.settle(named(series))
         entries, known = self._rows.known(series)
@@ -156,8 +219,22 @@ class Ledger:
         return [entry for entry, _ in entries]
 
     def remembered(self, series: str) -> dict[str, pl.DataFrame]:
-        """The memory of a series: what its releases remembered, one table per name, in release
-        order.
+        """The memory of a series: what its releases remembered, in release order.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+
+        Returns
+        -------
+        dict[str, pl.DataFrame]
+            A table for each name.
+
+        Raises
+        ------
+        LedgerError
+            Where a segment was changed or removed.
         """
         parts: dict[str, list[pl.DataFrame]] = {}
         with self._store.snapshot():
@@ -173,8 +250,22 @@ class Ledger:
         }
 
     def state(self, series: str) -> dict[str, pl.DataFrame]:
-        """What the last release of a series carries on, one table per name; empty before the
-        first.
+        """What the last release of a series carries on.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+
+        Returns
+        -------
+        dict[str, pl.DataFrame]
+            A table for each name; none before the first release.
+
+        Raises
+        ------
+        LedgerError
+            Where a segment was changed or removed.
         """
         with self._store.snapshot():
             number, segments = next(
@@ -188,8 +279,24 @@ class Ledger:
             }
 
     def groups(self, series: str, number: int) -> pl.DataFrame | None:
-        """Which group each person was published in: (person Binary, group Int64), sorted by person;
-        None where the release keeps none.
+        """Which group each person was published in.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+        number : int
+            The release, from 1.
+
+        Returns
+        -------
+        pl.DataFrame | None
+            (person Binary, group Int64), sorted by person; None where the release keeps none.
+
+        Raises
+        ------
+        LedgerError
+            Where a segment was changed or removed.
         """
         with self._store.snapshot():
             for entry, segments in self._rows.entries(series):
@@ -198,27 +305,70 @@ class Ledger:
         return None
 
     def moved(self, series: str) -> str | None:
-        """The day on which the series was moved to another ledger, as 2026-01-31; None where it
-        goes on here.
+        """The day on which the series was moved to another ledger.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+
+        Returns
+        -------
+        str | None
+            The day as 2026-01-31; None where the series goes on here.
         """
         with self._store.snapshot():
             return self._rows.moved(series, self._rows.entries(series))
 
     def check_goes_on(self, series: str) -> None:
-        """LedgerError where the series was moved to another ledger, or what it must remember is
-        lost; ``commit`` asks again.
+        """Nothing, where the series can be published from here; ``commit`` asks again.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+
+        Raises
+        ------
+        LedgerError
+            Where the series was moved to another ledger, or what it must remember is lost.
         """
         with self._store.snapshot():
             self._check_goes_on(series, self._rows.entries(series))
 
     def reconciled(self, series: str) -> list[Reconciliation]:
-        """What stewards said was published, because ledger or mark did not know, in order."""
+        """What stewards said was published, because ledger or mark did not know.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+
+        Returns
+        -------
+        list[Reconciliation]
+            One entry each, in order.
+        """
         with self._store.snapshot():
             return reconciliations(self._rows, series, self._rows.entries(series))
 
     def standing(self, series: str) -> Standing:
-        """What the ledger knows of a series and what its mark says, be the ledger ever so old;
-        LedgerError where folders cannot make up for it.
+        """What the ledger knows of a series and what its mark says, be the ledger ever so old.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+
+        Returns
+        -------
+        Standing
+            Both.
+
+        Raises
+        ------
+        LedgerError
+            Where folders cannot make up for it.
         """
         return standing(self._rows, series)
 
@@ -230,11 +380,28 @@ class Ledger:
         forgotten: bool,
     ) -> Reconciliation:
         """Enter releases that the ledger does not know, with what can be remembered of them, and
-        have the mark say what the ledger does.
+        have the mark say what the ledger does; that this was done is recorded.
 
-        ``forgotten``: that what they must have remembered about persons is lost, after which the
-        series is not published any more. That this was done is recorded. LedgerError where the
-        releases do not follow those that are known, or do not come up to what the mark says.
+        Parameters
+        ----------
+        series : str
+            Its name.
+        entered : Sequence[tuple[ReleaseEntry, Mapping[str, pl.DataFrame]]]
+            The entries, in order, each with what is remembered of it.
+        forgotten : bool
+            That what they must have remembered about persons is lost, after which the series is not
+            published any more.
+
+        Returns
+        -------
+        Reconciliation
+            What is recorded.
+
+        Raises
+        ------
+        LedgerError
+            Where the releases do not follow those that are known, or do not come up to what the
+            mark says.
         """
         tables = [
             (entry, {_MEMORY + name: pack(frame) for name, frame in remember.items()})
@@ -260,11 +427,29 @@ class Ledger:
         state: Mapping[str, pl.DataFrame] | None = None,
     ) -> None:
         """Record a release and what it remembers, in one transaction: afterwards all of it is in
-        the ledger, or, with an error, nothing.
+        the ledger, or, with an error, nothing. Once it is recorded, the mark says so, before this
+        returns.
 
-        LedgerError where the release is not the next of its series (somebody else was faster), the
-        promise is not the series' own, or the ledger cannot be written. Once it is recorded, the
-        mark says so, before this returns.
+        Parameters
+        ----------
+        series : str
+            Its name.
+        entry : ReleaseEntry
+            The release: number, folders, digest, what the ledger shows of it.
+        promise : Mapping[str, Any]
+            The method and the roles, the same as of all releases of the series.
+        remember : Mapping[str, pl.DataFrame]
+            By name, rows that are appended to the series' memory.
+        groups : pl.DataFrame | None
+            (person Binary, group Int64); None where the release keeps none.
+        state : Mapping[str, pl.DataFrame], optional
+            By name, tables that replace those of the release before.
+
+        Raises
+        ------
+        LedgerError
+            Where the release is not the next of its series (another publisher was faster), the
+            promise is not the series' own, or the ledger cannot be written.
         """
         state = state or {}
         _check_names(named(series), [*remember, *state])
@@ -315,15 +500,48 @@ class Ledger:
         is written beside it, into ``FILE.key``.
 
         From then on this ledger keeps the series for reading and refuses to publish it, since two
-        ledgers that both did would not know of each other's releases. With ``copy`` it goes on
-        here, and the file is a backup. LedgerError, and no file, where there is no such series, it
-        was moved already, or the file exists or cannot be written.
+        ledgers that both did would not know of each other's releases.
+
+        Parameters
+        ----------
+        series : str
+            Its name.
+        to : str | Path
+            The file, which must not be there yet.
+        copy : bool, default False
+            Whether the series goes on here, and the file is a backup.
+
+        Returns
+        -------
+        SeriesFile
+            What was written.
+
+        Raises
+        ------
+        LedgerError
+            And no file, where there is no such series, it was moved already, or the file exists or
+            cannot be written.
         """
         return export_series(self._rows, series, Path(to), copy=copy)
 
     def backup(self, to: str | Path) -> list[SeriesFile]:
         """Put a copy of every series that goes on here into a new folder, which is there with all
         of them or not at all.
+
+        Parameters
+        ----------
+        to : str | Path
+            The folder.
+
+        Returns
+        -------
+        list[SeriesFile]
+            What was written, by series.
+
+        Raises
+        ------
+        LedgerError
+            Where the folder exists or cannot be written.
         """
         return backup(self._rows, [s.name for s in self.series() if not s.moved], Path(to))
 
@@ -333,10 +551,25 @@ class Ledger:
         """Take a series from a file that another ledger exported, with everything that it remembers
         about persons, or, with an error, nothing of it.
 
-        ``key`` is the file of its key, by default beside it; ``folder`` is where the release
-        folders stand now, by default where they stood. LedgerError where the file was changed, the
-        key is not its key, or the ledger has a series of that name, unless it is the one that was
-        moved away from here.
+        Parameters
+        ----------
+        file : str | Path
+            The sealed file.
+        key : str | Path, optional
+            The file of its key, by default beside it.
+        folder : str | Path, optional
+            Where the release folders stand now, by default where they stood.
+
+        Returns
+        -------
+        SeriesFile
+            What was read.
+
+        Raises
+        ------
+        LedgerError
+            Where the file was changed, the key is not its key, or the ledger has a series of that
+            name, unless it is the one that was moved away from here.
         """
         key_file = key_beside(Path(file)) if key is None else Path(key)
         return import_series(

@@ -110,7 +110,27 @@ class Method(Protocol):
         """
 
     def publish(self, microdata: Microdata, memory: Memory, rng: Randomness) -> Draft:
-        """Publish the microdata once; MethodError where the promise cannot be kept."""
+        """Publish the microdata once.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            The table, encoded, of n rows.
+        memory : Memory
+            What the releases before remembered; empty before the first.
+        rng : Randomness
+            The one source of chance.
+
+        Returns
+        -------
+        Draft
+            What is proposed; it leaves only if the check of its files holds.
+
+        Raises
+        ------
+        MethodError
+            Where the guarantee cannot be kept.
+        """
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that the manifest shows."""

@@ -52,8 +52,20 @@ class Release:
     def read(cls, path: str | Path) -> Self:
         """Read a release folder and check that its files are those of its manifest.
 
-        Raises ReleaseError where a file is missing, added, changed, or does not say what the
-        manifest says.
+        Parameters
+        ----------
+        path : str | Path
+            The folder.
+
+        Returns
+        -------
+        Self
+            The release.
+
+        Raises
+        ------
+        ReleaseError
+            Where a file is missing, added, changed, or does not say what the manifest says.
         """
         path = Path(path)
         _check_links(path)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way of the data: ``series``: read, publish, check, record, hand out.
+"""The way of the data: ``series``: read, publish, check, record, hand out; ``once``: in memory.
 
-``drafting``: from a draft to checked files; ``bounds``: what adversaries may find; ``staging``:
-folders; ``released``: the public face of a release; ``preview``: of one that was not made;
-``reconciling``: a ledger brought up to what was published.
+``given``: what is to be published; ``drafting``: from a draft to checked files; ``bounds``: what
+adversaries may find; ``staging``: folders; ``released``: the public face of a release; ``preview``:
+of one that was not made; ``reconciling``: a ledger brought up to what was published.
 """

@@ -63,7 +63,20 @@ class Preview:
 
     @classmethod
     def of(cls, checked: Checked, seconds: float) -> "Preview":
-        """The figures of a draft whose files were checked, and are about to go."""
+        """The figures of a draft whose files were checked, and are about to go.
+
+        Parameters
+        ----------
+        checked : Checked
+            The draft, and what the check found.
+        seconds : float
+            How long it took.
+
+        Returns
+        -------
+        Preview
+            The figures, and no row.
+        """
         draft, form, manifest = checked.draft, checked.release.form, checked.release.manifest
         plain = cls(
             series=manifest.series,

@@ -21,14 +21,34 @@ if TYPE_CHECKING:
 
 def reconcile(series: str, folders: Sequence[str | Path] = (), *, ledger: str) -> Reconciliation:
     """Say to a ledger which releases of a series were published, with the folders of those that it
-    does not know; whoever says so, says it of all.
+    does not know; who says so, says it of all.
 
     Every folder is verified from its files, must name the release before it, and must be the one
     that the mark has, where there is a mark. What the method must remember of a release is made
     from its folder where that is possible (nothing, or what was spent). Where it is about persons,
     the folder does not hold it: the releases are recorded, and the series is not published any
-    more. LedgerError where a release is missing, or is not what was published; ReleaseError where a
-    folder is not a release.
+    more.
+
+    Parameters
+    ----------
+    series : str
+        The name of the series.
+    folders : Sequence[str | Path], optional
+        The release folders that the ledger does not know, in order.
+    ledger : str
+        Its URL.
+
+    Returns
+    -------
+    Reconciliation
+        What was entered, and whether what it must have remembered about persons is lost.
+
+    Raises
+    ------
+    LedgerError
+        Where a release is missing, or is not what was published.
+    ReleaseError
+        Where a folder is not a release.
     """
     releases = sorted(
         (Release.read(folder) for folder in folders), key=lambda release: release.number

@@ -102,7 +102,22 @@ class Release(folder.Release):
 
     def verify(self, *, allow_seeded: bool = False) -> "Verification":
         """Read the files again and check them as ``phalanx.verify`` does, against all evidence that
-        there is; ``allow_seeded`` accepts a test's seed.
+        there is.
+
+        Parameters
+        ----------
+        allow_seeded : bool, default False
+            Accept a release that was made with a seed, in a test.
+
+        Returns
+        -------
+        Verification
+            Every check, and whether all hold.
+
+        Raises
+        ------
+        ReleaseError
+            Where the files are not those of the manifest.
         """
         from phalanx.guarantees.verify import verify
         from phalanx.verification import Verification
@@ -126,9 +141,24 @@ class Release(folder.Release):
         """The release with what its publisher can lay beside it, so that a folder that was read can
         be attacked as one that was published here.
 
-        ``original``: the table that was published, a frame or the path of a file, with its
-        ``identifier`` column where persons are to be followed. ``ledger``: a URL, which knows who
-        was published in which row or group. ReleaseError or LedgerError where they do not fit.
+        Parameters
+        ----------
+        original : frame or path of shape (n, columns), optional
+            The table that was published.
+        identifier : str, optional
+            Its identifier column, where persons are to be followed.
+        ledger : str, optional
+            A URL; the ledger knows who was published in which row or group.
+
+        Returns
+        -------
+        Release
+            The same release, with evidence.
+
+        Raises
+        ------
+        ReleaseError, LedgerError
+            Where they do not fit.
         """
         from phalanx.verification import gather_evidence
 
@@ -139,8 +169,22 @@ class Release(folder.Release):
         return replace(self, evidence=evidence)
 
     def attack(self, adversary: "Adversary") -> "Attack":
-        """What an adversary concludes from this release alone; ReleaseError where it lacks what it
-        needs to know.
+        """What an adversary concludes from this release alone.
+
+        Parameters
+        ----------
+        adversary : Adversary
+            Which one, with what it knows.
+
+        Returns
+        -------
+        Attack
+            What it found, and of how many persons it is certain.
+
+        Raises
+        ------
+        ReleaseError
+            Where it lacks what it needs to know.
         """
         return an_adversary(adversary).attack([self], self.evidence)
 
@@ -148,15 +192,30 @@ class Release(folder.Release):
         """Answer a count, a sum or a mean from the release alone: bounds that hold by construction,
         a point estimate, and a model's interval.
 
-        ``query``: SQL such as ``"count(*) where age between 30 and 40 group by diagnosis"`` (needs
-        the extra ``estimate``), or a Polars expression: a condition, or ``pl.len()``, a column's
-        ``.sum()`` or ``.mean()``, filtered by one. As in SQL, no comparison is true of a missing
-        value. Bounds are of the table behind the release. ``suppressed``: how many rows were
-        suppressed, where the publisher says so; without it, a release whose plan allows it has no
-        upper bounds.
+        As in SQL, no comparison is true of a missing value. Bounds are of the table behind the
+        release.
 
-        ReleaseError where the query is none that a release can answer, with the reason; ExtraError
-        without the extra.
+        Parameters
+        ----------
+        query : str | pl.Expr
+            SQL such as ``"count(*) where age between 30 and 40 group by diagnosis"`` (needs the
+            extra ``estimate``), or a Polars expression: a condition, or ``pl.len()``, a column's
+            ``.sum()`` or ``.mean()``, filtered by one.
+        suppressed : int, optional
+            How many rows were suppressed, where the publisher tells it; without it, a release whose
+            plan allows it has no upper bounds.
+
+        Returns
+        -------
+        Estimate
+            A figure for each group that the query asks for, in the units of the attribute.
+
+        Raises
+        ------
+        ReleaseError
+            Where the query is none that a release can answer, with the reason.
+        ExtraError
+            Without the extra that reads SQL.
         """
         from phalanx.estimators import estimate
 
@@ -170,19 +229,36 @@ class Release(folder.Release):
         seed: int | None = None,
     ) -> list[Any]:
         """Draw tables that the release leaves possible, in the original's columns with values in
-        them, as the kind of frame that came in; Polars of a release that was read.
+        them.
 
-        Any analysis of a plain table can be made of each of them, and pooled by ``phalanx.pool``.
-        ``never``: conditions that no row fulfils, as in ``["age < 16 and education =
-        'Doctorate'"]``: groups with such rows are drawn again, and the rows left out where that
-        does not help. ``seed``: draw the same tables again.
+        Any analysis of a plain table can be made of each of them, and pooled by ``phalanx.pool``. A
+        drawn table is a guess, and not a release: within a group attributes of different facets go
+        together by chance, so that what goes together in the original goes together less in draws.
+        Of a sample (safe sampling) as many rows are drawn as were published.
 
-        A drawn table is a guess, and not a release: within a group attributes of different facets
-        go together by chance, so that what goes together in the original goes together less in
-        draws. Of a sample (safe sampling) as many rows are drawn as were published.
+        Parameters
+        ----------
+        times : int, default 20
+            How many tables.
+        never : Sequence[str | pl.Expr] | str | pl.Expr, optional
+            Conditions that no row fulfils, as in ``["age < 16 and education = 'Doctorate'"]``:
+            groups with such rows are drawn again, and the rows are left out where that does not
+            help.
+        seed : int, optional
+            Draw the same tables again.
 
-        ReleaseError where the release holds sets, or a condition is none; ExtraError without the
-        extra that reads conditions as text.
+        Returns
+        -------
+        list[Any]
+            ``times`` tables, each the kind of frame that came in; Polars of a release that was
+            read.
+
+        Raises
+        ------
+        ReleaseError
+            Where the release holds sets, or a condition is none.
+        ExtraError
+            Without the extra that reads conditions as text.
         """
         from phalanx.estimators.draws import draw
 
@@ -195,13 +271,29 @@ class Release(folder.Release):
         """What was lost: figures of the release and of tables drawn from it beside the original,
         each next to a sample of the same size.
 
-        ``original``: the table that was published, a frame or the path of a file. ``held_out``:
-        other rows of the same kind, that the release was not made of, on which a model that learned
-        from the release is tried. The sample is drawn from the original with replacement, so that
-        its figures are what chance alone loses. These figures say how private values are
-        distributed: they are for the publisher.
+        The sample is drawn from the original with replacement, so that its figures are what chance
+        alone loses. These figures say how private values are distributed: they are for the
+        publisher.
 
-        ReleaseError where a table lacks a published column, or there is no row.
+        Parameters
+        ----------
+        original : frame or path of shape (n, columns)
+            The table that was published.
+        held_out : frame or path, optional
+            Other rows of the same kind, that the release was not made of, on which a model that
+            learned from the release is tried.
+        seed : int, optional
+            Draw the same tables again.
+
+        Returns
+        -------
+        Measured
+            The figures, shares of 1 unless their names say otherwise.
+
+        Raises
+        ------
+        ReleaseError
+            Where a table lacks a published column, or there is no row.
         """
         from phalanx.data.sources.source import read_source
         from phalanx.utility import measure
@@ -220,10 +312,22 @@ class Release(folder.Release):
         )
 
     def save(self, path: str | Path) -> "Release":
-        """Write the checked files into a new folder, whole or not at all, and return the release
-        that is there.
+        """Write the checked files into a new folder, whole or not at all.
 
-        ReleaseError where the name is taken, or the folder cannot be written.
+        Parameters
+        ----------
+        path : str | Path
+            The folder, which must not be there yet.
+
+        Returns
+        -------
+        Release
+            The release that is there.
+
+        Raises
+        ------
+        ReleaseError
+            Where the name is taken, or the folder cannot be written.
         """
         final = Path(path)
         if final.exists():
@@ -247,11 +351,25 @@ class Release(folder.Release):
     def report(self, path: str | Path, *, audience: "Audience" = "internal") -> Path:
         """Write the page about this release and those before it.
 
-        ``internal``, for whoever answers for the release: also what adversaries found, and what was
-        lost beside the original, as shares and counts; it names no value that was not released, and
-        is not to be handed out. ``external``, for whoever receives it: released values alone, and
-        the check that anybody can make of them. ReleaseError where it cannot be written, or the
-        audience is neither.
+        Parameters
+        ----------
+        path : str | Path
+            The HTML file.
+        audience : Audience, default 'internal'
+            ``internal``, for the publisher: also what adversaries found, and what was lost beside
+            the original, as shares and counts; it names no value that was not released, and is not
+            to be handed out. ``external``, for those who receive the release: released values
+            alone, and the check that anybody can make of them.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ReleaseError
+            Where it cannot be written, or the audience is neither.
         """
         from phalanx.guarantees.verify import verify
         from phalanx.report import AUDIENCES, write_report

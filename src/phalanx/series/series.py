@@ -7,36 +7,29 @@ import contextlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phalanx.adversaries.base import an_adversary
 from phalanx.data.microdata import Microdata
-from phalanx.data.persons import PersonKey
 from phalanx.data.schema import Schema
-from phalanx.data.sources.frames import to_polars
-from phalanx.data.sources.source import read_source
 from phalanx.errors import (
     LedgerError,
-    MethodError,
     PhalanxError,
-    PlanError,
     ReleaseError,
     SchemaError,
     SourceError,
     kind_of,
 )
-from phalanx.exact import whole
-from phalanx.guarantees.strength import promises_nothing
 from phalanx.ledger import Ledger, ReleaseEntry
-from phalanx.methods.base import Budgeted, Memory, Method, privacy_unit
-from phalanx.randomness import Randomness
+from phalanx.methods.base import Memory, Method, privacy_unit
 from phalanx.release import folder
-from phalanx.release.folder import FORMATS
 from phalanx.series import staging
 from phalanx.series.drafting import Checked, Drafting
+from phalanx.series.given import Progress, check_parts, frame_of, reason
+from phalanx.series.once import as_release
 from phalanx.series.preview import Preview
 from phalanx.series.released import Release
 from phalanx.verification import as_tables, gather_evidence, verify
@@ -48,10 +41,6 @@ if TYPE_CHECKING:
     from phalanx.estimators import Estimate
     from phalanx.verification import Verification
 
-Progress = Callable[[str], None]
-STEPS = ("read", "encode", "group", "write", "check", "record")
-"""The steps that ``progress`` is told about, in order."""
-
 _PROMISED = {
     "method": "method",
     "guarantees": "guarantee (the method's parameters say it)",
@@ -59,77 +48,6 @@ _PROMISED = {
     "quasi": "list of quasi-identifiers",
     "sensitive": "sensitive attribute",
 }
-
-
-def publish(
-    table: Any,
-    schema: Schema,
-    method: Method,
-    *,
-    name: str = "release",
-    formats: Sequence[str] = ("parquet",),
-    seed: int | None = None,
-    progress: Progress = lambda _: None,
-) -> Release:
-    """Publish a table once, in memory: nothing is written, but by ``save`` of the release, and
-    nothing is remembered.
-
-    The same independent check is made of the very files as for a series; where it does not hold,
-    there is no release. ``table``: pandas, Polars, Arrow, anything with the Arrow PyCapsule
-    interface, or the path of a file; one row per person. ``name`` stands in the manifest; ``seed``
-    makes the release predictable, hence marked as not for publication. A table that is published
-    again as it changes needs a ``Series``.
-
-    Raises SchemaError or SourceError where the table is not what the schema says, MethodError where
-    the method cannot keep its guarantee on it, or needs to remember what it published or spent.
-
-    >>> import polars as pl
-    >>> people = pl.DataFrame({"age": [30, 31, 40, 41], "ill": ["flu", "cold", "flu", "cold"]})
-    >>> publish(people, Schema(quasi=["age"], sensitive="ill"), Mondrian(k=2, l=2)).rows
-    4
-    """
-    began = time.perf_counter()
-    _check_parts(name, schema, method, formats, seed)
-    if method.needs_persons:
-        raise MethodError(
-            f"{method.name} remembers what it published, and in memory there is no ledger; publish"
-            " by a Series."
-        )
-    if isinstance(method, Budgeted) and method.budget:
-        raise MethodError(
-            f"the budget of {method.name} is kept by remembering what was spent, and in memory"
-            " there is no ledger; publish by a Series, or give no budget."
-        )
-    frame = _frame(table, schema)
-    progress("encode")
-    drafting = Drafting(
-        series=name,
-        number=1,
-        method=method,
-        microdata=Microdata.encode(
-            frame,
-            schema,
-            PersonKey(Randomness.secure().stream("persons in memory").words(4).tobytes()),
-        ),
-        formats=tuple(dict.fromkeys(formats)),
-        seed=seed,
-        attacked=False,
-        memory=Memory(),
-        groups={},
-    )
-
-    try:
-        with tempfile.TemporaryDirectory(
-            prefix="phalanx-"
-        ) as place:  # private, for as long as the files are checked
-            return drafting.check(
-                lambda: staging.Folder.new(Path(place), name), _in_memory(table, began), progress
-            )
-    except OSError as error:
-        raise ReleaseError(
-            f"the folder for temporary files cannot be written ({_reason(error)}); nothing was"
-            " published, so make room, or name another in TMPDIR."
-        ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +64,34 @@ class _Settings:
 class Series:
     """The releases of one changing table, and where they and their ledger live.
 
-    ``to`` is the folder that gets the releases ``NAME-1``, ``NAME-2``, …; ``ledger`` a URL, or
-    the path of an SQLite file, by default one beside that folder; ``seed`` makes releases predictable, hence marked as
-    not for publication. Raises SchemaError for an unknown format.
+    Parameters
+    ----------
+    name : str
+        The series' name; its releases are the folders ``NAME-1``, ``NAME-2``, …
+    schema : Schema
+        The role of each column.
+    method : Method
+        What is promised, and how tables are published.
+    to : str | Path
+        The folder that gets the releases.
+    ledger : str | Path, optional
+        A URL, or the path of an SQLite file; by default a file beside ``to``.
+    formats : Sequence[str], default ('parquet',)
+        The kinds of files, of ``parquet`` and ``csv``.
+    seed : int, optional
+        Makes releases predictable, for tests; they are marked as not for publication.
+    report : bool, default True
+        Whether each release gets its page.
+
+    Raises
+    ------
+    SchemaError
+        For an unknown format, a name that no folder can have, or a method that follows persons
+        where no identifier is declared.
+    MethodError
+        Where the method is none.
+    PlanError
+        Where what the method promises holds of any table.
     """
 
     def __init__(
@@ -163,7 +106,7 @@ class Series:
         seed: int | None = None,
         report: bool = True,
     ) -> None:
-        _check_parts(name, schema, method, formats, seed)
+        check_parts(name, schema, method, formats, seed)
         if method.needs_persons and schema.identifier is None:
             raise SchemaError(
                 f"{method.name} follows persons through the releases and no identifier is declared;"
@@ -202,15 +145,38 @@ class Series:
     ) -> Release:
         """Publish a table once, as the next release of the series.
 
-        ``table``: pandas, Polars, Arrow, anything with the Arrow PyCapsule interface, or the path
-        of a file; one row per person. ``registry``: another one, of persons whom an adversary knows
-        (the identifier and all quasi-identifiers; other columns are ignored), for a method that
-        puts those of them who are not in ``table`` into groups. The release leaves only if an
-        independent check of its files holds; otherwise, and at any error, nothing is published and
-        nothing remembered.
+        The release leaves only if an independent check of its files holds; otherwise, and at any
+        error, nothing is published and nothing remembered.
+
+        Parameters
+        ----------
+        table : frame or path of shape (n, columns)
+            pandas, Polars, Arrow, anything with the Arrow PyCapsule interface, or the path of a
+            file; one row per person.
+        registry : frame or path of shape (r, columns), optional
+            Persons whom an adversary knows: the identifier and all quasi-identifiers, other columns
+            are ignored; for a method that puts those of them who are not in ``table`` into groups.
+        progress : Progress, optional
+            Called with the name of each step as it begins.
+
+        Returns
+        -------
+        Release
+            The release that is now in its folder and in the ledger.
+
+        Raises
+        ------
+        SchemaError, SourceError
+            Where the table is not what the schema says.
+        MethodError
+            Where the method cannot keep its guarantee on it.
+        GuaranteeError
+            Where the check of its files does not hold.
+        LedgerError
+            Where the ledger cannot be read or written, or the series went on elsewhere.
         """
         began = time.perf_counter()
-        frame = _frame(table, self._is.schema)
+        frame = frame_of(table, self._is.schema)
         listed = None if registry is None else self._registry(registry)
         try:
             staging.make_room(self._is.to)
@@ -225,16 +191,31 @@ class Series:
                     raise
         except OSError as error:
             raise ReleaseError(
-                f"{self._is.to} cannot be written ({_reason(error)}); nothing was published, so"
+                f"{self._is.to} cannot be written ({reason(error)}); nothing was published, so"
                 " make room or choose another folder."
             ) from None
 
     def attack(self, adversary: "Adversary", *, originals: Sequence[Any] = ()) -> "Attack":
         """What an adversary concludes from all releases together, with the ledger as evidence.
 
-        ``originals``: the original table of each release, in order, where the adversary needs them
-        or its success is asked for; without them, the tables that this object has published are
-        used where it has published all.
+        Parameters
+        ----------
+        adversary : Adversary
+            Which one, with what it knows.
+        originals : sequence of frames or paths
+            The original table of each release, in order, where the adversary needs them or its
+            success is asked for; without them, the tables that this object has published are used
+            where it has published all.
+
+        Returns
+        -------
+        Attack
+            What it found, and of how many persons it is certain.
+
+        Raises
+        ------
+        ReleaseError
+            Where it lacks what it needs to know.
         """
         originals = as_tables(originals)
         releases = [Release.read(entry.folder) for entry in self._entries()]
@@ -255,8 +236,26 @@ class Series:
         """Answer a query from every release of the series, in order, as ``Release.estimate`` does.
 
         Each release bounds its own table. How values lie within boxes is learned from all releases
-        together, as their boxes cut the values at different places. ``suppressed``: of each
-        release, how many rows were suppressed, where that is said.
+        together, as their boxes cut the values at different places.
+
+        Parameters
+        ----------
+        query : str | pl.Expr
+            As for ``Release.estimate``.
+        suppressed : Sequence[int | None], optional
+            Of each release, how many rows were suppressed, where that is known.
+
+        Returns
+        -------
+        list[Estimate]
+            One answer for each release.
+
+        Raises
+        ------
+        ReleaseError
+            Where the query is none that a release can answer.
+        ExtraError
+            Without the extra that reads SQL.
         """
         from phalanx.estimators import estimate
 
@@ -276,7 +275,25 @@ class Series:
         self, *, originals: Sequence[Any] = (), allow_seeded: bool = False
     ) -> "Verification":
         """Check every release of the series from its files, against the ledger and whatever
-        ``originals`` (one table for each, in order) are given.
+        ``originals`` are given.
+
+        Parameters
+        ----------
+        originals : sequence of frames or paths
+            One table for each release, in order; adds the public view, in which an adversary knows
+            everybody's quasi-identifiers.
+        allow_seeded : bool, default False
+            Accept releases that were made with a seed, in a test.
+
+        Returns
+        -------
+        Verification
+            Every check, and whether all hold.
+
+        Raises
+        ------
+        ReleaseError, LedgerError
+            Where a folder or the ledger cannot be read.
         """
         folders, originals = [entry.folder for entry in self._entries()], as_tables(originals)
         return verify(
@@ -306,7 +323,7 @@ class Series:
                 " global-guarantee."
             )
         try:
-            return _frame(registry, None)
+            return frame_of(registry, None)
         except SourceError as wrong:
             raise SourceError(f"in the registry: {wrong}") from None
 
@@ -317,12 +334,31 @@ class Series:
         which nothing is kept, recorded or remembered.
 
         The next ``publish`` draws anew, so that its groups may be others. What ``check`` shows
-        follows from the table: whoever changes a plan until they like what they see makes a choice
-        that depends on it, which no guarantee covers; of a differentially private release nothing
-        is shown but that it can be made. Parameters and errors as for ``publish``.
+        follows from the table: a plan that is changed until its figures please is a choice that
+        depends on the table, which no guarantee covers; of a differentially private release nothing
+        is shown but that it can be made.
+
+        Parameters
+        ----------
+        table : frame or path of shape (n, columns)
+            As for ``publish``.
+        registry : frame or path of shape (r, columns), optional
+            As for ``publish``.
+        progress : Progress, optional
+            Called with the name of each step as it begins.
+
+        Returns
+        -------
+        Preview
+            What the release would promise, and its figures; none of its rows.
+
+        Raises
+        ------
+        PhalanxError
+            As for ``publish``.
         """
         began = time.perf_counter()
-        frame = _frame(table, self._is.schema)
+        frame = frame_of(table, self._is.schema)
         listed = None if registry is None else self._registry(registry)
         with tempfile.TemporaryDirectory(prefix="phalanx-") as place:
             url = (
@@ -399,7 +435,7 @@ class Series:
         def record(room: staging.Folder, checked: Checked) -> Release:
             progress("record")
             final = self._is.to / f"{self.name}-{number}"
-            release = _released(checked, final, table, began, drafting.earlier)
+            release = as_release(checked, final, table, began, drafting.earlier)
             summary = self._summary(release)
             entry = ReleaseEntry(
                 number=number,
@@ -437,7 +473,7 @@ class Series:
         except OSError as error:
             raise ReleaseError(
                 f"release {entry.number} is recorded and cannot be named {final}"
-                f" ({_reason(error)}); make room for that name, and the next publish puts it there."
+                f" ({reason(error)}); make room for that name, and the next publish puts it there."
             ) from None
 
     def _check_promise(self, begun: Mapping[str, Any] | None) -> None:
@@ -493,99 +529,13 @@ class Series:
         except (OSError, ReleaseError) as error:
             why = (
                 "its report cannot be written"
-                f" ({_reason(error) if isinstance(error, OSError) else error})"
+                f" ({reason(error) if isinstance(error, OSError) else error})"
             )
             raise ReleaseError(
                 f"release {release.number} is published as {release.path}, but {why}; do not"
                 " publish it again."
             ) from None
         return replace(release, page=page)
-
-
-def _released(
-    checked: Checked, path: Path, table: Any, began: float, earlier: Sequence[folder.Release] = ()
-) -> Release:
-    """What was checked, as its publisher gets it."""
-    return Release(
-        manifest=checked.release.manifest,
-        form=checked.release.form,
-        path=path,
-        checks=checked.verdicts,
-        suppressed_rows=checked.draft.suppressed_rows,
-        suppressed_values=checked.draft.suppressed_values,
-        attacks=checked.attacks,
-        spent=checked.spent,
-        seconds=time.perf_counter() - began,
-        evidence=checked.evidence,
-        _earlier=earlier,
-        _like=None if isinstance(table, str | Path) else table,
-    )
-
-
-def _in_memory(table: Any, began: float) -> Callable[[staging.Folder, Checked], Release]:
-    """Takes the files of a checked draft, whose folder is about to go."""
-
-    def take(room: staging.Folder, checked: Checked) -> Release:
-        files = {file.name: file.read_bytes() for file in sorted(room.path.iterdir())}
-        return replace(_released(checked, room.path, table, began), files=files)
-
-    return take
-
-
-def _check_parts(
-    name: str, schema: Schema, method: Method, formats: Sequence[str], seed: int | None
-) -> None:
-    """One sentence where something else stands in the place of a name, a schema, a method or
-    formats.
-    """
-    if not isinstance(name, str) or not name or Path(name).name != name or name.startswith("."):
-        raise SchemaError(
-            f"the series name {name!r} cannot be a folder's name; use letters, digits, '-' and '_'."
-        )
-    if not isinstance(schema, Schema):
-        raise SchemaError(
-            f"the schema is {kind_of(schema)}; give a Schema, as in Schema(quasi=['age', 'zip'],"
-            " sensitive='diagnosis')."
-        )
-    if isinstance(method, type) or not isinstance(method, Method):
-        raise MethodError(
-            f"the method is {kind_of(method)}; give a method with its parameters, as in"
-            " Mondrian(k=5)."
-        )
-    if isinstance(formats, str):
-        raise SchemaError(
-            f"formats is the text {formats!r}; give a list, as in ['parquet', 'csv']."
-        )
-    for format in formats:
-        if format not in FORMATS:
-            raise SchemaError(
-                f"format {format!r} is not one of {', '.join(FORMATS)}; correct 'formats'."
-            )
-    if seed is not None:
-        whole(seed, "the seed", 0)
-    if not formats:
-        raise SchemaError(
-            "no format is named, so there would be no table to publish; name one or more of"
-            f" {', '.join(FORMATS)} in 'formats'."
-        )
-    if nothing := next(
-        (why for g in method.guarantees if (why := promises_nothing(g.parameters()))), None
-    ):
-        raise PlanError(f"[method] {nothing}; ask for more.")
-
-
-def _frame(table: Any, schema: Schema | None) -> "pl.DataFrame":
-    """A table, or the file that a path names; without a schema its columns may have any type."""
-    drop, text = (None, ()) if schema is None else (schema.drop, schema.texts)
-    return (
-        read_source(table, drop=drop, text=text)
-        if isinstance(table, str | Path)
-        else to_polars(table, drop=drop)
-    )
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or "input/output error").lower()
 
 
 def _read_earlier(series: str, entry: ReleaseEntry) -> folder.Release:

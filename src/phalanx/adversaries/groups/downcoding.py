@@ -104,13 +104,16 @@ class Downcoding:
     those of groups with registered persons. A recoded release has nothing to narrow, which the note
     says.
 
-    ReleaseError for several releases, forms without boxes, where the original table is missing or
-    another one, and where somebody fits into several groups and no mapping tells which is theirs.
-
     Source: Cohen, "Attacks on deidentification's defenses", sections 3 and 4. How we differ: the
     paper shows that some distribution and some hierarchy let downcoding refine a constant share of
     all records; this counts what is certain on any release, by the step that all its proofs begin
     with.
+
+    Raises
+    ------
+    ReleaseError
+        For several releases, forms without boxes, where the original table is missing or another
+        one, and where somebody fits into several groups and no mapping tells which is theirs.
     """
 
     question: ClassVar[str] = "inference"

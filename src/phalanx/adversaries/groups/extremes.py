@@ -177,7 +177,12 @@ class Extremes:
     Needs ``evidence.microdata``: with its registry, where it has one, it is the population. An end
     that several can have set there proves nothing. Of widened boxes only ends are read that cannot
     have been moved; of groups that hold registered persons without a row none. A recoded release
-    has no ends that follow somebody, which the note says; ReleaseError for other forms.
+    has no ends that follow somebody, which the note says.
+
+    Raises
+    ------
+    ReleaseError
+        For other forms.
     """
 
     question: ClassVar[str] = "singling out"

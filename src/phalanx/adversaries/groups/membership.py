@@ -125,7 +125,12 @@ class Membership:
     sensitive value, as in the paper's experiment. The area under the ROC curve is the chance that a
     person's tuple stands before a fake one: 0.5 hides everybody, 1 nobody. Needs
     ``evidence.microdata``, which says which candidates are original; where ``evidence.groups`` is
-    there, too, whoever was not published is none. ReleaseError where columns share attributes.
+    there, too, whoever was not published is none.
+
+    Raises
+    ------
+    ReleaseError
+        Where columns share attributes.
     """
 
     question: ClassVar[str] = "singling out"

@@ -192,7 +192,12 @@ class Posterior:
 
     Needs ``evidence.microdata``, whose sensitive values only tell how often the adversary is right;
     where ``evidence.groups`` is there, too, whoever was not published is left out. Persons whom no
-    group can host are left out and noted. PlanError where ``bound`` is not between 0 and 1.
+    group can host are left out and noted.
+
+    Raises
+    ------
+    PlanError
+        Where ``bound`` is not between 0 and 1.
     """
 
     question: ClassVar[str] = "inference"
@@ -209,6 +214,7 @@ class Posterior:
     variants: ClassVar[Mapping[str, Mapping[str, Any]]] = {"posterior-learning": {"by": "learning"}}
 
     by: Literal["law", "learning"] = "law"
+    """``law``: as the guarantees have it; ``learning``: from all groups together."""
     bound: Number = field(
         default="1/2",
         metadata={"help": "Count the persons of whom some value is more probable than this."},

@@ -134,13 +134,18 @@ class SinglingOut:
     every adversary; k-anonymity and l-diversity do not.
 
     ``sample``: at most so many regions are tried, drawn at random. Needs ``evidence.microdata``.
-    ReleaseError for several releases, sliced and perturbed ones, or where the original table is
-    missing; PlanError where ``expected`` is not above 0 and at most 1.
 
     Source: Cohen & Nissim, "Towards formalizing the GDPR's notion of singling out", Definitions 2.5
     and 4.4, and section 5. How we differ: there a table is drawn and one predicate is made; here
     the table is given, and the rate is one over many predicates made from one release, which the
     interval takes for independent.
+
+    Raises
+    ------
+    ReleaseError
+        For several releases, sliced and perturbed ones, or where the original table is missing.
+    PlanError
+        Where ``expected`` is not above 0 and at most 1.
     """
 
     question: ClassVar[str] = "singling out"

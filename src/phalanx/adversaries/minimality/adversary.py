@@ -142,9 +142,13 @@ class Minimality:
 
     Needs ``evidence.microdata``, whose sensitive values only tell how often the adversary is right,
     and the whole table that was published (of a release with suppressed rows ``evidence.groups``
-    tells who is in it). ReleaseError where the method is none that can be replayed: relaxed cuts,
-    another grouping, generalized columns, the hierarchical distance, ``min_width`` where it lets
-    boxes overlap.
+    tells who is in it).
+
+    Raises
+    ------
+    ReleaseError
+        Where the method is none that can be replayed: relaxed cuts, another grouping, generalized
+        columns, the hierarchical distance, ``min_width`` where it lets boxes overlap.
     """
 
     question: ClassVar[str] = "inference"
@@ -157,7 +161,9 @@ class Minimality:
     knows_method: ClassVar[bool] = True
 
     effort: int = 20_000
+    """So many steps are spent to count the worlds of a cut."""
     together: int = 4
+    """Of at most so many groups a cut is counted together."""
 
     def __post_init__(self) -> None:
         whole(self.effort, "effort")

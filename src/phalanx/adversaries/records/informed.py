@@ -61,8 +61,12 @@ class Informed:
 
     Attacks everybody where there are few pairs of a person and a row, else ``sample`` persons
     (2,000 where None), and says so; with ``sample``, so many. Needs ``evidence.microdata`` and who
-    was published in which row (``evidence.rows`` or ``evidence.groups``). PlanError for numbers
-    below 1.
+    was published in which row (``evidence.rows`` or ``evidence.groups``).
+
+    Raises
+    ------
+    PlanError
+        For numbers below 1.
     """
 
     question: ClassVar[str] = "linkability"
@@ -87,7 +91,11 @@ class Informed:
         default=None, metadata={"help": "Attack so many persons, drawn at random."}
     )
     changes: int | None = None
+    """In at least so many quasi-identifiers a row differs from its person; None: as the manifest
+    says.
+    """
     distances: Mapping[str, Any] = field(default_factory=dict)
+    """By quasi-identifier, ``l1``, ``hierarchy``, ``equal``, or a matrix by values."""
 
     def __post_init__(self) -> None:
         if self.sample is not None:

@@ -103,8 +103,12 @@ class Linkage:
 
     Needs ``evidence.microdata``, and of a perturbed release who was published in which row
     (``evidence.rows`` or ``evidence.groups``). Of other releases whoever matches no record on all
-    quasi-identifiers cannot be in it, and is left out. PlanError where ``p_match`` is not above 0
-    and at most 1.
+    quasi-identifiers cannot be in it, and is left out.
+
+    Raises
+    ------
+    PlanError
+        Where ``p_match`` is not above 0 and at most 1.
     """
 
     question: ClassVar[str] = "linkability"
@@ -128,6 +132,7 @@ class Linkage:
         default=1, metadata={"help": "Use each quasi-identifier with this probability."}
     )
     subsets: int = 1024
+    """About so many sets of attributes are drawn, where there are more than ten."""
     sample: int | None = field(
         default=None, metadata={"help": "Attack so many persons, drawn at random."}
     )

@@ -207,9 +207,13 @@ class Omniscient:
 
     With ``sample``, groups are drawn until they have so many persons, and only these are attacked;
     with ``work``, at most so many states are gone through for all of them together, and the persons
-    of the largest knots are believed.
-    Needs ``evidence.microdata``, who was published in which row (``evidence.rows`` or
-    ``evidence.groups``), and the random output tables. PlanError for a sample below 1.
+    of the largest knots are believed. Needs ``evidence.microdata``, who was published in which row
+    (``evidence.rows`` or ``evidence.groups``), and the random output tables.
+
+    Raises
+    ------
+    PlanError
+        For a sample below 1.
     """
 
     question: ClassVar[str] = "linkability"
@@ -235,6 +239,7 @@ class Omniscient:
         default=None, metadata={"help": "Attack so many persons, drawn at random."}
     )
     work: int | None = None
+    """At most so many states are gone through for all groups together; None: no bound on that."""
 
     def __post_init__(self) -> None:
         for parameter in ("sample", "work"):

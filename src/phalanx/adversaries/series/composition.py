@@ -91,12 +91,16 @@ class Composition:
     Only persons in both are counted. The attack is about a value that is the same in both tables;
     where it is not, the two contradict each other, which the note counts. No promise of this
     package about one series bounds what two publishers tell together, but differential privacy,
-    whose budgets add up. ReleaseError where an original table with persons is missing, or nobody is
-    in both.
+    whose budgets add up.
 
     Source: Ganta, Kasiviswanathan & Smith, "Composition attacks and auxiliary information in data
     privacy", section 3. How we differ: the paper intersects sets; we count these, and let the
     adversary name the most probable of what is left.
+
+    Raises
+    ------
+    ReleaseError
+        Where an original table with persons is missing, or nobody is in both.
     """
 
     question: ClassVar[str] = "linkability"
@@ -106,7 +110,9 @@ class Composition:
     no_breach: ClassVar[str] = "no publisher promises what two of them tell together"
 
     beside: Sequence[Release]
+    """The second publisher's releases, in order."""
     known: Evidence | None = field(default=None, repr=False)
+    """What lies beside these."""
 
     @property
     def name(self) -> str:

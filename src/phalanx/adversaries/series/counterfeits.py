@@ -106,9 +106,13 @@ class Counterfeits:
 
     It knows everybody's group in every release (needs ``evidence.groups``), the worst case of
     knowing quasi-identifiers and presence. The true values are needed to score it
-    (``evidence.microdata`` with persons, of every release). Works on series by m-invariance;
-    ReleaseError on others, and where something is missing. It may be wrong: persons whom it
-    contradicts itself about keep the candidates that they had.
+    (``evidence.microdata`` with persons, of every release). Works on series by m-invariance. It may
+    be wrong: persons whom it contradicts itself about keep the candidates that they had.
+
+    Raises
+    ------
+    ReleaseError
+        On series by another method, and where something is missing.
     """
 
     question: ClassVar[str] = "inference"

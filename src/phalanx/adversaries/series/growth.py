@@ -137,9 +137,13 @@ class Growth:
     who demands most, and one of them by lot where they are still several.
 
     Needs ``evidence.groups`` and ``evidence.microdata`` of every release, whose sensitive values
-    only tell how often it is right. ``bound``: by default 1/l by the manifest. ReleaseError where a
-    manifest promises no global guarantee, or registered persons stand in the groups, whose places
-    are not given.
+    only tell how often it is right. ``bound``: by default 1/l by the manifest.
+
+    Raises
+    ------
+    ReleaseError
+        Where a manifest promises no global guarantee, or registered persons stand in the groups,
+        whose places are not given.
     """
 
     question: ClassVar[str] = "inference"

@@ -91,7 +91,11 @@ class History:
     what the global guarantee bounds, for values that come and go. ``values`` are those it looks
     for; all where none is named, and never a missing one. Works on any series of generalized
     releases; registered persons without a row dilute, and counterfeits are among the rows.
-    PlanError where the bound is not between 0 and 1.
+
+    Raises
+    ------
+    PlanError
+        Where the bound is not between 0 and 1.
     """
 
     question: ClassVar[str] = "inference"

@@ -77,6 +77,7 @@ class Intersection:
     }
 
     view: Literal["box", "person"] = "box"
+    """``box``: by quasi-identifiers; ``person``: it knows everybody's group."""
 
     def __post_init__(self) -> None:
         if self.view not in list(_KNOWS):

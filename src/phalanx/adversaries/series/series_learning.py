@@ -114,11 +114,14 @@ class SeriesLearning:
     and then the last one counts; the note says of how many. A series of one release is attacked as
     by the learner of one release. No promise about p(t, s) or 1/m bounds what this finds.
 
-    ReleaseError where an original table with persons is missing, or where the releases leave too
-    much open to be kept in memory.
-
     Source: Kifer, "Attacks on privacy and deFinetti's theorem"; that it is played over a series is
     ours.
+
+    Raises
+    ------
+    ReleaseError
+        Where an original table with persons is missing, or where the releases leave too much open
+        to be kept in memory.
     """
 
     question: ClassVar[str] = "inference"

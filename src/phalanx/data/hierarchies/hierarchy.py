@@ -21,13 +21,37 @@ class Hierarchy(Protocol):
     """A tree over values. Published values and declared trees are public; the rows are not."""
 
     def leaves(self, values: pl.Series) -> pl.Series:
-        """All leaves, left to right, given the distinct values (no nulls) of a column; SchemaError
-        where a value has no place.
+        """All leaves, left to right.
+
+        Parameters
+        ----------
+        values : pl.Series
+            The distinct values of a column, shape (v,), without nulls.
+
+        Returns
+        -------
+        pl.Series
+            The leaves, shape (l,).
+
+        Raises
+        ------
+        SchemaError
+            Where a value has no place.
         """
 
     def ancestors(self, leaves: pl.Series) -> pl.DataFrame:
-        """One text column per level ("0" the leaf itself, the last one the root ``*``), one row per
-        leaf, in leaf order.
+        """The nodes above each leaf.
+
+        Parameters
+        ----------
+        leaves : pl.Series
+            The leaves, shape (l,).
+
+        Returns
+        -------
+        pl.DataFrame
+            One text column per level ("0" the leaf itself, the last one the root ``*``), one row
+            per leaf, in leaf order.
         """
 
     def parameters(self) -> dict[str, Any]:
@@ -47,10 +71,27 @@ class Tree:
     """
 
     paths: tuple[tuple[str, ...], ...]
+    """Of each leaf, the nodes from it up to the root, all of one length; ``of_paths`` makes them."""
 
     @classmethod
     def of_paths(cls, paths: Sequence[Sequence[str]]) -> "Tree":
-        """Check the paths, level them, and put the leaves in order."""
+        """Check the paths, level them, and put the leaves in order.
+
+        Parameters
+        ----------
+        paths : Sequence[Sequence[str]]
+            One for each leaf, from the leaf up to the root.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        SchemaError
+            Where they are no tree.
+        """
         if not paths:
             raise SchemaError(
                 "a hierarchy has no leaves; write one line 'leaf;parent;…;*' per value."
@@ -82,7 +123,22 @@ class Tree:
     @classmethod
     def of_mapping(cls, tree: Mapping[str, Any]) -> "Tree":
         """A tree as nested tables, leaves in lists: ``{lung = ["flu", "asthma"], stomach =
-        ["gastritis"]}``; an empty list makes its name a leaf.
+        ["gastritis"]}``.
+
+        Parameters
+        ----------
+        tree : Mapping[str, Any]
+            The children of each name; an empty list makes its name a leaf.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        SchemaError
+            Where it is no tree.
         """
 
         def walk(node: Any, above: list[str]) -> list[list[str]]:
@@ -188,6 +244,7 @@ class Prefix:
     """
 
     lengths: tuple[int, ...]
+    """How many characters each level keeps, falling; 0 is the root."""
 
     def __post_init__(self) -> None:
         falling = all(a > b for a, b in zip(self.lengths, self.lengths[1:], strict=False))
@@ -234,6 +291,7 @@ class Bands:
     """
 
     widths: tuple[float, ...]
+    """The width of each level's bands, in the attribute's units; each a multiple of the one before."""
 
     def __post_init__(self) -> None:
         exact = self._exact

@@ -29,15 +29,30 @@ def read_source(
     """Read a table whole: a CSV, TSV (also ``.gz``), Parquet or Arrow/Feather file, or the rows of
     a query.
 
-    ``source`` is a path, or a URL ``sqlite:///file.db`` or ``postgresql://…`` with a ``query``.
-    Types of a CSV, and of SQLite, follow all of its rows (see ``phalanx.data.sources.csv_files``),
-    but for the columns in ``text`` (``None``: all of a CSV), which are text as it stands there; an
-    empty field is missing. Categories become text. Columns in ``drop`` may have any type; ``None``
-    lets all do, for profiling.
+    Types of a CSV, and of SQLite, follow all of its rows (see ``phalanx.data.sources.csv_files``);
+    an empty field is missing. Categories become text.
 
-    Raises SourceError where there is no such file, where it is malformed, declares more than a file
-    of its size can hold, or holds a value of more than 16 MB, and where the database refuses the
-    query.
+    Parameters
+    ----------
+    source : str | Path
+        A path, or a URL ``sqlite:///file.db`` or ``postgresql://…`` with a ``query``.
+    query : str, optional
+        The SQL whose rows are read.
+    drop : Collection[str], optional
+        Columns that may have any type; None lets all do, for profiling.
+    text : Collection[str], optional
+        Columns that are text as it stands there; None: all of a CSV.
+
+    Returns
+    -------
+    pl.DataFrame
+        The table, of shape (n, columns).
+
+    Raises
+    ------
+    SourceError
+        Where there is no such file, where it is malformed, declares more than a file of its size can
+        hold, or holds a value of more than 16 MB, and where the database refuses the query.
     """
     if "://" in str(source):
         from phalanx.data.sources.databases import read_query

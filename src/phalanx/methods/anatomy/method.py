@@ -37,13 +37,20 @@ class Anatomy:
     That a person is in the table is not hidden at all, and the promise is about one release: two
     releases of a changing table may expose people together (see m-invariance).
 
-    Raises PlanError for an l below 1, SchemaError where no sensitive attribute is declared, where
-    it holds sets, or where columns are kept, NotEligible where a value stands in more than 1/l of
-    the rows, l rounded up.
-
     Source: Xiao, Tao, VLDB 2006, the algorithm Anatomize; how we differ: l may be a fraction, and
     ties between values of equally many rows are decided at random.
 
+    Raises
+    ------
+    PlanError
+        For an l below 1.
+    SchemaError
+        Where no sensitive attribute is declared, where it holds sets, or where columns are kept.
+    NotEligible
+        Where a value stands in more than 1/l of the rows, l rounded up.
+
+    Examples
+    --------
     >>> Anatomy(l=3).parameters()
     {'name': 'anatomy', 'l': 3}
     """

@@ -54,8 +54,15 @@ class GlobalGuarantee:
 
     Assumes that the adversary knows who is in which group of which release, and that values come
     and go; ``permanent`` names those that do not. A value for which no group is large enough is
-    suppressed: the row is published without it. Raises PlanError for parameters that mean nothing.
+    suppressed: the row is published without it.
 
+    Raises
+    ------
+    PlanError
+        For parameters that mean nothing.
+
+    Examples
+    --------
     >>> GlobalGuarantee(l=2, strategy="constant-ratio", horizon=20).parameters()["horizon"]
     20
     """
@@ -235,8 +242,17 @@ class GlobalGuarantee:
         return [self.promise(())]
 
     def promise(self, unprotected: Sequence[Any]) -> Promise:
-        """What a release promises, once it is known which values are too frequent to be
-        protected.
+        """What a release promises, once it is known which values are too frequent to be protected.
+
+        Parameters
+        ----------
+        unprotected : Sequence[Any]
+            These values.
+
+        Returns
+        -------
+        Promise
+            The guarantee.
         """
         listed = "all" if isinstance(self.protect, str | Mapping) else list(self.protect)
         return Promise(
@@ -303,6 +319,18 @@ class GlobalGuarantee:
     def spending(self, exposures: Sequence[int], releases: int) -> Strategy:
         """The strategy; the adaptive one by the plan's horizon, or by the exposures that a series
         shows after so many releases.
+
+        Parameters
+        ----------
+        exposures : Sequence[int]
+            Those that the series shows.
+        releases : int
+            How many releases there were.
+
+        Returns
+        -------
+        Strategy
+            Which ratio a group must have for a member.
         """
         l = exact(self.l, "l")
         if self.strategy == "constant-ratio":

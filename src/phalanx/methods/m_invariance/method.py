@@ -51,9 +51,15 @@ class MInvariance:
     the person is, that values persist, and that as far as the adversary knows persons are alike. It
     does not cover suppressed rows, nor persons who share a group with one, nor values of kept
     columns. With ``balancing = "paper"`` or ``remember = False`` it holds only against somebody who
-    does not reason about the method's choices, or about returns. Raises PlanError for parameters
-    that mean nothing.
+    does not reason about the method's choices, or about returns.
 
+    Raises
+    ------
+    PlanError
+        For parameters that mean nothing.
+
+    Examples
+    --------
     >>> MInvariance(m=2).parameters()["name"]
     'm-invariance'
     """

@@ -54,10 +54,6 @@ class Mondrian:
     a value of its own, below all others. The promise is about one release: two releases of a
     changing table may expose people together (see m-invariance).
 
-    Raises PlanError for parameters that cannot be met by any table, SchemaError where l or t is
-    asked and no sensitive attribute is declared or it holds sets, MethodError for fewer than k
-    rows, NotEligible where the whole table is not diverse enough to begin with.
-
     Balanced cuts hold against an adversary who knows the method, everybody's quasi-identifiers and
     the table's values: each member of a group has each value with exactly the share that the group
     shows. ``strict`` and ``relaxed`` cuts with l or t do not: a cut that was not made says what
@@ -70,6 +66,19 @@ class Mondrian:
     least width are our own, see ``methods/mondrian/kernels/balanced.py`` and
     ``methods/mondrian/kernels/narrow_cuts.py``.
 
+    Raises
+    ------
+    PlanError
+        For parameters that cannot be met by any table.
+    SchemaError
+        Where l or t is asked and no sensitive attribute is declared or it holds sets.
+    MethodError
+        For fewer than k rows.
+    NotEligible
+        Where the whole table is not diverse enough to begin with.
+
+    Examples
+    --------
     >>> Mondrian(k=10, l=2.5).parameters()
     {'name': 'mondrian', 'k': 10, 'l': '5/2', 'diversity': 'frequency', 'cuts': 'balanced'}
     """

@@ -59,13 +59,20 @@ class MutualCover:
     says how much. The promise is about one value of one release: all rows together tell more, and
     so do two releases of one table.
 
-    Raises PlanError for parameters that cannot be met by any table, SchemaError where columns are
-    kept, or a distance does not fit its attribute, MethodError for fewer than 1/delta rows and
-    where not even all rows together could all change.
-
     Source: Li, Ma, Xi, Zhang, Xie, Shang, "MuCo", section 4; how we differ stands at the head of
     ``methods/mutual_cover/kernels/joint_program.py``.
 
+    Raises
+    ------
+    PlanError
+        For parameters that cannot be met by any table.
+    SchemaError
+        Where columns are kept, or a distance does not fit its attribute.
+    MethodError
+        For fewer than 1/delta rows, and where not even all rows together could all change.
+
+    Examples
+    --------
     >>> MutualCover(delta="1/6").parameters()
     {'name': 'mutual-cover', 'delta': '1/6', 'grouping': 'cost', 'changes': 1}
     """
@@ -187,6 +194,21 @@ class MutualCover:
     def tables(self, microdata: Microdata) -> Tables:
         """The groups, cut by quasi-identifiers alone, and their random output tables of least cost
         in whole numbers; nothing of it is random.
+
+        Parameters
+        ----------
+        microdata : Microdata
+            The table, of n rows.
+
+        Returns
+        -------
+        Tables
+            For each group its rows and its tables.
+
+        Raises
+        ------
+        MethodError
+            Where no table keeps delta.
         """
         distances = self._distances(microdata)
         return self._maker(microdata, distances).tables(self._groups(microdata, distances))
@@ -198,12 +220,33 @@ class MutualCover:
     ) -> Mapping[str, pl.DataFrame]:
         """Nothing: a release does not depend on those before it, and its random output tables are
         in no folder.
+
+        Parameters
+        ----------
+        digest : str
+            Of the release's manifest.
+        guarantees : Sequence[Mapping[str, Any]]
+            What its manifest lists.
+
+        Returns
+        -------
+        Mapping[str, pl.DataFrame]
+            No table.
         """
         return {}
 
     def wider(self, rows: int) -> "MutualCover | None":
-        """The same with groups twice as large and half the delta; None where a table of so many
-        ``rows`` has no such groups.
+        """The same with groups twice as large and half the delta.
+
+        Parameters
+        ----------
+        rows : int
+            How many rows the table has.
+
+        Returns
+        -------
+        MutualCover | None
+            The wider method; None where a table of so many rows has no such groups.
         """
         least = 2 * self._mondrian.k
         return (

@@ -58,14 +58,22 @@ class SafeSampling:
     is declared, and scheme, k and beta are judged by it before anything is spent: a release that is
     likely to be empty, or nearly so, is refused unless ``allow_empty`` asks for it.
 
-    Raises PlanError for parameters that do not determine a promise, contradict each other, or are
-    likely to publish nothing, SchemaError where columns are kept, or an attribute has no recoding
-    that follows no person, MethodError where the budget is spent, or a sample would answer twice.
-
     Source: Li, Qardaji, Su, Theorems 3.9 and 3.11; how we differ: ``tight`` accounting takes the
     exact hockey-stick divergence where the theorem bounds it, and a scheme is chosen from the whole
     table, not from the sample, so that plain composition covers it.
 
+    Raises
+    ------
+    PlanError
+        For parameters that do not determine a promise, contradict each other, or are likely to
+        publish nothing.
+    SchemaError
+        Where columns are kept, or an attribute has no recoding that follows no person.
+    MethodError
+        Where the budget is spent, or a sample would answer twice.
+
+    Examples
+    --------
     >>> SafeSampling(epsilon=2, delta=1e-6, beta="1/2", accounting="theorem").parameters()["k"]
     24
     """
@@ -252,8 +260,20 @@ class SafeSampling:
     def recollect(
         digest: str, guarantees: Sequence[Mapping[str, Any]]
     ) -> Mapping[str, pl.DataFrame]:
-        """What a release spent, which its manifest says; its randomness it does not, so that
-        whoever uses a seed again is not noticed.
+        """What a release spent, which its manifest says; its randomness it does not, so that a seed
+        that is used again is not noticed.
+
+        Parameters
+        ----------
+        digest : str
+            Of the release's manifest.
+        guarantees : Sequence[Mapping[str, Any]]
+            What its manifest lists.
+
+        Returns
+        -------
+        Mapping[str, pl.DataFrame]
+            The table of what was spent, a row.
         """
         (own,) = (g for g in guarantees if g["name"] == DifferentialPrivacy.name)
         return {
@@ -360,6 +380,16 @@ class SafeSampling:
     def cost(self, releases: int) -> dict[str, float]:
         """What so many releases cost together: by plain addition, or less where tight accounting at
         the budget's delta shows less.
+
+        Parameters
+        ----------
+        releases : int
+            How many.
+
+        Returns
+        -------
+        dict[str, float]
+            Epsilon, delta and releases.
         """
         epsilon, delta = releases * self._epsilon, releases * self._delta
         if releases > 1 and self.budget:

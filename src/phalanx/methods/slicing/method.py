@@ -74,13 +74,21 @@ class Slicing:
     promise by itself, the files alone may not show that it is kept, since they leave tuples open
     that are not in the table: ``verify`` then needs the original.
 
-    Raises PlanError for parameters or columns that cannot be, SchemaError for attributes that this
-    form has no place for, NotEligible where the promise cannot be kept by the table as one bucket.
-
     Source: Li, Li, Zhang, Molloy, "Slicing", sections 4 and 5; how we differ: relaxed cuts, a size
     of buckets, attributes of several columns, closeness and recursive diversity of p(t, s), and the
     grouping against membership disclosure, which the paper leaves open.
 
+    Raises
+    ------
+    PlanError
+        For parameters or columns that cannot be.
+    SchemaError
+        For attributes that this form has no place for.
+    NotEligible
+        Where the promise cannot be kept by the table as one bucket.
+
+    Examples
+    --------
     >>> Slicing(l=5, columns=2).parameters()  # doctest: +NORMALIZE_WHITESPACE
     {'name': 'slicing', 'l': 5, 'diversity': 'frequency', 'columns': 2, 'check': 'exact',
      'cuts': 'strict', 'grouping': 'mondrian'}
@@ -306,7 +314,22 @@ class Slicing:
 
     def partition(self, microdata: Microdata) -> Columns:
         """The columns: those of the plan, or those that correlations suggest (sections 4.1.2 and
-        4.1.3); PlanError where there are none such.
+        4.1.3).
+
+        Parameters
+        ----------
+        microdata : Microdata
+            The table, of n rows.
+
+        Returns
+        -------
+        Columns
+            The names of the attributes of each column; the sensitive one stands in the last.
+
+        Raises
+        ------
+        PlanError
+            Where there are none such.
         """
         schema = microdata.schema
         names = [*schema.quasi, *([schema.sensitive] if schema.sensitive is not None else [])]

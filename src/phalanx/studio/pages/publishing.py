@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from phalanx.errors import PhalanxError
 from phalanx.report.charts import Bars
-from phalanx.series.series import STEPS
+from phalanx.series.given import STEPS
 from phalanx.studio.pages.data import source_name
 from phalanx.studio.pages.reproducing import command, python, shown
 from phalanx.studio.place import Place

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is given to publish: the table that is meant, and one sentence where something else stands
+in the place of a name, a schema, a method or formats.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from phalanx.data.schema import Schema
+from phalanx.data.sources.frames import to_polars
+from phalanx.data.sources.source import read_source
+from phalanx.errors import MethodError, PlanError, SchemaError, kind_of
+from phalanx.exact import whole
+from phalanx.guarantees.strength import promises_nothing
+from phalanx.methods.base import Method
+from phalanx.release.folder import FORMATS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Progress = Callable[[str], None]
+STEPS = ("read", "encode", "group", "write", "check", "record")
+"""The steps that ``progress`` is told about, in order."""
+
+
+def check_parts(
+    name: str, schema: Schema, method: Method, formats: Sequence[str], seed: int | None
+) -> None:
+    """PlanError, SchemaError or MethodError where something is not what it must be."""
+    if not isinstance(name, str) or not name or Path(name).name != name or name.startswith("."):
+        raise SchemaError(
+            f"the series name {name!r} cannot be a folder's name; use letters, digits, '-' and '_'."
+        )
+    if not isinstance(schema, Schema):
+        raise SchemaError(
+            f"the schema is {kind_of(schema)}; give a Schema, as in Schema(quasi=['age', 'zip'],"
+            " sensitive='diagnosis')."
+        )
+    if isinstance(method, type) or not isinstance(method, Method):
+        raise MethodError(
+            f"the method is {kind_of(method)}; give a method with its parameters, as in"
+            " Mondrian(k=5)."
+        )
+    if isinstance(formats, str):
+        raise SchemaError(
+            f"formats is the text {formats!r}; give a list, as in ['parquet', 'csv']."
+        )
+    for format in formats:
+        if format not in FORMATS:
+            raise SchemaError(
+                f"format {format!r} is not one of {', '.join(FORMATS)}; correct 'formats'."
+            )
+    if seed is not None:
+        whole(seed, "the seed", 0)
+    if not formats:
+        raise SchemaError(
+            "no format is named, so there would be no table to publish; name one or more of"
+            f" {', '.join(FORMATS)} in 'formats'."
+        )
+    if nothing := next(
+        (why for g in method.guarantees if (why := promises_nothing(g.parameters()))), None
+    ):
+        raise PlanError(f"[method] {nothing}; ask for more.")
+
+
+def frame_of(table: Any, schema: Schema | None) -> "pl.DataFrame":
+    """A table, or the file that a path names; without a schema its columns may have any type."""
+    drop, text = (None, ()) if schema is None else (schema.drop, schema.texts)
+    return (
+        read_source(table, drop=drop, text=text)
+        if isinstance(table, str | Path)
+        else to_polars(table, drop=drop)
+    )
+
+
+def reason(error: OSError) -> str:
+    """Why a system refused."""
+    return (error.strerror or "input/output error").lower()

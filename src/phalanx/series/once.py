@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table that is published once, in memory."""
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from phalanx.data.microdata import Microdata
+from phalanx.data.persons import PersonKey
+from phalanx.data.schema import Schema
+from phalanx.errors import MethodError, ReleaseError
+from phalanx.methods.base import Budgeted, Memory, Method
+from phalanx.randomness import Randomness
+from phalanx.release import folder
+from phalanx.series import staging
+from phalanx.series.drafting import Checked, Drafting
+from phalanx.series.given import Progress, check_parts, frame_of, reason
+from phalanx.series.released import Release
+
+
+def publish(
+    table: Any,
+    schema: Schema,
+    method: Method,
+    *,
+    name: str = "release",
+    formats: Sequence[str] = ("parquet",),
+    seed: int | None = None,
+    progress: Progress = lambda _: None,
+) -> Release:
+    """Publish a table once, in memory: nothing is written, but by ``save`` of the release, and
+    nothing is remembered.
+
+    The same independent check is made of the very files as for a series; where it does not hold,
+    there is no release. A table that is published again as it changes needs a ``Series``.
+
+    Parameters
+    ----------
+    table : frame or path of shape (n, columns)
+        pandas, Polars, Arrow, anything with the Arrow PyCapsule interface, or the path of a file;
+        one row per person.
+    schema : Schema
+        The role of each column.
+    method : Method
+        What is promised, and how the table is published.
+    name : str, default 'release'
+        What stands in the manifest.
+    formats : Sequence[str], default ('parquet',)
+        The kinds of files that ``save`` writes.
+    seed : int, optional
+        Makes the release predictable, for tests; it is marked as not for publication.
+    progress : Progress, optional
+        Called with the name of each step as it begins.
+
+    Returns
+    -------
+    Release
+        The checked release; its table is of the kind that came in.
+
+    Raises
+    ------
+    SchemaError, SourceError
+        Where the table is not what the schema says.
+    MethodError
+        Where the method cannot keep its guarantee on it, or needs to remember what it published or
+        spent.
+    GuaranteeError
+        Where the check of its files does not hold.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [30, 31, 40, 41], "ill": ["flu", "cold", "flu", "cold"]})
+    >>> publish(people, Schema(quasi=["age"], sensitive="ill"), Mondrian(k=2, l=2)).rows
+    4
+    """
+    began = time.perf_counter()
+    check_parts(name, schema, method, formats, seed)
+    if method.needs_persons:
+        raise MethodError(
+            f"{method.name} remembers what it published, and in memory there is no ledger; publish"
+            " by a Series."
+        )
+    if isinstance(method, Budgeted) and method.budget:
+        raise MethodError(
+            f"the budget of {method.name} is kept by remembering what was spent, and in memory"
+            " there is no ledger; publish by a Series, or give no budget."
+        )
+    frame = frame_of(table, schema)
+    progress("encode")
+    drafting = Drafting(
+        series=name,
+        number=1,
+        method=method,
+        microdata=Microdata.encode(
+            frame,
+            schema,
+            PersonKey(Randomness.secure().stream("persons in memory").words(4).tobytes()),
+        ),
+        formats=tuple(dict.fromkeys(formats)),
+        seed=seed,
+        attacked=False,
+        memory=Memory(),
+        groups={},
+    )
+
+    try:
+        with tempfile.TemporaryDirectory(
+            prefix="phalanx-"
+        ) as place:  # private, for as long as the files are checked
+            return drafting.check(
+                lambda: staging.Folder.new(Path(place), name), _in_memory(table, began), progress
+            )
+    except OSError as error:
+        raise ReleaseError(
+            f"the folder for temporary files cannot be written ({reason(error)}); nothing was"
+            " published, so make room, or name another in TMPDIR."
+        ) from None
+
+
+def as_release(
+    checked: Checked, path: Path, table: Any, began: float, earlier: Sequence[folder.Release] = ()
+) -> Release:
+    """What was checked, as its publisher gets it."""
+    return Release(
+        manifest=checked.release.manifest,
+        form=checked.release.form,
+        path=path,
+        checks=checked.verdicts,
+        suppressed_rows=checked.draft.suppressed_rows,
+        suppressed_values=checked.draft.suppressed_values,
+        attacks=checked.attacks,
+        spent=checked.spent,
+        seconds=time.perf_counter() - began,
+        evidence=checked.evidence,
+        _earlier=earlier,
+        _like=None if isinstance(table, str | Path) else table,
+    )
+
+
+def _in_memory(table: Any, began: float) -> Callable[[staging.Folder, Checked], Release]:
+    """Takes the files of a checked draft, whose folder is about to go."""
+
+    def take(room: staging.Folder, checked: Checked) -> Release:
+        files = {file.name: file.read_bytes() for file in sorted(room.path.iterdir())}
+        return replace(as_release(checked, room.path, table, began), files=files)
+
+    return take
