@@ -94,10 +94,10 @@ def _page(place: Place, template: str | None, make: Make) -> Endpoint:
         query = dict(request.query_params)
 
         def shown() -> Response:
-            found = make(place, query=query, **request.path_params)
+            fields = make(place, query=query, **request.path_params)
             if template is None:
-                return JSONResponse(found)
-            return _html(rendering.render(place, template, found, request.headers))
+                return JSONResponse(fields)
+            return _html(rendering.render(place, template, fields, request.headers))
 
         return await run_in_threadpool(shown)
 
@@ -142,12 +142,12 @@ def _refused(place: Place) -> Callable[[Request, Any], Awaitable[Response]]:
     async def endpoint(request: Request, error: Any) -> Response:
         missing = isinstance(error, HTTPException)
         status = error.status_code if missing else 400
-        said = "there is no such page; choose one above." if missing else str(error)
+        sentence = "there is no such page; choose one above." if missing else str(error)
         if request.url.path.endswith(".json"):
-            return JSONResponse({"error": said}, status_code=status)
-        found = {"error": said}
+            return JSONResponse({"error": sentence}, status_code=status)
+        fields = {"error": sentence}
         page = await run_in_threadpool(
-            lambda: rendering.render(place, "error", found, request.headers)
+            lambda: rendering.render(place, "error", fields, request.headers)
         )
         return _html(page, status)
 

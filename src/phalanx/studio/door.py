@@ -143,10 +143,10 @@ def _secret() -> str:
 
 def _by_name(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, list[str]]:
     """Every value that a header has, by its name in small letters."""
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for name, value in headers:
-        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    return found
+        by_name.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return by_name
 
 
 def _with_headers(send: Send) -> Send:
@@ -154,8 +154,12 @@ def _with_headers(send: Send) -> Send:
 
     async def sent(message: Any) -> None:
         if message["type"] == "http.response.start":
-            own = {name.lower() for name, _ in message["headers"]}
-            ours = [(n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in own]
+            given_headers = {name.lower() for name, _ in message["headers"]}
+            ours = [
+                (n.encode(), v.encode())
+                for n, v in HEADERS.items()
+                if n.encode() not in given_headers
+            ]
             message = message | {"headers": [*message["headers"], *ours]}
         await send(message)
 

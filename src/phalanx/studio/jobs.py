@@ -101,11 +101,11 @@ class Jobs:
             to.write(json.dumps(asked).encode())
             to.close()
             for line in heard:
-                said = json.loads(line)
-                if "step" in said:
-                    job.steps.append(said["step"])
+                report = json.loads(line)
+                if "step" in report:
+                    job.steps.append(report["step"])
                 else:
-                    outcome = said
+                    outcome = report
         with self._lock:
             self._processes.pop(job.number, None)
             if "result" in outcome:
@@ -140,8 +140,8 @@ class Jobs:
     def of(self, *kinds: str, about: tuple[str, int] | None = None) -> Sequence[Job]:
         """The work of some kinds, newest first; ``about``: of one release alone."""
         with self._lock:
-            found = [job for job in self._jobs.values() if job.kind in kinds]
-        return [job for job in reversed(found) if about is None or job.about == about]
+            jobs = [job for job in self._jobs.values() if job.kind in kinds]
+        return [job for job in reversed(jobs) if about is None or job.about == about]
 
     def end(self) -> None:
         """End everything, as the studio ends."""

@@ -135,10 +135,10 @@ class Place:
         entry = self.entry(series, number)
 
         def read() -> Release:
-            found = Release.read(entry.folder)
-            if found.digest != entry.digest:
+            release = Release.read(entry.folder)
+            if release.digest != entry.digest:
                 raise ReleaseError(f"release {number} is not as it was published; put it back.")
-            return found
+            return release
 
         release: Release = self._releases.get((entry.folder, entry.digest), read)
         return release

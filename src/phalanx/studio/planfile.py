@@ -152,10 +152,10 @@ def set_series(document: tomlkit.TOMLDocument, name: str) -> None:
 
 
 def _section(document: tomlkit.TOMLDocument, name: str) -> Table:
-    found = document.get(name)
-    if not isinstance(found, Table):
+    section = document.get(name)
+    if not isinstance(section, Table):
         raise PlanError(f"the plan has no section [{name}] of its own; edit it by hand.")
-    return found
+    return section
 
 
 def _columns(schema: Table) -> list[str]:

@@ -26,22 +26,22 @@ STATIC: Final[Mapping[str, str]] = {
 @cache
 def static(name: str) -> bytes:
     """A file that pages load; our style follows the report's own, which stands in its page."""
-    own = (files("phalanx.studio") / "static" / name).read_bytes()
+    style = (files("phalanx.studio") / "static" / name).read_bytes()
     if name != "style.css":
-        return own
+        return style
     report = (files("phalanx.report") / "templates" / "release.html").read_text(encoding="utf-8")
-    return report.partition("<style>")[2].partition("</style>")[0].encode() + own
+    return report.partition("<style>")[2].partition("</style>")[0].encode() + style
 
 
 def render(
-    place: Place, template: str, found: Mapping[str, Any], headers: Mapping[str, str]
+    place: Place, template: str, fields: Mapping[str, Any], headers: Mapping[str, str]
 ) -> str:
     """A page of what was found; numbers follow the first language that the browser asks for."""
     german = headers.get("accept-language", "").strip().lower().startswith("de")
     return (
         _templates()
         .get_template(f"{template}.html")
-        .render(found, _german=german, place=_standing(place), template=template)
+        .render(fields, _german=german, place=_standing(place), template=template)
     )
 
 

@@ -69,13 +69,13 @@ def explore(
 ) -> dict[str, Any]:
     """Points over a grid, each with what it promises, risks and loses; and their picture."""
     tell = lambda done, of: step(f"{done} of {of} points")  # noqa: E731 - one line of its own
-    found = tried_on(
+    exploration = tried_on(
         plan, tried, surrogate=surrogate, on_the_table=on_the_table, workers=1, progress=tell
     )
-    head, rows = found.table()
-    picture = found.picture() if found.adversaries else ""
-    told: dict[str, Any] = found.to_json()
-    return told | {"picture": picture, "head": head, "rows": rows}
+    head, rows = exploration.table()
+    picture = exploration.picture() if exploration.adversaries else ""
+    fields: dict[str, Any] = exploration.to_json()
+    return fields | {"picture": picture, "head": head, "rows": rows}
 
 
 def check_again(step: Step, *, folders: Sequence[str], ledger: str) -> dict[str, Any]:
@@ -105,18 +105,18 @@ def attack(
         persons=not alone,
     )
     step("attack")
-    found = made(adversary).attack(releases, evidence)
-    if not found.persons:
+    attack_result = made(adversary).attack(releases, evidence)
+    if not attack_result.persons:
         raise ReleaseError("nobody of the original table is in the release; name its own table.")
     step("judge")
-    told: dict[str, Any] = found.to_json()
-    return told | {
-        "sentence": f"{found.adversary} {found.sentence}.",
-        "verdict": verdict(found, releases),
-        "breach": "A BREACH" in verdict(found, releases),
+    fields: dict[str, Any] = attack_result.to_json()
+    return fields | {
+        "sentence": f"{attack_result.adversary} {attack_result.sentence}.",
+        "verdict": verdict(attack_result, releases),
+        "breach": "A BREACH" in verdict(attack_result, releases),
         "tables": [
             {"header": list(header), "rows": [list(map(str, row)) for row in rows]}
-            for header, rows, _ in found.tables()
+            for header, rows, _ in attack_result.tables()
         ],
     }
 
@@ -177,7 +177,7 @@ def main() -> None:
     os.dup2(2, 1)  # whatever else prints, prints elsewhere
     perform(
         json.loads(sys.stdin.buffer.read()),
-        lambda said: _write(lines, json.dumps(said, default=str).encode() + b"\n"),
+        lambda report: _write(lines, json.dumps(report, default=str).encode() + b"\n"),
     )
 
 

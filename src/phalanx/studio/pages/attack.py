@@ -17,7 +17,7 @@ from phalanx.studio.place import Place
 def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> dict[str, Any]:
     """Every adversary, by the regulator's question that it answers, and what was found so far."""
     entries = place.up_to(series, number)
-    found = timeline.attacks(place, series, number)
+    attacks = timeline.attacks(place, series, number)
     known = {e.number: place.original_source(series, e.number) is not None for e in entries}
     return {
         "series": series,
@@ -25,7 +25,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         "known": known[number],
         "unknown": [n for n, is_known in known.items() if not is_known],
         "questions": [
-            {"question": question, "asks": asks, "adversaries": _of(question, found)}
+            {"question": question, "asks": asks, "adversaries": _of(question, attacks)}
             for question, asks in QUESTIONS.items()
         ],
         "running": [
@@ -54,8 +54,8 @@ def _lines(place: Place, series: str, entries: Sequence[ReleaseEntry]) -> list[s
     return [f"print(px.verify({folders!r}, ledger={shown(place, place.ledger_url())!r}).holds)"]
 
 
-def _of(question: str, found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    by_name = {each["adversary"]: each for each in found}
+def _of(question: str, attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    by_name = {each["adversary"]: each for each in attacks}
     adversaries = []
     for name in KNOWN:
         if question_of(name) != question:

@@ -24,7 +24,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
     """A release and its original; where the original is not known, how to name it."""
     release = place.release(series, number)
     names = [a.name for a in release.form.attributes if a.type != "set"]
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "series": series,
         "number": number,
         "form": release.form.kind,
@@ -42,18 +42,18 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         table = place.original(series, number)
         _check_columns(release, table)
     except PhalanxError as error:
-        return found | {"wrong": str(error)}
+        return fields | {"wrong": str(error)}
     by_reason = place.entry(series, number).summary.get("suppressed_rows")
     suppressed = None if by_reason is None else sum(by_reason.values())
     key = ("questions", release.digest, table.key)
-    found["questions"] = place.answers.get(key, lambda: questions(release, table, suppressed))
-    found["charts"] = charts(place, release, table, found["attribute"])
+    fields["questions"] = place.answers.get(key, lambda: questions(release, table, suppressed))
+    fields["charts"] = charts(place, release, table, fields["attribute"])
     try:
-        found |= rows(place, series, number, query)
-        found["group"] = group(place, release, table, query)
+        fields |= rows(place, series, number, query)
+        fields["group"] = group(place, release, table, query)
     except PhalanxError as error:
-        found["wrong"] = str(error)
-    return found
+        fields["wrong"] = str(error)
+    return fields
 
 
 def _by(place: Place, series: str, number: int) -> dict[str, str]:
@@ -91,14 +91,14 @@ def rows(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
     first = window["first"] - 1
     of_rows = groups.slice(first, len(window["rows"])).to_list()
     beside: list[dict[str, Any]] = []
-    for own, place_ in zip(window["rows"], of_rows, strict=True):
+    for original, place_ in zip(window["rows"], of_rows, strict=True):
         if place_ == _SUPPRESSED:
             beside.append({"group": None, "cells": []})
             continue
-        published = [*boxes[place_], *own[len(quasi) :]]
+        published = [*boxes[place_], *original[len(quasi) :]]
         cells = [
             {"text": text, "changed": text != before}
-            for text, before in zip(published, own, strict=True)
+            for text, before in zip(published, original, strict=True)
         ]
         beside.append({"group": place_, "cells": cells})
     return {"rows": window | {"beside": beside}, "series": series, "number": number}
@@ -127,8 +127,8 @@ def groups_of(place: Place, release: Release, table: Table) -> pl.Series:
         return groups
 
     key = ("groups", release.digest, table.key)
-    found: pl.Series = place.answers.get(key, lambda: place.with_ledger(ask, pl.Series()))
-    return found
+    group_ids: pl.Series = place.answers.get(key, lambda: place.with_ledger(ask, pl.Series()))
+    return group_ids
 
 
 def _boxes(release: Release) -> dict[int, list[str]]:
@@ -195,18 +195,18 @@ def group(
 
 
 def _boxes_of(place: Place, release: Release) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = place.answers.get(
+    boxes: dict[int, list[str]] = place.answers.get(
         ("boxes", release.digest), lambda: _boxes(release)
     )
-    return found
+    return boxes
 
 
 def _sensitive(release: Release, published: pl.DataFrame) -> list[dict[str, Any]]:
     """How often every sensitive value stands in a group."""
-    found = release.form.attribute("sensitive")
-    if not found or found[0].type == "set":
+    attributes = release.form.attribute("sensitive")
+    if not attributes or attributes[0].type == "set":
         return []
-    counts = published.get_column(found[0].columns[0]).alias("value").value_counts(sort=True)
+    counts = published.get_column(attributes[0].columns[0]).alias("value").value_counts(sort=True)
     return [{"value": windows.text(v), "rows": n} for v, n in counts.iter_rows()]
 
 
@@ -217,13 +217,13 @@ def charts(place: Place, release: Release, table: Table, name: str) -> dict[str,
         drawn: pl.DataFrame = release.draw(1)[0]
         return drawn
 
-    own = table.frame.get_column(name)
+    original = table.frame.get_column(name)
     try:
         drawn = place.answers.get(("drawn", release.digest), draw).get_column(name)
     except PhalanxError as error:
         return {"attribute": name, "wrong": str(error)}
-    labels, before = windows.bars(own, own)
-    _, after = windows.bars(drawn, own)
+    labels, before = windows.bars(original, original)
+    _, after = windows.bars(drawn, original)
     if len(after) < len(before):
         after = [*after, *[0] * (len(before) - len(after))]
     return {
@@ -233,10 +233,10 @@ def charts(place: Place, release: Release, table: Table, name: str) -> dict[str,
         "original": before,
         "release": after[: len(before)],
         "pictures": [
-            Bars(key=f"chart-{kind}", title=f"{name}: {said}", unit="rows").by_label(
+            Bars(key=f"chart-{kind}", title=f"{name}: {caption}", unit="rows").by_label(
                 labels, counts[: len(labels)]
             )
-            for kind, said, counts in (
+            for kind, caption, counts in (
                 ("before", "original", before),
                 ("after", "drawn from the release", after),
             )
@@ -257,28 +257,28 @@ def questions(release: Release, table: Table, suppressed: int | None) -> list[di
             low, high = (values.quantile(q, "nearest") for q in (0.25, 0.5))
             if values.dtype.is_integer():
                 low, high = int(low or 0), int(high or 0)
-            said = f"from {low} to {high}" if low != high else f"= {low}"
-            said = f"rows with {attribute.name} {said}"
-            asked.append((said, pl.col(attribute.name).is_between(low, high)))
+            question = f"from {low} to {high}" if low != high else f"= {low}"
+            question = f"rows with {attribute.name} {question}"
+            asked.append((question, pl.col(attribute.name).is_between(low, high)))
         elif attribute.type == "categorical":
             counts = values.cast(pl.String).alias("value").value_counts(sort=True)
             most = counts["value"][0]
             value = int(most) if values.dtype.is_integer() else most
             asked.append((f"rows with {attribute.name} = {most}", pl.col(attribute.name) == value))
-    found = []
-    for said, condition in asked[:6]:
+    answers = []
+    for question, condition in asked[:6]:
         with suppress(PhalanxError, pl.exceptions.PolarsError):
             answer = release.estimate(condition, suppressed=suppressed)
-            found.append(
+            answers.append(
                 {
-                    "question": said,
+                    "question": question,
                     "original": table.frame.filter(condition).height,
                     "estimate": answer.estimate,
                     "low": answer.low,
                     "high": answer.high,
                 }
             )
-    return found
+    return answers
 
 
 def _measured(place: Place, series: str, number: int) -> dict[str, Any] | None:

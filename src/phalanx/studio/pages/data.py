@@ -74,10 +74,10 @@ def risk(table: Table, names: Sequence[str]) -> dict[str, Any]:
     are added one by one, in the order of the plan.
     """
     steps: list[dict[str, Any]] = []
-    own = pl.DataFrame({str(i): table.frame.get_column(name) for i, name in enumerate(names)})
+    numbered = pl.DataFrame({str(i): table.frame.get_column(name) for i, name in enumerate(names)})
     sizes = pl.Series([table.frame.height])
     for i, name in enumerate(names, 1):
-        sizes = own.group_by(own.columns[:i]).len()["len"]
+        sizes = numbered.group_by(numbered.columns[:i]).len()["len"]
         steps.append({"name": name, "unique": int((sizes == 1).sum()), "few": _few(sizes)})
     histogram = [
         {"from": low, "to": high, "rows": int(sizes.filter(_within(sizes, low, high)).sum())}
@@ -168,21 +168,21 @@ def levels(declared: Mapping[str, Any], values: pl.Series) -> list[dict[str, Any
     a value of the table has no place.
     """
     built = built_of(declared)
-    own = values.drop_nulls()
-    plain = own if isinstance(built, Bands) else own.cast(pl.String)
+    present = values.drop_nulls()
+    plain = present if isinstance(built, Bands) else present.cast(pl.String)
     counts = plain.alias("value").value_counts()
     leaves = built.leaves(counts["value"])
     ancestors = built.ancestors(leaves)
     at = dict(zip(leaves.cast(pl.String).to_list(), range(len(leaves)), strict=True))
     places = [at.get(str(v)) for v in counts["value"].cast(pl.String).to_list()]
-    found = []
+    levels_shown = []
     for level in ancestors.columns:
         names = ancestors[level].to_list()
         held: dict[Any, int] = {}
         for where, rows_ in zip(places, counts["count"].to_list(), strict=True):
             if where is not None:
                 held[names[where]] = held.get(names[where], 0) + rows_
-        found.append(
+        levels_shown.append(
             {
                 "level": int(level),
                 "classes": len(held),
@@ -190,7 +190,7 @@ def levels(declared: Mapping[str, Any], values: pl.Series) -> list[dict[str, Any
                 "examples": [str(windows.text(name)) for name in list(held)[:4]],
             }
         )
-    return found
+    return levels_shown
 
 
 def built_of(declared: Mapping[str, Any]) -> Hierarchy:
@@ -228,12 +228,12 @@ def _proposed(kind: str, values: pl.Series, prefix: Sequence[int]) -> str:
 
 def roles_of(schema: Mapping[str, Any]) -> dict[str, str]:
     """The role of every column that a plan names."""
-    found = {}
+    roles = {}
     for role in ROLES:
         held = schema.get(role)
         names = [] if held is None else [held] if role in SINGLES else held
-        found.update(dict.fromkeys(names, role))
-    return found
+        roles.update(dict.fromkeys(names, role))
+    return roles
 
 
 def _missing(schema: Mapping[str, Any], name: str) -> str:

@@ -16,7 +16,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
     entry, release = place.entry(series, number), place.release(series, number)
     manifest = release.manifest
     folder = shown(place, entry.folder)
-    own = place.has_plan and place.plan().name == series
+    by_plan = place.has_plan and place.plan().name == series
     ledger = shown(place, place.ledger_url())
     plan = shown(place, str(place.plan_path))
     commands = [
@@ -26,7 +26,7 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         ("Play every adversary", command("attack", "all", folder, "--original", "TABLE")),
         ("Draw tables from it", command("draw", folder)),
     ]
-    if own:
+    if by_plan:
         commands.append(("Publish the next release", command("publish", plan)))
     return {
         "series": series,
@@ -37,9 +37,11 @@ def page(place: Place, series: str, number: int, query: Mapping[str, str]) -> di
         "promises": [
             in_words(g, sensitive=release.form.sensitive is not None) for g in manifest.guarantees
         ],
-        "warnings": [{"headline": head, "sentence": said} for head, said in warnings(manifest)],
+        "warnings": [
+            {"headline": head, "sentence": sentence} for head, sentence in warnings(manifest)
+        ],
         "has_report": report_path(place, series, number).is_file(),
-        "plan": place.plan_text() if own else None,
+        "plan": place.plan_text() if by_plan else None,
         "commands": [{"what": what, "command": text} for what, text in commands],
         "by": {
             "command": command("verify", folder),

@@ -53,10 +53,11 @@ def _offer(
 ) -> dict[str, Any]:
     """A method with the figures that were written, or the plan's, or those to begin with."""
     sensitive = place.plan().sections.schema_.sensitive
-    own = section.get("name") == name
+    is_current = section.get("name") == name
     held = {
         a.key: query.get(
-            a.key, str(section.get(a.key, a.begins if a.choices else "")) if own else a.begins
+            a.key,
+            str(section.get(a.key, a.begins if a.choices else "")) if is_current else a.begins,
         )
         for a in offer.asked
     }
@@ -96,7 +97,7 @@ def _offer(
         "holds_if_method_known": knows,
         "may_suppress": list(suppresses),
         "wrong": wrong,
-        "current": own,
+        "current": is_current,
     }
 
 

@@ -66,12 +66,12 @@ def _picture(result: Mapping[str, Any]) -> str:
 def work(place: Place, work: int, query: Mapping[str, str]) -> dict[str, Any]:
     """How far some work is, and what came of it."""
     job = place.jobs.get(work)
-    found = job.to_json()
-    result = dict(found["result"]) if found["result"] is not None else None
+    fields = job.to_json()
+    result = dict(fields["result"]) if fields["result"] is not None else None
     if result is not None and result.get("release"):
         result["release"] = Path(str(result["release"])).name
         result["report"] = None if result["report"] is None else Path(str(result["report"])).name
-    return found | {
+    return fields | {
         "result": result,
         "picture": _picture(result or {}),
         "about": None if job.about is None else {"series": job.about[0], "number": job.about[1]},

@@ -39,8 +39,8 @@ def files(place: Place) -> list[str]:
     """The tables beside the plan, by name, so that one of them can be chosen."""
     kinds = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".pq", ".arrow", ".feather", ".ipc")
     folder = place.plan_path.parent
-    found = (p.name for p in folder.iterdir() if p.is_file()) if folder.is_dir() else ()
-    return sorted(n for n in found if n.lower().endswith(kinds) and not n.startswith("."))
+    names = (p.name for p in folder.iterdir() if p.is_file()) if folder.is_dir() else ()
+    return sorted(n for n in names if n.lower().endswith(kinds) and not n.startswith("."))
 
 
 def _method(place: Place) -> str | None:
@@ -71,7 +71,7 @@ def _release(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]:
     """A release as the ledger knows it, and as its folder says where it is there still."""
     summary = entry.summary
     suppressed = summary.get("suppressed_rows")
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "number": entry.number,
         "day": entry.day,
         "folder": Path(entry.folder).name,
@@ -87,7 +87,7 @@ def _release(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]:
     }
     key = ("release", entry.folder, entry.digest)
     of_folder: dict[str, Any] = place.answers.get(key, lambda: _of_folder(place, series, entry))
-    return found | of_folder
+    return fields | of_folder
 
 
 def _of_folder(place: Place, series: str, entry: ReleaseEntry) -> dict[str, Any]:
@@ -121,10 +121,10 @@ def _checks(place: Place, series: str, number: int) -> dict[str, Any] | None:
 
 def attacks(place: Place, series: str, number: int) -> list[dict[str, Any]]:
     """Which adversaries were played here, and what they found."""
-    found: dict[str, dict[str, Any]] = {}
+    by_adversary: dict[str, dict[str, Any]] = {}
     for job in place.jobs.of("attack", about=(series, number)):
         if job.result is not None:
-            found.setdefault(
+            by_adversary.setdefault(
                 job.result["adversary"],
                 {
                     "adversary": job.result["adversary"],
@@ -133,4 +133,4 @@ def attacks(place: Place, series: str, number: int) -> list[dict[str, Any]]:
                     "breach": job.result["breach"],
                 },
             )
-    return list(found.values())
+    return list(by_adversary.values())

@@ -65,12 +65,14 @@ def bars(values: pl.Series, like: pl.Series) -> tuple[list[str], list[int]]:
 
 def _intervals(values: pl.Series, like: pl.Series) -> tuple[list[str], list[int]]:
     days = like.dtype.is_temporal()
-    own = like.cast(pl.Date).to_physical() if days else like
+    numbers = like.cast(pl.Date).to_physical() if days else like
     other = values.cast(pl.Date).to_physical() if days else values
-    own, other = (s.cast(pl.Float64, strict=False).drop_nulls().drop_nans() for s in (own, other))
-    if not len(own):
+    numbers, other = (
+        s.cast(pl.Float64, strict=False).drop_nulls().drop_nans() for s in (numbers, other)
+    )
+    if not len(numbers):
         return [], []
-    low, high = float(own.min()), float(own.max())  # type: ignore[arg-type]
+    low, high = float(numbers.min()), float(numbers.max())  # type: ignore[arg-type]
     whole = like.dtype.is_integer() and high - low < _BINS
     count = int(high - low) + 1 if whole else _BINS
     width = 1.0 if whole else (high - low) / count or 1.0
