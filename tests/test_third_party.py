@@ -21,7 +21,7 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import GuaranteeError, ReleaseError
 from phalanx.exploration.grid import sections
 from phalanx.guarantees.verify import verify as verify_releases
-from phalanx.methods.offer import offers
+from phalanx.methods.base import offers
 from phalanx.release.evidence.evidence import Evidence
 from phalanx.studio.pages import promise
 from phalanx.studio.place import Place

@@ -14,8 +14,7 @@ import polars as pl
 
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, did_you_mean
-from phalanx.methods.base import KNOWN, make
-from phalanx.methods.offer import offers
+from phalanx.methods.base import KNOWN, make, offers
 from phalanx.series.series import Series
 
 

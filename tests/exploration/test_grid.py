@@ -8,8 +8,7 @@ import pytest
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError
 from phalanx.exploration.grid import label, sections
-from phalanx.methods.base import KNOWN, OURS
-from phalanx.methods.offer import offers
+from phalanx.methods.base import KNOWN, OURS, offers
 
 OWN = {"name": "mondrian", "k": 4, "l": 2, "cuts": "strict"}
 SCHEMA = Schema(identifier="who", quasi=["age"], sensitive="ill")

@@ -72,7 +72,7 @@ class Tally(Form):
     def faults(self):
         return ["a count is below 1"] if (self.counts["count"] < 1).any() else []
 
-    def view(self, release):
+    def view(self, manifest):
         ids, rows = np.unique(self.counts["group"].to_numpy().repeat(self.counts["count"].to_numpy()), return_counts=True)
         boxes = self.counts.select("group", *(c for a in self.attribute("quasi") for c in a.columns)).unique(maintain_order=True)
         intervals = {a.name: Ends.of_interval(*(boxes[column] for column in a.columns)) for a in self.attribute("quasi")}
@@ -144,8 +144,7 @@ import polars as pl
 from acme.form import Tally
 from acme.guarantee import ManyRows
 from phalanx.exact import whole
-from phalanx.methods.base import Draft
-from phalanx.methods.offer import Asked, Offer
+from phalanx.methods.base import Asked, Draft, Offer
 from phalanx.release.manifest import PublishedAttribute
 
 

@@ -102,7 +102,7 @@ def view_of(release: Release) -> View:
     if release in _views:
         return _views[release]
     reader = FORMS.get(release.form.kind)
-    view = release.form.view(release) if reader is None else reader(release)
+    view = release.form.view(release.manifest) if reader is None else reader(release)
     _views[release] = _with_suppression(release, view)
     return _views[release]
 

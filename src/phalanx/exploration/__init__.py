@@ -7,6 +7,6 @@ what is measured of each; ``worker`` is the process that measures and ``running`
 """
 
 from phalanx.exploration.exploring import Exploration, explore
-from phalanx.methods.offer import Asked, Offer, offers
+from phalanx.methods.base import Asked, Offer, offers
 
 __all__ = ["Asked", "Exploration", "Offer", "explore", "offers"]

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from phalanx.data.schema import Schema
 from phalanx.errors import PlanError, did_you_mean
-from phalanx.methods.base import KNOWN, make
-from phalanx.methods.offer import offers
+from phalanx.methods.base import KNOWN, make, offers
 
 Section = Mapping[str, Any]
 """What stands under ``[method]``: the name and the parameters."""

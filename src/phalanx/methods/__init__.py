@@ -2,9 +2,8 @@
 """Methods, one room each: the method in its paper's phases, its parts, its kernels. A new method is
 one room more, and a line in pyproject.toml.
 
-``base``: what a method is, and how it is found by name; ``offer``: what it says of itself to
-whoever has chosen none; ``requirement``: what a group must keep; ``threads``: how many a kernel may
-use.
+``base``: what a method is, and how it is found by name; ``requirement``: what a group must keep;
+``threads``: how many a kernel may use.
 
 - Baselines: ``mondrian``, ``anatomy``.
 - Series: ``m_invariance``, ``global_guarantee``.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a method is: parameters in, a draft of a release out. The registry finds methods by name,
-third parties' too.
+"""What a method is: parameters in, a draft of a release out; and what it says of itself where none
+is chosen yet. The registry finds methods by name, third parties' too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -134,6 +134,51 @@ class Method(Protocol):
 
     def parameters(self) -> dict[str, Any]:
         """The parameters that the manifest shows."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One parameter that a person is asked for; the plan may set others by hand."""
+
+    key: str
+    label: str
+    begins: str
+    """What stands there before anybody wrote something; empty where nothing is asked for."""
+    whole: bool = True
+    choices: Sequence[str] = ()
+    """The words to choose from, where it is no figure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """A method in the words of somebody who has a table and a duty."""
+
+    table: str
+    """Which table it is for."""
+    promise: str
+    """What it promises; ``{it}`` stands for the sensitive attribute, a parameter's name for its
+    figure.
+    """
+    open: str
+    """What it does not hide."""
+    asked: Sequence[Asked]
+    needs_sensitive: bool = False
+    """Whether it is for nothing where no attribute is sensitive."""
+    tried: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """What ``phalanx explore`` tries where no values are named, by parameter."""
+    tried_beside: Mapping[str, Any] = field(default_factory=dict)
+    """What stands beside that where an attribute is sensitive."""
+    compiled_by: Sequence[Mapping[str, Any]] = ()
+    """Parameters that between them reach every kernel, for ``phalanx warm``; none: no kernels."""
+
+
+@runtime_checkable
+class Offered(Protocol):
+    """A method that the studio offers, ``phalanx explore`` tries and ``phalanx warm`` compiles
+    without being named.
+    """
+
+    offer: Offer
 
 
 @runtime_checkable
@@ -285,6 +330,13 @@ KNOWN: Final = Installed("phalanx.methods", OURS)
 def registered() -> dict[str, EntryPoint]:
     """Every installed method, by name; ``load`` gives its class."""
     return KNOWN.points()
+
+
+def offers() -> dict[str, Offer]:
+    """What each installed method says of itself, by name; a method without an offer must be named
+    by whoever wants it.
+    """
+    return {name: cls.offer for name, cls in KNOWN.items() if isinstance(cls, Offered)}
 
 
 def make(name: str, parameters: Mapping[str, Any]) -> Method:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from phalanx.data.microdata import Microdata
-    from phalanx.release.folder import Release
 
 T = TypeVar("T")
 
@@ -235,7 +234,7 @@ class Form(ABC):
         """
         return None
 
-    def view(self, release: "Release") -> Any:
+    def view(self, manifest: Manifest) -> Any:
         """What estimates are made from, and what is drawn, as ``phalanx.estimators.view.View``;
         ReleaseError where nothing is. Forms of ours are read by ``phalanx.estimators``.
         """

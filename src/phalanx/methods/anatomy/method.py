@@ -19,8 +19,7 @@ from phalanx.guarantees.base import Guarantee
 from phalanx.kernels.picking import SPARE
 from phalanx.methods.anatomy import kernels as kernel
 from phalanx.methods.anatomy.offer import OFFER
-from phalanx.methods.base import Draft, Memory, parameters_of
-from phalanx.methods.offer import Offer
+from phalanx.methods.base import Draft, Memory, Offer, parameters_of
 from phalanx.randomness import Randomness, Stream
 from phalanx.release.forms.bucketized import bucketize
 from phalanx.release.forms.generalized import by_group

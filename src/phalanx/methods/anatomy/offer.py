@@ -3,7 +3,7 @@
 
 from typing import Final
 
-from phalanx.methods.offer import Asked, Offer
+from phalanx.methods.base import Asked, Offer
 
 OFFER: Final = Offer(
     table="The table is published once, and exact quasi-identifiers matter.",

@@ -22,7 +22,7 @@ from phalanx.errors import PlanError, did_you_mean
 from phalanx.exact import Number, bounded, exact, is_list, plain
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.global_guarantee.guarantee import GlobalGuarantee as Promise
-from phalanx.methods.base import Draft, Memory, check_min_width, check_widths
+from phalanx.methods.base import Draft, Memory, Offer, check_min_width, check_widths
 from phalanx.methods.global_guarantee.draft import draft
 from phalanx.methods.global_guarantee.offer import OFFER
 from phalanx.methods.global_guarantee.phases import decide, expose, recall
@@ -36,7 +36,6 @@ from phalanx.methods.global_guarantee.ratios import (
     again_of_series,
 )
 from phalanx.methods.global_guarantee.state import Rules
-from phalanx.methods.offer import Offer
 from phalanx.randomness import Randomness
 
 StrategyName = Literal["adaptive", "constant-ratio", "geometric"]

@@ -26,13 +26,12 @@ from phalanx.data.microdata import Microdata
 from phalanx.errors import MethodError, NotEligible, PlanError, SchemaError
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.m_invariance.guarantee import MInvariance as MInvarianceGuarantee
-from phalanx.methods.base import Draft, Memory, check_min_width, check_widths, parameters_of
+from phalanx.methods.base import Draft, Memory, Offer, check_min_width, check_widths, parameters_of
 from phalanx.methods.m_invariance import kernels
 from phalanx.methods.m_invariance.assigning import Assigning, automatic, count, take
 from phalanx.methods.m_invariance.offer import OFFER
 from phalanx.methods.m_invariance.regions import Regions
 from phalanx.methods.m_invariance.signatures import Signatures
-from phalanx.methods.offer import Offer
 from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Randomness
 from phalanx.release.forms.generalized import generalize

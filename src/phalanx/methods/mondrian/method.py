@@ -19,6 +19,7 @@ from phalanx.kernels.rule import meets
 from phalanx.methods.base import (
     Draft,
     Memory,
+    Offer,
     check_min_width,
     check_widths,
     check_word,
@@ -29,7 +30,6 @@ from phalanx.methods.mondrian.kernels import cuts as kernel
 from phalanx.methods.mondrian.kernels.cutting import EITHER, RELAXED, STRICT, Table
 from phalanx.methods.mondrian.kernels.narrow_cuts import LOOKED_AT
 from phalanx.methods.mondrian.offer import OFFER
-from phalanx.methods.offer import Offer
 from phalanx.methods.requirement import Distance, Diversity, Requirement
 from phalanx.methods.threads import on_all, threads
 from phalanx.randomness import Randomness, Stream

@@ -21,14 +21,13 @@ from phalanx.exact import Number, bounded, exact, plain, whole
 from phalanx.guarantees.base import Guarantee
 from phalanx.guarantees.mutual_cover.guarantee import MutualCover as Promise
 from phalanx.kernels.picking import SPARE
-from phalanx.methods.base import Draft, Memory
+from phalanx.methods.base import Draft, Memory, Offer
 from phalanx.methods.mondrian.method import Mondrian, partition
 from phalanx.methods.mutual_cover.kernels import cover_cuts
 from phalanx.methods.mutual_cover.kernels import drawing as kernel
 from phalanx.methods.mutual_cover.offer import OFFER
 from phalanx.methods.mutual_cover.output_tables import Maker, Tables
 from phalanx.methods.mutual_cover.problems import Ints
-from phalanx.methods.offer import Offer
 from phalanx.randomness import Randomness
 from phalanx.release.evidence.outputs import OutputTables
 from phalanx.release.forms.perturbed import perturb

@@ -24,9 +24,8 @@ from phalanx.guarantees.slicing.guarantee import (
     SlicedDiversity,
     SlicedRecursive,
 )
-from phalanx.methods.base import Draft, Memory, check_word, parameters_of
+from phalanx.methods.base import Draft, Memory, Offer, check_word, parameters_of
 from phalanx.methods.mondrian.method import balanced_partition
-from phalanx.methods.offer import Offer
 from phalanx.methods.requirement import Requirement
 from phalanx.methods.slicing.column_boxes import column_boxes
 from phalanx.methods.slicing.columns import check_partition, check_sizes, partition

@@ -3,7 +3,7 @@
 
 from typing import Final
 
-from phalanx.methods.offer import Asked, Offer
+from phalanx.methods.base import Asked, Offer
 
 _ALONE: Final = {"l": 2, "sensitive_column_size": 1}
 _NAMED: Final = {"l": 2, "columns": [["age", "job", "sex"], ["ill"]]}
