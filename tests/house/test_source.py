@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
 FILES = sorted((SOURCE / "phalanx").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
-MOST_LINES = 640
+MOST_LINES = 500
+"""Without docstrings: what documents a file does not make it two."""
 SCRIPTS = ("src", "tests", "docs", "experiments", "benchmarks")
 
 
@@ -295,8 +296,14 @@ def no_bare_except(file: File) -> Iterator[str]:
 
 def small_files(file: File) -> Iterator[str]:
     """What does not fit in a sitting is two things."""
-    if (lines := file.text.count("\n")) > MOST_LINES:
-        yield f"{lines} lines"
+    described = [
+        node.body[0]
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
+    ]
+    docstrings = sum((text.end_lineno or 0) - text.lineno + 1 for text in described)
+    if (lines := file.text.count("\n") - docstrings) > MOST_LINES:
+        yield f"{lines} lines without docstrings"
 
 
 def rooms_have_names(file: File) -> Iterator[str]:

@@ -30,7 +30,6 @@ from phalanx.methods.base import Draft, Memory
 from phalanx.plan import Plan
 from phalanx.randomness import Randomness
 from phalanx.release.forms.generalized import Generalized
-from phalanx.series import series as publishing
 from phalanx.series.given import STEPS
 
 SCHEMA = Schema(identifier="who", quasi=["age", "sex"], sensitive="ill")
@@ -443,8 +442,8 @@ def test_the_operating_system_is_asked_once_per_release(
     """A release without a seed takes its randomness from the secure door."""
     asked: list[bool] = []
     real = Randomness.secure
-    monkeypatch.setattr(publishing.Randomness, "secure", lambda: asked.append(True) or real())
-    monkeypatch.setattr(publishing.Randomness, "seeded", lambda _: pytest.fail("a seed was used"))
+    monkeypatch.setattr(Randomness, "secure", lambda: asked.append(True) or real())
+    monkeypatch.setattr(Randomness, "seeded", lambda _: pytest.fail("a seed was used"))
     series_in(tmp_path).publish(table())
     assert asked
 
