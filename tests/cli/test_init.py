@@ -4,7 +4,14 @@ together; never a value.
 """
 
 import json
+import os
+import pty
+import select
+import subprocess
+import sys
 import time
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,3 +151,82 @@ def test_a_wide_table_takes_seconds_and_one_screen(ward) -> None:
     assert "town197 " in said.out and "town198" not in said.out
     assert "\n2802 more columns are in the plan.\n" in said.out
     assert '"town2999"' in (ward.path / "wide.toml").read_text(encoding="utf-8")
+
+
+def on_a_terminal(folder: Path, typed: str, *options: str) -> str:
+    """What init shows on a terminal where ``typed`` is typed; a new process, as a shell starts
+    it.
+    """
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", "from phalanx.cli import main; main()", "init", "t.parquet"]
+    running = subprocess.Popen(
+        [*command, *options],
+        cwd=folder,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TERM": "dumb"},
+    )
+    os.close(theirs)
+    os.write(ours, typed.encode())
+    shown = b""
+    while select.select([ours], [], [], 120)[0]:
+        try:
+            shown += os.read(ours, 4096)
+        except OSError:  # the other end is closed: it is done
+            break
+    else:
+        running.kill()
+    os.close(ours)
+    assert running.wait() == 0, shown.decode()
+    return shown.decode().replace("\r", "")
+
+
+def method(folder: Path, plan: str = "plan.toml") -> dict[str, Any]:
+    return tomllib.loads((folder / plan).read_text(encoding="utf-8"))["method"]
+
+
+def test_a_terminal_is_asked_what_no_option_says(tmp_path) -> None:
+    """Three questions with what each answer means; the first letter is an answer, Enter is the one
+    in brackets, and what is none is asked again. What an option says is not asked.
+    """
+    pl.DataFrame(clinic()).write_parquet(tmp_path / "t.parquet", statistics=False)
+
+    text = on_a_terminal(tmp_path, "maybe\nn\ny\npub\n", "--to", "asked.toml")
+    assert text.count("?") == 4
+    assert "  persons   people come and go, and what is sensitive stays true of a person" in text
+    assert "That is none of no, persons, values." in text
+    assert method(tmp_path, "asked.toml")["name"] == "slicing"
+
+    text = on_a_terminal(tmp_path, "\n", "--changes", "no", "--intervals")
+    assert "Who receives it?" in text and "Does the table change" not in text
+    assert "must it look" not in text.lower()
+    assert method(tmp_path) == {"name": "mondrian", "k": 5, "l": 2}
+
+
+def test_nobody_is_asked_where_nobody_answers(ward) -> None:
+    """In a script the options answer, and what they leave open has its documented answer."""
+    pl.DataFrame(clinic()).write_parquet(ward.path / "t.parquet", statistics=False)
+    for number, (options, expected) in enumerate(
+        [
+            ((), {"name": "mondrian", "k": 5, "l": 2}),
+            (("--for", "public"), {"name": "mondrian", "k": 12, "l": 2}),
+            (
+                ("--looks-original", "--for", "internal"),
+                {"name": "mutual-cover", "delta": "1/3", "bounds": {"informed": "1/3"}},
+            ),
+        ]
+    ):
+        said = ward.call("init", "t.parquet", "--to", f"{number}.toml", *options)
+        assert (said.code, "?" in said.out) == (0, False)
+        assert method(ward.path, f"{number}.toml") == expected
+    said = ward.call("init", "t.parquet", "--changes", "sometimes")
+    assert (said.code, said.out) == (2, "") and "'no', 'persons', 'values'" in said.err
+
+
+def test_a_plan_that_exists_is_named_before_anything_is_asked(ward) -> None:
+    """No profile is shown and no question asked where the answer could not be written."""
+    said = ward.call("init", "t.csv")
+
+    assert (said.code, said.out) == (2, "")
+    assert "plan.toml exists and is not overwritten; name another file with --to." in said.err

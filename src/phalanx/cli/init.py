@@ -2,7 +2,9 @@
 """``phalanx init``: look at a source and propose a plan."""
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -10,6 +12,7 @@ import typer
 
 from phalanx.cli.output import JSON, show_json, show_table, show_text
 from phalanx.errors import PhalanxError, PlanError
+from phalanx.profile.use import Changes, Receiver, Use
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,6 +25,20 @@ _MOST_COLUMNS: Final = 200
 """So many columns are shown; the plan and ``--json`` have all."""
 _MOST_ROWS: Final = 200_000
 """Of a larger table, rows at equal distances tell two digits of a correlation as well."""
+_CHANGES: Final = {
+    "no": "it is published once",
+    "persons": "people come and go, and what is sensitive stays true of a person",
+    "values": "what is sensitive changes, too: a flu comes and goes",
+}
+_LOOKS: Final = {
+    "no": "intervals will do, such as age 30 to 39",
+    "yes": "every row has values, as the original has",
+}
+_RECEIVERS: Final = {
+    "internal": "colleagues, who are bound as you are: a person is one of 3",
+    "partner": "people with whom you have a contract: one of 5",
+    "public": "everybody: one of 12",
+}
 
 
 def init(
@@ -45,36 +62,75 @@ def init(
         str | None,
         typer.Option(help="The name of the series; default: the source's.", show_default=False),
     ] = None,
+    changes: Annotated[
+        Changes | None,
+        typer.Option(
+            help=(
+                "Whether it is published again, and what changes until then: no; persons (people"
+                " come and go, what is sensitive stays true of them); values (that, too)."
+            ),
+            show_default=False,
+        ),
+    ] = None,
+    looks_original: Annotated[
+        bool | None,
+        typer.Option(
+            "--looks-original/--intervals",
+            help="Whether rows must have values as the original has.",
+            show_default=False,
+        ),
+    ] = None,
+    receiver: Annotated[
+        Receiver | None,
+        typer.Option(
+            "--for", help="Who receives it: a person is one of 3, 5 or 12.", show_default=False
+        ),
+    ] = None,
     json: bool = JSON,
 ) -> None:
     """Profile a table (types, distinct counts, uniqueness, likely roles) and write a commented plan
-    to edit.
+    to edit, with the method that fits.
 
-    Nothing is published. Read the plan before you publish: a role that is guessed wrong is a
+    On a terminal it asks what --changes, --looks-original and --for do not say. Nothing is
+    published. Read the plan before you publish: a role that is guessed wrong is a
     promise about the wrong thing.
     """
-    from dataclasses import asdict
-
     from phalanx.data.sources.source import read_source
-    from phalanx.profile.proposal import propose_plan, slug
+    from phalanx.profile.choice import likely_changes
+    from phalanx.profile.proposal import propose_plan, roles_of, slug
     from phalanx.profile.table import profile
 
+    target = to or Path("plan.toml")
+    if target.exists():  # before anything is asked
+        raise _exists(target)
     frame = read_source(source, query=query, drop=None)
     profiles = profile(frame)
-    target = to or Path("plan.toml")
+    if not json:
+        show_table(
+            source,
+            ["column", "type", "distinct", "missing", "role", "why"],
+            [
+                [p.name, p.type, p.distinct, p.missing, p.role, p.reason]
+                for p in profiles[:_MOST_COLUMNS]
+            ],
+            right=(2, 3),
+        )
+        if len(profiles) > _MOST_COLUMNS:
+            show_text(f"{len(profiles) - _MOST_COLUMNS} more columns are in the plan.")
+    asks = not json and sys.stdin.isatty() and sys.stdout.isatty()
+    use = _use(changes, looks_original, receiver, likely_changes(roles_of(profiles)), asks=asks)
     text = propose_plan(
         _seen_from(source, target.parent),
         profiles,
         slug(name or Path(source.split("://")[-1]).stem),
         query=query,
+        use=use,
     )
     try:
         with target.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise PlanError(
-            f"{target} exists and is not overwritten; name another file with --to."
-        ) from None
+        raise _exists(target) from None
     except OSError as error:
         raise PlanError(
             f"{target} cannot be written ({(error.strerror or 'input/output error').lower()}); name"
@@ -90,22 +146,55 @@ def init(
             }
         )
         return
-    show_table(
-        source,
-        ["column", "type", "distinct", "missing", "role", "why"],
-        [
-            [p.name, p.type, p.distinct, p.missing, p.role, p.reason]
-            for p in profiles[:_MOST_COLUMNS]
-        ],
-        right=(2, 3),
-    )
-    if len(profiles) > _MOST_COLUMNS:
-        show_text(f"{len(profiles) - _MOST_COLUMNS} more columns are in the plan.")
     if correlation is not None:
         _show_correlation(correlation, of=sum(p.role in ("quasi", "sensitive") for p in profiles))
     typer.echo(
         f"\nThe plan is in {target}. Read it, correct the roles, then: phalanx publish {target}"
     )
+
+
+def _exists(target: Path) -> PlanError:
+    return PlanError(f"{target} exists and is not overwritten; name another file with --to.")
+
+
+def _use(
+    changes: Changes | None,
+    looks_original: bool | None,
+    receiver: Receiver | None,
+    likely: Changes,
+    *,
+    asks: bool,
+) -> Use:
+    """What the options say, and where ``asks``, what is answered; else what is likely."""
+    use = Use(
+        changes=changes, looks_original=bool(looks_original), receiver=receiver or Use.receiver
+    )
+    open_questions = [changes, looks_original, receiver].count(None)
+    if not asks or not open_questions:
+        return use
+    typer.echo("\nWhich method? Enter takes the answer in brackets; a first letter is enough.")
+    if changes is None:
+        answer = _answer("Does the table change, and is published again?", _CHANGES, likely)
+        use = replace(use, changes=Changes(answer))
+    if looks_original is None:
+        answer = _answer("Must it look like the original?", _LOOKS, "no")
+        use = replace(use, looks_original=answer == "yes")
+    if receiver is None:
+        answer = _answer("Who receives it?", _RECEIVERS, use.receiver)
+        use = replace(use, receiver=Receiver(answer))
+    return use
+
+
+def _answer(question: str, answers: Mapping[str, str], default: str) -> str:
+    """One of ``answers``, each with what it means; asked until it is one."""
+    typer.echo(f"\n{question}")
+    for answer, meaning in answers.items():
+        typer.echo(f"  {answer:<9} {meaning}")
+    while True:
+        said = typer.prompt("  Answer", default=str(default)).strip().lower()
+        if len(fitting := [a for a in answers if said and a.startswith(said)]) == 1:
+            return fitting[0]
+        typer.echo(f"  That is none of {', '.join(answers)}.")
 
 
 def _seen_from(source: str, folder: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from phalanx.errors import PlanError
 from phalanx.exploration.grid import Section, label
 from phalanx.plan import Plan
-from phalanx.profile.proposal import quoted
+from phalanx.profile.quoting import quoted
 
 _HEADER = re.compile(r"^\s*\[\[?\s*(?P<name>[A-Za-z_][\w.\"'-]*)\s*\]\]?\s*(#.*)?$")
 

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ``phalanx init`` looks at (``columns``, ``table``; ``scales``: words that have an order),
-and what it proposes (``proposal``).
+and what it proposes (``proposal``; ``choice``: a method by the ``use`` of the table; ``quoting``: as TOML has it).
 """

@@ -34,7 +34,9 @@ class ColumnProfile:
     missing: int
     """Rows without a value: null or NaN."""
     most_frequent: int
-    """Rows of the most frequent value, a missing one counted as a value."""
+    """Rows of the most frequent value, a missing one counted as a value; of sets, rows that have
+    it.
+    """
     near_unique: bool
     """Whether it names people by its mere values: whole numbers or text, nearly as many as rows; in
     sets, values that hardly ever come again.
@@ -134,7 +136,7 @@ def _of_sets(values: pl.Series) -> ColumnProfile | None:
         rows=rows,
         distinct=counts.height - (missing > 0),
         missing=missing,
-        most_frequent=int(counts["count"].max()),  # type: ignore[arg-type]
+        most_frequent=max(held.value_counts()["count"].to_list(), default=rows),
         near_unique=rare and rows >= UNIQUE_ROWS,
     )
 

@@ -3,17 +3,14 @@
 table.
 """
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 
 from phalanx.errors import SourceError
+from phalanx.profile.choice import method_lines
 from phalanx.profile.columns import ColumnProfile
-
-_CONTINUOUS = 50
-"""A number of more different values is measured, and not counted off."""
-_MOST_M = 5
-"""A proposal does not ask for more cover than this; the steward may."""
+from phalanx.profile.quoting import quoted
+from phalanx.profile.use import Use
 
 
 def propose_plan(
@@ -22,22 +19,16 @@ def propose_plan(
     series_name: str,
     *,
     query: str | None = None,
+    use: Use | None = None,
 ) -> str:
     """A plan as TOML: every column under its likely role, with its counts and the reason beside it.
 
-    ``source_name`` is a path, or a database's url with its ``query``. The method is m-invariance
-    with the largest m up to 5 that the sensitive attribute's frequencies allow; where there is no
-    identifier or no such attribute, Mondrian. Raises SourceError where no column is left to be a
-    quasi-identifier.
+    ``source_name`` is a path, or a database's url with its ``query``. The method is chosen by
+    ``use``; where nothing is said of it, it is m-invariance with the largest m up to 5 that the
+    sensitive attribute's frequencies allow, and where there is no identifier or no such attribute,
+    Mondrian. Raises SourceError where no column is left to be a quasi-identifier.
     """
-    by_role = {
-        role: [p for p in profiles if p.role == role]
-        for role in ("identifier", "quasi", "sensitive", "drop")
-    }
-    if (
-        not by_role["quasi"] and by_role["sensitive"] and by_role["sensitive"][0].type != "set"
-    ):  # a table of one attribute still has something that others may know
-        by_role["quasi"], by_role["sensitive"] = by_role["sensitive"], []
+    by_role = roles_of(profiles)
     if not by_role["quasi"]:
         raise SourceError(
             "no column of the table could be a quasi-identifier; each looks like an identifier or"
@@ -91,7 +82,7 @@ def propose_plan(
     lines += [
         "",
         "[method]",
-        *_method(by_role),
+        *method_lines(by_role, use or Use()),
         "",
         "[publish]",
         'to = "releases/"',
@@ -107,6 +98,19 @@ def propose_plan(
     return "\n".join(lines) + "\n"
 
 
+def roles_of(profiles: Sequence[ColumnProfile]) -> dict[str, list[ColumnProfile]]:
+    """The columns of each role, as the plan has them."""
+    by_role = {
+        role: [p for p in profiles if p.role == role]
+        for role in ("identifier", "quasi", "sensitive", "drop")
+    }
+    if (
+        not by_role["quasi"] and by_role["sensitive"] and by_role["sensitive"][0].type != "set"
+    ):  # a table of one attribute still has something that others may know
+        by_role["quasi"], by_role["sensitive"] = by_role["sensitive"], []
+    return by_role
+
+
 def _hierarchies(quasi: Sequence[ColumnProfile]) -> list[str]:
     """Prefixes of codes, and words that have an order: without it, a month's interval would follow
     the alphabet.
@@ -120,16 +124,6 @@ def _hierarchies(quasi: Sequence[ColumnProfile]) -> list[str]:
                 " the alphabet's"
             )
     return ["", "[schema.hierarchies]", *declared] if declared else []
-
-
-def quoted(text: str) -> str:
-    r"""A TOML basic string; control characters are escaped, so that it may stand in a comment as
-    well.
-
-    >>> print(quoted('say "hi"'))
-    "say \"hi\""
-    """
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
 def slug(name: str) -> str:
@@ -161,43 +155,3 @@ def _listed(role: str, columns: Sequence[ColumnProfile]) -> list[str]:
         if columns
         else [f"{role} = []"]
     )
-
-
-def _method(by_role: dict[str, list[ColumnProfile]]) -> list[str]:
-    if not by_role["sensitive"]:
-        return [
-            (
-                "# No attribute was recognised as sensitive: everyone is hidden among k, and no"
-                " value is protected."
-            ),
-            'name = "mondrian"',
-            "k = 5",
-        ]
-    p = by_role["sensitive"][0]
-    if p.type == "set":
-        why = (
-            "# Everyone is hidden among k, and no value is protected; for that, where persons have"
-            " an identifier, use global-guarantee with l = 2."
-        )
-        return [why, 'name = "mondrian"', "k = 5"]
-    m = min(p.largest_m, _MOST_M)
-    if p.type in ("numeric", "date") and p.distinct > _CONTINUOUS:
-        lines = [
-            (
-                f"# {quoted(p.name)} has {p.distinct} different values: near ones count as different,"
-                " so that m of them may hide nothing; make it coarser at the source."
-            )
-        ]
-    else:
-        lines = []
-    share = (
-        f"# the most frequent value of {quoted(p.name)} has {p.most_frequent} of {p.rows} rows,"
-        f" which allows {p.largest_m} at most"
-    )
-    if not by_role["identifier"]:
-        why = (
-            "# Without an identifier nobody can be recognised when they return, so this protects"
-            " one release by itself."
-        )
-        return [*lines, why, 'name = "mondrian"', f"k = {m}", f"l = {m}  {share}"]
-    return [*lines, 'name = "m-invariance"', f"m = {m}  {share}"]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which method fits, by what becomes of a table: three answers that its counts cannot give."""
+
+from typing import Final
+
+from phalanx.profile.columns import ColumnProfile
+from phalanx.profile.quoting import quoted
+from phalanx.profile.use import Changes, Receiver, Use
+
+_MOST_L = 5
+"""A proposal does not ask that a value be hidden among more; the steward may."""
+_CONTINUOUS = 50
+"""A number of more different values is measured, and not counted off."""
+
+
+_HIDDEN_AMONG: Final = {Receiver.internal: 3, Receiver.partner: 5, Receiver.public: 12}
+"""Of so many persons each is one: chances of 0.33, 0.2 and 0.09, the usual thresholds; the last is
+that of the EMA's policy 0070 for what is published for everybody.
+"""
+
+
+def likely_changes(by_role: dict[str, list[ColumnProfile]]) -> Changes:
+    """What stands where nobody says whether the table changes."""
+    followed = by_role["identifier"] and by_role["sensitive"]
+    return Changes.persons if followed and by_role["sensitive"][0].type != "set" else Changes.no
+
+
+def method_lines(by_role: dict[str, list[ColumnProfile]], use: Use) -> list[str]:
+    """The lines of ``[method]``, with the reasons as comments; no value of the table.
+
+    Safety goes before looks: a table that changes is followed, though in intervals, and what
+    everybody receives is not linked to anybody, though it looks less like the original.
+    """
+    sensitive = next(iter(by_role["sensitive"]), None)
+    k = _HIDDEN_AMONG[use.receiver]
+    risk = f"k = {k}  # of so many persons each is one; {use.receiver} receives it"
+    changes = use.changes or likely_changes(by_role)
+    if changes is not Changes.no:
+        if sensitive is not None and by_role["identifier"] and sensitive.largest_m >= 2:
+            return _followed(sensitive, changes, use, k, risk)
+        why = (
+            "without an identifier nobody can be recognised when they return."
+            if not by_role["identifier"]
+            else "no attribute was recognised as sensitive."
+            if sensitive is None
+            else "some value is in more than half of the rows, and cannot be covered."
+        )
+        return [
+            "# It changes, and this protects one release by itself only:",
+            f"# {why}",
+            *_once(sensitive, k, risk),
+        ]
+    if use.looks_original:
+        return _as_original(sensitive, use.receiver, k, risk)
+    return [
+        "# Published once: a second release of a table that changes may expose people together.",
+        *_once(sensitive, k, risk),
+    ]
+
+
+def _followed(p: ColumnProfile, changes: Changes, use: Use, k: int, risk: str) -> list[str]:
+    looks = (
+        "# It must look like the original, and no method that follows a table does: this",
+        "# publishes intervals; `phalanx draw` makes tables of the original's columns of them.",
+    )
+    lines = [*_measured(p), *(looks if use.looks_original else ())]
+    if changes is Changes.persons and p.type != "set":
+        return [
+            *lines,
+            "# It changes, and what is sensitive stays true of a person: over all releases together",
+            f"# nobody is linked to a value with more than 1/m; {use.receiver} receives it.",
+            'name = "m-invariance"',
+            f"m = {min(p.largest_m, k)}  {_share(p)}",
+        ]
+    several = "a person has a set of values" if p.type == "set" else "values come and go"
+    return [
+        *lines,
+        f"# It changes, and {several}: nobody is ever linked to one with more than 1/l.",
+        "# List under permanent what stays true of a person.",
+        'name = "global-guarantee"',
+        f"l = {max(2, min(p.largest_m // 2, k, _MOST_L))}",
+        risk,
+    ]
+
+
+def _once(sensitive: ColumnProfile | None, k: int, risk: str) -> list[str]:
+    name = 'name = "mondrian"'
+    if sensitive is None:
+        return [
+            "# No attribute was recognised as sensitive: everyone is hidden among k,",
+            "# and no value is protected.",
+            name,
+            risk,
+        ]
+    if sensitive.type == "set":
+        return [
+            "# Everyone is hidden among k, and no value is protected; for that, where persons have",
+            "# an identifier, use global-guarantee (init --changes values).",
+            name,
+            risk,
+        ]
+    l = min(sensitive.largest_m, k, _MOST_L)
+    return [*_measured(sensitive), name, risk, f"l = {l}  {_share(sensitive)}"]
+
+
+def _as_original(
+    sensitive: ColumnProfile | None, receiver: Receiver, k: int, risk: str
+) -> list[str]:
+    several = sensitive is not None and sensitive.type == "set"
+    if receiver is not Receiver.public and not several:
+        return [
+            "# Published once, and it must look like the original: every quasi-identifier could be",
+            "# another person's. What is sensitive is published with its person's row, and rows can",
+            f"# be found, at most 1 in {k} by who knows the release; {receiver} receives it.",
+            "# It needs phalanx[mutual-cover].",
+            'name = "mutual-cover"',
+            f'delta = "1/{k}"',
+            f'bounds = {{ informed = "1/{k}" }}',
+        ]
+    if sensitive is None or several:
+        return [
+            "# It must look like the original, and no such method "
+            + ("takes sets of values." if several else "is safe enough for everybody here."),
+            "# This publishes intervals; `phalanx draw` makes tables of the original's columns of",
+            "# them.",
+            *_once(sensitive, k, risk),
+        ]
+    l = min(sensitive.largest_m, k, _MOST_L)
+    return [
+        *_measured(sensitive),
+        "# Published once, and everybody receives it, in values and not in intervals: rows that",
+        "# look most like the original (mutual-cover) could be found. Here who is in the table can",
+        "# be seen, and nobody's sensitive value is told with more than 1/l.",
+        'name = "slicing"',
+        f"l = {l}  {_share(sensitive)}",
+        "sensitive_column_size = 1  # alone, so that nothing is told to who knows the method",
+        f"bucket_size = {k}",
+    ]
+
+
+def _measured(p: ColumnProfile) -> list[str]:
+    if p.type not in ("numeric", "date") or p.distinct <= _CONTINUOUS:
+        return []
+    return [
+        f"# {quoted(p.name)} has {p.distinct} different values: near ones count as different, so"
+        " that m of them may hide nothing; make it coarser at the source."
+    ]
+
+
+def _share(p: ColumnProfile) -> str:
+    return (
+        f"# the most frequent value of {quoted(p.name)} has {p.most_frequent} of {p.rows} rows,"
+        f" which allows {p.largest_m} at most"
+    )
